@@ -1,0 +1,1 @@
+"""GENIUS: universal multimodal search by generating the ID of what is sought."""

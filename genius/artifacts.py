@@ -1,0 +1,141 @@
+"""A run on disk: parts, and the manifest that ties them together.
+
+    RUN/manifest.json          names the folder of each part, with checksums; replaced atomically
+    RUN/encoder-1a2b3c4d/      a part: written aside, checksummed, then renamed
+    RUN/reports/               evaluation, health and training figures
+
+A part records the digests of the parts it was built from, so that loading refuses
+an index or a decoder that belongs to another quantizer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from genius.errors import UserError
+
+FORMAT = 1
+PARTS = ("encoder", "fusion", "quantizer", "decoder", "index")
+
+
+class Run:
+    """The directory that training produces and the app serves."""
+
+    def __init__(self, path: Path | str):
+        self.path = Path(path)
+        self.manifest = self._read()
+
+    def _read(self) -> dict[str, Any]:
+        file = self.path / "manifest.json"
+        if not file.exists():
+            return {"format": FORMAT, "parts": {}}
+        try:
+            manifest = json.loads(file.read_text())
+            parts, version = manifest["parts"], manifest["format"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{file} is not a run manifest ({error}); train the run again") from None
+        if version != FORMAT:
+            raise UserError(f"{file} has format {version}, this version reads {FORMAT}; train the run again")
+        for name, part in parts.items():
+            if name not in PARTS or Path(part["folder"]).name != part["folder"]:
+                raise UserError(f"{file} names an unknown part {name!r}; train the run again")
+        return manifest
+
+    def has(self, part: str) -> bool:
+        return part in self.manifest["parts"]
+
+    def digest(self, part: str) -> str:
+        """Checksum of all files of a part. Raises UserError if the run has no such part."""
+        return self._part(part)["digest"]
+
+    def folder(self, part: str) -> Path:
+        """Folder of a part, after checking its files and that it fits the parts it was built from.
+
+        Raises UserError that names the file or the part that does not belong.
+        """
+        entry = self._part(part)
+        folder = self.path / entry["folder"]
+        for name, recorded in entry["files"].items():
+            file = folder / name
+            if not file.is_file():
+                raise UserError(f"{file} is missing; the run is incomplete, train it again")
+            if file.stat().st_size != recorded["bytes"] or sha256(file) != recorded["sha256"]:
+                raise UserError(f"{file} is not the file that training wrote; train or copy the run again")
+        for other, digest in entry["built_from"].items():
+            if not self.has(other) or self.digest(other) != digest:
+                raise UserError(f"{part} of {self.path} was built from another {other}; "
+                                f"build it again: python -m training.{part}")
+        return folder
+
+    def _part(self, part: str) -> dict[str, Any]:
+        try:
+            return self.manifest["parts"][part]
+        except KeyError:
+            raise UserError(f"{self.path} holds no {part}; train it with: "
+                            f"python -m training COLLECTION {self.path}") from None
+
+    def publish(self, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()) -> Path:
+        """Write a part aside, checksum it, rename it, then point the manifest at it.
+
+        write: fills an empty folder. built_from: the parts of this run it depends on.
+        A failure or a kill at any point leaves the run as it was.
+        """
+        assert part in PARTS, part
+        self.path.mkdir(parents=True, exist_ok=True)
+        aside = self.path / f".tmp-{uuid.uuid4().hex}"
+        aside.mkdir()
+        try:
+            write(aside)
+            files = {}
+            for file in sorted(aside.rglob("*")):
+                if file.is_file():
+                    fsync(file)
+                    files[str(file.relative_to(aside))] = {"bytes": file.stat().st_size, "sha256": sha256(file)}
+            digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+            folder = self.path / f"{part}-{digest[:8]}"
+            if folder.exists():           # the same bytes were published before
+                shutil.rmtree(aside)
+            else:
+                aside.rename(folder)
+        except BaseException:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
+        before = self.manifest["parts"].get(part)
+        self.manifest["parts"][part] = {
+            "folder": folder.name, "digest": digest, "files": files,
+            "built_from": {other: self.digest(other) for other in built_from}}
+        self.record()
+        if before and before["folder"] != folder.name:
+            shutil.rmtree(self.path / before["folder"], ignore_errors=True)
+        return folder
+
+    def record(self, **facts: Any) -> None:
+        """Add facts (collection, preset, seconds, …) to the manifest and replace it atomically."""
+        self.manifest.update(facts)
+        write_json(self.path / "manifest.json", self.manifest)
+
+
+def write_json(file: Path, value: Any) -> None:
+    """Write JSON aside and rename, so that a reader never sees half of it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    aside = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
+    aside.write_text(json.dumps(value, indent=1) + "\n")
+    fsync(aside)
+    os.replace(aside, file)
+
+
+def sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def fsync(file: Path) -> None:
+    with file.open("rb") as stream:
+        os.fsync(stream.fileno())
