@@ -1,0 +1,210 @@
+"""ID decoder: transformers' T5 decoder generates the codes of an ID from a query's feature.
+
+The feature becomes N prefix embeddings that the decoder attends to (paper, Eq. 9). The token layout is the
+published one: 0 pad and start, 1 end, 2 unknown, 3–5 modality, then K tokens for each further level; an ID
+has no end token.
+
+*Geometry in the logits* (option, ours): at each level scale · (2⟨r, e⟩ − ‖e‖²) is added to the logit of
+each code e, where r is what the codes so far leave of the query's feature. It is the log-odds by which the
+quantizer itself would prefer e, so the decoder learns only what the codes' geometry does not say.
+
+`forward` is teacher-forced training through transformers' own code; `start` and `step` are the same
+arithmetic for a beam search: self-attention is cached, and the prefix's cross-attention keys and values are
+computed once per query, not per beam.
+
+Shapes: b queries, w beams, d feature dim, M levels, t levels decoded, V tokens, k codes of a level,
+h heads, a width of a head, N prefix length, m model width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import T5Config, T5ForConditionalGeneration
+
+from genius.models.quantizer import ResidualQuantizer
+from genius.models.saving import load_model, save_model
+from genius.schema import Modality
+
+START = 0                # T5's pad token starts the sequence
+SPECIAL_TOKENS = 3       # pad, end, unknown
+
+
+@dataclass(frozen=True)
+class DecoderConfig:
+    """The published T5-small sizes. `dim`, `levels` and `codebook_size` are the quantizer's."""
+
+    dim: int = 768
+    levels: int = 9
+    codebook_size: int = 4096
+    width: int = 512
+    layers: int = 6
+    heads: int = 8
+    head_width: int = 64
+    ff_width: int = 2048
+    prefix: int = 30
+    dropout: float = 0.1
+    embedding_scale: float = 100.0   # of the code embeddings' start: projected codewords times this
+    geometry: bool = False
+    geometry_scale: float = 20.0     # where the learned scales start
+    decoder_weight: float = 1.0      # against geometry, when searching; chosen on validation queries
+
+    @property
+    def code_sizes(self) -> tuple[int, ...]:
+        return (len(Modality),) + (self.codebook_size,) * (self.levels - 1)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Token of code 0 at each level."""
+        first = SPECIAL_TOKENS + len(Modality)
+        return (SPECIAL_TOKENS,) + tuple(first + level * self.codebook_size for level in range(self.levels - 1))
+
+    @property
+    def vocabulary(self) -> int:
+        return self.offsets[-1] + self.code_sizes[-1]
+
+
+@dataclass
+class DecoderCache:
+    """What a beam search carries from level to level."""
+
+    self_attention: Tensor    # (layers, 2, b, w, h, t, a) keys and values of the codes so far
+    cross_attention: Tensor   # (layers, 2, b, h, N, a) of the prefix: once per query
+    residual: Tensor          # (b, w, d) what the codes so far leave of the feature
+    level: int                # the next level to decode
+
+    def reorder(self, parents: Tensor) -> None:
+        """Beam j now continues beam parents[·, j] of before; parents (b, w')."""
+        query = torch.arange(len(parents), device=parents.device)[:, None]
+        self.self_attention = self.self_attention[:, :, query, parents]
+        self.residual = self.residual[query, parents]
+
+
+class IDDecoder(nn.Module):
+    """A T5 decoder whose tokens are codes."""
+
+    def __init__(self, config: DecoderConfig):
+        super().__init__()
+        self.config = config
+        self.project = nn.Linear(config.dim, config.prefix * config.width)
+        self.t5 = T5ForConditionalGeneration(T5Config(
+            vocab_size=config.vocabulary, d_model=config.width, d_kv=config.head_width, d_ff=config.ff_width,
+            num_layers=0, num_decoder_layers=config.layers, num_heads=config.heads, dropout_rate=config.dropout,
+            decoder_start_token_id=START, pad_token_id=0, eos_token_id=1, use_cache=False))
+        for level, size in enumerate(config.code_sizes):
+            self.register_buffer(f"codebook_{level}", torch.zeros(size, config.dim))
+        self.log_scales = nn.Parameter(torch.full((config.levels,), config.geometry_scale).log(),
+                                       requires_grad=config.geometry)
+
+    @property
+    def codebooks(self) -> list[Tensor]:
+        """M codebooks of the quantizer that this decoder was trained for, (k, d) each."""
+        return [self.get_buffer(f"codebook_{level}") for level in range(self.config.levels)]
+
+    @property
+    def geometry_scale(self) -> float:
+        """Puts geometry and log-probabilities on one scale where a search blends them."""
+        return float(self.log_scales.exp().mean())
+
+    @torch.no_grad()
+    def initialise(self, quantizer: ResidualQuantizer, seed: int) -> None:
+        """Take the quantizer's codebooks; code embeddings start as their projections (as published)."""
+        torch.manual_seed(seed)
+        lift = nn.Linear(self.config.dim, self.config.width, bias=False)
+        embedding = self.t5.shared.weight
+        for offset, mine, codebook in zip(self.config.offsets, self.codebooks, quantizer.codebooks, strict=True):
+            mine.copy_(codebook)
+            embedding[offset:offset + len(codebook)] = \
+                lift(F.normalize(codebook, dim=-1)) * self.config.embedding_scale
+
+    def forward(self, features: Tensor, codes: Tensor) -> Tensor:
+        """Teacher-forced logits: features (b, d), codes (b, M) -> (b, M, V)."""
+        tokens = codes + torch.tensor(self.config.offsets, device=codes.device)
+        shifted = F.pad(tokens[:, :-1], (1, 0), value=START)
+        logits = self.t5(inputs_embeds=self._prefix(features), decoder_input_ids=shifted).logits
+        if self.config.geometry:
+            residual = features
+            for level, codebook in enumerate(self.codebooks):
+                odds = geometry(residual, codebook) * self.log_scales[level].exp()
+                start = self.config.offsets[level]
+                logits[:, level, start:start + len(codebook)] += odds
+                residual = residual - codebook[codes[:, level]]
+        return logits
+
+    def _prefix(self, features: Tensor) -> Tensor:
+        return self.project(features).unflatten(-1, (self.config.prefix, self.config.width))   # (b, N, m)
+
+    def start(self, features: Tensor) -> DecoderCache:
+        """Everything that is computed once per query. features (b, d)."""
+        config = self.config
+        prefix = self.t5.encoder.final_layer_norm(self._prefix(features))                      # (b, N, m)
+        heads = (config.heads, config.head_width)
+        cross = torch.stack([torch.stack([
+            projection(prefix).unflatten(-1, heads).transpose(1, 2)                            # (b, h, N, a)
+            for projection in (block.layer[1].EncDecAttention.k, block.layer[1].EncDecAttention.v)])
+            for block in self.t5.decoder.block])
+        empty = features.new_zeros(config.layers, 2, len(features), 1, config.heads, 0, config.head_width)
+        return DecoderCache(empty, cross, features[:, None], level=0)
+
+    def step(self, cache: DecoderCache, codes: Tensor | None) -> Tensor:
+        """Log-probabilities of the next level's codes, given those chosen at the level before.
+
+        codes: (b, w), None at level 0 (then w = 1). -> (b, w, k), softmax over the whole vocabulary,
+        then cut to the level, as the published search scores.
+        """
+        config, level = self.config, cache.level
+        if codes is None:
+            tokens = torch.full(cache.residual.shape[:2], START, device=cache.residual.device)
+        else:
+            tokens = codes + config.offsets[level - 1]
+            cache.residual = cache.residual - self.codebooks[level - 1][codes]
+        logits = self.t5.lm_head(self._hidden(cache, tokens))                                  # (b, w, V)
+        here = slice(config.offsets[level], config.offsets[level] + config.code_sizes[level])
+        if config.geometry:
+            logits[..., here] += geometry(cache.residual, self.codebooks[level]) * self.log_scales[level].exp()
+        cache.level += 1
+        return logits[..., here] - logits.logsumexp(-1, keepdim=True)
+
+    def _hidden(self, cache: DecoderCache, tokens: Tensor) -> Tensor:
+        """T5's decoder blocks for one more position; tokens (b, w) -> (b, w, m)."""
+        config, level, decoder = self.config, cache.level, self.t5.decoder
+        heads = (config.heads, config.head_width)
+        x = decoder.embed_tokens(tokens)
+        bias = decoder.block[0].layer[0].SelfAttention.compute_bias(level + 1, level + 1, device=x.device)
+        bias = bias[0, :, -1]                                                                  # (h, t)
+        grown = []
+        for block, past, (cross_k, cross_v) in zip(decoder.block, cache.self_attention, cache.cross_attention):
+            own, cross, feed = block.layer
+            y = own.layer_norm(x)
+            q, k, v = (project(y).unflatten(-1, heads)                                         # (b, w, h, a)
+                       for project in (own.SelfAttention.q, own.SelfAttention.k, own.SelfAttention.v))
+            kv = torch.cat([past, torch.stack([k, v])[..., None, :]], dim=-2)                  # (2, b, w, h, t, a)
+            weights = (torch.einsum("bwha,bwhta->bwht", q, kv[0]) + bias).softmax(-1)
+            x = x + own.SelfAttention.o(torch.einsum("bwht,bwhta->bwha", weights, kv[1]).flatten(-2))
+            grown.append(kv)
+
+            q = cross.EncDecAttention.q(cross.layer_norm(x)).unflatten(-1, heads).transpose(1, 2)
+            weights = (q @ cross_k.transpose(-1, -2)).softmax(-1)                              # (b, h, w, N)
+            x = x + cross.EncDecAttention.o((weights @ cross_v).transpose(1, 2).flatten(-2))
+            x = feed(x)
+        cache.self_attention = torch.stack(grown)
+        return decoder.final_layer_norm(x) * config.width ** -0.5      # T5 scales before its tied head
+
+    def save(self, folder: Path) -> None:
+        save_model(self, self.config, folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> IDDecoder:
+        return load_model(cls, DecoderConfig, folder)
+
+
+def geometry(residual: Tensor, codebook: Tensor) -> Tensor:
+    """2⟨r, e⟩ − ‖e‖² for residuals (…, d) and codewords (k, d) -> (…, k).
+
+    Summed over the levels of an ID it is ‖z‖² − ‖z − ẑ‖²: the best ID is the nearest quantized vector.
+    """
+    return 2 * residual @ codebook.T - codebook.square().sum(-1)

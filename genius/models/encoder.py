@@ -1,0 +1,155 @@
+"""CLIP score fusion (CLIP-SF): images and texts become vectors of one space.
+
+The embedding of something with an image and a text is the normalised sum of both features
+(paper, section 4.1; UniIR's CLIPScoreFusion). Any open_clip architecture serves.
+
+Shapes: b batch, d embedding dim, s image side, n tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import open_clip
+import torch
+import torch.nn.functional as F
+from open_clip.transform import PreprocessCfg, image_transform_v2
+from PIL import Image
+from torch import Tensor, nn
+
+from genius.errors import UserError
+from genius.models.saving import load_model, save_model
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """What rebuilds an encoder without any file but its weights."""
+
+    model: dict[str, Any]                     # open_clip's: embed_dim, vision_cfg, text_cfg, …
+    preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
+    source: str = "from scratch"              # where the weights came from
+
+
+@dataclass
+class Features:
+    """What the encoder says of b things. A missing part is masked, and zero."""
+
+    image: Tensor        # (b, d) as projected, not normalised
+    text: Tensor         # (b, d)
+    image_mask: Tensor   # (b,) bool
+    text_mask: Tensor    # (b,) bool
+
+    def embedding(self) -> Tensor:
+        """(b, d) for dense search and re-ranking: the normalised sum of what is there."""
+        return F.normalize(self.image + self.text, dim=-1)
+
+    def to(self, device: torch.device | str) -> Features:
+        return Features(self.image.to(device), self.text.to(device),
+                        self.image_mask.to(device), self.text_mask.to(device))
+
+
+def normalise_text(text: str) -> str:
+    """M-BEIR's form of a text: one sentence, capital first, with an end mark. Empty stays empty."""
+    text = text.replace("\r", "").strip().strip('"')
+    if not text:
+        return ""
+    text = text[0].upper() + text[1:]
+    return text if text[-1] in ".?!" else text + "."
+
+
+def query_text(instruction: str, text: str) -> str:
+    """The text that a query is encoded by: the instruction, then what the person wrote."""
+    return normalise_text(f"{instruction} {text}")
+
+
+class Encoder(nn.Module):
+    """open_clip with masks for what is missing."""
+
+    def __init__(self, config: EncoderConfig):
+        super().__init__()
+        self.config = config
+        cfg = dict(config.model)
+        # open_clip keeps the text tower apart where it is not its own transformer
+        custom = cfg.pop("custom_text", False) or "hf_model_name" in cfg["text_cfg"]
+        self.clip = (open_clip.CustomTextCLIP if custom else open_clip.CLIP)(**cfg)
+        self.dim: int = cfg["embed_dim"]
+
+    @classmethod
+    def from_open_clip(cls, architecture: str, pretrained: str) -> Encoder:
+        """An open_clip architecture with a pretrained tag (downloaded) or a local checkpoint file.
+
+        Raises UserError if there is no such architecture or the weights cannot be had.
+        """
+        try:
+            clip, _, preprocess = open_clip.create_model_and_transforms(architecture, pretrained)
+        except Exception as error:   # open_clip, the hub and the network raise many kinds
+            raise UserError(f"open_clip cannot give {architecture} with weights {pretrained!r} ({error}); "
+                            "name an architecture of open_clip and a tag, or a checkpoint file") from error
+        model = open_clip.get_model_config(architecture)
+        encoder = cls(EncoderConfig(model, dict(open_clip.get_model_preprocess_cfg(clip)),
+                                    source=f"{architecture} {Path(pretrained).name}"))
+        encoder.clip.load_state_dict(clip.state_dict())
+        return encoder.eval()
+
+    @property
+    def device(self) -> torch.device:
+        return self.clip.logit_scale.device
+
+    @cached_property
+    def _transform(self):
+        return image_transform_v2(PreprocessCfg(**self.config.preprocess), is_train=False)
+
+    @cached_property
+    def _tokenizer(self):
+        text = self.config.model["text_cfg"]
+        length = text.get("context_length", 77)
+        if "hf_tokenizer_name" in text:
+            return open_clip.HFTokenizer(text["hf_tokenizer_name"], context_length=length,
+                                         **text.get("tokenizer_kwargs", {}))
+        return open_clip.SimpleTokenizer(context_length=length)
+
+    def preprocess(self, images: Sequence[Image.Image]) -> Tensor:
+        """RGB images -> (b, 3, s, s) as the model was trained to see them."""
+        return torch.stack([self._transform(image) for image in images])
+
+    def tokenize(self, texts: Sequence[str]) -> Tensor:
+        """Texts, normalised here -> (b, n) tokens; what is too long is cut."""
+        return self._tokenizer([normalise_text(text) for text in texts])
+
+    def forward(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
+        """Encode b things of which some lack an image or a text.
+
+        pixels: (images there, 3, s, s); tokens: (texts there, n); masks: (b,) bool, say where they belong.
+        """
+        return Features(self._spread(self.clip.encode_image, pixels, image_mask),
+                        self._spread(self.clip.encode_text, tokens, text_mask), image_mask, text_mask)
+
+    def _spread(self, encode, values: Tensor, mask: Tensor) -> Tensor:
+        """Encode what is there into its rows of a (b, d) tensor; the other rows are zero."""
+        out = torch.zeros(len(mask), self.dim, device=self.device)
+        if len(values):
+            out[mask] = encode(values).float()
+        return out
+
+    @torch.inference_mode()
+    def encode(self, images: Sequence[Image.Image | None], texts: Sequence[str]) -> Features:
+        """b images (None: missing) and b texts ("": missing) -> features. The caller chooses b."""
+        assert len(images) == len(texts)
+        there = [image for image in images if image is not None]
+        worded = [text for text in texts if normalise_text(text)]
+        image_mask = torch.tensor([image is not None for image in images], dtype=torch.bool)
+        text_mask = torch.tensor([bool(normalise_text(text)) for text in texts], dtype=torch.bool)
+        pixels = self.preprocess(there) if there else torch.zeros(0)
+        tokens = self.tokenize(worded) if worded else torch.zeros(0, dtype=torch.long)
+        return self(*(part.to(self.device) for part in (pixels, image_mask, tokens, text_mask)))
+
+    def save(self, folder: Path) -> None:
+        save_model(self, self.config, folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Encoder:
+        return load_model(cls, EncoderConfig, folder)

@@ -1,0 +1,58 @@
+"""The fusion module h(x, y): image and text features become one vector for the quantizer.
+
+h(x, y) = λ·x + (1 − λ)·y + MLP([x; y]), λ from the features themselves (paper, section 4.2.1).
+As in the published code both features pass a linear layer and a ReLU first, the text comes first in
+the concatenation, the gate weighs the text, and the result is normalised. A missing part is zero; its
+branch still contributes ReLU(bias).
+
+Shapes: b batch, d embedding dim, p width of each branch, h hidden width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from genius.models.encoder import Features
+from genius.models.saving import load_model, save_model
+
+
+@dataclass(frozen=True)
+class FusionConfig:
+    """The published sizes."""
+
+    dim: int = 768
+    branch: int = 2560
+    hidden: int = 5120
+
+
+class Fusion(nn.Module):
+    """h(x, y), trained together with the quantizer."""
+
+    def __init__(self, config: FusionConfig):
+        super().__init__()
+        self.config = config
+        both = 2 * config.branch
+        self.text_branch = nn.Linear(config.dim, config.branch)
+        self.image_branch = nn.Linear(config.dim, config.branch)
+        self.mix = nn.Sequential(nn.Linear(both, config.hidden), nn.ReLU(), nn.Linear(config.hidden, config.dim))
+        self.gate = nn.Sequential(nn.Linear(both, config.hidden), nn.ReLU(), nn.Linear(config.hidden, 1))
+
+    def forward(self, features: Features) -> Tensor:
+        """-> z (b, d), normalised: what is quantized, and what the decoder is given."""
+        branches = torch.cat([F.relu(self.text_branch(features.text)),
+                              F.relu(self.image_branch(features.image))], dim=-1)   # (b, 2p)
+        weight = torch.sigmoid(self.gate(branches))                                 # (b, 1) of the text
+        z = self.mix(branches) + weight * features.text + (1 - weight) * features.image
+        return F.normalize(z, dim=-1)
+
+    def save(self, folder: Path) -> None:
+        save_model(self, self.config, folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Fusion:
+        return load_model(cls, FusionConfig, folder)
