@@ -1,0 +1,39 @@
+"""SQLite files that are written once and then only read, by any number of threads."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def new_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
+    """A database to fill. Without a journal: whoever publishes the folder makes it durable and atomic."""
+    connection = sqlite3.connect(file, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute(schema)
+        connection.execute("BEGIN")
+        yield connection
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+class ReadOnlyDatabase:
+    """One connection per thread, opened when that thread first asks; the file must never change."""
+
+    def __init__(self, file: Path):
+        self._uri = file.resolve().as_uri() + "?mode=ro&immutable=1"
+        self._threads = threading.local()
+
+    def select(self, query: str, *values: Any) -> list[tuple]:
+        """All rows of a query. Raises sqlite3.Error."""
+        if not hasattr(self._threads, "connection"):
+            self._threads.connection = sqlite3.connect(self._uri, uri=True)
+        return self._threads.connection.execute(query, values).fetchall()

@@ -1,0 +1,59 @@
+"""What the small files of an index folder say: sizes, and the instructions a person may choose from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from genius.errors import UserError
+from genius.schema import Modality
+
+
+class Instruction(NamedTuple):
+    """A phrasing that says what kind of candidate is wanted for what kind of query."""
+
+    query_modality: Modality
+    candidate_modality: Modality
+    text: str
+
+
+@dataclass(frozen=True)
+class IndexConfig:
+    """What the arrays of an index must agree with."""
+
+    n: int                        # items
+    dim: int                      # of their embeddings
+    code_sizes: tuple[int, ...]   # codes at each level of an ID
+
+
+def write_config(file: Path, config: IndexConfig) -> None:
+    file.write_text(json.dumps(asdict(config)) + "\n")
+
+
+def read_config(file: Path) -> IndexConfig:
+    """Raises UserError that names the file."""
+    try:
+        config = IndexConfig(**json.loads(file.read_text()))
+        if not (config.n > 0 and config.dim > 0 and config.code_sizes
+                and all(0 < size <= 65536 for size in config.code_sizes)):
+            raise ValueError("a size is out of range")
+        return IndexConfig(config.n, config.dim, tuple(config.code_sizes))
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{file} is not the config of an index ({error}); build the index again") from None
+
+
+def write_instructions(file: Path, instructions: Iterable[Instruction]) -> None:
+    file.write_text(json.dumps([[query.mbeir, candidate.mbeir, text]
+                                for query, candidate, text in instructions], indent=1) + "\n")
+
+
+def read_instructions(file: Path) -> list[Instruction]:
+    """Raises UserError that names the file."""
+    try:
+        return [Instruction(Modality.from_mbeir(query), Modality.from_mbeir(candidate), str(text))
+                for query, candidate, text in json.loads(file.read_text())]
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{file} is not a list of instructions ({error}); build the index again") from None

@@ -1,0 +1,102 @@
+"""Write an index folder, one block of items at a time (see store.py for its files)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from genius.collections.images import thumbnail
+from genius.errors import UserError
+from genius.index.database import new_database
+from genius.index.ids import pack
+from genius.index.layout import IndexConfig, Instruction, write_config, write_instructions
+from genius.schema import Item
+
+BLOCK = 4096    # items in memory at once
+ITEMS = """CREATE TABLE items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
+                               text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
+THUMBNAILS = "CREATE TABLE thumbnails (row INTEGER PRIMARY KEY, webp BLOB NOT NULL)"
+
+
+def write_index(folder: Path, items: Iterable[Item], codes: np.ndarray, embeddings: np.ndarray,
+                code_sizes: Sequence[int], *, image_path: Callable[[str], Path] | None,
+                instructions: Iterable[Instruction], thumbnail_side: int = 192) -> None:
+    """Fill `folder`, which is empty.
+
+    items: n of them, streamed; codes (n, M) and embeddings (n, d), normalised, may be memory-mapped.
+    image_path: finds an item's image; None makes no thumbnails.
+    Raises UserError that names the item if an image cannot be used, an id comes twice, or the number of
+    items is another than that of codes and embeddings.
+    """
+    n, dim = embeddings.shape
+    if len(codes) != n:
+        raise ValueError(f"{len(codes)} IDs and {n} embeddings; expected one of each per item")
+    if not n:
+        raise UserError("the collection has no candidates; an index needs at least one")
+    write_config(folder / "config.json", IndexConfig(n, dim, tuple(code_sizes)))
+    write_instructions(folder / "instructions.json", instructions)
+    np.save(folder / "ids.npy", pack(codes, code_sizes))
+    _write_embeddings(folder / "embeddings.npy", embeddings)
+    modalities = _write_items(folder, items, n, image_path, thumbnail_side)
+    np.save(folder / "modalities.npy", modalities)
+
+
+def _write_embeddings(file: Path, embeddings: np.ndarray) -> None:
+    out = np.lib.format.open_memmap(file, mode="w+", dtype=np.float16, shape=embeddings.shape)
+    for first in range(0, len(embeddings), BLOCK):
+        block = np.asarray(embeddings[first:first + BLOCK])
+        if not np.isfinite(block).all():
+            raise UserError(f"an embedding of rows {first} to {first + len(block) - 1} is not a number; "
+                            "train the encoder again")
+        out[first:first + BLOCK] = block
+    out.flush()
+
+
+def _write_items(folder: Path, items: Iterable[Item], n: int,
+                 image_path: Callable[[str], Path] | None, side: int) -> np.ndarray:
+    """Both databases; returns the modalities (n,)."""
+    modalities = np.zeros(n, dtype=np.uint8)
+    row, changed = 0, (f"the collection no longer has the {n} candidates that were encoded; "
+                       "compute the features again")
+    with (new_database(folder / "items.sqlite", ITEMS) as item_rows,
+          new_database(folder / "thumbnails.sqlite", THUMBNAILS) as thumbnails,
+          ThreadPoolExecutor(os.cpu_count()) as workers):        # Pillow decodes outside the GIL
+        for block in _blocks(items):
+            if row + len(block) > n:
+                raise UserError(changed)
+            item_rows.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", (
+                (row + i, item.id, int(item.modality), item.text, item.image, item.source)
+                for i, item in enumerate(block)))
+            modalities[row:row + len(block)] = [item.modality for item in block]
+            if image_path is not None:
+                pictured = [(row + i, item) for i, item in enumerate(block) if item.image is not None]
+                images = workers.map(partial(_thumbnail, image_path, side), (item for _, item in pictured))
+                thumbnails.executemany("INSERT INTO thumbnails VALUES (?, ?)",
+                                       ((at, image) for (at, _), image in zip(pictured, images, strict=True)))
+            row += len(block)
+        if row < n:
+            raise UserError(changed)
+        twice = item_rows.execute("SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
+        if twice:
+            raise UserError(f"the collection has two candidates with id {twice[0]!r}; rename or remove one")
+        item_rows.execute("CREATE UNIQUE INDEX items_by_id ON items (id)")
+    return modalities
+
+
+def _blocks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    items = iter(items)
+    while block := list(islice(items, BLOCK)):
+        yield block
+
+
+def _thumbnail(image_path: Callable[[str], Path], side: int, item: Item) -> bytes:
+    try:
+        return thumbnail(image_path(item.image), side)
+    except UserError as error:
+        raise UserError(f"candidate {item.id}: {error}") from None

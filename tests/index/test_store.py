@@ -1,0 +1,183 @@
+import json
+import sqlite3
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from genius.collections.images import open_image
+from genius.errors import UserError
+from genius.index.store import Index, write_index
+from genius.schema import Item, Modality
+
+SIZES = (3, 4, 5)
+N, DIM = 7, 6
+ITEMS = [
+    Item("9:1", Modality.IMAGE, image="a.png"),
+    Item("9:2", Modality.TEXT, text="A ‘quoted’ text; DROP TABLE items --"),
+    Item("9:3", Modality.PAIR, text="both", image="b.png", source='{"split": "train"}'),
+    Item("10:1", Modality.TEXT, text="four"),
+    Item("10:2", Modality.TEXT, text="five"),
+    Item("10:3", Modality.IMAGE, image="a.png"),
+    Item("10:4", Modality.TEXT, text="seven"),
+]
+INSTRUCTIONS = [(Modality.TEXT, Modality.IMAGE, "Find the picture."), (Modality.IMAGE, Modality.PAIR, "More?")]
+
+
+@pytest.fixture
+def images(tmp_path) -> Path:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    Image.new("RGB", (300, 100), "red").save(folder / "a.png")
+    Image.new("RGB", (50, 80), "blue").save(folder / "b.png")
+    return folder
+
+
+def arrays(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(N, DIM))
+    return (rng.integers(SIZES, size=(N, 3)),
+            (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32))
+
+
+@pytest.fixture
+def folder(tmp_path, images) -> Path:
+    target = tmp_path / "index"
+    target.mkdir()
+    write_index(target, iter(ITEMS), *arrays(), SIZES, image_path=images.joinpath, instructions=INSTRUCTIONS)
+    return target
+
+
+def test_what_was_written_is_read_back(folder):
+    codes, embeddings = arrays()
+    index = Index.load(folder)
+    assert (index.n, index.config.dim, index.code_sizes) == (N, DIM, SIZES)
+    assert index.items([4, 0, 4, 2]) == [ITEMS[4], ITEMS[0], ITEMS[4], ITEMS[2]]
+    assert np.array_equal(index.codes([6, 1]), codes[[6, 1]])
+    assert index.modalities.tolist() == [item.modality for item in ITEMS]
+    assert index.embeddings.dtype == np.float16 and isinstance(index.embeddings, np.memmap)
+    assert np.array_equal(index.embeddings, embeddings.astype(np.float16))
+    assert index.instructions == INSTRUCTIONS
+    assert index.rows_of(["10:4", "no:1", "9:1", "10:4"]).tolist() == [6, -1, 0, 6]
+    assert index.rows_of([]).tolist() == [] and index.items([]) == []
+
+
+def test_thumbnails_are_small_and_only_where_there_is_an_image(folder):
+    index = Index.load(folder)
+    assert open_image(index.thumbnail(0)).size == (192, 64)
+    assert open_image(index.thumbnail(2)).size == (50, 80)
+    assert index.thumbnail(1) is None
+
+
+def test_an_index_without_pictures_can_be_written(tmp_path):
+    write_index(tmp_path, ITEMS, *arrays(), SIZES, image_path=None, instructions=[])
+    index = Index.load(tmp_path)
+    assert index.thumbnail(0) is None and index.items([0]) == ITEMS[:1] and index.instructions == []
+
+
+def test_a_row_that_does_not_exist_is_an_index_error(folder):
+    index = Index.load(folder)
+    for row in (-1, N):
+        with pytest.raises(IndexError, match=f"no row {row}"):
+            index.items([0, row])
+
+
+def test_a_pool_of_some_rows_holds_exactly_their_ids_and_rows(folder):
+    codes, _ = arrays()
+    index = Index.load(folder)
+    pool = index.pool(np.array([5, 1, 5, 2]))
+    ids = np.arange(len(pool.table))
+    assert sorted(pool.table.expand(ids)[1].tolist()) == [1, 2, 5]
+    assert {tuple(row) for row in pool.table.codes(ids)} == {tuple(codes[row]) for row in (1, 2, 5)}
+    assert pool.trie.items(torch.tensor(pool.trie.root)).item() == 3
+
+
+def test_the_pool_of_all_rows_is_built_once(folder):
+    index = Index.load(folder)
+    assert index.pool() is index.pool() and len(index.pool().table.rows) == N
+    with pytest.raises(ValueError, match="at least one item"):
+        index.pool(np.array([], dtype=np.int64))
+
+
+def test_threads_read_the_same_index(folder):
+    index, found, errors = Index.load(folder), [], []
+
+    def read():
+        try:
+            found.append([(index.items([i % N]), index.thumbnail(i % N), index.rows_of([ITEMS[i % N].id]).item())
+                          for i in range(50)])
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors and len(found) == 8 and all(one == found[0] for one in found)
+
+
+@pytest.mark.parametrize("items, words", [
+    (ITEMS[:-1], "no longer has the 7 candidates"),
+    ([*ITEMS, Item("11:1", Modality.TEXT, text="more")], "no longer has the 7 candidates"),
+    ([*ITEMS[:-1], Item("9:2", Modality.TEXT, text="again")], "two candidates with id '9:2'"),
+    ([*ITEMS[:-1], Item("11:1", Modality.IMAGE, image="gone.png")], "candidate 11:1: gone.png is missing"),
+    ([*ITEMS[:-1], Item("11:1", Modality.IMAGE, image="broken.png")], "candidate 11:1: broken.png is not"),
+])
+def test_items_that_do_not_fit_are_named(tmp_path, images, items, words):
+    (images / "broken.png").write_bytes(b"no image at all")
+    with pytest.raises(UserError, match=words):
+        write_index(tmp_path, items, *arrays(), SIZES, image_path=images.joinpath, instructions=[])
+
+
+def test_an_empty_collection_and_broken_embeddings_are_refused(tmp_path):
+    codes, embeddings = arrays()
+    with pytest.raises(UserError, match="no candidates"):
+        write_index(tmp_path, [], codes[:0], embeddings[:0], SIZES, image_path=None, instructions=[])
+    embeddings[3, 2] = np.nan
+    with pytest.raises(UserError, match="not a number"):
+        write_index(tmp_path, ITEMS, codes, embeddings, SIZES, image_path=None, instructions=[])
+
+
+def cut(name: str):
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:-1])
+
+
+def config(**changes):
+    def change(folder):
+        file = folder / "config.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    return change
+
+
+def delete_an_item(folder):
+    with sqlite3.connect(folder / "items.sqlite") as database:
+        database.execute("DELETE FROM items WHERE row = 6")
+    database.close()
+
+
+@pytest.mark.parametrize("damage, words", [
+    (cut("ids.npy"), "ids.npy cannot be read"),
+    (cut("embeddings.npy"), "embeddings.npy cannot be read"),
+    (lambda folder: (folder / "config.json").unlink(), "config.json is not the config"),
+    (lambda folder: (folder / "config.json").write_text("{}"), "config.json is not the config"),
+    (config(more=1), "config.json is not the config"),
+    (config(n=8), "says uint8 of shape \\(8, 1\\)"),
+    (config(dim=9), "embeddings.npy holds float16 of shape \\(7, 6\\)"),
+    (config(code_sizes=[3, 4, 500]), "ids.npy does not fit"),
+    (config(code_sizes=[]), "config.json is not the config"),
+    (lambda folder: np.save(folder / "ids.npy", np.full((N, 1), 0b11000000, np.uint8)), "code above 2 at level 0"),
+    (lambda folder: np.save(folder / "modalities.npy", np.zeros(N)), "modalities.npy holds float64"),
+    (lambda folder: np.save(folder / "ids.npy", np.array([{}]), allow_pickle=True), "ids.npy cannot be read"),
+    (lambda folder: (folder / "items.sqlite").unlink(), "unreadable database"),
+    (lambda folder: (folder / "thumbnails.sqlite").write_bytes(b"x" * 5000), "unreadable database"),
+    (delete_an_item, "holds 6 items"),
+    (lambda folder: (folder / "instructions.json").write_text('[["text", "sound", "x"]]'), "'sound' is unknown"),
+])
+def test_a_damaged_index_is_refused_by_name(folder, damage, words):
+    damage(folder)
+    with pytest.raises(UserError, match=words):
+        Index.load(folder)
