@@ -1,0 +1,87 @@
+"""What every tab shares: panels that cannot run data, uploads that nobody opened, errors in one sentence."""
+
+from __future__ import annotations
+
+import html
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from genius.errors import UserError
+
+STATIC = Path(__file__).parent / "static"
+REFUSED = "Upload the picture as a file; links and embedded data are not read."
+
+from gradio.events import Dependency
+
+class Panel(gr.HTML):
+    """Draws JSON data with the script static/<name>.js.
+
+    gr.HTML evaluates whatever its template interpolates, even from data. So the template here is
+    constant, and the script builds nodes by createElement and text nodes: a caption stays a caption.
+    """
+
+    def __init__(self, name: str, value: Any = None, **layout: Any):
+        script = "\n".join((STATIC / file).read_text() for file in ("nodes.js", f"{name}.js"))
+        super().__init__(value, html_template='<div class="panel"></div>',
+                         js_on_load=f"{script}\nshow(draw);", apply_default_css=False,
+                         elem_id=name, **layout)
+
+    def postprocess(self, value: Any) -> Any:
+        """Data goes to the script as it is; None is the panel's empty state."""
+        return value
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "object"}
+    from typing import Callable, Literal, Sequence, Any, TYPE_CHECKING
+    from gradio.blocks import Block
+    if TYPE_CHECKING:
+        from gradio.components import Timer
+        from gradio.components.base import Component
+
+
+class UploadedImage(gr.Image):
+    """An image input that hands over the path of the upload, unopened.
+
+    gr.Image decodes before the callback runs, with every decoder and without limits;
+    genius.collections.images does it instead.
+    """
+
+    def get_block_name(self) -> str:
+        return "image"      # draw it as Gradio draws gr.Image
+
+    def preprocess(self, payload: Any) -> str | None:
+        if payload is None:
+            return None
+        if payload.path is None or (payload.url or "").startswith("data:"):
+            raise gr.Error(REFUSED, print_exception=False)
+        return payload.path
+
+    async def async_move_resource_to_block_cache(self, url_or_file_path: Any) -> str | None:
+        """Gradio calls this before preprocess, and downloads what looks like a link; here nothing is fetched."""
+        if str(url_or_file_path).lower().startswith(("http:", "https:")):
+            raise gr.Error(REFUSED, print_exception=False)
+        return await super().async_move_resource_to_block_cache(url_or_file_path)
+    from typing import Callable, Literal, Sequence, Any, TYPE_CHECKING
+    from gradio.blocks import Block
+    if TYPE_CHECKING:
+        from gradio.components import Timer
+        from gradio.components.base import Component
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """A UserError reaches the visitor as its own sentence; anything else goes to the log, without details."""
+    try:
+        yield
+    except UserError as error:
+        # gr.Error renders HTML, and the sentence may quote what the visitor or a file said
+        raise gr.Error(html.escape(str(error)), title="Please check", print_exception=False) from None
+    except Exception:
+        logging.getLogger(__name__).exception("a callback failed")
+        raise gr.Error("The search failed on the server; its log says why.",
+                       title="Sorry", print_exception=False) from None

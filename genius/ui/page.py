@@ -1,0 +1,59 @@
+"""The whole page, and how it is served."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from genius.errors import UserError
+from genius.ui import present
+from genius.ui.components import STATIC, Panel
+from genius.ui.search import search_tab
+
+if TYPE_CHECKING:
+    from genius.search.engine import Engine
+
+FONT = ["ui-sans-serif", "system-ui", "sans-serif"]    # the visitor's own: nothing is fetched
+MONO = ["ui-monospace", "monospace"]
+
+
+def build(engine: Engine, name: str) -> gr.Blocks:
+    """The page for one engine. name: what visitors see the run called."""
+    with gr.Blocks(title="GENIUS Explorer", analytics_enabled=False, fill_width=True,
+                   delete_cache=(600, 1800)) as page:      # uploads live half an hour
+        Panel("header", present.header(name, engine.index.n, engine.index.code_sizes, engine.device))
+        search_tab(engine)
+    return page
+
+
+def serve(page: gr.Blocks, host: str, port: int, **launch: Any) -> None:
+    """Serve the page until interrupted. Raises UserError if the address is taken."""
+    page.queue(max_size=64)
+    try:
+        page.launch(
+            server_name=host, server_port=port, theme=theme(), head=head(),
+            share=False, ssr_mode=False, show_error=False, enable_monitoring=False, pwa=False,
+            run_history=False, footer_links=["settings"], allowed_paths=[], max_file_size="10mb",
+            state_session_capacity=200, **launch)
+    except OSError as error:
+        raise UserError(f"{host}:{port} cannot be served on ({error}); choose another --port or --host") from None
+
+
+def head() -> str:
+    """Style and keys. Not css=: Gradio would rewrite every selector, and get lists of selectors wrong."""
+    return (f"<style>{(STATIC / 'style.css').read_text()}</style>"
+            f"<script>{(STATIC / 'keys.js').read_text()}</script>")
+
+
+def theme() -> gr.themes.Base:
+    """Calm, with secondary text that keeps a contrast of 4.5 to 1 in light and dark."""
+    return gr.themes.Base(
+        primary_hue="indigo", neutral_hue="slate", radius_size="lg", font=FONT, font_mono=MONO,
+    ).set(body_background_fill="*neutral_50", body_background_fill_dark="*neutral_950",
+          body_text_color_subdued="*neutral_500", body_text_color_subdued_dark="*neutral_400",
+          block_info_text_color="*neutral_500", block_info_text_color_dark="*neutral_400",
+          input_placeholder_color="*neutral_500", input_placeholder_color_dark="*neutral_400",
+          button_primary_background_fill="*primary_600", button_primary_background_fill_hover="*primary_700",
+          button_primary_background_fill_dark="*primary_600",
+          button_primary_background_fill_hover_dark="*primary_700")

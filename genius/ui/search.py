@@ -1,0 +1,74 @@
+"""The Search tab: a picture, a text and an instruction in; cards, generated IDs and timings out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from genius.collections.images import open_image
+from genius.errors import UserError
+from genius.schema import Modality, Query, SearchOptions
+from genius.ui import present
+from genius.ui.components import Panel, UploadedImage, told
+
+if TYPE_CHECKING:
+    from genius.search.engine import Engine
+
+LONGEST = 2_000        # characters of a description or an instruction; the encoder reads fewer
+LARGEST_SIDE = 1_024   # pixels; far more than an encoder sees, and it bounds memory under load
+
+
+def typed(value: Any, what: str) -> str:
+    """A text field's value. The browser's limits do not bind what is sent without the page."""
+    text = value or ""
+    if not isinstance(text, str):
+        raise UserError(f"The {what} must be a text.")
+    if len(text) > LONGEST:
+        raise UserError(f"The {what} has {len(text):,} characters; shorten it to {LONGEST:,}.")
+    return text.strip()
+
+
+def search_tab(engine: Engine) -> None:
+    """Lay the tab out inside the current Blocks and wire it to the engine."""
+
+    def on_search(text: Any, picture: str | None, instruction: Any, beams: Any, k: Any, rerank: bool):
+        with told():
+            query = Query(text=typed(text, "description"), instruction=typed(instruction, "instruction"),
+                          image=open_image(picture, max_side=LARGEST_SIDE) if picture else None)
+            result, = engine.search([query], SearchOptions(beams=beams, k=k, rerank=rerank))
+            pictures = [engine.index.thumbnail(hit.row) for hit in result.hits]
+            weight = engine.decoder.config.decoder_weight
+            return (present.summary(result, query), present.cards(result, pictures, rerank, weight),
+                    present.generated(result, weight))
+
+    def on_given(text: Any, picture: str | None):
+        modality = Modality.of(text, picture) if text or picture else None
+        return gr.Dropdown(choices=present.suggestions(engine.index.instructions, modality))
+
+    with gr.Row(elem_id="search"):
+        with gr.Column(scale=1, min_width=300, elem_id="ask"):
+            text = gr.Textbox(label="Description", placeholder="What are you looking for?", max_length=LONGEST,
+                              lines=1, max_lines=4, autofocus=True, elem_id="text")
+            picture = UploadedImage(label="Picture", sources=["upload", "clipboard"], height=220, buttons=[],
+                                    placeholder="Drop a picture here\nor click to choose one",
+                                    alt_text="Your picture", elem_id="picture")
+            instruction = gr.Dropdown(present.suggestions(engine.index.instructions, None), value=None,
+                                      label="Instruction", allow_custom_value=True, elem_id="instruction",
+                                      info="Says what kind of thing you want. Pick one or write your own.")
+            go = gr.Button("Search", variant="primary", elem_id="go")
+            with gr.Accordion("Settings", open=False, elem_id="settings"):
+                beams = gr.Slider(1, 200, value=50, step=1, label="Beam size", info="IDs that are generated")
+                k = gr.Slider(1, 100, value=10, step=1, label="Results")
+                rerank = gr.Checkbox(True, label="Re-rank by embedding",
+                                     info="Off: the order in which the IDs were generated")
+        with gr.Column(scale=3, min_width=320, elem_id="found"):
+            summary = Panel("summary")
+            cards = Panel("cards")
+            generated = Panel("generated")
+
+    gr.on([go.click, text.submit], on_search, [text, picture, instruction, beams, k, rerank],
+          [summary, cards, generated], concurrency_id="search", concurrency_limit=32,
+          show_progress="minimal", show_progress_on=cards, api_visibility="private")
+    gr.on([text.blur, picture.change], on_given, [text, picture], instruction,
+          queue=False, show_progress="hidden", trigger_mode="always_last", api_visibility="private")

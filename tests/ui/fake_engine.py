@@ -1,0 +1,112 @@
+"""An engine that made everything up, to look at the page without a trained run.
+
+    python -m tests.ui.fake_engine [PORT]
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from genius.errors import UserError
+from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
+
+CODE_SIZES = (3, *[256] * 8)
+HOSTILE = "${alert(1)}<img src=x onerror=alert(2)>"
+INSTRUCTIONS = [
+    (Modality.TEXT, Modality.IMAGE, "Find an image that matches the caption."),
+    (Modality.TEXT, Modality.IMAGE, "Which garment is described here? Show a photo of it."),
+    (Modality.TEXT, Modality.PAIR, "Find the picture with its title that fits this description."),
+    (Modality.IMAGE, Modality.TEXT, "Find a caption that describes the picture."),
+    (Modality.PAIR, Modality.IMAGE, "Find a garment like this one, changed as the text says."),
+]
+TEXTS = [
+    "A brown dog runs along the beach with a red ball in its mouth.",
+    "Two children in yellow raincoats jump into a puddle while an older woman laughs under a striped umbrella.",
+    "Knitted pullover, dark green, crew neck, long sleeves",
+    "A climber in a blue helmet rests on a ledge. Far below, a river bends around a village whose roofs are "
+    "wet from the rain, and behind it the hills fade into the haze, one after another, until nobody could say "
+    "where the land ends and the sky begins. Nothing moves but the rope, and somewhere a bell is ringing.",
+]
+
+
+class FakeIndex:
+    """Items by row: every modality in turn."""
+
+    n = 76_412
+    code_sizes = CODE_SIZES
+    instructions = INSTRUCTIONS
+
+    def item(self, row: int) -> Item:
+        modality = Modality(row % 3)
+        text = "" if modality == Modality.IMAGE else TEXTS[row % len(TEXTS)]
+        return Item(f"{1 + row % 5}:{row}", modality, text, None if modality == Modality.TEXT else f"{row}.jpg")
+
+    def thumbnail(self, row: int) -> bytes | None:
+        """A landscape, different for every row that is not a text."""
+        if row % 3 == Modality.TEXT:
+            return None
+        random = np.random.default_rng(row)
+        width, height = [(192, 128), (128, 192), (192, 192)][row % 4 % 3]
+        sky, sun, hill, field = (tuple(int(c) for c in random.integers(60, 235, 3)) for _ in range(4))
+        picture = Image.new("RGB", (width, height), sky)
+        draw = ImageDraw.Draw(picture)
+        x, y = random.integers(20, width - 20), random.integers(15, height // 2)
+        draw.ellipse((x - 14, y - 14, x + 14, y + 14), fill=sun)
+        draw.polygon([(0, height), (x, height * .4), (width, height)], fill=hill)
+        draw.rectangle((0, height * .75, width, height), fill=field)
+        stream = io.BytesIO()
+        picture.save(stream, "WEBP")
+        return stream.getvalue()
+
+
+class FakeEngine:
+    """Answers like genius.search.engine.Engine, after `seconds`; keeps the queries it got."""
+
+    device = "cpu"
+    decoder = SimpleNamespace(config=SimpleNamespace(decoder_weight=1.0))
+
+    def __init__(self, seconds: float = 0.0):
+        self.seconds = seconds
+        self.index = FakeIndex()
+        self.queries: list[tuple[Query, SearchOptions]] = []
+
+    def search(self, queries: list[Query], options: SearchOptions = SearchOptions()) -> list[SearchResult]:
+        self.queries += [(query, options) for query in queries]
+        return [self.answer(query, options) for query in queries]
+
+    def answer(self, query: Query, options: SearchOptions) -> SearchResult:
+        if not query.text and query.image is None:
+            raise UserError("Type a description, add a picture, or both.")
+        if query.text == "bug":
+            raise RuntimeError("secret detail")
+        time.sleep(self.seconds)
+        random = np.random.default_rng(7)
+        own = (0, 17, 240, 3, 91, 255, 8, 128, 60)
+        ids = sorted({own[:keep] + tuple(int(c) for c in random.integers(0, 256, 9 - keep))
+                      for keep in random.integers(1, 9, options.beams)}, key=lambda codes: (codes[1] != 17, codes))
+        generated = [GeneratedID(codes, -3.2 - 0.7 * place, 1 + (place * 7) % 5) for place, codes in enumerate(ids)]
+        order = random.permutation(options.k) if options.rerank else np.arange(options.k)
+        rows = random.integers(0, self.index.n, options.k)
+        hits = []
+        for rank, place in enumerate(order):
+            found = generated[place % len(generated)]
+            item = self.index.item(int(rows[place]))
+            if query.text == "hostile":
+                item = replace(item, id=HOSTILE, text=HOSTILE)
+            hits.append(Hit(int(rows[place]), item, found.codes, rank + 1, int(place) + 1, found.score,
+                            0.412 - 0.017 * rank))
+        return SearchResult(hits if query.text != "nothing" else [], generated, own, np.array([0.93, 0.05, 0.02]), 512,
+                            {"encode": 38.2, "fuse": 1.1, "beam": 71.5, "expand": 0.6, "rerank": 2.4, "fetch": 3.9})
+
+
+if __name__ == "__main__":
+    from genius.ui.page import build, serve
+
+    serve(build(FakeEngine(0.5), "made-up"), "127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 7860)
