@@ -133,12 +133,13 @@ class IDTable:
         """Numbers of unique IDs (…,) -> how many items share each (…,)."""
         return self.offsets[np.asarray(ids) + 1] - self.offsets[ids]
 
-    def expand(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def expand(self, ids: np.ndarray, at_most: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The items of many buckets, in the order of `ids` (m,), then of rows.
 
-        Returns (owner, rows), (items,) each: position in `ids`, and row of the index.
+        at_most (m,): take no more than these of each bucket. Returns (owner, rows), (items,) each:
+        position in `ids`, and row of the index.
         """
-        sizes = self.buckets(ids)
+        sizes = self.buckets(ids) if at_most is None else np.minimum(self.buckets(ids), at_most)
         owner = np.repeat(np.arange(len(sizes)), sizes)
         within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return owner, self.rows[self.offsets[ids][owner] + within].astype(np.int64)

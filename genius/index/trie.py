@@ -35,7 +35,7 @@ class Trie:
         branches = _branch(table)
         self.levels = len(table.code_sizes)
         self.root = 0 if len(table) > 1 else ~0
-        self.dead = len(branches.low) - 1              # a node without children, for beams that ended
+        self._none = len(branches.low) - 1             # the node without children
         self._fields = fields(table.code_sizes)
         self._first_edge, self._edge_code, self._edge_node, self._low, self._high, self._packed, self._offsets = (
             torch.from_numpy(array).to(device) for array in (*branches, table.packed, table.offsets))
@@ -49,7 +49,7 @@ class Trie:
     def children(self, nodes: Tensor, level: int) -> Children:
         """Everything that may follow the prefixes `nodes` (p,), which are `level` codes long."""
         single = nodes < 0
-        inner = nodes.masked_fill(single, self.dead)
+        inner = nodes.masked_fill(single, self._none)
         first = self._first_edge[inner].long()
         size = self._first_edge[inner + 1] - first + single
         count = int(size.sum())
@@ -61,12 +61,16 @@ class Trie:
         node = torch.where(single[owner], nodes[owner], self._edge_node[edge].long())
         return Children(owner, code, node)
 
+    def lowest(self, nodes: Tensor) -> Tensor:
+        """The first ID below each prefix; nodes (…,) -> numbers in the table (…,)."""
+        single = nodes < 0
+        return torch.where(single, ~nodes, self._low[nodes.masked_fill(single, self._none)].long())
+
     def ranges(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
         """The IDs below each prefix are numbers low … high−1 of the table; nodes (…,) -> two (…,)."""
         single = nodes < 0
-        inner = nodes.masked_fill(single, self.dead)
-        return (torch.where(single, ~nodes, self._low[inner].long()),
-                torch.where(single, -nodes, self._high[inner].long()))
+        high = torch.where(single, -nodes, self._high[nodes.masked_fill(single, self._none)].long())
+        return self.lowest(nodes), high
 
     def items(self, nodes: Tensor) -> Tensor:
         """How many items lie below each prefix; nodes (…,) -> (…,)."""

@@ -83,6 +83,12 @@ def test_expanding_follows_the_order_asked_for_and_allows_repeats_and_nothing():
     assert len(owner) == len(rows) == 0
 
 
+def test_expanding_takes_no_more_of_a_bucket_than_asked():
+    table = IDTable.build(np.array([[0, 1]] * 5 + [[1, 1]] * 3), (3, 4))
+    owner, rows = table.expand(np.array([0, 1, 0]), at_most=np.array([2, 9, 0]))
+    assert owner.tolist() == [0, 0, 1, 1, 1] and rows.tolist() == [0, 1, 5, 6, 7]
+
+
 def test_a_table_of_no_items_is_refused():
     with pytest.raises(ValueError, match="at least one item"):
         IDTable.build(np.zeros((0, 2), int), (3, 4))

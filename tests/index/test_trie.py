@@ -71,19 +71,12 @@ def test_children_come_ordered_by_owner_then_by_code():
     assert pairs == sorted(pairs) and len(set(pairs)) == len(pairs)
 
 
-def test_one_prefix_may_be_asked_for_twice_and_a_dead_one_has_no_children():
+def test_one_prefix_may_be_asked_for_twice():
     _, trie = build([[0, 1], [0, 2], [1, 1]], (3, 4))
     shared, alone = walk(trie, 1)[-1][(0,)], walk(trie, 1)[-1][(1,)]
-    children = trie.children(torch.tensor([shared, trie.dead, alone, shared]), 1)
-    assert children.owner.tolist() == [0, 0, 2, 3, 3]
+    children = trie.children(torch.tensor([shared, alone, shared]), 1)
+    assert children.owner.tolist() == [0, 0, 1, 2, 2]
     assert children.code.tolist() == [1, 2, 1, 1, 2]
-    assert trie.items(torch.tensor([trie.dead])).item() == 0
-
-
-def test_a_trie_of_one_id_still_has_a_dead_node():
-    _, trie = build([[2, 3]], (3, 4))
-    assert len(trie.children(torch.tensor([trie.dead]), 0).code) == 0
-    assert trie.items(torch.tensor([[trie.root, trie.dead]])).tolist() == [[1, 0]]
 
 
 def test_unique_prefixes_cost_no_nodes():

@@ -1,0 +1,96 @@
+"""From generated IDs to a ranking of items: buckets are expanded, items re-ranked by embedding.
+
+An item has one ID and a beam search gives an ID once, so the union of all buckets holds no item twice.
+
+Axes: b queries, w beams, t items considered for all queries together, k results, d embedding dim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genius.index.ids import IDTable
+from genius.search.beam import Beams
+
+MAX_CANDIDATES = 10_000    # items considered per query; bounds memory where very many items share an ID
+BLOCK = 16_384             # embeddings in memory at once
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The items of all beams: by query, then in generated order (ID score, ID, row)."""
+
+    query: np.ndarray             # (t,)
+    row: np.ndarray               # (t,) of the index
+    id: np.ndarray                # (t,) number in the ID table
+    score: np.ndarray             # (t,) of the ID
+    generated_rank: np.ndarray    # (t,) 1 is best
+    counts: np.ndarray            # (b,) items considered
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The k best items of each query. Where a query has fewer: −1, −inf, and rank 0."""
+
+    rows: np.ndarray              # (b, k) of the index
+    ids: np.ndarray               # (b, k) number in the ID table
+    scores: np.ndarray            # (b, k) of the ID
+    cosines: np.ndarray           # (b, k) between the embeddings of query and item
+    generated_rank: np.ndarray    # (b, k) before re-ranking
+
+
+def expand(beams: Beams, table: IDTable) -> Candidates:
+    """All items whose ID was generated; beyond MAX_CANDIDATES of a query the last generated are left out."""
+    ids, scores = beams.ids.cpu().numpy(), beams.scores.cpu().numpy()
+    buckets = table.buckets(ids).astype(np.int64)                                          # (b, w)
+    room = np.maximum(MAX_CANDIDATES - (np.cumsum(buckets, axis=1) - buckets), 0)
+    owner, rows = table.expand(ids.ravel(), at_most=room.ravel())
+    query = owner // ids.shape[1]
+    counts = np.bincount(query, minlength=len(ids))
+    return Candidates(query, rows, ids.ravel()[owner], scores.ravel()[owner], _place(counts) + 1, counts)
+
+
+def rank(candidates: Candidates, embeddings: np.ndarray, queries: np.ndarray, k: int, rerank: bool = True) -> Ranked:
+    """The k best candidates of each query, by cosine or, without re-ranking, in generated order.
+
+    embeddings (n, d) of the index, normalised, memory-mapped; queries (b, d) normalised.
+    Equal cosines keep the generated order.
+    """
+    if rerank:
+        chosen = np.arange(len(candidates.row))
+    else:
+        chosen = np.flatnonzero(candidates.generated_rank <= k)
+    query, row = candidates.query[chosen], candidates.row[chosen]
+    cosine = _cosines(embeddings, row, queries, query)
+    if rerank:
+        order = np.lexsort((candidates.generated_rank, -cosine, query))
+        chosen, query, cosine = chosen[order], query[order], cosine[order]
+    place = _place(np.bincount(query, minlength=len(queries)))
+    at = np.flatnonzero(place < k)
+    chosen, query, place = chosen[at], query[at], place[at]
+
+    def table(values: np.ndarray, padding: float) -> np.ndarray:
+        out = np.full((len(queries), k), padding, dtype=values.dtype)
+        out[query, place] = values
+        return out
+
+    return Ranked(table(candidates.row[chosen], -1), table(candidates.id[chosen], -1),
+                  table(candidates.score[chosen], -np.inf), table(cosine[at], -np.inf),
+                  table(candidates.generated_rank[chosen], 0))
+
+
+def _place(counts: np.ndarray) -> np.ndarray:
+    """(b,) list lengths -> (t,) place of each element in its own list, from 0."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _cosines(embeddings: np.ndarray, rows: np.ndarray, queries: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """(t,) inner products of embeddings[rows] and queries[query]; reads only these rows."""
+    cosines = np.empty(len(rows), dtype=np.float32)
+    for first in range(0, len(rows), BLOCK):
+        part = slice(first, first + BLOCK)
+        cosines[part] = np.einsum("td,td->t", embeddings[rows[part]].astype(np.float32),
+                                  queries[query[part]].astype(np.float32))
+    return cosines

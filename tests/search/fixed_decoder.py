@@ -1,0 +1,67 @@
+"""A decoder for tests: seeded log-probabilities of every prefix, known in advance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass
+class FixedCache:
+    prefix: Tensor    # (b, w) number of the prefix so far
+    level: int = 0
+
+    def reorder(self, parents: Tensor) -> None:
+        self.prefix = self.prefix.gather(1, parents)
+
+
+class FixedDecoder:
+    """Speaks the search's side of IDDecoder. Query i is told apart by its feature's first number, i.
+
+    Some probability goes to tokens that are no code of the level, as with a softmax over all tokens.
+    """
+
+    geometry_scale = 0.7
+
+    def __init__(self, sizes: tuple[int, ...], queries: int, dim: int = 5, seed: int = 0):
+        rng = np.random.default_rng(seed)
+        self.sizes = sizes
+        self.codebooks = [torch.tensor(rng.normal(size=(size, dim)), dtype=torch.float32) for size in sizes]
+        self.features = torch.tensor(rng.normal(size=(queries, dim)), dtype=torch.float32)
+        self.features[:, 0] = torch.arange(queries)
+        self.tables = []
+        for level, size in enumerate(sizes):
+            logits = rng.normal(size=(queries, int(np.prod(sizes[:level])), size + 2))
+            self.tables.append(torch.tensor(logits, dtype=torch.float32).log_softmax(-1)[..., :size])
+
+    def start(self, features: Tensor) -> FixedCache:
+        self._queries = features[:, 0].long()
+        return FixedCache(torch.zeros(len(features), 1, dtype=torch.long))
+
+    def step(self, cache: FixedCache, codes: Tensor | None) -> Tensor:
+        if codes is not None:
+            cache.prefix = cache.prefix * self.sizes[cache.level - 1] + codes
+        table = self.tables[cache.level]
+        cache.level += 1
+        return table[self._queries[:, None], cache.prefix]
+
+    def gains(self, query: int, prefix: tuple[int, ...], weight: float) -> tuple[np.ndarray, np.ndarray]:
+        """(k,) log-probabilities and (k,) blended gains after a prefix, the slow way, in float64."""
+        residual = self.features[query].numpy().astype(np.float64)
+        number = 0
+        for level, code in enumerate(prefix):
+            residual = residual - self.codebooks[level][code].numpy()
+            number = number * self.sizes[level] + code
+        words = self.codebooks[len(prefix)].numpy().astype(np.float64)
+        odds = self.geometry_scale * (2 * words @ residual - (words ** 2).sum(1))
+        log_probs = self.tables[len(prefix)][query, number].numpy().astype(np.float64)
+        if weight == 0:
+            log_probs = odds - np.log(np.exp(odds).sum())
+        return log_probs, weight * log_probs + (1 - weight) * odds
+
+    def score(self, query: int, codes: tuple[int, ...], weight: float) -> float:
+        """Of a whole ID, the slow way."""
+        return sum(self.gains(query, codes[:level], weight)[1][code] for level, code in enumerate(codes))

@@ -1,0 +1,136 @@
+import numpy as np
+import pytest
+import torch
+
+from genius.index.ids import IDTable
+from genius.index.trie import Trie
+from genius.search.beam import TRACED, beam_search
+from tests.search.fixed_decoder import FixedDecoder
+
+SIZES = (3, 4, 5, 6)
+QUERIES = 3
+
+
+def build(n: int, sizes=SIZES, seed: int = 0) -> tuple[IDTable, Trie, list[tuple[int, ...]]]:
+    table = IDTable.build(np.random.default_rng(seed).integers(sizes, size=(n, len(sizes))), sizes)
+    return table, Trie(table), [tuple(codes) for codes in table.codes(np.arange(len(table))).tolist()]
+
+
+def slow_beam_search(decoder, query, ids, beams, weight):
+    """One query, Python lists: (score, prefix) of every level's beams, and everything considered."""
+    kept, considered = [(0.0, ())], []
+    for level in range(len(ids[0])):
+        valid = {codes[:level + 1] for codes in ids}
+        grown = [(score + decoder.gains(query, prefix, weight)[1][code], prefix + (code,))
+                 for score, prefix in kept for code in range(decoder.sizes[level]) if prefix + (code,) in valid]
+        grown.sort(key=lambda pair: (-pair[0], pair[1]))
+        kept = grown[:beams]
+        considered.append(grown)
+    return kept, considered
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
+@pytest.mark.parametrize("n", [1, 2, 40, 300])
+def test_a_wide_beam_agrees_with_scoring_every_id(n, weight):
+    _, trie, ids = build(n)
+    decoder = FixedDecoder(SIZES, QUERIES)
+    found = beam_search(decoder, decoder.features, trie, beams=len(ids) + 3, decoder_weight=weight)
+    for query in range(QUERIES):
+        scores = [decoder.score(query, codes, weight) for codes in ids]
+        best = sorted(range(len(ids)), key=lambda i: -scores[i])
+        assert found.ids[query].tolist() == best
+        np.testing.assert_allclose(found.scores[query], np.array(scores)[best], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
+@pytest.mark.parametrize("beams", [1, 2, 7])
+def test_a_narrow_beam_keeps_what_a_slow_beam_search_keeps(beams, weight):
+    _, trie, ids = build(60)
+    decoder = FixedDecoder(SIZES, QUERIES)
+    found = beam_search(decoder, decoder.features, trie, beams, weight)
+    for query in range(QUERIES):
+        kept, _ = slow_beam_search(decoder, query, ids, beams, weight)
+        assert [ids[i] for i in found.ids[query]] == [codes for _, codes in kept]
+        np.testing.assert_allclose(found.scores[query], [score for score, _ in kept], rtol=1e-4, atol=1e-4)
+
+
+def test_a_query_is_answered_alike_alone_and_in_a_batch():
+    _, trie, _ = build(50)
+    decoder = FixedDecoder(SIZES, QUERIES)
+    together = beam_search(decoder, decoder.features, trie, 6)
+    for query in range(QUERIES):
+        alone = beam_search(decoder, decoder.features[query:query + 1], trie, 6)
+        assert torch.equal(alone.ids[0], together.ids[query])
+        assert torch.equal(alone.first[0], together.first[query])
+
+
+def test_geometry_alone_never_runs_the_decoder_and_finds_the_nearest_quantized_vectors():
+    _, trie, ids = build(80)
+    decoder = FixedDecoder(SIZES, QUERIES)
+    decoder.start = decoder.step = None
+    found = beam_search(decoder, decoder.features, trie, beams=len(ids), decoder_weight=0)
+    vectors = torch.stack([sum(book[code] for book, code in zip(decoder.codebooks, codes, strict=True))
+                           for codes in ids])
+    nearest = torch.cdist(decoder.features, vectors).argsort(dim=1)
+    assert torch.equal(found.ids, nearest)
+    torch.testing.assert_close(found.first.exp().sum(1), torch.ones(QUERIES))
+
+
+@pytest.mark.parametrize("beams", [1, 3, 8, 1000])
+def test_every_query_finds_as_many_ids_as_there_are_or_as_asked_and_none_twice(beams):
+    # lopsided: one modality holds a single ID, another most of them
+    codes = [[0, 0, 0, 0], [1, 1, 1, 1], [1, 1, 1, 2], *([2, *rest] for rest in np.ndindex(4, 5, 6))]
+    table = IDTable.build(np.array(codes), SIZES)
+    decoder = FixedDecoder(SIZES, QUERIES)
+    for query in range(QUERIES):
+        decoder.tables[0][query, 0, query] = 0.0        # each query prefers another modality
+    found = beam_search(decoder, decoder.features, Trie(table), beams)
+    assert found.ids.shape == (QUERIES, min(beams, len(table)))
+    for ids in found.ids.tolist():
+        assert len(set(ids)) == len(ids) and min(ids) >= 0 and max(ids) < len(table)
+
+
+def test_equal_scores_are_ordered_by_id_with_a_trace_and_without():
+    _, trie, ids = build(200, seed=4)
+    decoder = FixedDecoder(SIZES, QUERIES)
+    decoder.tables = [torch.full_like(table, -1.0) for table in decoder.tables]
+    for trace in (False, True):
+        found = beam_search(decoder, decoder.features, trie, beams=9, trace=trace)
+        assert found.ids.tolist() == [list(range(9))] * QUERIES
+
+
+def test_the_order_of_scores_is_the_order_of_floats():
+    values = torch.tensor([-torch.inf, -1e30, -2.5, -1e-30, 0.0, 1e-30, 3.0, torch.inf])
+    decoder = FixedDecoder((8,), 1)
+    order = torch.randperm(8, generator=torch.Generator().manual_seed(0))
+    decoder.tables = [values[order].reshape(1, 1, 8)]
+    trie = Trie(IDTable.build(np.arange(8)[:, None], (8,)))
+    found = beam_search(decoder, decoder.features, trie, beams=8)
+    assert torch.equal(found.scores[0], values.flip(0))
+    assert torch.equal(order[found.ids[0]], torch.arange(8).flip(0))
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
+def test_the_trace_tells_what_the_search_did(weight):
+    table, trie, ids = build(120, seed=2)
+    decoder, beams = FixedDecoder(SIZES, QUERIES), 5
+    found = beam_search(decoder, decoder.features, trie, beams, weight, trace=True)
+    assert beam_search(decoder, decoder.features, trie, beams, weight).trace is None
+    for query in range(QUERIES):
+        _, considered = slow_beam_search(decoder, query, ids, beams, weight)
+        parents = [()]
+        for level, (step, slow) in enumerate(zip(found.trace[query], considered, strict=True)):
+            prefixes = [parents[parent] + (code,) for parent, code in zip(step.parent, step.code.tolist(), strict=True)]
+            assert prefixes == [prefix for _, prefix in slow[:TRACED * beams]]
+            np.testing.assert_allclose(step.score, [score for score, _ in slow[:TRACED * beams]], rtol=1e-4, atol=1e-4)
+            assert step.kept.tolist() == [i < beams for i in range(len(prefixes))]
+            for prefix, log_prob, items in zip(prefixes, step.step_log_prob, step.items, strict=True):
+                assert log_prob == pytest.approx(decoder.gains(query, prefix[:-1], weight)[0][prefix[-1]], abs=1e-4)
+                assert items == sum(table.buckets(i) for i, codes in enumerate(ids) if codes[:level + 1] == prefix)
+            for parent, masked in zip(parents, step.masked, strict=True):
+                valid = {codes[level] for codes in ids if codes[:level] == parent}
+                log_probs, _ = decoder.gains(query, parent, weight)
+                assert masked == pytest.approx(1 - np.exp(log_probs[list(valid)]).sum(), abs=1e-5)
+            parents = [prefix for prefix, kept in zip(prefixes, step.kept, strict=True) if kept]
+        assert parents == [ids[i] for i in found.ids[query]]
+        np.testing.assert_array_equal(step.score[step.kept], found.scores[query])

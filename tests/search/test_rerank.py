@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+import torch
+
+from genius.index.ids import IDTable
+from genius.search import rerank
+from genius.search.beam import Beams
+from genius.search.rerank import expand, rank
+
+SIZES, N, DIM, QUERIES, WIDTH = (3, 4, 4), 90, 8, 4, 6
+
+
+@pytest.fixture
+def world():
+    """Items of which many share an ID, and six generated IDs for each of four queries."""
+    rng = np.random.default_rng(0)
+    table = IDTable.build(rng.integers(SIZES, size=(N, 3)), SIZES)
+    ids = np.stack([rng.permutation(len(table))[:WIDTH] for _ in range(QUERIES)])
+    scores = -np.sort(rng.random((QUERIES, WIDTH)).astype(np.float32))
+    beams = Beams(torch.from_numpy(ids), torch.from_numpy(scores), torch.zeros(QUERIES, 3), None)
+    embeddings, queries = (unit(rng.normal(size=(count, DIM))) for count in (N, QUERIES))
+    return table, beams, embeddings.astype(np.float16), queries
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def slow_candidates(table, beams, query) -> list[tuple[int, int, float]]:
+    """(row, id, score) in generated order."""
+    return [(row, id, score) for id, score in zip(beams.ids[query].tolist(), beams.scores[query].tolist(), strict=True)
+            for row in table.rows[table.offsets[id]:table.offsets[id + 1]].tolist()]
+
+
+def test_every_item_of_every_generated_id_is_considered_once_in_generated_order(world):
+    table, beams, _, _ = world
+    found = expand(beams, table)
+    for query in range(QUERIES):
+        mine = found.query == query
+        expected = slow_candidates(table, beams, query)
+        assert list(zip(found.row[mine], found.id[mine], found.score[mine], strict=True)) == expected
+        assert found.generated_rank[mine].tolist() == list(range(1, len(expected) + 1))
+        assert found.counts[query] == len(expected) == len(set(found.row[mine]))
+
+
+@pytest.mark.parametrize("k", [1, 5, 60])
+def test_reranking_orders_all_candidates_by_cosine(world, k):
+    table, beams, embeddings, queries = world
+    ranked = rank(expand(beams, table), embeddings, queries, k)
+    for query in range(QUERIES):
+        candidates = slow_candidates(table, beams, query)
+        cosines = [float(embeddings[row].astype(np.float64) @ queries[query]) for row, _, _ in candidates]
+        order = sorted(range(len(candidates)), key=lambda i: -cosines[i])[:k]
+        count = len(order)
+        assert ranked.rows[query, :count].tolist() == [candidates[i][0] for i in order]
+        assert ranked.ids[query, :count].tolist() == [candidates[i][1] for i in order]
+        assert ranked.generated_rank[query, :count].tolist() == [i + 1 for i in order]
+        np.testing.assert_allclose(ranked.cosines[query, :count], [cosines[i] for i in order], atol=1e-6)
+        np.testing.assert_allclose(ranked.scores[query, :count], [candidates[i][2] for i in order])
+        assert (ranked.rows[query, count:] == -1).all() and (ranked.ids[query, count:] == -1).all()
+        assert (ranked.generated_rank[query, count:] == 0).all()
+        assert np.isneginf(ranked.cosines[query, count:]).all() and np.isneginf(ranked.scores[query, count:]).all()
+
+
+def test_without_reranking_items_keep_the_generated_order_and_still_get_a_cosine(world):
+    table, beams, embeddings, queries = world
+    ranked = rank(expand(beams, table), embeddings, queries, 7, rerank=False)
+    for query in range(QUERIES):
+        rows = [row for row, _, _ in slow_candidates(table, beams, query)][:7]
+        assert ranked.rows[query].tolist() == rows
+        assert ranked.generated_rank[query].tolist() == list(range(1, 8))
+        np.testing.assert_allclose(ranked.cosines[query], embeddings[rows].astype(np.float32) @ queries[query],
+                                   atol=1e-6)
+
+
+def test_equal_cosines_keep_the_generated_order(world):
+    table, beams, embeddings, queries = world
+    alike = np.repeat(embeddings[:1], N, axis=0)
+    ranked = rank(expand(beams, table), alike, queries, 10)
+    assert ranked.generated_rank.tolist() == [list(range(1, 11))] * QUERIES
+
+
+def test_a_query_is_ranked_alike_alone_and_in_a_batch(world, monkeypatch):
+    table, beams, embeddings, queries = world
+    together = rank(expand(beams, table), embeddings, queries, 5)
+    monkeypatch.setattr(rerank, "BLOCK", 7)
+    for query in range(QUERIES):
+        one = Beams(beams.ids[query:query + 1], beams.scores[query:query + 1], beams.first[:1], None)
+        alone = rank(expand(one, table), embeddings, queries[query:query + 1], 5)
+        assert np.array_equal(alone.rows[0], together.rows[query])
+        assert np.array_equal(alone.cosines[0], together.cosines[query])
+
+
+def test_only_the_embeddings_of_candidates_are_read(world):
+    table, beams, embeddings, queries = world
+    candidates = expand(beams, table)
+    others = np.setdiff1d(np.arange(N), candidates.row)
+    assert len(others)
+    broken = embeddings.copy()
+    broken[others] = np.nan
+    assert np.isfinite(rank(candidates, broken, queries, 5).cosines).all()
+
+
+@pytest.mark.parametrize("limit", [1, 4, 9])
+def test_crowded_ids_are_cut_at_the_limit_in_generated_order(world, monkeypatch, limit):
+    table, beams, _, _ = world
+    whole = expand(beams, table)
+    monkeypatch.setattr(rerank, "MAX_CANDIDATES", limit)
+    cut = expand(beams, table)
+    assert cut.counts.tolist() == [limit] * QUERIES
+    assert np.array_equal(cut.row, whole.row[whole.generated_rank <= limit])
