@@ -57,9 +57,13 @@ class UploadedImage(gr.Image):
     def preprocess(self, payload: Any) -> str | None:
         if payload is None:
             return None
-        if payload.path is None or (payload.url or "").startswith("data:"):
+        # Gradio checks paths only of what calls itself a file; a forged request may not
+        if payload.path is None or (payload.url or "").startswith("data:") or not self._holds(payload.path):
             raise gr.Error(REFUSED, print_exception=False)
         return payload.path
+
+    def _holds(self, path: str) -> bool:
+        return Path(path).resolve().is_relative_to(Path(self.GRADIO_CACHE).resolve())
 
     async def async_move_resource_to_block_cache(self, url_or_file_path: Any) -> str | None:
         """Gradio calls this before preprocess, and downloads what looks like a link; here nothing is fetched."""

@@ -120,7 +120,6 @@ def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
 
 
 def suggestions(instructions: Iterable[tuple[Modality, Modality, str]], query: Modality | None) -> list[str]:
-    """Instructions that fit what the visitor has given (all of them while that is nothing), by target."""
-    known = list(instructions)
-    fitting = [entry for entry in known if entry[0] == query] or known
-    return list(dict.fromkeys(text for _, _, text in sorted(fitting, key=lambda entry: entry[1])))
+    """All instructions, by target; those that fit what the visitor has given come first."""
+    ordered = sorted(instructions, key=lambda entry: (entry[0] != query, entry[1]))
+    return list(dict.fromkeys(text for _, _, text in ordered))

@@ -43,6 +43,7 @@ def search_tab(engine: Engine) -> None:
                     present.generated(result, weight))
 
     def on_given(text: Any, picture: str | None):
+        """Reorders the suggestions. It keeps their number: Gradio's list fails if it shrinks while open."""
         modality = Modality.of(text, picture) if text or picture else None
         return gr.Dropdown(choices=present.suggestions(engine.index.instructions, modality))
 
@@ -70,5 +71,5 @@ def search_tab(engine: Engine) -> None:
     gr.on([go.click, text.submit], on_search, [text, picture, instruction, beams, k, rerank],
           [summary, cards, generated], concurrency_id="search", concurrency_limit=32,
           show_progress="minimal", show_progress_on=cards, api_visibility="private")
-    gr.on([text.blur, picture.change], on_given, [text, picture], instruction,
+    gr.on([text.change, picture.change], on_given, [text, picture], instruction,
           queue=False, show_progress="hidden", trigger_mode="always_last", api_visibility="private")

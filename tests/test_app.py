@@ -1,0 +1,44 @@
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import app
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_without_a_run_it_says_in_one_sentence_how_to_make_one(tmp_path, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        app.main(["--run", str(tmp_path / "nowhere")])
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "There is no run at" in said
+    assert "python -m genius.collections" in said and "python -m training" in said and "python app.py --run" in said
+
+
+def test_the_default_run_is_the_shipped_one():
+    assert app.arguments([]).run == ROOT / "assets" / "demo"
+
+
+def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch):
+    (tmp_path / "manifest.json").write_text("{}")
+    told = []
+    engine = SimpleNamespace(load=lambda run, device: told.append((run, device)) or "engine")
+    monkeypatch.setitem(sys.modules, "genius.search.engine", SimpleNamespace(Engine=engine))
+    monkeypatch.setitem(sys.modules, "genius.ui.page", SimpleNamespace(
+        build=lambda *page: page, serve=lambda *served: told.append(served)))
+
+    app.main(["--run", str(tmp_path), "--host", "0.0.0.0", "--port", "8000", "--device", "cpu"])
+
+    assert told == [(tmp_path, "cpu"), (("engine", tmp_path.name), "0.0.0.0", 8000)]
+
+
+def test_help_and_a_missing_run_need_no_model_library():
+    script = ("import sys, app\n"
+              "try: app.main(['--run', 'nowhere'])\n"
+              "except SystemExit: print(sorted({'torch', 'gradio', 'transformers'} & set(sys.modules)))")
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr

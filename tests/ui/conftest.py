@@ -1,0 +1,103 @@
+"""A page over a made-up engine, served once for all tests of this folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import uuid
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import httpx
+import pytest
+from PIL import Image
+
+from tests.ui.fake_engine import FakeEngine
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture
+def photo(tmp_path):
+    file = tmp_path / "photo.jpg"
+    Image.linear_gradient("L").convert("RGB").save(file)
+    return file
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[SimpleNamespace]:
+    """engine, page, url: a page that is being served."""
+    from genius.ui.page import build, serve
+
+    engine = FakeEngine()
+    page = build(engine, "made-up")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    serve(page, "127.0.0.1", port, prevent_thread_lock=True, quiet=True)
+    yield SimpleNamespace(engine=engine, page=page, url=f"http://127.0.0.1:{port}")
+    page.close(verbose=False)
+
+
+@pytest.fixture
+def ask(served):
+    """Call an event by its function's name as a program would, past the browser's own limits.
+
+    Returns what Gradio sends last: {"success": …, "output": {"data": […]} or {"error": …}}.
+    """
+    def call(function: str, *data):
+        index = next(i for i, event in served.page.fns.items() if event.name == function)
+        session = uuid.uuid4().hex
+        with httpx.Client(base_url=f"{served.url}/gradio_api", timeout=20, trust_env=False) as client:
+            client.post("/queue/join", json={"data": data, "fn_index": index,
+                                             "session_hash": session}).raise_for_status()
+            with client.stream("GET", "/queue/data", params={"session_hash": session}) as stream:
+                for line in stream.iter_lines():
+                    if line.startswith("data:") and '"process_completed"' in line:
+                        return json.loads(line[len("data:"):])
+        raise AssertionError("the stream ended before the answer")
+    return call
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium; skips where there is none. Not longer than a module: an event loop comes with it."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if program is None:
+        pytest.skip("no Chromium on this machine; install it to run the browser tests")
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def visit(browser, served):
+    """Open the page. Whatever a test does there, no script of the data may run and nothing leave the origin."""
+    context = browser.new_context()
+    dialogs, foreign, errors = [], [], []
+
+    def note(request):
+        if not request.url.startswith((served.url, "data:", "blob:")):
+            foreign.append(request.url)
+
+    def opened(path="/", width=1280):
+        page = context.new_page()
+        page.set_viewport_size({"width": width, "height": 900})
+        page.set_default_timeout(10_000)
+        page.on("request", note)
+        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(served.url + path)
+        page.locator("#go").wait_for()
+        page.locator("#cards .empty").wait_for()
+        return page
+
+    yield opened
+    context.close()
+    assert not dialogs, "a script from the data ran"
+    assert not foreign, "a request left the machine"
+    assert not errors

@@ -1,0 +1,71 @@
+import socket
+
+import httpx
+import pytest
+
+from genius.errors import UserError
+from genius.ui.page import build, serve
+from tests.ui.fake_engine import FakeEngine
+
+
+def upload(served, name, content):
+    return httpx.post(f"{served.url}/gradio_api/upload", files={"files": (name, content)}, trust_env=False)
+
+
+def picture(path, **fields):
+    return {"path": path, "meta": {"_type": "gradio.FileData"}, **fields}
+
+
+def test_a_search_over_http_answers_all_three_panels(ask, served, photo):
+    path = upload(served, "photo.jpg", photo.read_bytes()).json()[0]
+    answer = ask("on_search", "mug", picture(path), "Find one.", 20, 6, True)
+    summary, cards, generated = answer["output"]["data"]
+    assert answer["success"] and len(cards["cards"]) == 6 and len(generated["rows"]) == 20
+    assert "“mug” and your picture" in summary["sentence"]
+
+
+def test_nothing_is_a_public_endpoint_yet(served):
+    info = httpx.get(f"{served.url}/gradio_api/info", trust_env=False).json()
+    assert info["named_endpoints"] == {} and info["unnamed_endpoints"] == {}
+
+
+@pytest.mark.parametrize("forge", [
+    lambda path: picture(path), lambda path: {"path": path}, lambda path: path, lambda path: [path],
+    lambda path: picture(f"file://{path}"), lambda path: picture("http://127.0.0.1:9/x.png"),
+    lambda path: {"path": "http://127.0.0.1:9/x.png"},
+    lambda path: picture(None, url="data:image/png;base64,AAAA"), lambda path: {"url": "data:image/png;base64,AAAA"}])
+def test_a_picture_that_was_not_uploaded_never_reaches_the_engine(ask, served, photo, forge):
+    before = len(served.engine.queries)
+    answer = ask("on_search", "mug", forge(str(photo)), "", 5, 3, True)
+    assert not answer["success"] and len(served.engine.queries) == before
+    assert "Traceback" not in str(answer)
+
+
+@pytest.mark.parametrize("beams", [0, -1, 10**6, None])
+def test_a_beam_size_that_the_slider_does_not_have_never_reaches_the_engine(ask, served, beams):
+    before = len(served.engine.queries)
+    answer = ask("on_search", "mug", None, "", beams, 3, True)
+    assert not answer["success"] and len(served.engine.queries) == before
+
+
+def test_a_bug_is_reported_without_its_details(ask):
+    answer = ask("on_search", "bug", None, "", 5, 3, True)
+    assert answer["output"]["error"] == "The search failed on the server; its log says why."
+
+
+def test_an_oversized_upload_is_refused(served):
+    assert upload(served, "big.png", b"0" * (11 * 2**20)).status_code == 413
+
+
+def test_files_of_the_server_are_not_served(served):
+    for path in ("/etc/hostname", "genius/ui/page.py", "app.py"):
+        assert httpx.get(f"{served.url}/gradio_api/file={path}", trust_env=False).status_code in (403, 404)
+
+
+def test_an_address_in_use_gets_one_sentence():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(UserError, match="choose another --port"):
+            serve(build(FakeEngine(), "made-up"), "127.0.0.1", taken.getsockname()[1],
+                  prevent_thread_lock=True, quiet=True)

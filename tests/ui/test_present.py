@@ -1,0 +1,104 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchResult
+from genius.ui import present
+
+OWN = (0, 4, 7)
+
+
+def result(**changes):
+    hits = [Hit(row=9, item=Item("5:9", Modality.PAIR, "a mug", "mug.jpg"), codes=(0, 4, 1), rank=1,
+                generated_rank=3, score=-4.256, cosine=0.3149),
+            Hit(row=2, item=Item("5:2", Modality.TEXT, "a cup"), codes=(1, 4, 7), rank=2,
+                generated_rank=1, score=-1.5, cosine=-0.02)]
+    fields = dict(hits=hits, generated=[GeneratedID((1, 4, 7), -1.5, 1), GeneratedID((0, 4, 1), -4.256, 1200)],
+                  query_codes=OWN, modality_probabilities=np.array([0.3, 0.45, 0.25]), candidates=1201,
+                  milliseconds={"encode": 30.0, "beam": 1200.0, "rerank": 0.04})
+    return SearchResult(**{**fields, **changes})
+
+
+@pytest.mark.parametrize("one, other, length", [
+    ((1, 2, 3), (1, 2, 4), 2), ((1, 2, 3), (1, 2, 3), 3), ((0,), (1,), 0), ((), (1, 2), 0), ((5, 0, 5), (5, 1, 5), 1)])
+def test_only_leading_codes_count_as_shared(one, other, length):
+    assert present.shared_prefix(one, other) == length
+
+
+def test_the_target_is_the_first_code_of_the_best_id_even_when_another_is_more_probable():
+    probabilities = np.array([0.5, 0.45, 0.05])
+    shown = present.targets(result(modality_probabilities=probabilities))
+    assert [(target["name"], target["probability"]) for target in shown] == [
+        ("Image", "0.50"), ("Text", "0.45"), ("Pair", "0.05")]
+    assert [target["name"] for target in shown if target["chosen"]] == ["Text"]
+
+
+def test_no_modality_is_the_target_when_no_id_was_generated():
+    assert not any(target["chosen"] for target in present.targets(result(generated=[], hits=[])))
+
+
+def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took():
+    shown = present.summary(result(), Query("red mug", Image.new("RGB", (2, 2))))
+    assert shown["sentence"] == "2 results for “red mug” and your picture, out of 1,201 candidates, in 1,230 ms."
+    assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
+        ("encode", "30 ms"), ("beam search", "1,200 ms"), ("re-rank", "0.0 ms")]
+    assert sum(stage["share"] for stage in shown["stages"]) == pytest.approx(1)
+
+
+def test_a_long_query_is_cut_and_one_thing_is_singular():
+    shown = present.summary(result(candidates=1, milliseconds={}), Query("word " * 100))
+    assert "…”, out of 1 candidate, in 0.0 ms." in shown["sentence"]
+    assert len(shown["sentence"]) < 130
+
+
+def test_a_card_carries_both_ranks_only_after_re_ranking():
+    after = present.cards(result(), [b"webp", None], True, 1.0)["cards"]
+    before = present.cards(result(), [b"webp", None], False, 1.0)["cards"]
+    assert [(card["rank"], card["generated_rank"]) for card in after] == [(1, 3), (2, 1)]
+    assert [(card["rank"], card["generated_rank"]) for card in before] == [(1, None), (2, None)]
+
+
+def test_a_card_tells_modality_cosine_and_id_with_the_part_that_is_the_querys_own():
+    pair, text = present.cards(result(), [b"webp", None], True, 1.0)["cards"]
+    assert (pair["name"], pair["cosine"], pair["codes"], pair["shared"]) == ("Pair", "0.315", [0, 4, 1], 2)
+    assert (text["name"], text["cosine"], text["codes"], text["shared"]) == ("Text", "−0.020", [1, 4, 7], 0)
+    assert pair["picture"] == "data:image/webp;base64,d2VicA==" and text["picture"] is None
+
+
+def test_generated_ids_keep_their_order_scores_and_buckets():
+    shown = present.generated(result(), 1.0)
+    assert [(row["codes"], row["score"], row["bucket"], row["shared"]) for row in shown["rows"]] == [
+        ([1, 4, 7], "−1.50", 1, 0), ([0, 4, 1], "−4.26", 1200, 2)]
+    assert shown["query"] == {"codes": [0, 4, 7], "shared": 3}
+
+
+@pytest.mark.parametrize("weight, label, word", [
+    (1.0, "log p", "log-probability"), (0.0, "score", "geometry alone"), (0.25, "score", "0.25 × log-probability")])
+def test_a_score_is_called_log_probability_only_when_geometry_has_no_part_in_it(weight, label, word):
+    shown = present.generated(result(), weight)
+    assert shown["label"] == label == present.cards(result(), [None, None], True, weight)["label"]
+    assert word in shown["note"]
+
+
+def test_numpy_numbers_become_plain_ones():
+    import json
+    numpy_codes = tuple(np.array([1, 4, 7], dtype=np.uint16))
+    shown = present.generated(result(query_codes=numpy_codes), 1.0)
+    assert json.loads(json.dumps(shown["query"]["codes"])) == [1, 4, 7]
+
+
+def test_suggestions_come_once_those_that_fit_first_then_by_target():
+    known = [(Modality.TEXT, Modality.PAIR, "b"), (Modality.TEXT, Modality.IMAGE, "a"),
+             (Modality.IMAGE, Modality.TEXT, "c"), (Modality.TEXT, Modality.IMAGE, "a")]
+    assert present.suggestions(known, Modality.TEXT) == ["a", "b", "c"]
+    assert present.suggestions(known, Modality.IMAGE) == ["c", "a", "b"]
+    assert present.suggestions(known, None) == ["a", "c", "b"]
+    assert present.suggestions([], Modality.PAIR) == []
+
+
+def test_the_header_counts_items_and_codes():
+    engine = SimpleNamespace(n=1_234_567, sizes=(3, 256, 256), device="cuda:0")
+    assert present.header("demo", engine.n, engine.sizes, engine.device)["facts"] == [
+        "1,234,567 items", "IDs of 3 codes", "run demo", "cuda:0"]

@@ -1,0 +1,75 @@
+import gradio as gr
+import pytest
+
+from genius.schema import Modality, SearchOptions
+from genius.ui.page import build
+from tests.ui.fake_engine import INSTRUCTIONS, FakeEngine
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return FakeEngine()
+
+
+@pytest.fixture(scope="module")
+def page(engine):
+    return build(engine, "made-up")
+
+
+def function(page, name):
+    return next(event.fn for event in page.fns.values() if event.name == name)
+
+
+def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
+    function(page, "on_search")("  a red mug ", str(photo), " Find one. ", 7, 4, False)
+    query, options = engine.queries[-1]
+    assert (query.text, query.instruction) == ("a red mug", "Find one.")
+    assert query.image.size == (256, 256) and query.image.mode == "RGB"
+    assert options == SearchOptions(beams=7, k=4, rerank=False)
+
+
+def test_empty_fields_count_as_nothing(page, engine):
+    function(page, "on_search")("mug", None, None, 5, 3, True)
+    query, _ = engine.queries[-1]
+    assert query.image is None and query.instruction == ""
+
+
+def test_every_panel_gets_its_data(page):
+    summary, cards, generated = function(page, "on_search")("mug", None, "", 5, 3, True)
+    assert summary["targets"][0]["name"] == "Image" and len(cards["cards"]) == 3 and len(generated["rows"]) == 5
+
+
+def test_text_items_have_no_picture_and_others_do(page):
+    _, cards, _ = function(page, "on_search")("mug", None, "", 50, 30, True)
+    assert {card["kind"] for card in cards["cards"]} == {"image", "text", "pair"}
+    for card in cards["cards"]:
+        assert (card["picture"] is None) == (card["kind"] == "text")
+
+
+@pytest.mark.parametrize("text, instruction, sentence", [
+    ("", "", "Type a description, add a picture, or both."),
+    ("   ", "Find one.", "Type a description, add a picture, or both."),
+    ("x" * 2001, "", "The description has 2,001 characters; shorten it to 2,000."),
+    ("mug", "x" * 50_000, "The instruction has 50,000 characters; shorten it to 2,000."),
+    ({"a": 1}, "", "The description must be a text."),
+    ("mug", ["Find one."], "The instruction must be a text."),
+])
+def test_bad_input_gets_one_sentence(page, text, instruction, sentence):
+    with pytest.raises(gr.Error) as caught:
+        function(page, "on_search")(text, None, instruction, 5, 3, True)
+    assert caught.value.message == sentence
+
+
+def test_a_broken_picture_gets_one_sentence_that_names_it(page, tmp_path):
+    (tmp_path / "cat.png").write_text("no picture")
+    with pytest.raises(gr.Error, match="^'?cat.png is not a PNG, JPEG or WebP image") as caught:
+        function(page, "on_search")("", str(tmp_path / "cat.png"), "", 5, 3, True)
+    assert str(tmp_path) not in caught.value.message
+
+
+@pytest.mark.parametrize("text, picture, modality", [
+    ("mug", None, Modality.TEXT), ("", "x.jpg", Modality.IMAGE), ("mug", "x.jpg", Modality.PAIR)])
+def test_suggestions_that_fit_what_was_given_come_first(page, text, picture, modality):
+    offered = [choice for choice, _ in function(page, "on_given")(text, picture).choices]
+    fitting = [words for query, _, words in INSTRUCTIONS if query == modality]
+    assert offered[:len(fitting)] == fitting and sorted(offered) == sorted(words for _, _, words in INSTRUCTIONS)
