@@ -63,7 +63,8 @@ def build_ivf_pq(embeddings: np.ndarray, lists: int, code_bytes: int, training: 
 
     code_bytes must divide the dim.
     """
-    index = faiss.index_factory(embeddings.shape[1], f"IVF{lists},PQ{code_bytes}", faiss.METRIC_INNER_PRODUCT)
+    index = faiss.index_factory(embeddings.shape[1], f"IVF{lists},PQ{code_bytes}np",
+                                faiss.METRIC_INNER_PRODUCT)    # np: not polysemous, slow and not used here
     sample = np.random.default_rng(seed).permutation(len(embeddings))[:training]
     index.train(_float32(embeddings[np.sort(sample)]))
     return _add_all(index, embeddings)

@@ -1,0 +1,57 @@
+"""What a search may be asked. Everything that enters the engine passes here, whoever asked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from numbers import Real
+
+from genius.errors import UserError
+from genius.schema import Query, SearchOptions
+
+MAX_BEAMS = 500
+MAX_RESULTS = 500
+MAX_TEXT = 10_000    # characters; encoders read far fewer
+
+
+def checked_options(options: SearchOptions) -> SearchOptions:
+    """The options with whole numbers as ints. Raises UserError that names the option and its range."""
+    for name in ("rerank", "trace"):
+        if not isinstance(getattr(options, name), bool):
+            raise UserError(f"{name} must be true or false, not {getattr(options, name)!r}.")
+    weight = options.decoder_weight
+    if weight is not None and not (_is_number(weight) and 0 <= weight <= 1):
+        raise UserError(f"The decoder weight must be a number from 0 to 1, not {weight!r}.")
+    return replace(options, beams=_whole("beam size", options.beams, MAX_BEAMS),
+                   k=checked_k(options.k))
+
+
+def checked_k(k: int) -> int:
+    """The number of results. Raises UserError with its range."""
+    return _whole("number of results", k, MAX_RESULTS)
+
+
+def check_query(query: Query) -> None:
+    """Raise UserError unless there is something to search by, of bearable length."""
+    for name, text in (("description", query.text), ("instruction", query.instruction)):
+        if not isinstance(text, str):
+            raise UserError(f"The {name} must be a text.")
+        if len(text) > MAX_TEXT:
+            raise UserError(f"The {name} has {len(text):,} characters; shorten it to {MAX_TEXT:,}.")
+        try:
+            text.encode()
+        except UnicodeEncodeError:    # a lone surrogate
+            raise UserError(f"The {name} holds half a character; type it again.") from None
+    if query.image is None and not query.text.strip():
+        raise UserError("Type a description, add a picture, or both.")
+
+
+def _whole(name: str, value: object, most: int) -> int:
+    """A slider may send 10.0 for 10."""
+    if not _is_number(value) or value != int(value) or not 1 <= value <= most:
+        raise UserError(f"The {name} must be a whole number from 1 to {most}, not {value!r}.")
+    return int(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

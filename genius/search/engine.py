@@ -1,0 +1,197 @@
+"""The engine: queries in, results out, with every stage timed.
+
+    encode -> fuse -> beam -> expand -> rerank -> fetch
+
+Shapes: b queries, d embedding dim.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genius.artifacts import Run
+from genius.errors import UserError
+from genius.index.store import Index, Pool
+from genius.models.decoder import IDDecoder
+from genius.models.encoder import Encoder, Features, query_text
+from genius.models.fusion import Fusion
+from genius.models.quantizer import ResidualQuantizer
+from genius.schema import GeneratedID, Hit, Query, SearchOptions, SearchResult, SearchTrace
+from genius.search.beam import Beams, beam_search
+from genius.search.checks import check_query, checked_k, checked_options
+from genius.search.dense import flat_search
+from genius.search.rerank import Candidates, Ranked, expand, rank
+
+BATCH = 32    # queries that are decoded together: bounds memory
+
+Milliseconds = dict[str, float]
+
+
+@dataclass(frozen=True)
+class EncodedQueries:
+    """What the models say of b queries."""
+
+    features: Features
+    embeddings: Tensor    # (b, d) for dense search and re-ranking
+    z: Tensor             # (b, d) fused: what the decoder is given
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """The arrays behind the results of b queries; evaluation reads these."""
+
+    beams: Beams
+    candidates: Candidates
+    ranked: Ranked
+    milliseconds: Milliseconds    # per query
+
+
+class Engine:
+    """A run, ready to search. Owns its device: threads may share it, their queries take turns."""
+
+    def __init__(self, encoder: Encoder, fusion: Fusion, quantizer: ResidualQuantizer, decoder: IDDecoder,
+                 index: Index, device: torch.device | str = "cpu"):
+        self.device = torch.device(device)
+        self.encoder, self.fusion, self.quantizer, self.decoder = (
+            model.to(self.device).eval() for model in (encoder, fusion, quantizer, decoder))
+        self.index = index
+        self.pool = index.pool(device=self.device)
+        self._models = threading.Lock()
+
+    @classmethod
+    def load(cls, run: Path | str, device: str | None = None) -> Engine:
+        """Open a run; device None takes a GPU if there is one.
+
+        Raises UserError if a part is missing, damaged or belongs to other parts.
+        """
+        folder = Run(run).folder
+        parts = (Encoder.load(folder("encoder")), Fusion.load(folder("fusion")),
+                 ResidualQuantizer.load(folder("quantizer")), IDDecoder.load(folder("decoder")),
+                 Index.load(folder("index")))
+        encoder, fusion, quantizer, decoder, index = parts
+        _agree(run, "embedding size", encoder=encoder.dim, fusion=fusion.config.dim,
+               quantizer=quantizer.config.dim, decoder=decoder.config.dim, index=index.config.dim)
+        _agree(run, "code sizes", quantizer=quantizer.config.code_sizes, decoder=decoder.config.code_sizes,
+               index=index.code_sizes)
+        return cls(*parts, _device(device))
+
+    def encode(self, queries: Sequence[Query]) -> EncodedQueries:
+        """Encode and fuse b queries, at least one; the caller chooses b."""
+        return self._encode(queries, {})
+
+    def search(self, queries: Sequence[Query], options: SearchOptions | None = None) -> list[SearchResult]:
+        """Answer each query; `milliseconds` are its share of its batch.
+
+        Raises UserError for a query or an option that cannot be.
+        """
+        options = checked_options(options or SearchOptions())
+        for query in queries:
+            check_query(query)
+        return [result for first in range(0, len(queries), BATCH)
+                for result in self._search(queries[first:first + BATCH], options)]
+
+    def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieved:
+        """The part of a search after encoding, for b queries at once, as arrays; `search` goes this way too.
+
+        pool: what may be found, its trie on this device; the whole index by default.
+        """
+        pool, spent = pool or self.pool, {}
+        weight = options.decoder_weight
+        with self._models, self._timed(spent, "beam"):
+            beams = beam_search(self.decoder, encoded.z, pool.trie, options.beams,
+                                self.decoder.config.decoder_weight if weight is None else weight, options.trace)
+        with self._timed(spent, "expand"):
+            candidates = expand(beams, pool.table)
+        with self._timed(spent, "rerank"):
+            ranked = rank(candidates, self.index.embeddings, encoded.embeddings.cpu().numpy(), options.k,
+                          options.rerank)
+        return Retrieved(beams, candidates, ranked,
+                         {stage: value / len(encoded.z) for stage, value in spent.items()})
+
+    def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see `flat_search`."""
+        k = checked_k(k)
+        for query in queries:
+            check_query(query)
+        return flat_search(self.index.embeddings, self.encode(queries).embeddings.cpu().numpy(), k)
+
+    @torch.inference_mode()
+    def _encode(self, queries: Sequence[Query], spent: Milliseconds) -> EncodedQueries:
+        texts = [query_text(query.instruction, query.text) for query in queries]
+        with self._models:
+            with self._timed(spent, "encode"):
+                features = self.encoder.encode([query.image for query in queries], texts)
+                embeddings = features.embedding()
+            with self._timed(spent, "fuse"):
+                z = self.fusion(features)
+        return EncodedQueries(features, embeddings, z)
+
+    def _search(self, queries: Sequence[Query], options: SearchOptions) -> list[SearchResult]:
+        spent: Milliseconds = {}
+        encoded = self._encode(queries, spent)
+        with self._models:
+            query_codes = self.quantizer.encode(encoded.z).cpu().numpy()
+        found = self.retrieve(encoded, options)
+        with self._timed(spent, "fetch"):
+            hits, generated = self._hits(found.ranked), self._generated(found.beams)
+        milliseconds = {stage: value / len(queries) for stage, value in spent.items()} | found.milliseconds
+        modality = found.beams.first.exp().cpu().numpy()
+        return [SearchResult(
+            hits=hits[i], generated=generated[i], query_codes=tuple(query_codes[i].tolist()),
+            modality_probabilities=modality[i], candidates=int(found.candidates.counts[i]),
+            milliseconds=dict(milliseconds),
+            trace=SearchTrace(found.beams.trace[i]) if found.beams.trace else None) for i in range(len(queries))]
+
+    def _hits(self, ranked: Ranked) -> list[list[Hit]]:
+        """Fetch the items of all queries at once."""
+        query, place = np.nonzero(ranked.rows >= 0)
+        rows = ranked.rows[query, place]
+        columns = (rows, self.pool.table.codes(ranked.ids[query, place]), place + 1,
+                   ranked.generated_rank[query, place], ranked.scores[query, place], ranked.cosines[query, place])
+        hits: list[list[Hit]] = [[] for _ in ranked.rows]
+        for of, item, row, codes, at, generated_rank, score, cosine in zip(
+                query, self.index.items(rows), *(column.tolist() for column in columns), strict=True):
+            hits[of].append(Hit(row, item, tuple(codes), at, generated_rank, score, cosine))
+        return hits
+
+    def _generated(self, beams: Beams) -> list[list[GeneratedID]]:
+        ids = beams.ids.cpu().numpy()
+        return [[GeneratedID(tuple(codes), score, bucket) for codes, score, bucket in zip(*row, strict=True)]
+                for row in zip(self.pool.table.codes(ids).tolist(), beams.scores.tolist(),
+                               self.pool.table.buckets(ids).tolist(), strict=True)]
+
+    @contextmanager
+    def _timed(self, spent: Milliseconds, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        spent[stage] = (time.perf_counter() - start) * 1000
+
+
+def _device(name: str | None) -> torch.device:
+    if name is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"device {name!r} cannot be used ({str(error).splitlines()[0]}); "
+                        "leave it out, or name cpu or cuda") from None
+    return device
+
+
+def _agree(run: Path | str, what: str, **parts: object) -> None:
+    if len(set(parts.values())) > 1:
+        raise UserError(f"the parts of {run} have different {what} "
+                        f"({', '.join(f'{name} {value}' for name, value in parts.items())}); "
+                        f"train it again: python -m training COLLECTION {run}")

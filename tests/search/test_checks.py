@@ -1,0 +1,54 @@
+import math
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from genius.errors import UserError
+from genius.schema import Query, SearchOptions
+from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_options
+
+
+@pytest.mark.parametrize("field, value", [
+    *(("beams", value) for value in (0, -1, 501, 2.5, math.nan, math.inf, 1e308, True, "5", None, [5])),
+    *(("k", value) for value in (0, -1, 501, 2.5, math.nan, -math.inf, False, "5", None)),
+    *(("decoder_weight", value) for value in (-0.1, 1.1, math.nan, math.inf, True, "1")),
+    *(("rerank", value) for value in (1, None, "yes")), ("trace", 0),
+])
+def test_an_option_that_cannot_be_is_named_with_its_value(field, value):
+    with pytest.raises(UserError) as caught:
+        checked_options(SearchOptions(**{field: value}))
+    named = {"beams": "beam size", "k": "number of results", "decoder_weight": "decoder weight"}.get(field, field)
+    assert named in str(caught.value) and repr(value) in str(caught.value)
+
+
+def test_options_at_their_limits_pass_and_whole_floats_become_ints():
+    options = checked_options(SearchOptions(beams=500.0, k=np.int64(500), decoder_weight=0))
+    assert (options.beams, options.k) == (500, 500) and type(options.beams) is type(options.k) is int
+    assert checked_options(SearchOptions(beams=1, k=1, decoder_weight=1.0)).beams == 1
+    assert checked_k(7.0) == 7
+
+
+@pytest.mark.parametrize("query", [
+    Query(), Query(text="  \n"), Query(instruction="Find a picture."),
+])
+def test_a_query_of_nothing_says_what_to_do(query):
+    with pytest.raises(UserError, match="^Type a description, add a picture, or both.$"):
+        check_query(query)
+
+
+@pytest.mark.parametrize("query, words", [
+    (Query(text="x" * (MAX_TEXT + 1)), "description has 10,001 characters"),
+    (Query(text="x", instruction="y" * 50_000), "instruction has 50,000 characters"),
+    (Query(text={"a": 1}), "description must be a text"),
+    (Query(text="half \ud83d"), "half a character"),
+])
+def test_a_text_that_cannot_be_read_is_refused(query, words):
+    with pytest.raises(UserError, match=words):
+        check_query(query)
+
+
+def test_a_text_a_picture_or_both_make_a_query():
+    picture = Image.new("RGB", (4, 4))
+    for query in (Query(text="a"), Query(image=picture), Query(text="👩‍👩‍👧", image=picture, instruction="Find")):
+        check_query(query)
