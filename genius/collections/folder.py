@@ -1,0 +1,130 @@
+"""Turn folders of images into one M-BEIR-format directory.
+
+Reads each image once: it is checked, hashed (identical images are equal answers) and copied. The records
+and queries of one source at a time are in memory; pools and query files are streamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tqdm import tqdm
+
+from genius.collections import wording
+from genius.collections.draft import Draft, Picture
+from genius.collections.images import open_image
+from genius.collections.layout import SPLITS, TASKS
+from genius.collections.rules import Entry, apply_rules
+from genius.collections.sources import Record, Source, read_source
+from genius.collections.writer import CollectionWriter, new_collection
+from genius.errors import UserError
+
+
+@dataclass
+class RowCount:
+    """What was written for one (task, dataset) row. The task is None for a dataset without queries."""
+
+    task: int | None
+    dataset: str
+    candidates: int = 0
+    queries: Counter[str] = field(default_factory=Counter)    # by split
+
+    def __str__(self) -> str:
+        asked = "  ".join(f"{split} {self.queries[split]:6,}" for split in SPLITS)
+        what = " → ".join(modality.mbeir for modality in TASKS[self.task]) if self.task is not None else "pool"
+        return f"{self.dataset:16} task {self.task!s:4} {what:24} queries: {asked}  candidates {self.candidates:7,}"
+
+
+def build(sources: Sequence[str], destination: Path | str) -> list[RowCount]:
+    """Write the sources (folders, or name=folder) as one collection; the first is dataset 0.
+
+    The destination appears at the end, complete, or not at all. Raises UserError that names the file,
+    and the line where there is one, of what cannot be used.
+    """
+    named = [_named(source) for source in sources]
+    names = [name for name, _ in named]
+    for name, folder in named:
+        if names.count(name) > 1:
+            raise UserError(f"two sources are called {name!r}; give one another name: NAME={folder}")
+        if Path(destination).resolve().is_relative_to(folder.resolve()):
+            raise UserError(f"{destination} lies inside the source {folder}; name a directory outside it")
+    with new_collection(destination) as writer:
+        return [row for number, (name, folder) in enumerate(named)
+                for row in _write_dataset(writer, number, name, read_source(folder))]
+
+
+def _named(source: str) -> tuple[str, Path]:
+    """(dataset name, folder) of FOLDER or NAME=FOLDER; a name is lower case letters, digits and _."""
+    name, equals, folder = source.rpartition("=")
+    if not equals or Path(source).is_dir():
+        name, folder = Path(source).resolve().name, source
+    clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
+    if not clean:
+        raise UserError(f"{source!r} gives no dataset name; write it as NAME=FOLDER")
+    return clean, Path(folder)
+
+
+def _write_dataset(writer: CollectionWriter, dataset_id: int, name: str, source: Source) -> list[RowCount]:
+    draft = Draft(dataset_id)
+    rules = apply_rules(draft, _store_images(writer, name, source), source.pairs)
+    rows: dict[int | None, RowCount] = {}
+    for item, tasks, splits in draft.candidates():
+        writer.candidate(item, name, tasks, splits)
+        for task in tasks:
+            rows.setdefault(task, RowCount(task, name)).candidates += 1
+    for split, query in draft.queries():
+        writer.query(query, name, split)
+        rows[query.task].queries[split] += 1
+    for task, prompts in wording.instructions(rules, name).items():
+        if task in rows or None in rows:
+            writer.instructions(dataset_id, name, *TASKS[task], prompts)
+    return sorted(rows.values(), key=lambda row: -1 if row.task is None else row.task)
+
+
+def _store_images(writer: CollectionWriter, name: str, source: Source) -> list[Entry]:
+    """Check, hash and copy every image, and settle its split."""
+    own_val = any(record.split == "val" for record in source.records)
+    inside = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
+    entries = []
+    for record in tqdm(source.records, desc=name, unit=" images", leave=False, disable=None):
+        try:
+            data = _bytes_inside(source.folder, record.image)
+            open_image(data)
+        except UserError as error:
+            raise source.complaint(record, f"{record.image}: {error}") from None
+        digest = hashlib.sha256(data).digest()
+        path = f"images/{name}/{record.image.removeprefix(inside)}"
+        writer.image(path, data)
+        said = {"id": record.id, **record.attributes}
+        entries.append(Entry(record, Picture(path, digest, _splits(record, digest, own_val), said)))
+    return entries
+
+
+def _bytes_inside(folder: Path, relative: str) -> bytes:
+    """The bytes of a file of the source; a link that leads out of the folder is refused."""
+    file = (folder / relative).resolve()
+    if not file.is_relative_to(folder.resolve()):
+        raise UserError("the file is a link out of the source; copy it into the folder")
+    if not file.is_file():
+        raise UserError("the file is missing; put it back or take its line out")
+    return file.read_bytes()
+
+
+def _splits(record: Record, digest: bytes, own_val: bool) -> frozenset[str]:
+    """A tenth of the training part is the validation part; without a split, a tenth is the test part too.
+
+    Drawn by the image's content, so that identical images stay together and every run draws the same.
+    """
+    draw = digest[0] * 256 + digest[1]
+    if record.split == "candidates":
+        return frozenset(SPLITS)
+    if record.split is None:
+        return frozenset(("val" if draw % 10 == 0 else "test" if draw % 10 == 1 else "train",))
+    if record.split == "train" and not own_val and draw % 10 == 0:
+        return frozenset(("val",))
+    return frozenset((record.split,))

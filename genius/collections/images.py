@@ -1,0 +1,120 @@
+"""The only place that opens an image.
+
+Whatever comes in, from a collection or from a visitor, passes the same guard: three formats, a bound
+on bytes and pixels before anything is decoded, and one clear sentence when it cannot be used.
+"""
+
+from __future__ import annotations
+
+import io
+import stat
+import warnings
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from genius.errors import UserError
+
+FORMATS = ("PNG", "JPEG", "WEBP")
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
+MAX_BYTES = 10 * 2**20
+MAX_PIXELS = 24_000_000
+MAX_SIDE = 12_000
+ORIENTATION = 0x0112    # EXIF tag
+UPRIGHT = {             # EXIF orientation -> what makes the picture upright
+    2: Image.Transpose.FLIP_LEFT_RIGHT, 3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM, 5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270, 7: Image.Transpose.TRANSVERSE, 8: Image.Transpose.ROTATE_90}
+
+
+def open_image(source: Path | str | bytes, *, max_side: int | None = None,
+               max_bytes: int = MAX_BYTES, max_pixels: int = MAX_PIXELS) -> Image.Image:
+    """Decode a PNG, JPEG or WebP into an upright RGB image on white.
+
+    source: a file or the encoded bytes. max_side: shrink so that no side is longer.
+    Raises UserError, in one sentence, for anything that is not such an image or is too large.
+    """
+    name = "the image" if isinstance(source, bytes) else Path(source).name
+    data = source if isinstance(source, bytes) else _read(Path(source), name, max_bytes)
+    _check_bytes(len(data), name, max_bytes)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")    # Pillow warns of large images; the check below refuses them
+            image = Image.open(io.BytesIO(data), formats=FORMATS)
+            _check_size(image, name, max_pixels)
+            if max_side:
+                image.draft(None, (2 * max_side, 2 * max_side))    # JPEG decodes at a fraction, cheaply
+            image.load()
+    except UserError:
+        raise
+    except UnidentifiedImageError:
+        raise UserError(f"{name} is not a PNG, JPEG or WebP image; save it as one of these") from None
+    except Image.DecompressionBombError:
+        raise UserError(f"{name} has too many pixels; shrink it below "
+                        f"{max_pixels / 1e6:.0f} megapixels") from None
+    except Exception as error:    # on broken bytes Pillow's decoders raise nearly anything
+        raise UserError(f"{name} is a damaged image ({error or type(error).__name__}); "
+                        "export or download it again") from None
+    image = _on_white(_upright(image))
+    if max_side:
+        image.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
+    return image
+
+
+def thumbnail(source: Path | str | bytes, side: int) -> bytes:
+    """WebP bytes of the image, no side longer than `side`. Raises UserError like `open_image`."""
+    stream = io.BytesIO()
+    open_image(source, max_side=side).save(stream, "WEBP", quality=80)
+    return stream.getvalue()
+
+
+def _read(file: Path, name: str, max_bytes: int) -> bytes:
+    try:
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):    # a pipe would block, a device never end
+            raise UserError(f"{name} is not a file; name an image file")
+        _check_bytes(status.st_size, name, max_bytes)
+        return file.read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"{name} is missing; put the image file back or take its line out") from None
+    except (OSError, ValueError) as error:      # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{name} cannot be read ({reason})") from None
+
+
+def _check_bytes(size: int, name: str, max_bytes: int) -> None:
+    if size == 0:
+        raise UserError(f"{name} is empty; export or download it again")
+    if size > max_bytes:
+        raise UserError(f"{name} has {size / 2**20:.1f} MB, the limit is {max_bytes / 2**20:.0f} MB; "
+                        "save a smaller copy")
+
+
+def _check_size(image: Image.Image, name: str, max_pixels: int) -> None:
+    width, height = image.size
+    if width * height > max_pixels or max(width, height) > MAX_SIDE:
+        raise UserError(f"{name} has {width} × {height} pixels, the limit is {max_pixels / 1e6:.0f} "
+                        f"megapixels and {MAX_SIDE} on a side; save a smaller copy")
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """Apply the EXIF orientation. ImageOps.exif_transpose would also rewrite the whole EXIF block,
+    which a hostile file can make slow; one tag is all that is needed."""
+    try:
+        orientation = image.getexif().get(ORIENTATION)
+    except Exception:    # an unreadable EXIF block says nothing about the pixels
+        return image
+    turn = UPRIGHT.get(orientation) if isinstance(orientation, int) else None
+    return image if turn is None else image.transpose(turn)
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    """RGB from any mode: 16-bit grey scaled (Pillow would clip it), transparency laid on white."""
+    if image.mode.startswith("I"):
+        grey = np.asarray(image).astype(np.uint32)    # (h, w) 0 to 65535
+        image = Image.fromarray(((grey * 255 + 32767) // 65535).astype(np.uint8))
+    elif image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        rgba = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)
+    return image.convert("RGB")

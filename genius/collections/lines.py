@@ -1,0 +1,89 @@
+"""Text files line by line: every complaint names the file and the line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from genius.errors import UserError
+
+MAX_LINE = 16 * 2**20    # bytes; a longer line is no record but a file without line ends
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class LineError(UserError):
+    """A line that cannot be used. `file` and `line` (from 1; 0 for the whole file) say which."""
+
+    def __init__(self, file: Path, line: int, message: str):
+        super().__init__(f"{file}:{line}: {message}" if line else f"{file}: {message}")
+        self.file, self.line, self.message = file, line, message
+
+
+def text_lines(file: Path) -> Iterator[tuple[int, str]]:
+    """(line number from 1, text without its line end) of each line of a UTF-8 file that is not blank.
+
+    A byte order mark is dropped. Raises LineError for other encodings and for lines over 16 MB.
+    """
+    try:
+        stream = file.open("rb")
+    except OSError as error:
+        raise LineError(file, 0, f"cannot be read ({error.strerror})") from None
+    with stream:
+        number = 0
+        while line := stream.readline(MAX_LINE + 1):
+            number += 1
+            if len(line) > MAX_LINE:
+                raise LineError(file, number, "the line is longer than 16 MB; one record a line is expected")
+            if number == 1:
+                if line.startswith(UTF16_MARKS):
+                    raise LineError(file, 1, "the file is UTF-16; save it as UTF-8")
+                line = line.removeprefix(BYTE_ORDER_MARK)
+            try:
+                text = line.decode("utf-8").rstrip("\r\n")
+            except UnicodeDecodeError:
+                raise LineError(file, number, "the line is not UTF-8; save the file as UTF-8") from None
+            if text and not text.isspace():
+                yield number, text
+
+
+def json_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, object) of each line of a JSONL file. Raises LineError for what is no JSON object."""
+    for number, text in text_lines(file):
+        yield number, parse_object(file, number, text)
+
+
+def parse_object(file: Path, number: int, text: str) -> dict[str, Any]:
+    """The JSON object on one line; raises LineError, also for NaN, a repeated key or half a surrogate."""
+    try:
+        record = DECODER.decode(text)
+        if "\\u" in text:
+            json.dumps(record, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise LineError(file, number, "the text holds half a surrogate pair (\\ud800 to \\udfff); "
+                                      "remove it") from None
+    except json.JSONDecodeError as error:
+        raise LineError(file, number, f"the line is not JSON ({error.msg} at column {error.colno})") from None
+    except (ValueError, RecursionError) as error:
+        raise LineError(file, number, f"the line is not usable JSON ({error})") from None
+    if not isinstance(record, dict):
+        raise LineError(file, number, f"expected a JSON object, found {type(record).__name__}")
+    return record
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} appears twice")
+    return record
+
+
+DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_unique_keys)

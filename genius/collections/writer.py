@@ -1,0 +1,111 @@
+"""Write an M-BEIR-format directory: streaming, and published in one step."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from genius.artifacts import fsync
+from genius.collections import layout
+from genius.errors import UserError
+from genius.schema import Item, LabelledQuery, Modality
+
+
+@contextmanager
+def new_collection(destination: Path | str) -> Iterator[CollectionWriter]:
+    """A writer for a directory that appears, complete, when the block ends well.
+
+    Everything is written aside, next to the destination, and renamed at the end: a failure or a kill
+    leaves the destination as it was. Raises UserError if the destination holds something already
+    or cannot be written.
+    """
+    destination = Path(destination)
+    if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
+        raise UserError(f"{destination} exists and is not empty; name a new directory or remove it first")
+    aside = destination.parent / f".tmp-{uuid.uuid4().hex}"
+    try:
+        aside.mkdir(parents=True)
+        with CollectionWriter(aside) as writer:
+            yield writer
+        for file in aside.rglob("*"):
+            if file.is_file():
+                fsync(file)
+        aside.rename(destination)
+    except OSError as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise UserError(f"{destination} cannot be written ({error.strerror or error})") from None
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+class CollectionWriter:
+    """Appends candidates, queries and instructions to the files of one directory. Holds no records."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        self._open = ExitStack()
+        self._files: dict[Path, IO[str]] = {}
+
+    def __enter__(self) -> CollectionWriter:
+        for split in layout.SPLITS:    # also a collection without queries has its global pools
+            self._file(layout.global_pool_file(split))
+        self._file(layout.INSTRUCTIONS).write(
+            "query_modality\tcand_modality\tdataset_name\tdataset_id\tprompts\n")
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._open.close()
+
+    def image(self, relative: str, data: bytes) -> None:
+        """Store the encoded bytes of an image at a path relative to the root."""
+        path = PurePosixPath(relative)
+        assert not path.is_absolute() and ".." not in path.parts, relative
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+
+    def candidate(self, item: Item, dataset: str, tasks: Iterable[int | None], splits: Iterable[str]) -> None:
+        """Add an item to the local pools of these tasks and to the global pools of these splits.
+
+        A task of None is the pool of a dataset that has no queries.
+        """
+        line = _json({"did": item.id, "txt": item.text or None, "img_path": item.image,
+                      "modality": item.modality.mbeir, "src_content": item.source or None})
+        for task in tasks:
+            self._file(layout.local_pool_file(dataset, task)).write(line)
+        for split in splits:
+            self._file(layout.global_pool_file(split)).write(line)
+
+    def query(self, query: LabelledQuery, dataset: str, split: str) -> None:
+        """Add a query, its positives and negatives to the query file and the qrels of its row."""
+        self._file(layout.query_file(dataset, query.task, split)).write(_json({
+            "qid": query.id, "query_txt": query.text or None, "query_img_path": query.image,
+            "query_modality": query.modality.mbeir, "query_src_content": query.source or None,
+            "task_id": query.task, "pos_cand_list": list(query.positives),
+            "neg_cand_list": list(query.negatives)}))
+        self._file(layout.qrels_file(dataset, query.task, split)).writelines(
+            f"{query.id} 0 {did} 1 {query.task}\n" for did in query.positives)
+
+    def instructions(self, dataset_id: int, dataset: str, query: Modality, candidate: Modality,
+                     prompts: Sequence[str]) -> None:
+        """Add the phrasings that ask this dataset for this kind of candidate with this kind of query."""
+        assert not any("\t" in text or "\n" in text for text in prompts)
+        self._file(layout.INSTRUCTIONS).write(
+            "\t".join((query.mbeir, candidate.mbeir, dataset, str(dataset_id), *prompts)) + "\n")
+
+    def _file(self, relative: Path) -> IO[str]:
+        if relative not in self._files:
+            file = self.root / relative
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._files[relative] = self._open.enter_context(file.open("x", encoding="utf-8", newline="\n"))
+        return self._files[relative]
+
+
+def _json(record: dict[str, object]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
