@@ -49,8 +49,9 @@ class Pool:
 class Index:
     """The candidates of a run. Safe to share between threads."""
 
-    def __init__(self, config: IndexConfig, packed: np.ndarray, embeddings: np.ndarray, modalities: np.ndarray,
-                 instructions: list[Instruction], items: ReadOnlyDatabase, thumbnails: ReadOnlyDatabase):
+    def __init__(self, config: IndexConfig, packed: np.ndarray, embeddings: np.ndarray,
+                 modalities: np.ndarray, instructions: list[Instruction],
+                 items: ReadOnlyDatabase, thumbnails: ReadOnlyDatabase):
         self.config = config
         self.embeddings = embeddings        # (n, d) fp16, memory-mapped
         self.modalities = modalities        # (n,) uint8
@@ -77,8 +78,8 @@ class Index:
                 ("embeddings.npy", embeddings, (config.n, config.dim), np.float16),
                 ("modalities.npy", modalities, (config.n,), np.uint8)):
             if array.shape != shape or array.dtype != dtype:
-                raise UserError(f"{folder / name} holds {array.dtype} of shape {array.shape}, its config says "
-                                f"{np.dtype(dtype)} of shape {shape}; build the index again")
+                raise UserError(f"{folder / name} holds {array.dtype} of shape {array.shape}, its config "
+                                f"says {np.dtype(dtype)} of shape {shape}; build the index again")
         items, thumbnails = (ReadOnlyDatabase(folder / f"{name}.sqlite") for name in ("items", "thumbnails"))
         try:
             (count,), = items.select("SELECT max(row) + 1 FROM items")
@@ -109,7 +110,8 @@ class Index:
                 "JOIN items ON items.row = wanted.value ORDER BY wanted.key",
                 json.dumps(rows[first:first + LOOKUP]))
         if len(found) != len(rows):
-            raise IndexError(f"an index of {self.n} items has no row {next(r for r in rows if not 0 <= r < self.n)}")
+            unknown = next(row for row in rows if not 0 <= row < self.n)
+            raise IndexError(f"an index of {self.n} items has no row {unknown}")
         return [Item(id, Modality(modality), text, image, source)
                 for id, modality, text, image, source in found]
 

@@ -37,8 +37,10 @@ class Trie:
         self.root = 0 if len(table) > 1 else ~0
         self._none = len(branches.low) - 1             # the node without children
         self._fields = fields(table.code_sizes)
-        self._first_edge, self._edge_code, self._edge_node, self._low, self._high, self._packed, self._offsets = (
-            torch.from_numpy(array).to(device) for array in (*branches, table.packed, table.offsets))
+        self._first_edge, self._edge_code, self._edge_node, self._low, self._high = (
+            torch.from_numpy(array).to(device) for array in branches)
+        self._packed, self._offsets = (
+            torch.from_numpy(array).to(device) for array in (table.packed, table.offsets))
 
     @property
     def nbytes(self) -> int:

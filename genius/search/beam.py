@@ -88,7 +88,8 @@ class _Scorer:
         if self.weight == 1:
             log_probs = self.decoder.step(self.cache, codes).float()
             return log_probs, log_probs
-        odds = self.decoder.geometry_scale * geometry(self.residual, self.decoder.codebooks[self.level]).float()
+        codebook = self.decoder.codebooks[self.level]
+        odds = self.decoder.geometry_scale * geometry(self.residual, codebook).float()
         if self.weight == 0:
             return odds.log_softmax(-1), odds
         log_probs = self.decoder.step(self.cache, codes).float()

@@ -24,7 +24,7 @@ BLOCK = 16_384    # vectors in memory at once
 
 def flat_search(embeddings: np.ndarray, queries: np.ndarray, k: int,
                 rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The k nearest items by cosine, exactly: (cosines, rows), (b, k) each, −inf and −1 where there are fewer.
+    """The k nearest items by cosine, exactly: (cosines, rows), (b, k) each; −inf, −1 where there are fewer.
 
     embeddings (n, d) fp16, normalised, memory-mapped; queries (b, d) normalised; rows: search only these.
     Equal cosines are ordered by row.
@@ -59,9 +59,9 @@ def build_hnsw(embeddings: np.ndarray, links: int = 32, effort: int = 40) -> fai
 
 def build_ivf_pq(embeddings: np.ndarray, lists: int, code_bytes: int, training: int,
                  seed: int = 0) -> faiss.IndexIVFPQ:
-    """Inverted lists of product-quantized vectors, trained on `training` of them. Set `index.nprobe` to search.
+    """Inverted lists of product-quantized vectors, trained on `training` of them.
 
-    code_bytes must divide the dim.
+    code_bytes must divide the dim. Set `index.nprobe` to search.
     """
     index = faiss.index_factory(embeddings.shape[1], f"IVF{lists},PQ{code_bytes}np",
                                 faiss.METRIC_INNER_PRODUCT)    # np: not polysemous, slow and not used here

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ from genius.search.rerank import Candidates, Ranked, expand, rank
 
 BATCH = 32    # queries that are decoded together: bounds memory
 
-Milliseconds = dict[str, float]
+Milliseconds = dict[str, float]    # by stage; of one query: its share of its batch
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class EncodedQueries:
     features: Features
     embeddings: Tensor    # (b, d) for dense search and re-ranking
     z: Tensor             # (b, d) fused: what the decoder is given
+    milliseconds: Milliseconds = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Retrieved:
     beams: Beams
     candidates: Candidates
     ranked: Ranked
-    milliseconds: Milliseconds    # per query
+    milliseconds: Milliseconds
 
 
 class Engine:
@@ -84,12 +85,20 @@ class Engine:
                index=index.code_sizes)
         return cls(*parts, _device(device))
 
+    @torch.inference_mode()
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
         """Encode and fuse b queries, at least one; the caller chooses b."""
-        return self._encode(queries, {})
+        texts, spent = [query_text(query.instruction, query.text) for query in queries], {}
+        with self._models:
+            with self._timed("encode", spent, len(queries)):
+                features = self.encoder.encode([query.image for query in queries], texts)
+                embeddings = features.embedding()
+            with self._timed("fuse", spent, len(queries)):
+                z = self.fusion(features)
+        return EncodedQueries(features, embeddings, z, spent)
 
     def search(self, queries: Sequence[Query], options: SearchOptions | None = None) -> list[SearchResult]:
-        """Answer each query; `milliseconds` are its share of its batch.
+        """Answer each query.
 
         Raises UserError for a query or an option that cannot be.
         """
@@ -99,23 +108,23 @@ class Engine:
         return [result for first in range(0, len(queries), BATCH)
                 for result in self._search(queries[first:first + BATCH], options)]
 
-    def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieved:
+    def retrieve(self, encoded: EncodedQueries, options: SearchOptions,
+                 pool: Pool | None = None) -> Retrieved:
         """The part of a search after encoding, for b queries at once, as arrays; `search` goes this way too.
 
         pool: what may be found, its trie on this device; the whole index by default.
         """
-        pool, spent = pool or self.pool, {}
+        pool, spent, count = pool or self.pool, dict(encoded.milliseconds), len(encoded.z)
         weight = options.decoder_weight
-        with self._models, self._timed(spent, "beam"):
-            beams = beam_search(self.decoder, encoded.z, pool.trie, options.beams,
-                                self.decoder.config.decoder_weight if weight is None else weight, options.trace)
-        with self._timed(spent, "expand"):
+        weight = self.decoder.config.decoder_weight if weight is None else weight
+        with self._models, self._timed("beam", spent, count):
+            beams = beam_search(self.decoder, encoded.z, pool.trie, options.beams, weight, options.trace)
+        with self._timed("expand", spent, count):
             candidates = expand(beams, pool.table)
-        with self._timed(spent, "rerank"):
+        with self._timed("rerank", spent, count):
             ranked = rank(candidates, self.index.embeddings, encoded.embeddings.cpu().numpy(), options.k,
                           options.rerank)
-        return Retrieved(beams, candidates, ranked,
-                         {stage: value / len(encoded.z) for stage, value in spent.items()})
+        return Retrieved(beams, candidates, ranked, spent)
 
     def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see `flat_search`."""
@@ -124,39 +133,29 @@ class Engine:
             check_query(query)
         return flat_search(self.index.embeddings, self.encode(queries).embeddings.cpu().numpy(), k)
 
-    @torch.inference_mode()
-    def _encode(self, queries: Sequence[Query], spent: Milliseconds) -> EncodedQueries:
-        texts = [query_text(query.instruction, query.text) for query in queries]
-        with self._models:
-            with self._timed(spent, "encode"):
-                features = self.encoder.encode([query.image for query in queries], texts)
-                embeddings = features.embedding()
-            with self._timed(spent, "fuse"):
-                z = self.fusion(features)
-        return EncodedQueries(features, embeddings, z)
-
     def _search(self, queries: Sequence[Query], options: SearchOptions) -> list[SearchResult]:
-        spent: Milliseconds = {}
-        encoded = self._encode(queries, spent)
+        encoded = self.encode(queries)
         with self._models:
-            query_codes = self.quantizer.encode(encoded.z).cpu().numpy()
+            query_codes = self.quantizer.encode(encoded.z).tolist()
         found = self.retrieve(encoded, options)
-        with self._timed(spent, "fetch"):
+        spent = dict(found.milliseconds)
+        with self._timed("fetch", spent, len(queries)):
             hits, generated = self._hits(found.ranked), self._generated(found.beams)
-        milliseconds = {stage: value / len(queries) for stage, value in spent.items()} | found.milliseconds
         modality = found.beams.first.exp().cpu().numpy()
         return [SearchResult(
-            hits=hits[i], generated=generated[i], query_codes=tuple(query_codes[i].tolist()),
+            hits=hits[i], generated=generated[i], query_codes=tuple(query_codes[i]),
             modality_probabilities=modality[i], candidates=int(found.candidates.counts[i]),
-            milliseconds=dict(milliseconds),
-            trace=SearchTrace(found.beams.trace[i]) if found.beams.trace else None) for i in range(len(queries))]
+            milliseconds=dict(spent),
+            trace=SearchTrace(found.beams.trace[i]) if found.beams.trace else None)
+            for i in range(len(queries))]
 
     def _hits(self, ranked: Ranked) -> list[list[Hit]]:
         """Fetch the items of all queries at once."""
         query, place = np.nonzero(ranked.rows >= 0)
         rows = ranked.rows[query, place]
-        columns = (rows, self.pool.table.codes(ranked.ids[query, place]), place + 1,
-                   ranked.generated_rank[query, place], ranked.scores[query, place], ranked.cosines[query, place])
+        codes = self.pool.table.codes(ranked.ids[query, place])
+        columns = (rows, codes, place + 1, *(table[query, place] for table in (
+            ranked.generated_rank, ranked.scores, ranked.cosines)))
         hits: list[list[Hit]] = [[] for _ in ranked.rows]
         for of, item, row, codes, at, generated_rank, score, cosine in zip(
                 query, self.index.items(rows), *(column.tolist() for column in columns), strict=True):
@@ -170,12 +169,12 @@ class Engine:
                                self.pool.table.buckets(ids).tolist(), strict=True)]
 
     @contextmanager
-    def _timed(self, spent: Milliseconds, stage: str) -> Iterator[None]:
+    def _timed(self, stage: str, spent: Milliseconds, queries: int) -> Iterator[None]:
         start = time.perf_counter()
         yield
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
-        spent[stage] = (time.perf_counter() - start) * 1000
+        spent[stage] = (time.perf_counter() - start) * 1000 / queries
 
 
 def _device(name: str | None) -> torch.device:

@@ -52,7 +52,8 @@ def expand(beams: Beams, table: IDTable) -> Candidates:
     return Candidates(query, rows, ids.ravel()[owner], scores.ravel()[owner], _place(counts) + 1, counts)
 
 
-def rank(candidates: Candidates, embeddings: np.ndarray, queries: np.ndarray, k: int, rerank: bool = True) -> Ranked:
+def rank(candidates: Candidates, embeddings: np.ndarray, queries: np.ndarray, k: int,
+         rerank: bool = True) -> Ranked:
     """The k best candidates of each query, by cosine or, without re-ranking, in generated order.
 
     embeddings (n, d) of the index, normalised, memory-mapped; queries (b, d) normalised.

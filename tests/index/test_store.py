@@ -24,7 +24,8 @@ ITEMS = [
     Item("10:3", Modality.IMAGE, image="a.png"),
     Item("10:4", Modality.TEXT, text="seven"),
 ]
-INSTRUCTIONS = [(Modality.TEXT, Modality.IMAGE, "Find the picture."), (Modality.IMAGE, Modality.PAIR, "More?")]
+INSTRUCTIONS = [(Modality.TEXT, Modality.IMAGE, "Find the picture."),
+                (Modality.IMAGE, Modality.PAIR, "More?")]
 
 
 @pytest.fixture
@@ -107,8 +108,8 @@ def test_threads_read_the_same_index(folder):
 
     def read():
         try:
-            found.append([(index.items([i % N]), index.thumbnail(i % N), index.rows_of([ITEMS[i % N].id]).item())
-                          for i in range(50)])
+            found.append([(index.items([row]), index.thumbnail(row), index.rows_of([ITEMS[row].id]).item())
+                          for row in list(range(N)) * 7])
         except Exception as error:
             errors.append(error)
 
@@ -169,13 +170,15 @@ def delete_an_item(folder):
     (config(dim=9), "embeddings.npy holds float16 of shape \\(7, 6\\)"),
     (config(code_sizes=[3, 4, 500]), "ids.npy does not fit"),
     (config(code_sizes=[]), "config.json is not the config"),
-    (lambda folder: np.save(folder / "ids.npy", np.full((N, 1), 0b11000000, np.uint8)), "code above 2 at level 0"),
+    (lambda folder: np.save(folder / "ids.npy", np.full((N, 1), 0b11000000, np.uint8)),
+     "code above 2 at level 0"),
     (lambda folder: np.save(folder / "modalities.npy", np.zeros(N)), "modalities.npy holds float64"),
     (lambda folder: np.save(folder / "ids.npy", np.array([{}]), allow_pickle=True), "ids.npy cannot be read"),
     (lambda folder: (folder / "items.sqlite").unlink(), "unreadable database"),
     (lambda folder: (folder / "thumbnails.sqlite").write_bytes(b"x" * 5000), "unreadable database"),
     (delete_an_item, "holds 6 items"),
-    (lambda folder: (folder / "instructions.json").write_text('[["text", "sound", "x"]]'), "'sound' is unknown"),
+    (lambda folder: (folder / "instructions.json").write_text('[["text", "sound", "x"]]'),
+     "'sound' is unknown"),
 ])
 def test_a_damaged_index_is_refused_by_name(folder, damage, words):
     damage(folder)

@@ -17,8 +17,8 @@ def walk(trie: Trie, levels: int) -> list[dict[tuple, int]]:
     for level in range(levels):
         prefixes, nodes = zip(*found[-1].items(), strict=True)
         children = trie.children(torch.tensor(nodes), level)
-        found.append({prefixes[owner] + (code,): node for owner, code, node
-                      in zip(children.owner.tolist(), children.code.tolist(), children.node.tolist(), strict=True)})
+        columns = (children.owner.tolist(), children.code.tolist(), children.node.tolist())
+        found.append({prefixes[owner] + (code,): node for owner, code, node in zip(*columns, strict=True)})
     return found
 
 

@@ -22,7 +22,8 @@ def slow_beam_search(decoder, query, ids, beams, weight):
     for level in range(len(ids[0])):
         valid = {codes[:level + 1] for codes in ids}
         grown = [(score + decoder.gains(query, prefix, weight)[1][code], prefix + (code,))
-                 for score, prefix in kept for code in range(decoder.sizes[level]) if prefix + (code,) in valid]
+                 for score, prefix in kept for code in range(decoder.sizes[level])
+                 if prefix + (code,) in valid]
         grown.sort(key=lambda pair: (-pair[0], pair[1]))
         kept = grown[:beams]
         considered.append(grown)
@@ -120,13 +121,17 @@ def test_the_trace_tells_what_the_search_did(weight):
         _, considered = slow_beam_search(decoder, query, ids, beams, weight)
         parents = [()]
         for level, (step, slow) in enumerate(zip(found.trace[query], considered, strict=True)):
-            prefixes = [parents[parent] + (code,) for parent, code in zip(step.parent, step.code.tolist(), strict=True)]
-            assert prefixes == [prefix for _, prefix in slow[:TRACED * beams]]
-            np.testing.assert_allclose(step.score, [score for score, _ in slow[:TRACED * beams]], rtol=1e-4, atol=1e-4)
+            slow = slow[:TRACED * beams]
+            prefixes = [parents[parent] + (code,)
+                        for parent, code in zip(step.parent, step.code.tolist(), strict=True)]
+            assert prefixes == [prefix for _, prefix in slow]
+            np.testing.assert_allclose(step.score, [score for score, _ in slow], rtol=1e-4, atol=1e-4)
             assert step.kept.tolist() == [i < beams for i in range(len(prefixes))]
             for prefix, log_prob, items in zip(prefixes, step.step_log_prob, step.items, strict=True):
-                assert log_prob == pytest.approx(decoder.gains(query, prefix[:-1], weight)[0][prefix[-1]], abs=1e-4)
-                assert items == sum(table.buckets(i) for i, codes in enumerate(ids) if codes[:level + 1] == prefix)
+                log_probs, _ = decoder.gains(query, prefix[:-1], weight)
+                below = [i for i, codes in enumerate(ids) if codes[:level + 1] == prefix]
+                assert log_prob == pytest.approx(log_probs[prefix[-1]], abs=1e-4)
+                assert items == table.buckets(below).sum()
             for parent, masked in zip(parents, step.masked, strict=True):
                 valid = {codes[level] for codes in ids if codes[:level] == parent}
                 log_probs, _ = decoder.gains(query, parent, weight)

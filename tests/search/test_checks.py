@@ -18,8 +18,8 @@ from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_optio
 def test_an_option_that_cannot_be_is_named_with_its_value(field, value):
     with pytest.raises(UserError) as caught:
         checked_options(SearchOptions(**{field: value}))
-    named = {"beams": "beam size", "k": "number of results", "decoder_weight": "decoder weight"}.get(field, field)
-    assert named in str(caught.value) and repr(value) in str(caught.value)
+    names = {"beams": "beam size", "k": "number of results", "decoder_weight": "decoder weight"}
+    assert names.get(field, field) in str(caught.value) and repr(value) in str(caught.value)
 
 
 def test_options_at_their_limits_pass_and_whole_floats_become_ints():
@@ -50,5 +50,6 @@ def test_a_text_that_cannot_be_read_is_refused(query, words):
 
 def test_a_text_a_picture_or_both_make_a_query():
     picture = Image.new("RGB", (4, 4))
-    for query in (Query(text="a"), Query(image=picture), Query(text="👩‍👩‍👧", image=picture, instruction="Find")):
+    for query in (Query(text="a"), Query(image=picture),
+                  Query(text="👩‍👩‍👧", image=picture, instruction="Find")):
         check_query(query)

@@ -53,7 +53,8 @@ def test_quantized_search_equals_a_beam_by_geometry_that_keeps_everything(monkey
         found = quantized_search(decoder.codebooks, table, decoder.features, k)
         beams = beam_search(decoder, decoder.features, Trie(table), beams=len(table), decoder_weight=0)
         assert torch.equal(found.ids, beams.ids[:, :k])
-        torch.testing.assert_close(found.scores * decoder.geometry_scale, beams.scores[:, :k], rtol=1e-4, atol=1e-4)
+        scaled = found.scores * decoder.geometry_scale
+        torch.testing.assert_close(scaled, beams.scores[:, :k], rtol=1e-4, atol=1e-4)
 
 
 def test_approximate_indexes_find_most_of_what_flat_search_finds():

@@ -28,7 +28,8 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 def slow_candidates(table, beams, query) -> list[tuple[int, int, float]]:
     """(row, id, score) in generated order."""
-    return [(row, id, score) for id, score in zip(beams.ids[query].tolist(), beams.scores[query].tolist(), strict=True)
+    found = zip(beams.ids[query].tolist(), beams.scores[query].tolist(), strict=True)
+    return [(row, id, score) for id, score in found
             for row in table.rows[table.offsets[id]:table.offsets[id + 1]].tolist()]
 
 
@@ -59,7 +60,8 @@ def test_reranking_orders_all_candidates_by_cosine(world, k):
         np.testing.assert_allclose(ranked.scores[query, :count], [candidates[i][2] for i in order])
         assert (ranked.rows[query, count:] == -1).all() and (ranked.ids[query, count:] == -1).all()
         assert (ranked.generated_rank[query, count:] == 0).all()
-        assert np.isneginf(ranked.cosines[query, count:]).all() and np.isneginf(ranked.scores[query, count:]).all()
+        assert np.isneginf(ranked.cosines[query, count:]).all()
+        assert np.isneginf(ranked.scores[query, count:]).all()
 
 
 def test_without_reranking_items_keep_the_generated_order_and_still_get_a_cosine(world):
@@ -69,8 +71,8 @@ def test_without_reranking_items_keep_the_generated_order_and_still_get_a_cosine
         rows = [row for row, _, _ in slow_candidates(table, beams, query)][:7]
         assert ranked.rows[query].tolist() == rows
         assert ranked.generated_rank[query].tolist() == list(range(1, 8))
-        np.testing.assert_allclose(ranked.cosines[query], embeddings[rows].astype(np.float32) @ queries[query],
-                                   atol=1e-6)
+        cosines = embeddings[rows].astype(np.float32) @ queries[query]
+        np.testing.assert_allclose(ranked.cosines[query], cosines, atol=1e-6)
 
 
 def test_equal_cosines_keep_the_generated_order(world):

@@ -1,0 +1,92 @@
+"""The beam search on a real, tiny T5 decoder, against transformers' own code."""
+
+import numpy as np
+import pytest
+import torch
+
+from genius.index.ids import IDTable
+from genius.index.trie import Trie
+from genius.search.beam import beam_search
+from genius.search.dense import quantized_search
+from tests.search.tiny import CODES, DIM, LEVELS, tiny_decoder
+
+SIZES = (3,) + (CODES,) * (LEVELS - 1)
+QUERIES = 3
+
+
+def build(n: int = 70) -> tuple[IDTable, Trie, torch.Tensor]:
+    table = IDTable.build(np.random.default_rng(0).integers(SIZES, size=(n, LEVELS)), SIZES)
+    return table, Trie(table), torch.from_numpy(table.codes(np.arange(len(table))))
+
+
+def queries() -> torch.Tensor:
+    features = torch.randn(QUERIES, DIM, generator=torch.Generator().manual_seed(3))
+    return torch.nn.functional.normalize(features, dim=-1)
+
+
+@torch.inference_mode()
+def exhaustive(decoder, features, codes) -> torch.Tensor:
+    """(b, u) teacher-forced score of every ID, softmax over the whole vocabulary."""
+    offsets = torch.tensor(decoder.config.offsets)
+    scores = []
+    for feature in features:
+        logits = decoder(feature.expand(len(codes), -1), codes)                    # (u, M, V)
+        chosen = logits.log_softmax(-1).gather(-1, (codes + offsets)[..., None])   # (u, M, 1)
+        scores.append(chosen.sum((1, 2)))
+    return torch.stack(scores)
+
+
+@pytest.mark.parametrize("geometry", [False, True])
+def test_a_wide_beam_agrees_with_teacher_forcing_every_id(geometry):
+    table, trie, codes = build()
+    decoder = tiny_decoder(geometry)
+    expected = exhaustive(decoder, queries(), codes).sort(descending=True)
+    found = beam_search(decoder, queries(), trie, beams=len(table))
+    torch.testing.assert_close(found.scores, expected.values, rtol=1e-4, atol=1e-4)
+    assert torch.equal(found.ids, expected.indices)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3])
+def test_a_blended_beam_agrees_with_blending_every_id(weight):
+    table, trie, codes = build()
+    decoder = tiny_decoder()
+    nearness = quantized_search(decoder.codebooks, table, queries(), len(table))
+    geometry = torch.empty_like(nearness.scores).scatter_(1, nearness.ids, nearness.scores)
+    expected = (weight * exhaustive(decoder, queries(), codes)
+                + (1 - weight) * decoder.geometry_scale * geometry).sort(descending=True)
+    found = beam_search(decoder, queries(), trie, len(table), weight)
+    torch.testing.assert_close(found.scores, expected.values, rtol=1e-4, atol=1e-4)
+    assert torch.equal(found.ids, expected.indices)
+
+
+@pytest.mark.parametrize("beams", [1, 3, 12])
+@torch.inference_mode()
+def test_ids_and_scores_are_those_of_transformers_generate(beams):
+    table, trie, codes = build()
+    decoder, offsets = tiny_decoder(), torch.tensor(tiny_decoder().config.offsets)
+    tokens = (codes + offsets).tolist()
+
+    def allowed(_, prefix: torch.Tensor) -> list[int]:
+        done = prefix.tolist()[1:]                                                 # after the start token
+        return sorted({row[len(done)] for row in tokens if row[:len(done)] == done}) or [0]
+
+    features = queries()
+    prefix = decoder.project(features).unflatten(-1, (decoder.config.prefix, decoder.config.width))
+    output = decoder.t5.generate(
+        inputs_embeds=prefix, attention_mask=torch.ones(prefix.shape[:2]), num_beams=beams,
+        num_return_sequences=beams, max_new_tokens=LEVELS, length_penalty=0.0, do_sample=False,
+        use_cache=False, prefix_allowed_tokens_fn=allowed, return_dict_in_generate=True, output_scores=True)
+    published = (output.sequences[:, 1:] - offsets).view(QUERIES, beams, LEVELS)
+
+    found = beam_search(decoder, features, trie, beams)
+    for query in range(QUERIES):
+        mine = {tuple(row): score for row, score in
+                zip(codes[found.ids[query]].tolist(), found.scores[query].tolist(), strict=True)}
+        if beams == 1:
+            assert list(mine) == [tuple(published[query, 0].tolist())]             # greedy: no scores given
+            continue
+        theirs = dict(zip(map(tuple, published[query].tolist()),
+                          output.sequences_scores.view(QUERIES, beams)[query].tolist(), strict=True))
+        assert mine.keys() == theirs.keys()
+        for key, score in theirs.items():
+            assert mine[key] == pytest.approx(score, abs=1e-4)

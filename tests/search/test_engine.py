@@ -1,0 +1,190 @@
+import json
+import threading
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from genius.artifacts import Run
+from genius.errors import UserError
+from genius.schema import Modality, Query, SearchOptions
+from genius.search import engine as engine_module
+from genius.search.beam import beam_search
+from genius.search.engine import Engine
+from tests.search.tiny import publish_tiny_run, tiny_decoder
+
+STAGES = ["encode", "fuse", "beam", "expand", "rerank", "fetch"]
+PICTURE = Image.new("RGB", (50, 40), "teal")
+QUERIES = [Query(text="A red dog."), Query(image=PICTURE, instruction="Find a text."),
+           Query(text="the same, but blue", image=PICTURE, instruction="Change it."), Query(text="boat")]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Run:
+    return publish_tiny_run(tmp_path_factory.mktemp("engine") / "run")
+
+
+@pytest.fixture(scope="module")
+def engine(run) -> Engine:
+    return Engine.load(run.path, "cpu")
+
+
+def shown(result) -> tuple:
+    """What two answers to one query must have in common; times differ."""
+    return (result.hits, result.generated, result.query_codes, result.candidates,
+            result.modality_probabilities.tolist())
+
+
+def close(result, other) -> bool:
+    """Alike but for rounding in models that saw another batch."""
+    return ([hit.row for hit in result.hits] == [hit.row for hit in other.hits]
+            and [id.codes for id in result.generated] == [id.codes for id in other.generated]
+            and np.allclose(*([id.score for id in each.generated] for each in (result, other)), atol=1e-4))
+
+
+def descending(values: list[float]) -> bool:
+    return values == sorted(values, reverse=True)
+
+
+def test_a_result_is_whole_and_agrees_with_itself(engine):
+    for result in engine.search(QUERIES, SearchOptions(beams=6, k=5)):
+        assert len(result.generated) == 6 and 1 <= len(result.hits) <= 5
+        assert descending([id.score for id in result.generated])
+        assert result.candidates == sum(id.bucket for id in result.generated)
+        scores = {id.codes: id.score for id in result.generated}
+        for rank, hit in enumerate(result.hits, start=1):
+            assert hit.rank == rank and 1 <= hit.generated_rank <= result.candidates
+            assert hit.item == engine.index.items([hit.row])[0]
+            assert hit.codes == tuple(engine.index.codes([hit.row])[0]) and hit.score == scores[hit.codes]
+            assert all(type(code) is int for code in hit.codes)
+        assert descending([hit.cosine for hit in result.hits])
+        assert result.modality_probabilities.shape == (len(Modality),)
+        assert list(result.milliseconds) == STAGES and min(result.milliseconds.values()) >= 0
+        assert result.trace is None
+
+
+def test_hits_are_the_items_of_the_generated_ids_with_their_true_cosines(engine):
+    query = QUERIES[2]
+    result, = engine.search([query], SearchOptions(beams=4, k=500))
+    ids = {id.codes for id in result.generated}
+    rows = [row for row in range(engine.index.n) if tuple(engine.index.codes([row])[0]) in ids]
+    assert sorted(hit.row for hit in result.hits) == rows
+    embedding = engine.encode([query]).embeddings[0].numpy()
+    for hit in result.hits:
+        stored = engine.index.embeddings[hit.row].astype(np.float32)
+        assert hit.cosine == pytest.approx(float(stored @ embedding), abs=1e-5)
+
+
+def test_without_reranking_hits_come_in_generated_order(engine):
+    for result in engine.search(QUERIES, SearchOptions(beams=10, k=8, rerank=False)):
+        assert [hit.generated_rank for hit in result.hits] == list(range(1, len(result.hits) + 1))
+        assert descending([hit.score for hit in result.hits])
+
+
+def test_with_all_ids_as_beams_reranking_is_dense_search(engine):
+    _, rows = engine.dense(QUERIES, 7)
+    for result, expected in zip(engine.search(QUERIES, SearchOptions(beams=500, k=7)), rows, strict=True):
+        assert [hit.row for hit in result.hits] == expected.tolist()
+
+
+def test_a_query_is_answered_alike_alone_and_in_any_batch(engine, monkeypatch):
+    options = SearchOptions(beams=6, k=5)
+    together = engine.search(QUERIES, options)
+    monkeypatch.setattr(engine_module, "BATCH", 3)
+    assert all(map(close, together, engine.search(QUERIES, options)))
+    assert all(close(together[i], engine.search([query], options)[0]) for i, query in enumerate(QUERIES))
+    assert engine.search([], options) == []
+
+
+def test_the_trace_ends_in_the_generated_ids_and_changes_nothing(engine):
+    plain, = engine.search(QUERIES[:1], SearchOptions(beams=5))
+    traced, = engine.search(QUERIES[:1], SearchOptions(beams=5, trace=True))
+    assert shown(traced) == shown(plain)
+    prefixes = [()]
+    for level in traced.trace.levels:
+        prefixes = [prefixes[parent] + (int(code),) for parent, code, kept
+                    in zip(level.parent, level.code, level.kept, strict=True) if kept]
+    assert prefixes == [id.codes for id in traced.generated]
+
+
+def test_the_decoder_weight_is_the_runs_own_unless_asked_otherwise(engine, monkeypatch):
+    used = []
+
+    def spy(decoder, features, trie, beams, weight, trace):
+        used.append(weight)
+        return beam_search(decoder, features, trie, beams, weight, trace)
+
+    monkeypatch.setattr(engine_module, "beam_search", spy)
+    for weight in (None, 0, 0.25):
+        engine.search(QUERIES[:1], SearchOptions(decoder_weight=weight))
+    assert used == [engine.decoder.config.decoder_weight, 0, 0.25]
+
+
+def test_the_query_codes_are_the_querys_own_feature_quantized(engine):
+    z = engine.encode(QUERIES).z
+    for result, codes in zip(engine.search(QUERIES), engine.quantizer.encode(z).tolist(), strict=True):
+        assert result.query_codes == tuple(codes)
+
+
+def test_a_pool_limits_what_is_found(engine):
+    rows = np.array([3, 8, 21, 30])
+    found = engine.retrieve(engine.encode(QUERIES), SearchOptions(beams=50, k=6), engine.index.pool(rows))
+    assert [sorted(row) for row in found.ranked.rows[:, :4].tolist()] == [rows.tolist()] * len(QUERIES)
+    assert (found.ranked.rows[:, 4:] == -1).all() and found.candidates.counts.tolist() == [4] * len(QUERIES)
+
+
+def test_threads_get_what_one_thread_gets(engine):
+    expected = [shown(engine.search([query])[0]) for query in QUERIES]
+    wrong = []
+
+    def ask(start: int) -> None:
+        for i in range(start, start + 12):
+            if shown(engine.search([QUERIES[i % 4]])[0]) != expected[i % 4]:
+                wrong.append(i)
+
+    threads = [threading.Thread(target=ask, args=(start,)) for start in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("queries, options, words", [
+    ([Query(instruction="Find.")], SearchOptions(), "Type a description, add a picture, or both."),
+    (QUERIES, SearchOptions(beams=0), "beam size"),
+    ([], SearchOptions(k=501), "number of results"),
+])
+def test_what_cannot_be_asked_is_refused_before_anything_runs(engine, queries, options, words, monkeypatch):
+    monkeypatch.setattr(engine.encoder, "encode", None)
+    with pytest.raises(UserError, match=words):
+        engine.search(queries, options)
+
+
+def test_a_run_without_a_part_says_which(tmp_path):
+    with pytest.raises(UserError, match="holds no encoder"):
+        Engine.load(tmp_path)
+
+
+def test_a_damaged_part_is_refused(tmp_path):
+    run = publish_tiny_run(tmp_path / "run", n=6)
+    file = run.folder("index") / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"n": 7}))
+    with pytest.raises(UserError, match="config.json is not the file that training wrote"):
+        Engine.load(run.path, "cpu")
+
+
+@pytest.mark.parametrize("changes, words", [
+    ({"codebook_size": 6}, r"different code sizes \(quantizer \(3, 5, 5, 5\), decoder \(3, 6, 6, 6\)"),
+    ({"dim": 13}, "different embedding size .*decoder 13"),
+])
+def test_parts_of_different_shapes_are_refused(tmp_path, changes, words):
+    run = publish_tiny_run(tmp_path / "run", n=6)
+    run.publish("decoder", tiny_decoder(**changes).save, ("quantizer",))
+    with pytest.raises(UserError, match=words):
+        Engine.load(run.path, "cpu")
+
+
+def test_an_unknown_device_is_refused(run):
+    with pytest.raises(UserError, match="device 'abacus' cannot be used"):
+        Engine.load(run.path, "abacus")
