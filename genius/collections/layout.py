@@ -35,5 +35,10 @@ def global_pool_file(split: str) -> Path:
     return Path("cand_pool", "global", f"mbeir_union_{split}_cand_pool.jsonl")
 
 
+def leaves_folder(path: str) -> bool:
+    """Whether a relative path, by its words alone, leads out of the folder it starts in."""
+    return path.startswith("/") or "\0" in path or (".." in path and ".." in path.split("/"))
+
+
 def _row(dataset: str, task: int | None) -> str:
     return dataset if task is None else f"{dataset}_task{task}"

@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from genius.collections.images import SUFFIXES
+from genius.collections.layout import leaves_folder
 from genius.collections.lines import LineError, json_lines, text_lines
 from genius.errors import UserError
 
@@ -151,7 +152,7 @@ def _record(table: Path, number: int, row: dict[str, Any]) -> Record:
         raise LineError(table, number, f"no image is named; one of the fields {', '.join(IMAGE_FIELDS)} "
                                        f"is needed, found {', '.join(row) or 'none'}")
     path = PurePosixPath(image)
-    if path.is_absolute() or ".." in path.parts or "\0" in image:
+    if leaves_folder(image):
         raise LineError(table, number, f"the image path {image!r} leaves the folder; "
                                        "give it relative to the folder")
     if path.suffix.lower() not in SUFFIXES:

@@ -7,11 +7,12 @@ import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO
 
 from genius.artifacts import fsync
 from genius.collections import layout
+from genius.collections.instructions import COLUMNS
 from genius.errors import UserError
 from genius.schema import Item, LabelledQuery, Modality
 
@@ -55,8 +56,7 @@ class CollectionWriter:
     def __enter__(self) -> CollectionWriter:
         for split in layout.SPLITS:    # also a collection without queries has its global pools
             self._file(layout.global_pool_file(split))
-        self._file(layout.INSTRUCTIONS).write(
-            "query_modality\tcand_modality\tdataset_name\tdataset_id\tprompts\n")
+        self._file(layout.INSTRUCTIONS).write("\t".join(COLUMNS) + "\n")
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -64,9 +64,8 @@ class CollectionWriter:
 
     def image(self, relative: str, data: bytes) -> None:
         """Store the encoded bytes of an image at a path relative to the root."""
-        path = PurePosixPath(relative)
-        assert not path.is_absolute() and ".." not in path.parts, relative
-        file = self.root / path
+        assert not layout.leaves_folder(relative), relative
+        file = self.root / relative
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
 

@@ -1,0 +1,53 @@
+"""Ids as integers: 5.6 million ids are 45 MB of keys, and a few megabytes as a set."""
+
+from __future__ import annotations
+
+import re
+
+MAX_NUMBER = 2**40
+ID = re.compile(r"(0|[1-9]\d{0,5}):(0|[1-9]\d{0,11})", re.ASCII)   # no leading zeros: one key, one id
+PAGE_BITS = 12    # a page of the set spans 4,096 neighbouring keys in 512 bytes
+
+
+def id_key(name: str) -> int:
+    """"dataset:number" as an integer below 2^60. Raises ValueError that says what an id looks like."""
+    match = ID.fullmatch(name)
+    if match is None:
+        raise ValueError(f"the id {name[:80]!r} is not of the form dataset:number, such as 9:1234")
+    return int(match[1]) * MAX_NUMBER + int(match[2])
+
+
+def key_id(key: int) -> str:
+    """The id of a key."""
+    return f"{key // MAX_NUMBER}:{key % MAX_NUMBER}"
+
+
+def dataset_of(name: str) -> int:
+    """The dataset's number in an id. Raises ValueError like `id_key`."""
+    return id_key(name) // MAX_NUMBER
+
+
+class KeySet:
+    """A set of keys as pages of a bitmap: ids are numbered, so neighbours share a page."""
+
+    def __init__(self) -> None:
+        self._pages: dict[int, bytearray] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, key: int) -> bool:
+        page = self._pages.get(key >> PAGE_BITS)
+        bit = key & (2**PAGE_BITS - 1)
+        return page is not None and bool(page[bit >> 3] >> (bit & 7) & 1)
+
+    def add(self, key: int) -> bool:
+        """Add a key; False if it was there already."""
+        page = self._pages.setdefault(key >> PAGE_BITS, bytearray(2**PAGE_BITS // 8))
+        bit = key & (2**PAGE_BITS - 1)
+        if page[bit >> 3] >> (bit & 7) & 1:
+            return False
+        page[bit >> 3] |= 1 << (bit & 7)
+        self._count += 1
+        return True

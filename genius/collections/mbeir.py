@@ -1,0 +1,192 @@
+"""Read an M-BEIR-format directory: the benchmark's own download, a built folder, the procedural world.
+
+    query/{train,val,test}/mbeir_{dataset}[_task{N}]_{split}.jsonl
+    qrels/{train,val,test}/mbeir_{dataset}[_task{N}]_{split}_qrels.txt
+    cand_pool/local/mbeir_{dataset}_task{N}[_{split}]_cand_pool.jsonl
+    cand_pool/global/mbeir_union_{train,val,test}_cand_pool.jsonl
+    instructions/query_instructions.tsv
+
+Everything streams: what stays in memory is at most a bitmap of ids or one file's relevance judgements
+as integers, never the records.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from genius.collections import layout
+from genius.collections.instructions import Instructions, read_instructions
+from genius.collections.keys import KeySet, dataset_of, id_key, key_id
+from genius.collections.records import items, judgements, queries
+from genius.errors import UserError
+from genius.schema import Item, LabelledQuery
+
+GLOBAL_POOLS = tuple(f"union_{split}" for split in layout.SPLITS)
+
+
+@dataclass(frozen=True, order=True)
+class Row:
+    """One (task, dataset) pair of a benchmark table."""
+
+    dataset_id: int
+    task: int
+    dataset: str
+    splits: tuple[str, ...] = ()    # those that have queries
+
+
+class Collection:
+    """A directory in M-BEIR's format. Making one is cheap; every method reads the files anew."""
+
+    def __init__(self, root: Path | str):
+        """Raises UserError if the directory has no candidate pool."""
+        self.root = Path(root)
+        if not self.pools():
+            raise UserError(f"{self.root} is no collection: it has no cand_pool; make one with: "
+                            "python -m genius.collections SOURCE... DEST")
+        self._resolved_root = self.root.resolve()
+
+    def rows(self) -> list[Row]:
+        """Every (task, dataset) that has queries, by dataset and task.
+
+        Files that are named after a task are trusted and only their first line is read; others
+        (M-BEIR's training files) are scanned for the tasks in them.
+        """
+        found: dict[tuple[int, int, str], set[str]] = {}
+        for file, dataset, task, split in self._query_files():
+            every = ((dataset_of(query.id), query.task) for query in queries(file))
+            for dataset_id, own_task in set(every if task is None else islice(every, 1)):
+                found.setdefault((dataset_id, own_task, dataset), set()).add(split)
+        return [Row(*key, tuple(split for split in layout.SPLITS if split in splits))
+                for key, splits in sorted(found.items())]
+
+    def queries(self, split: str, row: Row | None = None) -> Iterator[LabelledQuery]:
+        """The queries of a split, or of one row of it.
+
+        Their positives are those that qrels call relevant; where qrels say nothing, the query's own list.
+        """
+        for file, dataset, _, file_split in self._query_files():
+            if file_split != split or (row is not None and row.dataset != dataset):
+                continue
+            relevant = None
+            for query in queries(file):
+                if row is not None and query.task != row.task:
+                    continue
+                if relevant is None:    # read only for a file that has a query of this row
+                    relevant = Relevant.read(self._qrels_files(file))
+                found = relevant.candidates(query.id)
+                yield query if found is None else replace(query, positives=found)
+
+    def pools(self) -> list[str]:
+        """Names of the candidate pools, global ones first: union_test, …, flickr8k_task0, …"""
+        return list(self._pool_files())
+
+    def candidates(self, pool: str) -> Iterator[Item]:
+        """The items of one pool. Raises UserError that lists the pools if there is none of this name."""
+        files = self._pool_files()
+        if pool not in files:
+            raise UserError(f"{self.root} has no pool {pool!r}; it has {', '.join(files)}")
+        yield from items(files[pool])
+
+    def local_pool(self, row: Row) -> Iterator[Item]:
+        """All candidates of a row. MSCOCO's pool in M-BEIR is named after the split it was made for."""
+        name = f"{row.dataset}_task{row.task}"
+        names = [name, *(f"{name}_{split}" for split in reversed(layout.SPLITS))]
+        yield from self.candidates(next((name for name in names if name in self._pool_files()), name))
+
+    def all_candidates(self) -> Iterator[Item]:
+        """Every candidate of the global pools once; of the local ones if there are no global ones."""
+        files = self._pool_files()
+        pools = [name for name in GLOBAL_POOLS if name in files] or list(files)
+        seen = KeySet()
+        for pool in pools:
+            for item in items(files[pool]):
+                if seen.add(id_key(item.id)):
+                    yield item
+
+    def instructions(self) -> Instructions:
+        """(dataset id, query modality, candidate modality) -> phrasings."""
+        return read_instructions(self.root / layout.INSTRUCTIONS)
+
+    def image_path(self, relative: str) -> Path:
+        """Where an image of the collection lies. Raises UserError for a path that leads out of it."""
+        if layout.leaves_folder(relative):
+            raise UserError(f"the image path {relative!r} leaves the collection; give it relative to its root")
+        file = self.root / relative
+        try:
+            inside = file.resolve().is_relative_to(self._resolved_root)
+        except (OSError, RuntimeError):    # a loop of links
+            inside = False
+        if not inside:
+            raise UserError(f"the image {relative!r} is a link out of the collection; put the file itself there")
+        return file
+
+    def dataset_name(self, dataset_id: int) -> str:
+        """The dataset's name, as its query files or local pools are named. Raises UserError if unknown."""
+        for file, dataset, _, _ in self._query_files():
+            first = next(queries(file), None)
+            if first is not None and dataset_of(first.id) == dataset_id:
+                return dataset
+        for pool, file in self._pool_files().items():
+            first = next(items(file), None) if pool not in GLOBAL_POOLS else None
+            if first is not None and dataset_of(first.id) == dataset_id:
+                return pool.partition("_task")[0]
+        raise UserError(f"{self.root} has no dataset {dataset_id}")
+
+    def _pool_files(self) -> dict[str, Path]:
+        found = {}
+        for folder in ("global", "local"):
+            for file in sorted((self.root / "cand_pool" / folder).glob("*.jsonl")):
+                if match := layout.POOL_FILE.fullmatch(file.name):
+                    found.setdefault(match["pool"], file)
+        return found
+
+    def _query_files(self) -> Iterator[tuple[Path, str, int | None, str]]:
+        """(file, dataset, task, split). The union files repeat what these hold and are not read."""
+        for split in layout.SPLITS:
+            for file in sorted((self.root / "query" / split).glob("*.jsonl")):
+                match = layout.QUERY_FILE.fullmatch(file.name)
+                if match and match["split"] == split:
+                    yield file, match["dataset"], int(match["task"]) if match["task"] else None, split
+
+    def _qrels_files(self, query_file: Path) -> list[Path]:
+        """The qrels of a query file: named alike, or for all tasks of the dataset."""
+        match = layout.QUERY_FILE.fullmatch(query_file.name)
+        names = {self.root / layout.qrels_file(match["dataset"], task, match["split"])
+                 for task in (match["task"], None)}
+        return sorted(file for file in names if file.is_file())
+
+
+class Relevant:
+    """Which candidates qrels call relevant, as sorted integer keys: 16 bytes a judgement."""
+
+    def __init__(self, judged: np.ndarray, queries: np.ndarray, candidates: np.ndarray):
+        """judged: keys of all queries that qrels name. queries, candidates: the relevant pairs, in order."""
+        order = np.argsort(queries, kind="stable")
+        self._judged = np.unique(judged)
+        self._queries, self._candidates = queries[order], candidates[order]
+
+    @classmethod
+    def read(cls, files: list[Path]) -> Relevant:
+        judged, queries, candidates = array("q"), array("q"), array("q")
+        for file in files:
+            for _, judgement in judgements(file):
+                judged.append(judgement.query)
+                if judgement.relevant:
+                    queries.append(judgement.query)
+                    candidates.append(judgement.candidate)
+        return cls(*(np.array(keys, dtype=np.int64) for keys in (judged, queries, candidates)))
+
+    def candidates(self, query: str) -> tuple[str, ...] | None:
+        """Ids of the relevant candidates, in the order of the file; None if qrels do not name the query."""
+        key = id_key(query)
+        at = self._judged.searchsorted(key)
+        if at == len(self._judged) or self._judged[at] != key:
+            return None
+        start, end = self._queries.searchsorted((key, key + 1))
+        return tuple(dict.fromkeys(key_id(int(candidate)) for candidate in self._candidates[start:end]))
