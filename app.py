@@ -37,9 +37,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         from genius.search.engine import Engine     # slow to import, so not before there is a run to serve
         from genius.ui.page import build, serve
 
-        print(f"Loading {options.run} …")
-        serve(build(Engine.load(options.run, options.device), options.run.resolve().name),
-              options.host, options.port)
+        print(f"Loading {options.run} …", flush=True)
+        page = build(Engine.load(options.run, options.device), options.run.resolve().name)
+        print(f"Serving at {serve(page, options.host, options.port)} until Ctrl+C", flush=True)
+        page.block_thread()
 
 
 if __name__ == "__main__":

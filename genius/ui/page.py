@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gradio as gr
 
@@ -27,17 +27,19 @@ def build(engine: Engine, name: str) -> gr.Blocks:
     return page
 
 
-def serve(page: gr.Blocks, host: str, port: int, **launch: Any) -> None:
-    """Serve the page until interrupted. Raises UserError if the address is taken."""
+def serve(page: gr.Blocks, host: str, port: int) -> str:
+    """Serve the page in the background; returns its address. Raises UserError if that is taken."""
     page.queue(max_size=64)
     try:
-        page.launch(
-            server_name=host, server_port=port, theme=theme(), head=head(),
+        _, address, _ = page.launch(
+            prevent_thread_lock=True, quiet=True, server_name=host, server_port=port, theme=theme(), head=head(),
             share=False, ssr_mode=False, show_error=False, enable_monitoring=False, pwa=False,
             run_history=False, footer_links=["settings"], allowed_paths=[], max_file_size="10mb",
-            state_session_capacity=200, **launch)
-    except OSError as error:
-        raise UserError(f"{host}:{port} cannot be served on ({error}); choose another --port or --host") from None
+            state_session_capacity=200)
+    except OSError:    # its own words advise on Gradio's environment variables
+        raise UserError(f"{host}:{port} is in use, or no address of this machine; "
+                        "choose another --port or --host") from None
+    return address
 
 
 def head() -> str:

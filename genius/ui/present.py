@@ -9,8 +9,9 @@ from typing import Any
 from genius.schema import GeneratedID, Hit, Modality, Query, SearchResult
 
 NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
-STAGES = {"encode": "encode", "fuse": "fuse", "beam": "beam search", "expand": "expand buckets",
-          "rerank": "re-rank", "fetch": "fetch"}
+STAGES = {  # in the order they run
+    "encode": "encode", "fuse": "fuse", "beam": "beam search", "expand": "expand buckets",
+    "rerank": "re-rank", "fetch": "fetch"}
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -51,22 +52,25 @@ def score_note(decoder_weight: float) -> str:
     return f"Score: {decoder_weight:g} × log-probability + {1 - decoder_weight:g} × codeword geometry."
 
 
-def summary(result: SearchResult, query: Query) -> dict[str, Any]:
-    """The target modality, how much was found and how long each stage took."""
+def summary(result: SearchResult, query: Query, forced: bool = True) -> dict[str, Any]:
+    """What was aimed at, how much was found and how long each stage took.
+
+    forced: the first code was trained to be the modality; otherwise it is a cluster that emerged.
+    """
     total = sum(result.milliseconds.values())
-    return {"targets": targets(result),
+    stages = sorted(result.milliseconds.items(), key=lambda stage: list(STAGES).index(stage[0]))
+    return {"label": "Target modality" if forced else "First code", "targets": targets(result, forced),
             "sentence": f"{count(len(result.hits), 'result')} for {described(query)}, "
                         f"out of {count(result.candidates, 'candidate')}, in {milliseconds(total)}.",
-            "stages": [{"name": STAGES.get(stage, stage), "time": milliseconds(spent),
-                        "share": spent / total if total else 0.0}
-                       for stage, spent in result.milliseconds.items()]}
+            "stages": [{"name": STAGES[stage], "time": milliseconds(spent),
+                        "share": spent / total if total else 0.0} for stage, spent in stages]}
 
 
-def targets(result: SearchResult) -> list[dict[str, Any]]:
-    """Modalities by probability of the first code; `chosen` is that of the best generated ID."""
+def targets(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
+    """The three first codes by probability; `chosen` is that of the best generated ID."""
     chosen = result.generated[0].codes[0] if result.generated else None
     ordered = sorted(Modality, key=lambda modality: -result.modality_probabilities[modality])
-    return [{"name": NAMES[modality], "kind": modality.name.lower(),
+    return [{"name": NAMES[modality] if forced else str(int(modality)), "kind": modality.name.lower(),
              "probability": number(float(result.modality_probabilities[modality]), 2),
              "share": float(result.modality_probabilities[modality]),
              "chosen": modality == chosen} for modality in ordered]
@@ -74,7 +78,8 @@ def targets(result: SearchResult) -> list[dict[str, Any]]:
 
 def described(query: Query, longest: int = 60) -> str:
     """The query in a few words, so that old results cannot pass for new ones."""
-    text = query.text if len(query.text) <= longest else query.text[:longest - 1].rstrip() + "…"
+    text = query.text.strip()
+    text = text if len(text) <= longest else text[:longest - 1].rstrip() + "…"
     words = [f"“{text}”"] if text else []
     return " and ".join(words + ["your picture"] * (query.image is not None))
 

@@ -7,26 +7,15 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from genius.collections.images import open_image
-from genius.errors import UserError
 from genius.schema import Modality, Query, SearchOptions
+from genius.search.checks import MAX_TEXT
 from genius.ui import present
 from genius.ui.components import Panel, UploadedImage, told
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
 
-LONGEST = 2_000        # characters of a description or an instruction; the encoder reads fewer
 LARGEST_SIDE = 1_024   # pixels; far more than an encoder sees, and it bounds memory under load
-
-
-def typed(value: Any, what: str) -> str:
-    """A text field's value. The browser's limits do not bind what is sent without the page."""
-    text = value or ""
-    if not isinstance(text, str):
-        raise UserError(f"The {what} must be a text.")
-    if len(text) > LONGEST:
-        raise UserError(f"The {what} has {len(text):,} characters; shorten it to {LONGEST:,}.")
-    return text.strip()
 
 
 def search_tab(engine: Engine) -> None:
@@ -34,12 +23,13 @@ def search_tab(engine: Engine) -> None:
 
     def on_search(text: Any, picture: str | None, instruction: Any, beams: Any, k: Any, rerank: bool):
         with told():
-            query = Query(text=typed(text, "description"), instruction=typed(instruction, "instruction"),
-                          image=open_image(picture, max_side=LARGEST_SIDE) if picture else None)
+            image = open_image(picture, max_side=LARGEST_SIDE) if picture else None
+            query = Query(text=text or "", image=image, instruction=instruction or "")
             result, = engine.search([query], SearchOptions(beams=beams, k=k, rerank=rerank))
             pictures = [engine.index.thumbnail(hit.row) for hit in result.hits]
             weight = engine.decoder.config.decoder_weight
-            return (present.summary(result, query), present.cards(result, pictures, rerank, weight),
+            forced = engine.quantizer.config.modality_code == "forced"
+            return (present.summary(result, query, forced), present.cards(result, pictures, rerank, weight),
                     present.generated(result, weight))
 
     def on_given(text: Any, picture: str | None):
@@ -49,7 +39,7 @@ def search_tab(engine: Engine) -> None:
 
     with gr.Row(elem_id="search"):
         with gr.Column(scale=1, min_width=300, elem_id="ask"):
-            text = gr.Textbox(label="Description", placeholder="What are you looking for?", max_length=LONGEST,
+            text = gr.Textbox(label="Description", placeholder="What are you looking for?", max_length=MAX_TEXT,
                               lines=1, max_lines=4, autofocus=True, elem_id="text")
             picture = UploadedImage(label="Picture", sources=["upload", "clipboard"], height=220, buttons=[],
                                     placeholder="Drop a picture here\nor click to choose one",

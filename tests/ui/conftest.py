@@ -35,8 +35,8 @@ def served() -> Iterator[SimpleNamespace]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    serve(page, "127.0.0.1", port, prevent_thread_lock=True, quiet=True)
-    yield SimpleNamespace(engine=engine, page=page, url=f"http://127.0.0.1:{port}")
+    url = serve(page, "127.0.0.1", port).rstrip("/")
+    yield SimpleNamespace(engine=engine, page=page, url=url)
     page.close(verbose=False)
 
 

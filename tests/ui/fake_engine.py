@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import numpy as np
 from PIL import Image, ImageDraw
 
-from genius.errors import UserError
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
+from genius.search.checks import check_query, checked_options
 
 CODE_SIZES = (3, *[256] * 8)
 HOSTILE = "${alert(1)}<img src=x onerror=alert(2)>"
@@ -71,6 +71,7 @@ class FakeEngine:
 
     device = "cpu"
     decoder = SimpleNamespace(config=SimpleNamespace(decoder_weight=1.0))
+    quantizer = SimpleNamespace(config=SimpleNamespace(modality_code="forced"))
 
     def __init__(self, seconds: float = 0.0):
         self.seconds = seconds
@@ -82,8 +83,8 @@ class FakeEngine:
         return [self.answer(query, options) for query in queries]
 
     def answer(self, query: Query, options: SearchOptions) -> SearchResult:
-        if not query.text and query.image is None:
-            raise UserError("Type a description, add a picture, or both.")
+        check_query(query)
+        options = checked_options(options)
         if query.text == "bug":
             raise RuntimeError("secret detail")
         time.sleep(self.seconds)
@@ -109,4 +110,6 @@ class FakeEngine:
 if __name__ == "__main__":
     from genius.ui.page import build, serve
 
-    serve(build(FakeEngine(0.5), "made-up"), "127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 7860)
+    made_up = build(FakeEngine(0.5), "made-up")
+    print(serve(made_up, "127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 7860), flush=True)
+    made_up.block_thread()

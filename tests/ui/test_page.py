@@ -67,5 +67,4 @@ def test_an_address_in_use_gets_one_sentence():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(UserError, match="choose another --port"):
-            serve(build(FakeEngine(), "made-up"), "127.0.0.1", taken.getsockname()[1],
-                  prevent_thread_lock=True, quiet=True)
+            serve(build(FakeEngine(), "made-up"), "127.0.0.1", taken.getsockname()[1])

@@ -17,7 +17,7 @@ def result(**changes):
                 generated_rank=1, score=-1.5, cosine=-0.02)]
     fields = dict(hits=hits, generated=[GeneratedID((1, 4, 7), -1.5, 1), GeneratedID((0, 4, 1), -4.256, 1200)],
                   query_codes=OWN, modality_probabilities=np.array([0.3, 0.45, 0.25]), candidates=1201,
-                  milliseconds={"encode": 30.0, "beam": 1200.0, "rerank": 0.04})
+                  milliseconds={"rerank": 0.04, "encode": 30.0, "beam": 1200.0})
     return SearchResult(**{**fields, **changes})
 
 
@@ -33,6 +33,12 @@ def test_the_target_is_the_first_code_of_the_best_id_even_when_another_is_more_p
     assert [(target["name"], target["probability"]) for target in shown] == [
         ("Image", "0.50"), ("Text", "0.45"), ("Pair", "0.05")]
     assert [target["name"] for target in shown if target["chosen"]] == ["Text"]
+
+
+def test_a_first_code_that_emerged_is_not_called_a_modality():
+    shown = present.summary(result(), Query("mug"), forced=False)
+    assert shown["label"] == "First code"
+    assert [target["name"] for target in shown["targets"]] == ["1", "0", "2"]
 
 
 def test_no_modality_is_the_target_when_no_id_was_generated():

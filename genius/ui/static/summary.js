@@ -1,11 +1,11 @@
-const share = value => `flex-grow:${value}`;
+const share = value => `width: ${100 * value}%`;
 
 const draw = value => {
   if (!value) return [];
-  const {targets, sentence, stages} = value;
+  const {label, targets, sentence, stages} = value;
   const bar = node('div', {class: 'bar', 'aria-hidden': 'true'},
     ...targets.map(target => node('i', {class: target.kind, style: share(target.share)})));
-  const names = node('p', {class: 'targets'}, node('span', {class: 'label'}, 'Target modality '));
+  const names = node('p', {class: 'targets'}, node('span', {class: 'label'}, `${label} `));
   targets.forEach((target, place) => {
     if (place) names.append(node('span', {class: 'dot'}, ' · '));
     names.append(node('span', {class: `target ${target.kind}${target.chosen ? ' chosen' : ''}`},
