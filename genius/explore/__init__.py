@@ -1,0 +1,1 @@
+"""Looking inside: what codes mean and how healthy they are. Returns data and figures, never widgets."""

@@ -1,0 +1,1 @@
+"""Training: a collection becomes a run. encoder → features → quantizer → decoder → index."""

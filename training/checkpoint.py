@@ -1,0 +1,103 @@
+"""Epoch checkpoints: a stage that was killed goes on from its last whole epoch.
+
+Randomness is drawn anew from (seed, epoch) at the start of each epoch, so weights and optimizer state are
+all that a stage must remember; on the same CPU the result is that of an uninterrupted run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, load_model, save_file, save_model
+from torch import nn
+
+from genius.artifacts import fsync, write_json
+from genius.errors import UserError
+
+
+class Checkpoints:
+    """The last epoch of one stage, in RUN/checkpoints/STAGE."""
+
+    def __init__(self, run: Path, stage: str, *facts: Any):
+        """facts: what the stage depends on (settings, digests); another set refuses to go on."""
+        self.folder = run / "checkpoints" / stage
+        self.stage = stage
+        self.facts = fingerprint(*facts)
+
+    def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
+        """Load the last epoch if there is one; -> the epoch to go on with.
+
+        Raises UserError if the checkpoint was made with other settings or data.
+        """
+        state = self._state()
+        if not state:
+            return 0
+        if state["facts"] != self.facts:
+            raise UserError(f"{self.folder} was made with other settings or data; delete that folder to "
+                            f"train the {self.stage} anew, or give the settings it was started with")
+        folder = self.folder / f"epoch-{state['epoch']}"
+        load_model(model, folder / "model.safetensors", strict=True)
+        tensors = load_file(folder / "optimizer.safetensors")
+        saved = optimizer.state_dict()
+        saved["state"] = {}
+        for name, tensor in tensors.items():
+            index, key = name.split(".")
+            saved["state"].setdefault(int(index), {})[key] = tensor
+        optimizer.load_state_dict(saved)
+        print(f"{self.stage}: going on after epoch {state['epoch']}")
+        return state["epoch"] + 1
+
+    def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, epoch: int, score: float = 0.0) -> None:
+        """Write the epoch aside, then point state.json at it; a kill leaves the epoch before.
+
+        The epoch with the highest score is kept beside the last one, for `load_best`.
+        """
+        folder = self.folder / f"epoch-{epoch}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        save_model(model, str(folder / "model.safetensors"))
+        save_file({f"{index}.{key}": tensor.contiguous()
+                   for index, state in optimizer.state_dict()["state"].items()
+                   for key, tensor in state.items()}, folder / "optimizer.safetensors")
+        for file in folder.iterdir():
+            fsync(file)
+        best = self._state().get("best")
+        if best is None or score > best["score"]:
+            best = {"epoch": epoch, "score": score}
+        write_json(self.folder / "state.json", {"epoch": epoch, "best": best, "facts": self.facts})
+        for old in self.folder.glob("epoch-*"):
+            if old.name not in (f"epoch-{epoch}", f"epoch-{best['epoch']}"):
+                shutil.rmtree(old)
+
+    def load_best(self, model: nn.Module) -> int:
+        """Load the weights of the epoch with the highest score; -> that epoch."""
+        epoch = self._state()["best"]["epoch"]
+        load_model(model, self.folder / f"epoch-{epoch}" / "model.safetensors", strict=True)
+        return epoch
+
+    def _state(self) -> dict[str, Any]:
+        file = self.folder / "state.json"
+        return json.loads(file.read_text()) if file.exists() else {}
+
+    def clear(self) -> None:
+        """The stage is published: its checkpoints are of no more use."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def fingerprint(*facts: Any) -> str:
+    """A short checksum of dataclasses, strings and numbers."""
+    plain = [dataclasses.asdict(fact) if dataclasses.is_dataclass(fact) else fact for fact in facts]
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def reseed(seed: int, epoch: int) -> np.random.Generator:
+    """Seed torch for this epoch and return numpy's generator for it."""
+    torch.manual_seed(seed * 100_003 + epoch)
+    return np.random.default_rng((seed, epoch))

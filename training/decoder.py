@@ -1,0 +1,188 @@
+"""Train the ID decoder on cached fused features (Eq. 10, Eq. 11).
+
+    python -m training.decoder COLLECTION RUN [--preset small|paper]
+
+How long it trains and how much it weighs against the codes' geometry are chosen on validation queries whose
+targets were no training targets: those show whether it generalises or only remembers IDs.
+
+Shapes: b batch, d dim, M levels, w beams.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from genius.artifacts import Run
+from genius.collections.mbeir import Collection
+from genius.errors import UserError, reported
+from genius.index.ids import IDTable
+from genius.index.trie import Trie
+from genius.models.decoder import IDDecoder
+from genius.models.quantizer import ResidualQuantizer
+from genius.search.beam import beam_search
+from training.checkpoint import Checkpoints, reseed
+from training.encoder import cosine
+from training.features import FeatureSet
+from training.settings import Arguments, DecoderSettings, parse_arguments
+
+BEAMS = 20           # of the validation search
+PER_ROW = 100        # validation queries of each (task, dataset) row
+WEIGHTS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)   # of the decoder against geometry
+
+
+def train(arguments: Arguments) -> None:
+    """Train, choose the epoch and the decoder's weight, publish."""
+    settings, seed, device = arguments.settings.decoder, arguments.settings.seed, arguments.device
+    if settings.augmentation not in AUGMENTATIONS:
+        raise UserError(f"decoder.augmentation {settings.augmentation!r} is none of {', '.join(AUGMENTATIONS)}")
+    run, collection = Run(arguments.run), Collection(arguments.collection)
+    quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
+    samples = Samples(FeatureSet(run.path, collection, "train"), quantizer, settings)
+    held_out = Validation(FeatureSet(run.path, collection, "val"), samples, device, seed)
+    decoder = IDDecoder(settings.decoder).to(device)
+    decoder.initialise(quantizer, seed)
+    parameters = [p for p in decoder.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, betas=settings.betas, eps=1e-6,
+                                  weight_decay=settings.weight_decay)
+    checkpoints = Checkpoints(run.path, "decoder", settings, seed, run.digest("quantizer"), len(samples))
+    by_geometry = held_out.candidate_recall(decoder, 0.0)
+    for epoch in range(checkpoints.resume(decoder, optimizer), settings.epochs):
+        rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
+        decoder.train()
+        order = samples.epoch(rng)
+        steps = -(-len(order) // settings.batch)
+        for step in tqdm(range(steps), desc=f"decoder epoch {epoch}", unit="batch"):
+            total = settings.epochs * steps
+            rate = cosine(epoch * steps + step, total, min(0.5, settings.warmup_steps / total))
+            for group in optimizer.param_groups:
+                group["lr"] = settings.learning_rate * rate
+            features, codes = samples.draw(order[step * settings.batch:(step + 1) * settings.batch], rng, device)
+            with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=settings.bf16):
+                logits = decoder(features, codes)
+            loss = cross_entropy(logits, codes, settings.decoder.offsets)
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(parameters, 1.0)
+            optimizer.step()
+            losses.append(loss.item())
+        kept = held_out.candidate_recall(decoder, 1.0)
+        print(f"decoder epoch {epoch}  loss {np.mean(losses):.3f}  unseen val targets among {BEAMS} beams: "
+              f"decoder {kept:.1%}, geometry {by_geometry:.1%}  {time.perf_counter() - started:.0f} s", flush=True)
+        checkpoints.save(decoder, optimizer, epoch, score=kept)
+    print(f"decoder: epoch {checkpoints.load_best(decoder)} is the best")
+    recalls = {weight: held_out.candidate_recall(decoder, weight) for weight in WEIGHTS}
+    print("unseen val targets among the beams, by decoder weight: "
+          + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items()))
+    decoder.config = dataclasses.replace(decoder.config, decoder_weight=max(recalls, key=recalls.get))
+    run.publish("decoder", decoder.cpu().save, ("quantizer",))
+    checkpoints.clear()
+
+
+class Samples:
+    """What the decoder learns from: labelled pairs and, if asked, every candidate as its own query."""
+
+    def __init__(self, data: FeatureSet, quantizer: ResidualQuantizer, settings: DecoderSettings):
+        self.data, self.settings = data, settings
+        self.queries, self.candidates = data.query_files.fused, data.candidate_files.fused[:, 0]
+        self.codes = quantize_all(self.candidates, data.candidates.modalities, quantizer)
+
+    def epoch(self, rng: np.random.Generator) -> np.ndarray:
+        """A shuffled epoch: query numbers, and −1 − row for a candidate that is its own query."""
+        order = self.data.pairs.epoch(rng, self.settings.upsample_to)
+        if self.settings.self_queries:
+            order = np.concatenate([order, -1 - np.arange(len(self.candidates))])
+        return rng.permutation(order)
+
+    def draw(self, order: np.ndarray, rng: np.random.Generator, device: str) -> tuple[Tensor, Tensor]:
+        """-> augmented features (b, d) and the codes (b, M) to generate."""
+        own = order < 0
+        batch = self.data.draw(np.where(own, 0, order), rng)
+        rows = np.where(own, -1 - order, batch.positives)
+        target = torch.from_numpy(self.candidates[rows].astype(np.float32)).to(device)
+        query = torch.from_numpy(self.queries[batch.queries, batch.phrasing].astype(np.float32)).to(device)
+        query = torch.where(torch.from_numpy(own).to(device)[:, None], target, query)
+        features = AUGMENTATIONS[self.settings.augmentation](query, target, self.settings.alpha)
+        return features, torch.from_numpy(self.codes[rows].astype(np.int64)).to(device)
+
+
+class Validation:
+    """Validation queries none of whose targets was a training target, as many of each (task, dataset) row."""
+
+    def __init__(self, data: FeatureSet, samples: Samples, device: str, seed: int):
+        pairs, trained = data.pairs, np.unique(samples.data.pairs.positives)
+        seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])
+        rng = np.random.default_rng(seed)
+        rows = [rng.permutation(np.flatnonzero((pairs.rows == row) & ~seen))[:PER_ROW]
+                for row in range(len(pairs.names))]
+        self.chosen = np.sort(np.concatenate(rows))
+        if not len(self.chosen):
+            raise UserError("every validation query has a training target; give the collection a val split "
+                            "with items of its own")
+        self.pairs = pairs
+        self.features = torch.from_numpy(data.query_files.fused[self.chosen, 0].astype(np.float32)).to(device)
+        table = IDTable.build(samples.codes, samples.settings.decoder.code_sizes)
+        self.trie = Trie(table, device)
+        self.id_of = np.empty(len(table.rows), dtype=np.int64)        # of each candidate row
+        self.id_of[table.rows] = np.repeat(np.arange(len(table.offsets) - 1), np.diff(table.offsets))
+
+    @torch.inference_mode()
+    def candidate_recall(self, decoder: IDDecoder, weight: float) -> float:
+        """Share of queries with a positive among the generated IDs, averaged over (task, dataset) rows."""
+        decoder.eval()
+        found = np.concatenate([
+            beam_search(decoder, part, self.trie, BEAMS, decoder_weight=weight).ids.cpu().numpy()
+            for part in self.features.split(256)])
+        kept = np.array([np.isin(self.id_of[self.pairs.positives[start:end]], ids).any()
+                         for ids, start, end in zip(found, self.pairs.offsets[self.chosen],
+                                                    self.pairs.offsets[self.chosen + 1], strict=True)])
+        rows = self.pairs.rows[self.chosen]
+        return float(np.mean([kept[rows == row].mean() for row in np.unique(rows)]))
+
+
+def quantize_all(fused: np.ndarray, modalities: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
+    """Codes (n, M) uint16 of fused candidate features (n, d), block by block."""
+    device, block = quantizer.codebook_0.device, 8192
+    return np.concatenate([
+        quantizer.encode(torch.from_numpy(fused[start:start + block].astype(np.float32)).to(device),
+                         torch.from_numpy(modalities[start:start + block]).long().to(device)).cpu().numpy()
+        .astype(np.uint16) for start in range(0, len(fused), block)])
+
+
+def cross_entropy(logits: Tensor, codes: Tensor, offsets: tuple[int, ...]) -> Tensor:
+    """Eq. 10, averaged over levels: logits (b, M, V), codes (b, M)."""
+    tokens = codes + torch.tensor(offsets, device=codes.device)
+    return F.cross_entropy(logits.float().flatten(0, 1), tokens.flatten())
+
+
+def elementwise(query: Tensor, target: Tensor, alpha: float) -> Tensor:
+    """The published code's mixture: √s·query + √(1−s)·target with s for each element, normalised."""
+    share = torch.distributions.Beta(alpha, alpha).sample(query.shape).to(query.device)
+    return F.normalize(share.sqrt() * query + (1 - share).sqrt() * target, dim=-1)
+
+
+def scalar(query: Tensor, target: Tensor, alpha: float) -> Tensor:
+    """The paper's mixture (Eq. 11): μ·query + (1−μ)·target with one μ for each pair."""
+    share = torch.distributions.Beta(alpha, alpha).sample((len(query), 1)).to(query.device)
+    return share * query + (1 - share) * target
+
+
+def unmixed(query: Tensor, target: Tensor, alpha: float) -> Tensor:
+    """No augmentation (the ablation)."""
+    return query
+
+
+AUGMENTATIONS: dict[str, Callable[[Tensor, Tensor, float], Tensor]] = {
+    "elementwise": elementwise, "scalar": scalar, "none": unmixed}
+
+
+if __name__ == "__main__":
+    with reported():
+        train(parse_arguments(__doc__))

@@ -1,0 +1,178 @@
+"""Train the encoder: CLIP score fusion by contrastive learning (Eq. 2).
+
+    python -m training.encoder COLLECTION RUN [--preset small|paper]
+
+Shapes: b pairs of a batch, d embedding dim, s image side, n tokens.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from open_clip.transform import PreprocessCfg
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from genius.artifacts import Run
+from genius.collections.mbeir import Collection
+from genius.errors import reported
+from genius.models.encoder import Encoder, EncoderConfig, Features, query_text
+from training.checkpoint import Checkpoints, reseed
+from training.pairs import Candidates, Pairs
+from training.pixels import PixelCache, augmented, normalised, resized
+from training.settings import Arguments, EncoderSettings, parse_arguments
+
+SAMPLE = 1500     # validation queries whose hit rate is printed after each epoch
+
+
+def train(arguments: Arguments) -> None:
+    """Train or adopt the encoder and publish it in the run."""
+    settings, seed = arguments.settings.encoder, arguments.settings.seed
+    run, collection = Run(arguments.run), Collection(arguments.collection)
+    torch.manual_seed(seed)
+    encoder = new_encoder(settings).to(arguments.device, memory_format=torch.channels_last)
+    if settings.epochs:
+        fit(encoder, collection, settings, seed, run)
+    run.publish("encoder", encoder.eval().cpu().save)
+
+
+def new_encoder(settings: EncoderSettings) -> Encoder:
+    """A pretrained encoder, or one of the given architecture with random weights."""
+    if settings.pretrained:
+        return Encoder.from_open_clip(settings.architecture, settings.pretrained)
+    side = settings.architecture["vision_cfg"]["image_size"]
+    return Encoder(EncoderConfig(settings.architecture, asdict(PreprocessCfg(size=side, resize_mode="squash"))))
+
+
+def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, seed: int, run: Run) -> None:
+    """Run the epochs, from the last checkpoint if there is one."""
+    candidates = Candidates.read(collection)
+    pairs, held_out = (Pairs.read(collection, split, candidates) for split in ("train", "val"))
+    content = Content(collection, [pairs, held_out], settings.image_cache, run.path / "cache")
+    optimizer = torch.optim.AdamW(decayed(encoder, settings.weight_decay), lr=settings.learning_rate,
+                                  betas=settings.betas, eps=1e-6, fused=True)
+    checkpoints = Checkpoints(run.path, "encoder", settings, seed, len(pairs), len(candidates))
+    steps = sum(1 for _ in pairs.batches(np.random.default_rng(seed), settings.batch, settings.group,
+                                         settings.upsample_to))
+    for epoch in range(checkpoints.resume(encoder, optimizer), settings.epochs):
+        rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
+        encoder.train()
+        batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to)
+        for step, queries in enumerate(tqdm(batches, desc=f"encoder epoch {epoch}", total=steps, unit="batch")):
+            rate = cosine(epoch * steps + step, settings.epochs * steps, settings.warmup)
+            for group in optimizer.param_groups:
+                group["lr"] = settings.learning_rate * rate
+            positives = pairs.draw_positives(queries, rng)
+            with torch.autocast(encoder.device.type, torch.bfloat16, enabled=settings.bf16):
+                query = encoder(*content.queries(encoder, pairs, queries, rng, settings.augment))
+                target = encoder(*content.candidates(encoder, positives, settings.augment))
+            loss = contrastive(query.embedding(), target.embedding(), encoder.clip.logit_scale.exp(),
+                               torch.from_numpy(pairs.answered(queries, positives)).to(encoder.device),
+                               settings.both_ways)
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
+            optimizer.step()
+            with torch.no_grad():
+                encoder.clip.logit_scale.clamp_(max=math.log(100))
+            losses.append(loss.item())
+        print(f"encoder epoch {epoch}  loss {np.mean(losses):.3f}  "
+              f"{validation(encoder, content, held_out, seed)}  "
+              f"{time.perf_counter() - started:.0f} s", flush=True)
+        checkpoints.save(encoder, optimizer, epoch)
+    checkpoints.clear()
+
+
+class Content:
+    """Texts and decoded images of queries and of the candidates that answer them."""
+
+    def __init__(self, collection: Collection, splits: Sequence[Pairs], side: int, cache: Path):
+        needed = np.unique(np.concatenate([pairs.positives for pairs in splits]))
+        self.position = {int(row): at for at, row in enumerate(needed)}
+        self.items = [item for row, item in enumerate(collection.all_candidates()) if row in self.position]
+        paths = [item.image for item in self.items if item.image]
+        paths += [image for pairs in splits for image in pairs.images if image]
+        self.pixels = PixelCache(collection, paths, side, cache)
+
+    def queries(self, encoder: Encoder, pairs: Pairs, queries: np.ndarray, rng: np.random.Generator,
+                augment: bool) -> tuple[Tensor, ...]:
+        """What Encoder.forward takes, for these queries, each with a random phrasing of its instruction."""
+        texts = [query_text(rng.choice(pairs.instructions[query]), pairs.texts[query]) for query in queries]
+        return self._inputs(encoder, [pairs.images[query] for query in queries], texts, augment)
+
+    def candidates(self, encoder: Encoder, rows: np.ndarray, augment: bool) -> tuple[Tensor, ...]:
+        """What Encoder.forward takes, for these candidates."""
+        items = [self.items[self.position[int(row)]] for row in rows]
+        return self._inputs(encoder, [item.image for item in items], [item.text for item in items], augment)
+
+    def _inputs(self, encoder: Encoder, images: list[str | None], texts: list[str], augment: bool) -> tuple:
+        image_mask = torch.tensor([image is not None for image in images])
+        text_mask = torch.tensor([bool(text) for text in texts])
+        side, seen = encoder.config.preprocess["size"], encoder.config.preprocess
+        pixels, tokens = torch.zeros(0), torch.zeros(0, dtype=torch.long)
+        if image_mask.any():
+            raw = self.pixels.read([image for image in images if image is not None])
+            side = side if isinstance(side, int) else side[0]
+            pixels = normalised((augmented if augment else resized)(raw, side), seen["mean"], seen["std"])
+            pixels = pixels.contiguous(memory_format=torch.channels_last)
+        if text_mask.any():
+            tokens = encoder.tokenize([text for text in texts if text])
+        return tuple(part.to(encoder.device) for part in (pixels, image_mask, tokens, text_mask))
+
+
+def contrastive(query: Tensor, target: Tensor, scale: Tensor | float, answered: Tensor, both_ways: bool) -> Tensor:
+    """InfoNCE (Eq. 2, Eq. 3) over a batch of pairs, in which other positives are no negatives.
+
+    query, target: (b, d) normalised; answered: (b, b) bool, target j answers query i.
+    """
+    labels = torch.arange(len(query), device=query.device)
+    others = answered & ~torch.eye(len(query), dtype=torch.bool, device=query.device)
+    logits = (scale * query @ target.T).masked_fill(others, -torch.inf)
+    loss = F.cross_entropy(logits, labels)
+    return (loss + F.cross_entropy(logits.T, labels)) / 2 if both_ways else loss
+
+
+@torch.inference_mode()
+def validation(encoder: Encoder, content: Content, pairs: Pairs, seed: int) -> str:
+    """Hit rates on a fixed sample of validation queries, among the targets of that sample."""
+    encoder.eval()
+    rng = np.random.default_rng(seed)
+    sample = np.sort(rng.permutation(len(pairs))[:SAMPLE])
+    positives = pairs.draw_positives(sample, rng)
+    query, target = [], []
+    for start in range(0, len(sample), 256):
+        part = slice(start, start + 256)
+        query.append(encoder(*content.queries(encoder, pairs, sample[part], rng, False)).embedding())
+        target.append(encoder(*content.candidates(encoder, positives[part], False)).embedding())
+    similarity = (torch.cat(query) @ torch.cat(target).T).cpu()
+    answered = torch.from_numpy(pairs.answered(sample, positives))
+    best = torch.where(answered, similarity, -torch.inf).amax(1, keepdim=True)
+    rank = ((similarity > best) & ~answered).sum(1)
+    return f"val hit@1 {(rank < 1).float().mean():.1%}  hit@5 {(rank < 5).float().mean():.1%} of {len(sample)}"
+
+
+def decayed(model: nn.Module, weight_decay: float) -> list[dict]:
+    """Parameter groups: weight decay for matrices only, as in the published code."""
+    matrices = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
+    others = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
+    return [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+
+
+def cosine(step: int, steps: int, warmup: float, final: float = 0.0) -> float:
+    """Learning rate at this step as a share of its peak: linear warm-up, then half a cosine to `final`."""
+    rising = warmup * steps
+    if step < rising:
+        return (step + 1) / rising
+    return final + (1 - final) * 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
+
+
+if __name__ == "__main__":
+    with reported():
+        train(parse_arguments(__doc__))

@@ -1,0 +1,94 @@
+"""Encode every candidate and every labelled query once, into memory-mapped files.
+
+    python -m training.features COLLECTION RUN [--preset small|paper]
+
+RUN/features/candidates, RUN/features/train and RUN/features/val are what the later stages read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genius.artifacts import Run
+from genius.collections.images import open_image
+from genius.collections.mbeir import Collection
+from genius.errors import UserError, reported
+from genius.index.features import FeatureFiles
+from genius.models.encoder import Encoder, Features, query_text
+from training.checkpoint import fingerprint
+from training.pairs import Candidates, Pairs
+from training.settings import Arguments, parse_arguments
+
+SPLITS = {"train": None, "val": 1}    # phrasings of each query: as set, or one
+
+
+def train(arguments: Arguments) -> None:
+    """Fill the feature files, from where they stopped."""
+    settings, seed = arguments.settings.features, arguments.settings.seed
+    run, collection = Run(arguments.run), Collection(arguments.collection)
+    encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
+    candidates = Candidates.read(collection)
+
+    def fill(name: str, n: int, phrasings: int, things: Iterator) -> None:
+        facts = fingerprint(run.digest("encoder"), str(collection.root.resolve()), n, phrasings, seed)
+        files = FeatureFiles.create(run.path / "features" / name, n, phrasings, encoder.dim, facts)
+        files.fill(encoder, things, lambda path: open_image(collection.image_path(path)), settings.batch, name)
+
+    fill("candidates", len(candidates), 1,
+         ((item.image, [item.text]) for item in collection.all_candidates()))
+    for split, phrasings in SPLITS.items():
+        pairs = Pairs.read(collection, split, candidates)
+        fill(split, len(pairs), phrasings or settings.phrasings,
+             phrased(pairs, phrasings or settings.phrasings, np.random.default_rng(seed)))
+
+
+def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[tuple[str | None, list[str]]]:
+    """(image, query texts), each query with that many of its instructions, drawn without repetition if it can."""
+    for image, text, choices in zip(pairs.images, pairs.texts, pairs.instructions, strict=True):
+        drawn = rng.permutation(len(choices))[np.arange(phrasings) % len(choices)]
+        yield image, [query_text(choices[at], text) for at in drawn]
+
+
+@dataclass
+class Batch:
+    """b training pairs: which query, under which phrasing, with which of its positives."""
+
+    queries: np.ndarray      # (b,)
+    phrasing: np.ndarray     # (b,)
+    positives: np.ndarray    # (b,) candidate rows
+    modality: Tensor         # (b,) of the positives
+
+
+class FeatureSet:
+    """One split's pairs and the features of both sides: what quantizer and decoder are trained on."""
+
+    def __init__(self, run: Path, collection: Collection, split: str):
+        self.candidates = Candidates.read(collection)
+        self.pairs = Pairs.read(collection, split, self.candidates)
+        self.query_files = FeatureFiles(run / "features" / split)
+        self.candidate_files = FeatureFiles(run / "features" / "candidates")
+        if (len(self.query_files), len(self.candidate_files)) != (len(self.pairs), len(self.candidates)):
+            raise UserError(f"the features in {run} were made from another collection; "
+                            "make them again: python -m training.features")
+
+    def draw(self, queries: np.ndarray, rng: np.random.Generator) -> Batch:
+        """A random phrasing and a random positive for each query."""
+        positives = self.pairs.draw_positives(queries, rng)
+        return Batch(queries, rng.integers(self.query_files.phrasings, size=len(queries)), positives,
+                     torch.from_numpy(self.candidates.modalities[positives]).long())
+
+    def features(self, batch: Batch, device: str) -> tuple[Features, Features]:
+        """(of the queries, of the positives)."""
+        return (self.query_files.features(batch.queries, batch.phrasing).to(device),
+                self.candidate_files.features(batch.positives).to(device))
+
+
+if __name__ == "__main__":
+    with reported():
+        train(parse_arguments(__doc__))

@@ -1,0 +1,191 @@
+"""Every setting of every stage, and the two presets.
+
+`paper` reproduces the published code; `small` is ours: all from scratch, on two CPU cores.
+A setting is changed from the command line with --set STAGE.NAME=VALUE.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from genius.errors import UserError
+from genius.models.decoder import DecoderConfig
+from genius.models.fusion import FusionConfig
+from genius.models.quantizer import QuantizerConfig
+
+
+@dataclass(frozen=True)
+class EncoderSettings:
+    """Contrastive training of CLIP-SF (Eq. 2). Without epochs the pretrained weights serve as they are."""
+
+    architecture: str | dict[str, Any] = "ViT-L-14-quickgelu"   # open_clip's name, or a model configuration
+    pretrained: str = "openai"       # open_clip's tag or a checkpoint file; empty: from scratch
+    epochs: int = 20
+    batch: int = 420
+    group: int = 1                   # queries of one (task, dataset) drawn together: harder negatives
+    upsample_to: int = 50_000        # smaller (task, dataset) rows are repeated, at most four times
+    learning_rate: float = 1e-5
+    weight_decay: float = 0.2
+    betas: tuple[float, float] = (0.9, 0.98)
+    warmup: float = 0.0              # share of all steps
+    both_ways: bool = False          # also candidate -> query, as CLIP; the published loss is one-way
+    augment: bool = False            # random crops and flips
+    image_cache: int = 256           # side of the decoded images kept while training, pixels
+    bf16: bool = True
+
+
+@dataclass(frozen=True)
+class FeatureSettings:
+    phrasings: int = 1               # instruction phrasings encoded for each training query
+    batch: int = 256
+
+
+@dataclass(frozen=True)
+class QuantizerSettings:
+    """Fusion and quantizer: L_cl + β·L_rq + γ·L_mse (Eq. 8)."""
+
+    fusion: FusionConfig = field(default_factory=FusionConfig)
+    quantizer: QuantizerConfig = field(default_factory=QuantizerConfig)
+    epochs: int = 21
+    batch: int = 8000                # pairs: the published 2000 on each of four GPUs
+    learning_rate: float = 1e-4
+    final_learning_rate: float = 1e-5
+    weight_decay: float = 0.2
+    temperature: float = 0.01
+    contrastive_weight: float = 1.0  # 0.25 is what four GPUs of the published code amount to
+    rq_weight: float = 100.0         # β
+    mse_weight: float = 100.0        # γ
+    rq_sum: bool = False             # the paper's Eq. 7 sums over levels and elements; the code averages
+    mse_raw: bool = False            # the paper compares quantized vectors as they are; the code normalises
+    both_ways: bool = True           # the paper's Eq. 3 is one-way; the code is symmetric
+    mask_positives: bool = False     # other positives in a batch are no negatives (ours)
+    upsample_to: int = 0
+    initial_vectors: int = 16_000    # for k-means: the published first batch
+
+
+@dataclass(frozen=True)
+class DecoderSettings:
+    """Cross-entropy over IDs (Eq. 10) with query augmentation (Eq. 11)."""
+
+    decoder: DecoderConfig = field(default_factory=DecoderConfig)
+    epochs: int = 31
+    batch: int = 1024
+    learning_rate: float = 1e-4
+    weight_decay: float = 1e-4
+    betas: tuple[float, float] = (0.9, 0.98)
+    warmup_steps: int = 500
+    augmentation: str = "elementwise"   # a key of training.decoder.AUGMENTATIONS
+    alpha: float = 2.0               # of Beta(α, α)
+    self_queries: bool = False       # every candidate is also its own query (ours)
+    upsample_to: int = 0
+    bf16: bool = True
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A preset."""
+
+    encoder: EncoderSettings
+    features: FeatureSettings
+    quantizer: QuantizerSettings
+    decoder: DecoderSettings
+    seed: int = 0
+
+
+PAPER = Settings(EncoderSettings(), FeatureSettings(), QuantizerSettings(), DecoderSettings())
+
+SMALL_DIM, SMALL_CODES = 256, 256
+SMALL = Settings(
+    encoder=EncoderSettings(
+        architecture={
+            "embed_dim": SMALL_DIM,
+            "vision_cfg": {"timm_model_name": "resnet10t", "timm_pool": "avg", "timm_proj": "linear",
+                           "image_size": 80},
+            "text_cfg": {"context_length": 32, "vocab_size": 49408, "width": 256, "heads": 4, "layers": 3}},
+        pretrained="", epochs=5, batch=384, group=96, upsample_to=5000, learning_rate=1e-3, weight_decay=0.1,
+        warmup=0.05, both_ways=True, augment=True, image_cache=96),
+    features=FeatureSettings(phrasings=4),
+    quantizer=QuantizerSettings(
+        fusion=FusionConfig(SMALL_DIM, branch=512, hidden=1024),
+        quantizer=QuantizerConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES),
+        epochs=12, batch=1024, learning_rate=5e-4, temperature=0.05, mask_positives=True, upsample_to=5000),
+    decoder=DecoderSettings(
+        decoder=DecoderConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES, width=256, layers=4, heads=4,
+                              ff_width=1024, prefix=8, embedding_scale=10.0, geometry=True),
+        epochs=8, batch=512, learning_rate=5e-4, warmup_steps=200, self_queries=True, upsample_to=5000))
+
+PRESETS = {"paper": PAPER, "small": SMALL}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What every training command is given."""
+
+    collection: Path
+    run: Path
+    preset: str
+    settings: Settings
+    device: str
+
+
+def parse_arguments(description: str) -> Arguments:
+    """Read the command line. Raises UserError that lists the choices for an unknown setting."""
+    parser = argparse.ArgumentParser(description=description,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
+    parser.add_argument("run", type=Path, help="the directory to train into")
+    parser.add_argument("--preset", choices=PRESETS, default="small")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--set", action="append", default=[], metavar="STAGE.NAME=VALUE",
+                        help="change one setting, e.g. --set encoder.epochs=3")
+    given = parser.parse_args()
+    settings = dataclasses.replace(PRESETS[given.preset], seed=given.seed)
+    for change in given.set:
+        settings = changed(settings, change)
+    return Arguments(given.collection, given.run, given.preset, settings, given.device)
+
+
+def changed(settings: Settings, change: str) -> Settings:
+    """Settings with one `stage.name=value` (or deeper, `decoder.decoder.layers=2`) applied."""
+    path, found, text = change.partition("=")
+    if not found:
+        raise UserError(f"--set {change}: expected STAGE.NAME=VALUE, e.g. encoder.epochs=3")
+    return _replaced(settings, path.split("."), text, change)
+
+
+def _replaced(owner: Any, names: list[str], text: str, change: str) -> Any:
+    choices = [f.name for f in dataclasses.fields(owner)]
+    if names[0] not in choices:
+        raise UserError(f"--set {change}: there is no {names[0]!r}; choose from {', '.join(choices)}")
+    old = getattr(owner, names[0])
+    if len(names) > 1 and dataclasses.is_dataclass(old):
+        value = _replaced(old, names[1:], text, change)
+    elif isinstance(old, str) and len(names) == 1:
+        value = text
+    else:
+        value = _parsed(old, names, text, change)
+    try:
+        return dataclasses.replace(owner, **{names[0]: value})
+    except ValueError as error:
+        raise UserError(f"--set {change}: {error}") from None
+
+
+def _parsed(old: Any, names: list[str], text: str, change: str) -> Any:
+    """JSON of the same kind as the value it replaces."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    value = float(value) if isinstance(old, float) and type(value) is int else value
+    value = tuple(value) if isinstance(old, tuple) and isinstance(value, list) else value
+    if len(names) > 1 or type(value) is not type(old):
+        raise UserError(f"--set {change}: expected a value like {json.dumps(old, default=str)}")
+    return value
