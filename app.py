@@ -20,8 +20,8 @@ DEMO = Path(__file__).parent / "assets" / "demo"
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Serve a trained run in the browser.")
-    parser.add_argument("--run", type=Path, default=DEMO, help="directory that training produced (%(default)s)")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all (%(default)s)")
+    parser.add_argument("--run", type=Path, default=DEMO, help="folder that training wrote (%(default)s)")
+    parser.add_argument("--host", default="127.0.0.1", help="address, 0.0.0.0 for all (%(default)s)")
     parser.add_argument("--port", type=int, default=7860, help="(%(default)s)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, …; by default a GPU if there is one")
     return parser.parse_args(argv)
@@ -32,8 +32,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     with reported():
         if not (options.run / "manifest.json").is_file():
             run = os.path.relpath(options.run)
-            raise UserError(f"There is no run at {run}; make one with: python -m genius.collections SOURCE... "
-                            f"COLLECTION && python -m training COLLECTION RUN, then: python app.py --run RUN")
+            raise UserError(f"There is no run at {run}; make one with: "
+                            "python -m genius.collections SOURCE... COLLECTION && "
+                            "python -m training COLLECTION RUN, then: python app.py --run RUN")
         from genius.search.engine import Engine     # slow to import, so not before there is a run to serve
         from genius.ui.page import build, serve
 

@@ -66,7 +66,7 @@ class UploadedImage(gr.Image):
         return Path(path).resolve().is_relative_to(Path(self.GRADIO_CACHE).resolve())
 
     async def async_move_resource_to_block_cache(self, url_or_file_path: Any) -> str | None:
-        """Gradio calls this before preprocess, and downloads what looks like a link; here nothing is fetched."""
+        """Gradio calls this before preprocess and would download a link; here nothing is fetched."""
         if str(url_or_file_path).lower().startswith(("http:", "https:")):
             raise gr.Error(REFUSED, print_exception=False)
         return await super().async_move_resource_to_block_cache(url_or_file_path)

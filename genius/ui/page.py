@@ -32,10 +32,10 @@ def serve(page: gr.Blocks, host: str, port: int) -> str:
     page.queue(max_size=64)
     try:
         _, address, _ = page.launch(
-            prevent_thread_lock=True, quiet=True, server_name=host, server_port=port, theme=theme(), head=head(),
+            server_name=host, server_port=port, prevent_thread_lock=True, quiet=True,
+            theme=theme(), head=head(), footer_links=["settings"], run_history=False,
             share=False, ssr_mode=False, show_error=False, enable_monitoring=False, pwa=False,
-            run_history=False, footer_links=["settings"], allowed_paths=[], max_file_size="10mb",
-            state_session_capacity=200)
+            allowed_paths=[], max_file_size="10mb", state_session_capacity=200)
     except OSError:    # its own words advise on Gradio's environment variables
         raise UserError(f"{host}:{port} is in use, or no address of this machine; "
                         "choose another --port or --host") from None

@@ -39,8 +39,8 @@ def search_tab(engine: Engine) -> None:
 
     with gr.Row(elem_id="search"):
         with gr.Column(scale=1, min_width=300, elem_id="ask"):
-            text = gr.Textbox(label="Description", placeholder="What are you looking for?", max_length=MAX_TEXT,
-                              lines=1, max_lines=4, autofocus=True, elem_id="text")
+            text = gr.Textbox(label="Description", placeholder="What are you looking for?",
+                              max_length=MAX_TEXT, lines=1, max_lines=4, autofocus=True, elem_id="text")
             picture = UploadedImage(label="Picture", sources=["upload", "clipboard"], height=220, buttons=[],
                                     placeholder="Drop a picture here\nor click to choose one",
                                     alt_text="Your picture", elem_id="picture")

@@ -75,7 +75,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser, served):
-    """Open the page. Whatever a test does there, no script of the data may run and nothing leave the origin."""
+    """Open the page. Whatever a test does there: data runs no script, and no request leaves the origin."""
     context = browser.new_context()
     dialogs, foreign, errors = [], [], []
 

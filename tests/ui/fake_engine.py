@@ -28,11 +28,11 @@ INSTRUCTIONS = [
 ]
 TEXTS = [
     "A brown dog runs along the beach with a red ball in its mouth.",
-    "Two children in yellow raincoats jump into a puddle while an older woman laughs under a striped umbrella.",
+    "Two children in yellow raincoats jump into a puddle while a woman laughs under a striped umbrella.",
     "Knitted pullover, dark green, crew neck, long sleeves",
     "A climber in a blue helmet rests on a ledge. Far below, a river bends around a village whose roofs are "
-    "wet from the rain, and behind it the hills fade into the haze, one after another, until nobody could say "
-    "where the land ends and the sky begins. Nothing moves but the rope, and somewhere a bell is ringing.",
+    "wet from the rain, and behind it the hills fade into the haze, one after another, until nobody could "
+    "say where the land ends and the sky begins. Nothing moves but the rope, and somewhere a bell rings.",
 ]
 
 
@@ -46,7 +46,8 @@ class FakeIndex:
     def item(self, row: int) -> Item:
         modality = Modality(row % 3)
         text = "" if modality == Modality.IMAGE else TEXTS[row % len(TEXTS)]
-        return Item(f"{1 + row % 5}:{row}", modality, text, None if modality == Modality.TEXT else f"{row}.jpg")
+        image = None if modality == Modality.TEXT else f"{row}.jpg"
+        return Item(f"{1 + row % 5}:{row}", modality, text, image)
 
     def thumbnail(self, row: int) -> bytes | None:
         """A landscape, different for every row that is not a text."""
@@ -91,8 +92,9 @@ class FakeEngine:
         random = np.random.default_rng(7)
         own = (0, 17, 240, 3, 91, 255, 8, 128, 60)
         ids = sorted({own[:keep] + tuple(int(c) for c in random.integers(0, 256, 9 - keep))
-                      for keep in random.integers(1, 9, options.beams)}, key=lambda codes: (codes[1] != 17, codes))
-        generated = [GeneratedID(codes, -3.2 - 0.7 * place, 1 + (place * 7) % 5) for place, codes in enumerate(ids)]
+                      for keep in random.integers(1, 9, options.beams)})
+        generated = [GeneratedID(codes, -3.2 - 0.7 * place, 1 + (place * 7) % 5)
+                     for place, codes in enumerate(ids)]
         order = random.permutation(options.k) if options.rerank else np.arange(options.k)
         rows = random.integers(0, self.index.n, options.k)
         hits = []
@@ -103,8 +105,11 @@ class FakeEngine:
                 item = replace(item, id=HOSTILE, text=HOSTILE)
             hits.append(Hit(int(rows[place]), item, found.codes, rank + 1, int(place) + 1, found.score,
                             0.412 - 0.017 * rank))
-        return SearchResult(hits if query.text != "nothing" else [], generated, own, np.array([0.93, 0.05, 0.02]), 512,
-                            {"encode": 38.2, "fuse": 1.1, "beam": 71.5, "expand": 0.6, "rerank": 2.4, "fetch": 3.9})
+        return SearchResult(
+            hits=hits if query.text != "nothing" else [], generated=generated, query_codes=own,
+            modality_probabilities=np.array([0.93, 0.05, 0.02]), candidates=512,
+            milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "expand": 0.6, "rerank": 2.4,
+                          "fetch": 3.9})
 
 
 if __name__ == "__main__":

@@ -120,5 +120,5 @@ def test_a_phone_needs_no_sideways_scrolling(visit, theme):
     search(page, "mug")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     brightness = page.locator(".card").first.evaluate(
-        "card => getComputedStyle(card).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b, 0)")
+        "card => getComputedStyle(card).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)")
     assert (brightness < 384) == (theme == "dark")

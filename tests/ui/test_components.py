@@ -41,9 +41,9 @@ def test_a_path_outside_the_uploads_is_refused(tmp_path):
     picture.GRADIO_CACHE = str(tmp_path / "uploads")
     (tmp_path / "uploads").mkdir()
     (tmp_path / "uploads" / "link.png").symlink_to("/etc/hostname")
-    for path in (tmp_path / "cat.png", tmp_path / "uploads" / ".." / "cat.png", tmp_path / "uploads" / "link.png"):
+    for path in ("cat.png", "uploads/../cat.png", "uploads/link.png"):
         with pytest.raises(gr.Error, match="Upload the picture as a file"):
-            picture.preprocess(ImageData(path=str(path)))
+            picture.preprocess(ImageData(path=str(tmp_path / path)))
 
 
 @pytest.mark.parametrize("payload", [ImageData(url="data:image/png;base64,AAAA", path="x.png"),

@@ -15,14 +15,16 @@ def result(**changes):
                 generated_rank=3, score=-4.256, cosine=0.3149),
             Hit(row=2, item=Item("5:2", Modality.TEXT, "a cup"), codes=(1, 4, 7), rank=2,
                 generated_rank=1, score=-1.5, cosine=-0.02)]
-    fields = dict(hits=hits, generated=[GeneratedID((1, 4, 7), -1.5, 1), GeneratedID((0, 4, 1), -4.256, 1200)],
-                  query_codes=OWN, modality_probabilities=np.array([0.3, 0.45, 0.25]), candidates=1201,
+    generated = [GeneratedID((1, 4, 7), -1.5, 1), GeneratedID((0, 4, 1), -4.256, 1200)]
+    fields = dict(hits=hits, generated=generated, query_codes=OWN, candidates=1201,
+                  modality_probabilities=np.array([0.3, 0.45, 0.25]),
                   milliseconds={"rerank": 0.04, "encode": 30.0, "beam": 1200.0})
     return SearchResult(**{**fields, **changes})
 
 
 @pytest.mark.parametrize("one, other, length", [
-    ((1, 2, 3), (1, 2, 4), 2), ((1, 2, 3), (1, 2, 3), 3), ((0,), (1,), 0), ((), (1, 2), 0), ((5, 0, 5), (5, 1, 5), 1)])
+    ((1, 2, 3), (1, 2, 4), 2), ((1, 2, 3), (1, 2, 3), 3), ((0,), (1,), 0), ((), (1, 2), 0),
+    ((5, 0, 5), (5, 1, 5), 1)])
 def test_only_leading_codes_count_as_shared(one, other, length):
     assert present.shared_prefix(one, other) == length
 
@@ -47,7 +49,8 @@ def test_no_modality_is_the_target_when_no_id_was_generated():
 
 def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took():
     shown = present.summary(result(), Query("red mug", Image.new("RGB", (2, 2))))
-    assert shown["sentence"] == "2 results for “red mug” and your picture, out of 1,201 candidates, in 1,230 ms."
+    assert shown["sentence"] == (
+        "2 results for “red mug” and your picture, out of 1,201 candidates, in 1,230 ms.")
     assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
         ("encode", "30 ms"), ("beam search", "1,200 ms"), ("re-rank", "0.0 ms")]
     assert sum(stage["share"] for stage in shown["stages"]) == pytest.approx(1)
@@ -81,7 +84,8 @@ def test_generated_ids_keep_their_order_scores_and_buckets():
 
 
 @pytest.mark.parametrize("weight, label, word", [
-    (1.0, "log p", "log-probability"), (0.0, "score", "geometry alone"), (0.25, "score", "0.25 × log-probability")])
+    (1.0, "log p", "log-probability"), (0.0, "score", "geometry alone"),
+    (0.25, "score", "0.25 × log-probability")])
 def test_a_score_is_called_log_probability_only_when_geometry_has_no_part_in_it(weight, label, word):
     shown = present.generated(result(), weight)
     assert shown["label"] == label == present.cards(result(), [None, None], True, weight)["label"]

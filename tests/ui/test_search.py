@@ -36,7 +36,8 @@ def test_empty_fields_count_as_nothing(page, engine):
 
 def test_every_panel_gets_its_data(page):
     summary, cards, generated = function(page, "on_search")("mug", None, "", 5, 3, True)
-    assert summary["targets"][0]["name"] == "Image" and len(cards["cards"]) == 3 and len(generated["rows"]) == 5
+    assert summary["targets"][0]["name"] == "Image"
+    assert (len(cards["cards"]), len(generated["rows"])) == (3, 5)
 
 
 def test_text_items_have_no_picture_and_others_do(page):
@@ -72,4 +73,5 @@ def test_a_broken_picture_gets_one_sentence_that_names_it(page, tmp_path):
 def test_suggestions_that_fit_what_was_given_come_first(page, text, picture, modality):
     offered = [choice for choice, _ in function(page, "on_given")(text, picture).choices]
     fitting = [words for query, _, words in INSTRUCTIONS if query == modality]
-    assert offered[:len(fitting)] == fitting and sorted(offered) == sorted(words for _, _, words in INSTRUCTIONS)
+    assert offered[:len(fitting)] == fitting
+    assert sorted(offered) == sorted(words for _, _, words in INSTRUCTIONS)

@@ -41,8 +41,9 @@ const draw = value => {
     node('h2', {}, 'Nothing searched yet'),
     node('p', {}, 'Type a description, add a picture, or both, then press Enter. '
       + 'The instruction says whether you want an image, a text or both.'),
-    node('p', {class: 'how'}, 'The model writes the IDs of what it expects, code by code: first the modality, '
-      + 'then from coarse to fine. Each ID leads to its items, and their embeddings put these in order.'),
+    node('p', {class: 'how'}, 'The model writes the IDs of what it expects, code by code: first the '
+      + 'modality, then from coarse to fine. Each ID leads to its items, and their embeddings put '
+      + 'these in order.'),
     node('p', {}, chips({codes: ['modality', 'coarse', 'finer', '…'], shared: 0})))];
   if (!value.cards.length) return [node('div', {class: 'empty'},
     node('h2', {}, 'Nothing found'),

@@ -15,7 +15,8 @@ const chips = ({codes, shared}) => {
     if (level + 1 < codes.length) one.append(' ·');
     list.append(one, ' ');
   });
-  list.title = shared ? `first ${shared} of ${codes.length} codes are the query's own` : 'no code shared with the query';
+  list.title = shared ? `first ${shared} of ${codes.length} codes are the query's own`
+    : 'no code shared with the query';
   return list;
 };
 
