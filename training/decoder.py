@@ -1,6 +1,6 @@
 """Train the ID decoder on cached fused features (Eq. 10, Eq. 11).
 
-    python -m training.decoder COLLECTION RUN [--preset small|paper]
+    python -m training.decoder COLLECTION RUN [--preset small|paper|paper-text]
 
 How long it trains and how much it weighs against the codes' geometry are chosen on validation queries whose
 targets were no training targets: those show whether it generalises or only remembers IDs.
@@ -32,6 +32,7 @@ from training.checkpoint import Checkpoints, reseed
 from training.encoder import cosine
 from training.features import FeatureSet
 from training.settings import Arguments, DecoderSettings, parse_arguments
+from training.stage import run_stage
 
 BEAMS = 20           # of the validation search
 PER_ROW = 100        # validation queries of each (task, dataset) row
@@ -185,4 +186,4 @@ AUGMENTATIONS: dict[str, Callable[[Tensor, Tensor, float], Tensor]] = {
 
 if __name__ == "__main__":
     with reported():
-        train(parse_arguments(__doc__))
+        run_stage("decoder", train, parse_arguments(__doc__))

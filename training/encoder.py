@@ -1,6 +1,6 @@
 """Train the encoder: CLIP score fusion by contrastive learning (Eq. 2).
 
-    python -m training.encoder COLLECTION RUN [--preset small|paper]
+    python -m training.encoder COLLECTION RUN [--preset small|paper|paper-text]
 
 Shapes: b pairs of a batch, d embedding dim, s image side, n tokens.
 """
@@ -28,6 +28,7 @@ from training.checkpoint import Checkpoints, reseed
 from training.pairs import Candidates, Pairs
 from training.pixels import PixelCache, augmented, normalised, resized
 from training.settings import Arguments, EncoderSettings, parse_arguments
+from training.stage import run_stage
 
 SAMPLE = 1500     # validation queries whose hit rate is printed after each epoch
 
@@ -175,4 +176,4 @@ def cosine(step: int, steps: int, warmup: float, final: float = 0.0) -> float:
 
 if __name__ == "__main__":
     with reported():
-        train(parse_arguments(__doc__))
+        run_stage("encoder", train, parse_arguments(__doc__))

@@ -1,6 +1,6 @@
 """Encode every candidate and every labelled query once, into memory-mapped files.
 
-    python -m training.features COLLECTION RUN [--preset small|paper]
+    python -m training.features COLLECTION RUN [--preset small|paper|paper-text]
 
 RUN/features/candidates, RUN/features/train and RUN/features/val are what the later stages read.
 """
@@ -24,6 +24,7 @@ from genius.models.encoder import Encoder, Features, query_text
 from training.checkpoint import fingerprint
 from training.pairs import Candidates, Pairs
 from training.settings import Arguments, parse_arguments
+from training.stage import run_stage
 
 SPLITS = {"train": None, "val": 1}    # phrasings of each query: as set, or one
 
@@ -91,4 +92,4 @@ class FeatureSet:
 
 if __name__ == "__main__":
     with reported():
-        train(parse_arguments(__doc__))
+        run_stage("features", train, parse_arguments(__doc__))

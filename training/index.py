@@ -1,6 +1,6 @@
 """Build the index that a run is served from: IDs, embeddings, item records and thumbnails.
 
-    python -m training.index COLLECTION RUN [--preset small|paper]
+    python -m training.index COLLECTION RUN [--preset small|paper|paper-text]
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from genius.models.quantizer import ResidualQuantizer
 from training.decoder import quantize_all
 from training.pairs import Candidates
 from training.settings import Arguments, parse_arguments
+from training.stage import run_stage
 
 
 def train(arguments: Arguments) -> None:
@@ -37,4 +38,4 @@ def train(arguments: Arguments) -> None:
 
 if __name__ == "__main__":
     with reported():
-        train(parse_arguments(__doc__))
+        run_stage("index", train, parse_arguments(__doc__))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genius.collections.keys import id_key
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.schema import Modality
@@ -19,14 +20,14 @@ from genius.schema import Modality
 class Candidates:
     """Every candidate once, in the collection's order; the position is its row."""
 
-    keys: np.ndarray         # (n,) int64 of the ids, see item_key
+    keys: np.ndarray         # (n,) int64 of the ids, see id_key
     modalities: np.ndarray   # (n,) uint8
 
     @classmethod
     def read(cls, collection: Collection) -> Candidates:
         keys, modalities = [], []
         for item in collection.all_candidates():
-            keys.append(item_key(item.id))
+            keys.append(id_key(item.id))
             modalities.append(item.modality)
         if not keys:
             raise UserError(f"{collection.root} holds no candidates; add items to its cand_pool")
@@ -40,16 +41,10 @@ class Candidates:
 
     def rows(self, ids: list[str]) -> np.ndarray:
         """Rows of these ids; -1 for one that is no candidate."""
-        keys = np.array([item_key(name) for name in ids], dtype=np.int64)
+        keys = np.array([id_key(name) for name in ids], dtype=np.int64)
         at = np.searchsorted(self.keys, keys, sorter=self._order).clip(max=len(self) - 1)
         rows = self._order[at]
         return np.where(self.keys[rows] == keys, rows, -1)
-
-
-def item_key(name: str) -> int:
-    """"dataset:number" as one integer; keeps 5.6 million ids in 45 MB."""
-    dataset, number = name.split(":")
-    return (int(dataset) << 40) | int(number)
 
 
 @dataclass
@@ -67,7 +62,7 @@ class Pairs:
 
     @classmethod
     def read(cls, collection: Collection, split: str, candidates: Candidates) -> Pairs:
-        """Queries of a split; those without any known positive are left out."""
+        """All queries of a split. Raises UserError for an unknown positive, a missing instruction, or no query."""
         phrasings = collection.instructions()
         texts, images, instructions, rows, names, positives, targets = [], [], [], [], [], [], []
         counts = [0]
@@ -75,9 +70,10 @@ class Pairs:
             names.append(f"{row.dataset} task {row.task}")
             for query in collection.queries(split, row):
                 found = candidates.rows(list(query.positives))
-                found = found[found >= 0]
-                if not len(found):
-                    continue
+                if not len(found) or found.min() < 0:
+                    raise UserError(f"{split} query {query.id} of {collection.root} names no positive, or one that "
+                                    "is no candidate; find its line with: python -m genius.collections --check "
+                                    f"{collection.root}")
                 target = Modality(int(candidates.modalities[found[0]]))
                 key = (row.dataset_id, query.modality, target)
                 if key not in phrasings:
@@ -91,8 +87,7 @@ class Pairs:
                 targets.append(target)
                 counts.append(len(found))
         if not texts:
-            raise UserError(f"{collection.root} has no {split} queries with a known positive; "
-                            f"check query/{split} and qrels/{split}")
+            raise UserError(f"{collection.root} has no {split} queries; add them to query/{split}")
         return cls(texts, images, instructions, np.array(rows), names, np.cumsum(counts),
                    np.concatenate(positives), np.array(targets, dtype=np.uint8))
 

@@ -1,6 +1,6 @@
 """Train the fusion module and the residual quantizer on cached features (Eq. 8).
 
-    python -m training.quantizer COLLECTION RUN [--preset small|paper]
+    python -m training.quantizer COLLECTION RUN [--preset small|paper|paper-text]
 
 Shapes: b pairs of a batch, d dim, M levels.
 """
@@ -26,6 +26,7 @@ from training.checkpoint import Checkpoints, reseed
 from training.encoder import contrastive, cosine, decayed
 from training.features import Batch, FeatureSet
 from training.settings import Arguments, QuantizerSettings, parse_arguments
+from training.stage import run_stage
 
 SAMPLE = 2000    # validation queries of the line after each epoch
 
@@ -74,7 +75,8 @@ def train(arguments: Arguments) -> None:
         print(f"quantizer epoch {epoch}  contrastive {contrast:.3f}  quantization {quantization:.5f}  "
               f"distance {distance:.5f}  val hit@5 {plain:.1%}, quantized {quantized:.1%}  "
               f"{time.perf_counter() - started:.0f} s", flush=True)
-        checkpoints.save(stage, optimizer, epoch)
+        checkpoints.save(stage, optimizer, epoch, score=quantized)
+    print(f"quantizer: epoch {checkpoints.load_best(stage)} is the best")
     stage.eval().cpu()
     run.publish("fusion", stage.fusion.save, ("encoder",))
     run.publish("quantizer", stage.quantizer.save, ("encoder", "fusion"))
@@ -145,4 +147,4 @@ def hit_rates(stage: Stage, data: FeatureSet, seed: int, device: str) -> tuple[f
 
 if __name__ == "__main__":
     with reported():
-        train(parse_arguments(__doc__))
+        run_stage("quantizer", train, parse_arguments(__doc__))

@@ -47,6 +47,7 @@ class DecoderConfig:
     head_width: int = 64
     ff_width: int = 2048
     prefix: int = 30
+    prefix_hidden: int = 0           # 0: one linear layer as published; else an MLP (paper, Eq. 9) of this width
     dropout: float = 0.1
     embedding_scale: float = 100.0   # of the code embeddings' start: projected codewords times this
     geometry: bool = False
@@ -90,7 +91,9 @@ class IDDecoder(nn.Module):
     def __init__(self, config: DecoderConfig):
         super().__init__()
         self.config = config
-        self.project = nn.Linear(config.dim, config.prefix * config.width)
+        out = config.prefix * config.width
+        self.project = nn.Linear(config.dim, out) if not config.prefix_hidden else nn.Sequential(
+            nn.Linear(config.dim, config.prefix_hidden), nn.ReLU(), nn.Linear(config.prefix_hidden, out))
         self.t5 = T5ForConditionalGeneration(T5Config(
             vocab_size=config.vocabulary, d_model=config.width, d_kv=config.head_width, d_ff=config.ff_width,
             num_layers=0, num_decoder_layers=config.layers, num_heads=config.heads, dropout_rate=config.dropout,

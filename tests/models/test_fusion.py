@@ -1,0 +1,37 @@
+import numpy as np
+import torch
+
+from genius.models.encoder import Features
+from genius.models.fusion import Fusion
+from tests.search.tiny import DIM, tiny_fusion
+
+
+def features(b: int = 4, seed: int = 0) -> Features:
+    generator = torch.Generator().manual_seed(seed)
+    there = torch.tensor([[True, True], [True, False], [False, True], [True, True]])[:b]
+    image, text = (torch.randn(b, DIM, generator=generator) * there[:, [at]] for at in (0, 1))
+    return Features(image, text, there[:, 0], there[:, 1])
+
+
+def test_fusion_is_the_published_formula():
+    fusion, given = tiny_fusion(), features()
+    weights = {name: value.double().numpy() for name, value in fusion.state_dict().items()}
+
+    def linear(name: str, x: np.ndarray) -> np.ndarray:
+        return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+    text, image = given.text.double().numpy(), given.image.double().numpy()
+    both = np.concatenate([np.maximum(linear("text_branch", text), 0),
+                           np.maximum(linear("image_branch", image), 0)], axis=1)
+    mixed = linear("mix.2", np.maximum(linear("mix.0", both), 0))
+    share = 1 / (1 + np.exp(-linear("gate.2", np.maximum(linear("gate.0", both), 0))))
+    expected = mixed + share * text + (1 - share) * image
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+
+    np.testing.assert_allclose(fusion(given).detach().numpy(), expected, atol=1e-6)
+
+
+def test_a_saved_fusion_comes_back_the_same(tmp_path):
+    fusion = tiny_fusion()
+    fusion.save(tmp_path)
+    torch.testing.assert_close(Fusion.load(tmp_path)(features()), fusion(features()), atol=0, rtol=0)

@@ -1,0 +1,144 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from genius.models.quantizer import QuantizerConfig, ResidualQuantizer, kmeans, rotate
+
+CONFIG = QuantizerConfig(dim=6, levels=4, codebook_size=7)
+
+
+def vectors(n: int = 200, seed: int = 0, dim: int = 6) -> tuple[torch.Tensor, torch.Tensor]:
+    """z of three modalities, each around a centre of its own."""
+    generator = torch.Generator().manual_seed(seed)
+    modality = torch.arange(n) % 3
+    centres = torch.randn(3, dim, generator=generator)
+    return F.normalize(centres[modality] + 0.5 * torch.randn(n, dim, generator=generator), dim=-1), modality
+
+
+def started(config: QuantizerConfig = CONFIG) -> ResidualQuantizer:
+    quantizer = ResidualQuantizer(config)
+    quantizer.initialise(*vectors(), seed=0)
+    return quantizer.eval()
+
+
+def test_each_level_takes_the_nearest_codeword_of_what_is_left():
+    quantizer, (z, modality) = started(), vectors(30, seed=1)
+    books = [book.double().numpy() for book in quantizer.codebooks]
+
+    codes = quantizer.encode(z, modality).numpy()
+
+    for vector, kind, found in zip(z.double().numpy(), modality.tolist(), codes, strict=True):
+        residual = vector - books[0][kind]
+        assert found[0] == kind
+        for book, code in zip(books[1:], found[1:], strict=True):
+            assert code == np.linalg.norm(residual - book, axis=1).argmin()
+            residual = residual - book[code]
+
+
+def test_without_a_known_modality_the_first_code_is_the_nearest_one():
+    quantizer, (z, modality) = started(), vectors(60)
+    nearest = torch.cdist(z, quantizer.codebooks[0]).argmin(1)
+    assert torch.equal(quantizer.encode(z)[:, 0], nearest)
+    assert (nearest == modality).float().mean() > 0.8
+
+
+def test_every_level_brings_the_quantized_vector_nearer():
+    quantizer, (z, modality) = started(), vectors()
+    codes = quantizer.encode(z, modality)
+    errors = [(z - quantizer.decode(codes[:, :m])).square().sum(-1).mean().item() for m in range(1, 5)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 0.5 * errors[0]
+
+
+def test_emergent_modality_ignores_the_label():
+    quantizer, (z, modality) = started(replace(CONFIG, modality_code="emergent")), vectors(60)
+    assert torch.equal(quantizer.encode(z, modality), quantizer.encode(z))
+
+
+@pytest.mark.parametrize("gradient", ["rotation", "straight_through"])
+def test_the_forward_pass_is_the_sum_of_codewords_whatever_the_gradient(gradient):
+    quantizer, (z, modality) = started(replace(CONFIG, gradient=gradient)), vectors(20)
+    out = quantizer(z.requires_grad_(), modality)
+    torch.testing.assert_close(out.z, quantizer.decode(out.codes))
+    out.z.square().sum().backward()
+    assert z.grad.norm() > 0
+
+
+def test_straight_through_hands_the_gradient_on_once_per_level_that_reaches_z():
+    """z̃ = Σ residual_l + const, residual_l = z − const: with M levels dz̃/dz = M·I."""
+    quantizer, (z, modality) = started(replace(CONFIG, gradient="straight_through")), vectors(5)
+    quantizer(z.requires_grad_(), modality).z.sum().backward()
+    torch.testing.assert_close(z.grad, torch.full_like(z, CONFIG.levels))
+
+
+def test_the_rotation_trick_is_the_rotation_and_scaling_that_takes_source_to_target():
+    generator = torch.Generator().manual_seed(0)
+    source, target = torch.randn(2, 1, 5, generator=generator, dtype=torch.float64).unbind()
+    jacobian = torch.autograd.functional.jacobian(lambda x: rotate(x, target), source)[0, :, 0]
+
+    scale = target.norm() / source.norm()
+    turned = (jacobian / scale).float()
+    torch.testing.assert_close(jacobian @ source[0], target[0])
+    torch.testing.assert_close(turned @ turned.T, torch.eye(5), atol=1e-5, rtol=0)
+    assert torch.linalg.det(turned).item() == pytest.approx(1, abs=1e-4)
+
+
+def test_codebooks_follow_the_batch_as_a_moving_average():
+    quantizer = started()
+    z, modality = vectors(50, seed=2)
+    book, hits, sums = (quantizer.get_buffer(f"{name}_0").clone() for name in ("codebook", "hits", "sums"))
+    quantizer.train()(z, modality)
+    for code in range(3):
+        own = z[modality == code]
+        share = 0.9 * hits[code] + 0.1 * len(own) / 50
+        total = 0.9 * sums[code] + 0.1 * own.sum(0) / 50
+        torch.testing.assert_close(quantizer.codebooks[0][code], total / share)
+    assert not torch.equal(book, quantizer.codebooks[0])
+
+
+def test_in_eval_mode_codebooks_stay_where_they_are():
+    quantizer, (z, modality) = started(), vectors(50, seed=2)
+    before = [book.clone() for book in quantizer.codebooks]
+    quantizer(z, modality)
+    assert all(torch.equal(a, b) for a, b in zip(before, quantizer.codebooks, strict=True))
+
+
+@pytest.mark.parametrize("n", [30, 3000])
+def test_a_dead_code_restarts_on_a_residual_of_the_batch_whatever_its_size(n):
+    quantizer = started()
+    quantizer.codebook_1[4], quantizer.hits_1[4], quantizer.sums_1[4] = 50.0, 0.0, 0.0
+    alive = quantizer.hits_1[[0, 1, 2, 3, 5, 6]].clone()
+    z, modality = vectors(n, seed=3)
+    quantizer.train()(z, modality)
+    assert quantizer.codebook_1[4].norm() < 2
+    assert quantizer.hits_1[4] == pytest.approx(1 / 7)
+    assert (alive > 0.5 / 7).sum() <= 6
+
+
+def test_fewer_vectors_than_codes_still_start():
+    quantizer = ResidualQuantizer(replace(CONFIG, codebook_size=40))
+    z, modality = vectors(9)
+    quantizer.initialise(z, modality, seed=0)
+    assert all(book.isfinite().all() for book in quantizer.codebooks)
+
+
+def test_k_means_finds_separate_clusters():
+    generator = torch.Generator().manual_seed(0)
+    centres = 10 * torch.eye(4)
+    points = (centres.repeat_interleave(25, 0) + 0.1 * torch.randn(100, 4, generator=generator))
+    found = kmeans(points, 4, 20, seed=0)
+    assert torch.cdist(found, centres).min(0).values.max() < 0.5
+
+
+def test_an_unknown_choice_lists_the_choices():
+    with pytest.raises(ValueError, match="'magic' is none of forced, emergent"):
+        QuantizerConfig(modality_code="magic")
+
+
+def test_a_saved_quantizer_comes_back_the_same(tmp_path):
+    quantizer, (z, modality) = started(), vectors(20)
+    quantizer.save(tmp_path)
+    assert torch.equal(ResidualQuantizer.load(tmp_path).encode(z, modality), quantizer.encode(z, modality))

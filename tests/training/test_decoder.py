@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from training.decoder import AUGMENTATIONS, cross_entropy
+
+QUERY, TARGET = (F.normalize(torch.randn(4000, 3, generator=torch.Generator().manual_seed(seed)), dim=-1)
+                 for seed in (0, 1))
+
+
+def test_the_published_mixture_draws_a_weight_for_each_element_and_is_normalised():
+    torch.manual_seed(0)
+    mixed = AUGMENTATIONS["elementwise"](torch.eye(3).repeat(4000, 1)[:4000], torch.zeros(4000, 3), 2.0)
+    torch.testing.assert_close(mixed.norm(dim=-1), torch.ones(4000))
+    mixed = AUGMENTATIONS["elementwise"](QUERY, TARGET, 2.0)
+    torch.testing.assert_close(mixed.norm(dim=-1), torch.ones(4000))
+    assert not torch.allclose(mixed, F.normalize(QUERY + TARGET, dim=-1), atol=0.1)
+
+
+def test_the_papers_mixture_lies_between_query_and_target_with_beta_weights():
+    torch.manual_seed(0)
+    mixed = AUGMENTATIONS["scalar"](QUERY, TARGET, 2.0)
+    along = ((mixed - TARGET) * (QUERY - TARGET)).sum(-1) / (QUERY - TARGET).square().sum(-1)
+    torch.testing.assert_close(mixed, along[:, None] * QUERY + (1 - along[:, None]) * TARGET, atol=1e-5, rtol=0)
+    assert along.mean().item() == pytest.approx(0.5, abs=0.01)
+    assert along.var().item() == pytest.approx(1 / 20, abs=0.003)      # of Beta(2, 2)
+
+
+def test_a_query_that_is_its_own_target_stays_what_it_is():
+    for name, mix in AUGMENTATIONS.items():
+        if name != "elementwise":
+            torch.testing.assert_close(mix(QUERY, QUERY, 2.0), QUERY)
+
+
+def test_the_loss_is_the_mean_negative_log_probability_of_the_codes():
+    logits = torch.randn(2, 3, 11, generator=torch.Generator().manual_seed(0))
+    codes, offsets = torch.tensor([[0, 1, 3], [2, 0, 1]]), (1, 4, 7)
+    chances = F.softmax(logits.double(), dim=-1).numpy()
+    expected = -np.mean([np.log(chances[b, level, offsets[level] + codes[b, level]])
+                         for b in range(2) for level in range(3)])
+    assert cross_entropy(logits, codes, offsets).item() == pytest.approx(expected, rel=1e-5)

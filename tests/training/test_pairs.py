@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from training.pairs import Candidates, Pairs
+
+
+@pytest.fixture(scope="module")
+def candidates(collection) -> Candidates:
+    return Candidates.read(collection)
+
+
+@pytest.fixture(scope="module")
+def pairs(collection, candidates) -> Pairs:
+    return Pairs.read(collection, "train", candidates)
+
+
+def test_rows_of_candidates_are_their_places_in_the_collection(collection, candidates):
+    ids = [item.id for item in collection.all_candidates()]
+    assert candidates.rows(ids).tolist() == list(range(len(ids)))
+    assert candidates.rows(["0:999999", ids[3]]).tolist() == [-1, 3]
+
+
+def test_pairs_hold_every_query_with_its_positives(collection, candidates, pairs):
+    expected = [query for row in collection.rows() for query in collection.queries("train", row)]
+    assert pairs.texts == [query.text for query in expected]
+    for number, query in enumerate(expected):
+        found = pairs.positives[pairs.offsets[number]:pairs.offsets[number + 1]]
+        assert sorted(found) == sorted(candidates.rows(list(query.positives)))
+
+
+def test_a_drawn_positive_answers_its_query(pairs):
+    rng = np.random.default_rng(0)
+    queries = rng.permutation(len(pairs))
+    drawn = pairs.draw_positives(queries, rng)
+    assert pairs.answered(queries, drawn).diagonal().all()
+
+
+def test_answered_says_of_each_query_and_candidate_whether_they_belong_together(pairs):
+    queries, rows = np.array([5, 0, 3]), np.arange(20)
+    expected = [[row in pairs.positives[pairs.offsets[q]:pairs.offsets[q + 1]] for row in rows] for q in queries]
+    assert pairs.answered(queries, rows).tolist() == expected
+
+
+def test_an_epoch_draws_every_query_and_repeats_small_rows_at_most_four_times(pairs):
+    once = pairs.epoch(np.random.default_rng(0), upsample_to=0)
+    assert sorted(once) == list(range(len(pairs)))
+    often = np.bincount(pairs.epoch(np.random.default_rng(0), upsample_to=10**6))
+    assert set(often) == {4}
+
+
+def test_groups_of_a_batch_come_from_one_row_each(pairs):
+    for batch in pairs.batches(np.random.default_rng(0), batch=8, group=4):
+        for start in range(0, len(batch) - 3, 4):
+            assert len(set(pairs.rows[batch[start:start + 4]])) == 1
+
+
+def test_batches_cover_an_epoch_but_for_a_last_single_query(pairs):
+    seen = np.concatenate(list(pairs.batches(np.random.default_rng(0), batch=5)))
+    assert len(seen) == len(set(seen)) >= len(pairs) - 1

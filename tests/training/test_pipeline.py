@@ -1,0 +1,107 @@
+"""The whole of training on a micro collection: it works, it resumes, it refuses what does not fit."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from genius.artifacts import Run
+from genius.errors import UserError
+from genius.schema import Query, SearchOptions
+from genius.search.engine import Engine
+from tests.training.tiny import TINY
+from training import __main__ as pipeline
+from training.checkpoint import Checkpoints
+from training.settings import Arguments
+
+
+def arguments(collection, run, settings=TINY) -> Arguments:
+    return Arguments(collection.root, run, "small", settings, "cpu")
+
+
+@pytest.fixture(scope="module")
+def trained(collection, tmp_path_factory):
+    path = tmp_path_factory.mktemp("trained") / "run"
+    pipeline.train(arguments(collection, path))
+    return path
+
+
+def test_training_makes_a_run_that_answers_queries(trained, collection):
+    result, = Engine.load(trained, "cpu").search(
+        [Query(text="a red boat", instruction="Find the picture.")], SearchOptions(beams=5, k=3))
+    assert len(result.hits) == 3
+    assert {hit.item.id for hit in result.hits} <= {item.id for item in collection.all_candidates()}
+
+
+def test_the_run_records_the_seconds_of_every_stage_and_where_it_came_from(trained, collection):
+    manifest = json.loads((trained / "manifest.json").read_text())
+    assert list(manifest["stages"]) == ["encoder", "features", "quantizer", "decoder", "index"]
+    assert all(stage["seconds"] > 0 for stage in manifest["stages"].values())
+    assert manifest["collection"] == str(collection.root.resolve())
+    assert manifest["settings"]["encoder"]["epochs"] == TINY.encoder.epochs
+
+
+def test_the_health_of_the_codes_is_reported(trained, collection):
+    health = json.loads((trained / "reports" / "health.json").read_text())
+    assert health["items"] == sum(1 for _ in collection.all_candidates())
+    assert [level["codes"] for level in health["levels"]] == [3, 5, 5, 5]
+    assert health["modality_purity"] == 1.0
+
+
+def test_candidates_carry_their_modality_as_first_code(trained):
+    index = Engine.load(trained, "cpu").index
+    assert (index.codes(range(index.n))[:, 0] == index.modalities).all()
+
+
+def test_training_again_has_nothing_left_to_do(trained, collection, capsys):
+    before = (trained / "manifest.json").read_text()
+    pipeline.train(arguments(collection, trained))
+    assert (trained / "manifest.json").read_text() == before
+    assert "── " not in capsys.readouterr().out
+
+
+def test_a_run_does_not_go_on_with_other_settings(trained, collection):
+    with pytest.raises(UserError, match="other settings"):
+        pipeline.train(arguments(collection, trained, replace(TINY, seed=1)))
+
+
+@pytest.mark.parametrize("stage", ["encoder", "quantizer", "decoder"])
+def test_a_killed_stage_goes_on_from_its_last_epoch_and_ends_with_the_same_weights(
+        stage, trained, collection, tmp_path, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    saved = Checkpoints.save
+
+    def save_then_die(self, *given, **named):
+        saved(self, *given, **named)
+        if self.stage == stage and given[2] == 0:
+            raise Killed
+
+    monkeypatch.setattr(Checkpoints, "save", save_then_die)
+    with pytest.raises(Killed):
+        pipeline.train(arguments(collection, tmp_path))
+    monkeypatch.undo()
+    pipeline.train(arguments(collection, tmp_path))
+
+    for part in ("encoder", "fusion", "quantizer", "decoder"):
+        expected, found = (load_file(Run(run).folder(part) / "model.safetensors") for run in (trained, tmp_path))
+        assert expected.keys() == found.keys()
+        assert all(torch.equal(expected[name], found[name]) for name in expected), part
+
+
+def test_checkpoints_of_other_settings_are_refused(trained, collection, tmp_path):
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.AdamW(model.parameters())
+    Checkpoints(tmp_path, "encoder", 1).save(model, optimizer, 0)
+    with pytest.raises(UserError, match="other settings or data; delete that folder"):
+        Checkpoints(tmp_path, "encoder", 2).resume(model, optimizer)
+
+
+def test_a_collection_without_candidates_is_refused_in_one_sentence(tmp_path):
+    for folder in ("cand_pool/global", "cand_pool/local", "query/train"):
+        (tmp_path / "collection" / folder).mkdir(parents=True)
+    with pytest.raises(UserError):
+        pipeline.train(Arguments(tmp_path / "collection", tmp_path / "run", "small", TINY, "cpu"))

@@ -1,0 +1,24 @@
+"""Settings that train every stage in seconds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from genius.models.decoder import DecoderConfig
+from genius.models.fusion import FusionConfig
+from genius.models.quantizer import QuantizerConfig
+from tests.search.tiny import tiny_encoder
+from training.settings import SMALL, Settings
+
+DIM, LEVELS, CODES = 12, 4, 5
+
+TINY: Settings = replace(
+    SMALL,
+    encoder=replace(SMALL.encoder, architecture=tiny_encoder().config.model, epochs=2, batch=8, group=4,
+                    upsample_to=0, image_cache=32),
+    features=replace(SMALL.features, phrasings=2, batch=8),
+    quantizer=replace(SMALL.quantizer, fusion=FusionConfig(DIM, 16, 24), epochs=2, batch=16, upsample_to=0,
+                      quantizer=QuantizerConfig(DIM, LEVELS, CODES), initial_vectors=100),
+    decoder=replace(SMALL.decoder, epochs=2, batch=16, upsample_to=0, warmup_steps=2,
+                    decoder=DecoderConfig(DIM, LEVELS, CODES, width=16, layers=1, heads=2, head_width=8,
+                                          ff_width=24, prefix=2, geometry=True, embedding_scale=4.0)))
