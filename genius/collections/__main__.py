@@ -1,26 +1,52 @@
-"""Build a collection from folders of images.
+"""Build a collection from folders of images, or check one.
 
     python -m genius.collections SOURCE... DEST      SOURCE is a folder or NAME=FOLDER
+    python -m genius.collections --check DIR
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from pathlib import Path
 
+from genius.collections.check import Checker
 from genius.collections.folder import build
 from genius.errors import reported
 
+SHOWN = 10    # problems of one file; a wrong file may hold millions
 
-def main() -> None:
+
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m genius.collections", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sources", nargs="+", metavar="SOURCE")
-    parser.add_argument("destination", metavar="DEST")
-    arguments = parser.parse_args()
-    for row in build(arguments.sources, arguments.destination):
+    parser.add_argument("--check", metavar="DIR", type=Path, help="name every problem with file and line")
+    parser.add_argument("paths", nargs="*", metavar="SOURCE... DEST")
+    options = parser.parse_args(arguments)
+    if options.check is not None and not options.paths:
+        return check(options.check)
+    if options.check is not None or len(options.paths) < 2:
+        parser.error("expected at least one SOURCE and a DEST, or --check DIR alone")
+    *sources, destination = options.paths
+    for row in build(sources, destination):
         print(row)
+    return 0
+
+
+def check(root: Path) -> int:
+    """Print the problems of a collection; 1 if there are any."""
+    checker, counts = Checker(root), Counter[Path]()
+    for problem in checker.problems():
+        counts[problem.file] += 1
+        if counts[problem.file] <= SHOWN:
+            print(problem)
+    for file, count in counts.items():
+        if count > SHOWN:
+            print(f"{file}: {count - SHOWN:,} more problems")
+    print(f"{checker.summary()}, problems: {counts.total():,}")
+    return 1 if counts else 0
 
 
 if __name__ == "__main__":
     with reported():
-        main()
+        raise SystemExit(main())

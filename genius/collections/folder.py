@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from genius.collections import wording
 from genius.collections.draft import Draft, Picture
-from genius.collections.images import open_image
+from genius.collections.images import open_image, read_image_file
 from genius.collections.layout import SPLITS, TASKS
 from genius.collections.rules import Entry, apply_rules
 from genius.collections.sources import Record, Source, read_source
@@ -36,8 +36,9 @@ class RowCount:
 
     def __str__(self) -> str:
         asked = "  ".join(f"{split} {self.queries[split]:6,}" for split in SPLITS)
-        what = " → ".join(modality.mbeir for modality in TASKS[self.task]) if self.task is not None else "pool"
-        return f"{self.dataset:16} task {self.task!s:4} {what:24} queries: {asked}  candidates {self.candidates:7,}"
+        what = "no queries" if self.task is None else "task {} {} → {}".format(
+            self.task, *(modality.mbeir for modality in TASKS[self.task]))
+        return f"{self.dataset:16} {what:30} queries: {asked}  candidates {self.candidates:7,}"
 
 
 def build(sources: Sequence[str], destination: Path | str) -> list[RowCount]:
@@ -96,7 +97,7 @@ def _store_images(writer: CollectionWriter, name: str, source: Source) -> list[E
             data = _bytes_inside(source.folder, record.image)
             open_image(data)
         except UserError as error:
-            raise source.complaint(record, f"{record.image}: {error}") from None
+            raise source.complaint(record, str(error)) from None
         digest = hashlib.sha256(data).digest()
         path = f"images/{name}/{record.image.removeprefix(inside)}"
         writer.image(path, data)
@@ -106,13 +107,10 @@ def _store_images(writer: CollectionWriter, name: str, source: Source) -> list[E
 
 
 def _bytes_inside(folder: Path, relative: str) -> bytes:
-    """The bytes of a file of the source; a link that leads out of the folder is refused."""
-    file = (folder / relative).resolve()
-    if not file.is_relative_to(folder.resolve()):
-        raise UserError("the file is a link out of the source; copy it into the folder")
-    if not file.is_file():
-        raise UserError("the file is missing; put it back or take its line out")
-    return file.read_bytes()
+    """The bytes of an image of the source; a link that leads out of the folder is refused."""
+    if not (folder / relative).resolve().is_relative_to(folder.resolve()):
+        raise UserError(f"{relative} is a link out of the source; copy the file into the folder")
+    return read_image_file(folder / relative)
 
 
 def _splits(record: Record, digest: bytes, own_val: bool) -> frozenset[str]:

@@ -36,7 +36,7 @@ def open_image(source: Path | str | bytes, *, max_side: int | None = None,
     Raises UserError, in one sentence, for anything that is not such an image or is too large.
     """
     name = "the image" if isinstance(source, bytes) else Path(source).name
-    data = source if isinstance(source, bytes) else _read(Path(source), name, max_bytes)
+    data = source if isinstance(source, bytes) else read_image_file(source, max_bytes)
     _check_bytes(len(data), name, max_bytes)
     try:
         with warnings.catch_warnings():
@@ -49,7 +49,8 @@ def open_image(source: Path | str | bytes, *, max_side: int | None = None,
     except UserError:
         raise
     except UnidentifiedImageError:
-        raise UserError(f"{name} is not a PNG, JPEG or WebP image; save it as one of these") from None
+        raise UserError(f"{name} is not a readable PNG, JPEG or WebP image; "
+                        "save it as one of these") from None
     except Image.DecompressionBombError:
         raise UserError(f"{name} has too many pixels; shrink it below "
                         f"{max_pixels / 1e6:.0f} megapixels") from None
@@ -69,7 +70,10 @@ def thumbnail(source: Path | str | bytes, side: int) -> bytes:
     return stream.getvalue()
 
 
-def _read(file: Path, name: str, max_bytes: int) -> bytes:
+def read_image_file(file: Path | str, max_bytes: int = MAX_BYTES) -> bytes:
+    """The bytes of a regular file of bounded size. Raises UserError in one sentence."""
+    file = Path(file)
+    name = file.name
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):    # a pipe would block, a device never end

@@ -25,9 +25,11 @@ def read_instructions(file: Path) -> Instructions:
         prompts = [prompt for prompt in fields[4:] if prompt]
         if not prompts:
             raise LineError(file, number, f"expected {', '.join(COLUMNS)} separated by tabs")
+        if not (fields[3].isascii() and fields[3].isdigit() and len(fields[3]) < 7):
+            raise LineError(file, number, f"dataset_id must be a number, found {fields[3]!r}")
         try:
             key = (int(fields[3]), parse_modality(fields[0]), parse_modality(fields[1]))
-        except ValueError as error:    # of int: "invalid literal …" names what it found
+        except ValueError as error:
             raise LineError(file, number, str(error)) from None
         phrasings.setdefault(key, []).extend(prompts)
     return phrasings

@@ -22,9 +22,9 @@ def key_id(key: int) -> str:
     return f"{key // MAX_NUMBER}:{key % MAX_NUMBER}"
 
 
-def dataset_of(name: str) -> int:
-    """The dataset's number in an id. Raises ValueError like `id_key`."""
-    return id_key(name) // MAX_NUMBER
+def key_dataset(key: int) -> int:
+    """The number of the dataset in a key."""
+    return key // MAX_NUMBER
 
 
 class KeySet:

@@ -22,7 +22,7 @@ import numpy as np
 
 from genius.collections import layout
 from genius.collections.instructions import Instructions, read_instructions
-from genius.collections.keys import KeySet, dataset_of, id_key, key_id
+from genius.collections.keys import KeySet, id_key, key_dataset, key_id
 from genius.collections.records import items, judgements, queries
 from genius.errors import UserError
 from genius.schema import Item, LabelledQuery
@@ -58,8 +58,8 @@ class Collection:
         (M-BEIR's training files) are scanned for the tasks in them.
         """
         found: dict[tuple[int, int, str], set[str]] = {}
-        for file, dataset, task, split in self._query_files():
-            every = ((dataset_of(query.id), query.task) for query in queries(file))
+        for file, dataset, task, split in self.query_files():
+            every = ((key_dataset(id_key(query.id)), query.task) for query in queries(file))
             for dataset_id, own_task in set(every if task is None else islice(every, 1)):
                 found.setdefault((dataset_id, own_task, dataset), set()).add(split)
         return [Row(*key, tuple(split for split in layout.SPLITS if split in splits))
@@ -68,9 +68,9 @@ class Collection:
     def queries(self, split: str, row: Row | None = None) -> Iterator[LabelledQuery]:
         """The queries of a split, or of one row of it.
 
-        Their positives are those that qrels call relevant; where qrels say nothing, the query's own list.
+        Their positives are those that qrels call relevant; where qrels name none, the query's own list.
         """
-        for file, dataset, _, file_split in self._query_files():
+        for file, dataset, _, file_split in self.query_files():
             if file_split != split or (row is not None and row.dataset != dataset):
                 continue
             relevant = None
@@ -78,17 +78,17 @@ class Collection:
                 if row is not None and query.task != row.task:
                     continue
                 if relevant is None:    # read only for a file that has a query of this row
-                    relevant = Relevant.read(self._qrels_files(file))
+                    relevant = Relevant.read(self.qrels_files(file))
                 found = relevant.candidates(query.id)
-                yield query if found is None else replace(query, positives=found)
+                yield replace(query, positives=found) if found else query
 
     def pools(self) -> list[str]:
         """Names of the candidate pools, global ones first: union_test, …, flickr8k_task0, …"""
-        return list(self._pool_files())
+        return list(self.pool_files())
 
     def candidates(self, pool: str) -> Iterator[Item]:
         """The items of one pool. Raises UserError that lists the pools if there is none of this name."""
-        files = self._pool_files()
+        files = self.pool_files()
         if pool not in files:
             raise UserError(f"{self.root} has no pool {pool!r}; it has {', '.join(files)}")
         yield from items(files[pool])
@@ -97,11 +97,11 @@ class Collection:
         """All candidates of a row. MSCOCO's pool in M-BEIR is named after the split it was made for."""
         name = f"{row.dataset}_task{row.task}"
         names = [name, *(f"{name}_{split}" for split in reversed(layout.SPLITS))]
-        yield from self.candidates(next((name for name in names if name in self._pool_files()), name))
+        yield from self.candidates(next((name for name in names if name in self.pool_files()), name))
 
     def all_candidates(self) -> Iterator[Item]:
         """Every candidate of the global pools once; of the local ones if there are no global ones."""
-        files = self._pool_files()
+        files = self.pool_files()
         pools = [name for name in GLOBAL_POOLS if name in files] or list(files)
         seen = KeySet()
         for pool in pools:
@@ -128,17 +128,18 @@ class Collection:
 
     def dataset_name(self, dataset_id: int) -> str:
         """The dataset's name, as its query files or local pools are named. Raises UserError if unknown."""
-        for file, dataset, _, _ in self._query_files():
+        for file, dataset, _, _ in self.query_files():
             first = next(queries(file), None)
-            if first is not None and dataset_of(first.id) == dataset_id:
+            if first is not None and key_dataset(id_key(first.id)) == dataset_id:
                 return dataset
-        for pool, file in self._pool_files().items():
+        for pool, file in self.pool_files().items():
             first = next(items(file), None) if pool not in GLOBAL_POOLS else None
-            if first is not None and dataset_of(first.id) == dataset_id:
+            if first is not None and key_dataset(id_key(first.id)) == dataset_id:
                 return pool.partition("_task")[0]
         raise UserError(f"{self.root} has no dataset {dataset_id}")
 
-    def _pool_files(self) -> dict[str, Path]:
+    def pool_files(self) -> dict[str, Path]:
+        """Pool name -> file, global pools first."""
         found = {}
         for folder in ("global", "local"):
             for file in sorted((self.root / "cand_pool" / folder).glob("*.jsonl")):
@@ -146,7 +147,7 @@ class Collection:
                     found.setdefault(match["pool"], file)
         return found
 
-    def _query_files(self) -> Iterator[tuple[Path, str, int | None, str]]:
+    def query_files(self) -> Iterator[tuple[Path, str, int | None, str]]:
         """(file, dataset, task, split). The union files repeat what these hold and are not read."""
         for split in layout.SPLITS:
             for file in sorted((self.root / "query" / split).glob("*.jsonl")):
@@ -154,8 +155,8 @@ class Collection:
                 if match and match["split"] == split:
                     yield file, match["dataset"], int(match["task"]) if match["task"] else None, split
 
-    def _qrels_files(self, query_file: Path) -> list[Path]:
-        """The qrels of a query file: named alike, or for all tasks of the dataset."""
+    def qrels_files(self, query_file: Path) -> list[Path]:
+        """The qrels of a query file that exist: named alike, or for all tasks of the dataset."""
         match = layout.QUERY_FILE.fullmatch(query_file.name)
         names = {self.root / layout.qrels_file(match["dataset"], task, match["split"])
                  for task in (match["task"], None)}
@@ -165,28 +166,23 @@ class Collection:
 class Relevant:
     """Which candidates qrels call relevant, as sorted integer keys: 16 bytes a judgement."""
 
-    def __init__(self, judged: np.ndarray, queries: np.ndarray, candidates: np.ndarray):
-        """judged: keys of all queries that qrels name. queries, candidates: the relevant pairs, in order."""
+    def __init__(self, queries: np.ndarray, candidates: np.ndarray):
+        """(j,) keys of the relevant pairs, in the order of the file."""
         order = np.argsort(queries, kind="stable")
-        self._judged = np.unique(judged)
         self._queries, self._candidates = queries[order], candidates[order]
 
     @classmethod
     def read(cls, files: list[Path]) -> Relevant:
-        judged, queries, candidates = array("q"), array("q"), array("q")
+        queries, candidates = array("q"), array("q")
         for file in files:
-            for _, judgement in judgements(file):
-                judged.append(judgement.query)
+            for judgement in judgements(file):
                 if judgement.relevant:
                     queries.append(judgement.query)
                     candidates.append(judgement.candidate)
-        return cls(*(np.array(keys, dtype=np.int64) for keys in (judged, queries, candidates)))
+        return cls(np.array(queries, dtype=np.int64), np.array(candidates, dtype=np.int64))
 
-    def candidates(self, query: str) -> tuple[str, ...] | None:
-        """Ids of the relevant candidates, in the order of the file; None if qrels do not name the query."""
+    def candidates(self, query: str) -> tuple[str, ...]:
+        """Ids of the relevant candidates, in the order of the file; empty if qrels name none."""
         key = id_key(query)
-        at = self._judged.searchsorted(key)
-        if at == len(self._judged) or self._judged[at] != key:
-            return None
         start, end = self._queries.searchsorted((key, key + 1))
-        return tuple(dict.fromkeys(key_id(int(candidate)) for candidate in self._candidates[start:end]))
+        return tuple(dict.fromkeys(map(key_id, self._candidates[start:end].tolist())))

@@ -13,7 +13,7 @@ from typing import Any
 
 from genius.collections.keys import id_key
 from genius.collections.layout import TASKS, leaves_folder
-from genius.collections.lines import LineError, json_lines, text_lines
+from genius.collections.lines import LineError, parse_object, text_lines
 from genius.schema import Item, LabelledQuery, Modality
 
 
@@ -28,29 +28,31 @@ class Judgement:
 
 def items(file: Path) -> Iterator[Item]:
     """The candidates of a pool file."""
-    for number, record in json_lines(file):
-        yield parse_item(file, number, record)
+    for number, text in text_lines(file):
+        yield parse_item(file, number, text)
 
 
 def queries(file: Path) -> Iterator[LabelledQuery]:
     """The queries of a query file, with the positives that the query lines themselves name."""
-    for number, record in json_lines(file):
-        yield parse_query(file, number, record)
-
-
-def judgements(file: Path) -> Iterator[tuple[int, Judgement]]:
-    """(line number, judgement) of a qrels file."""
     for number, text in text_lines(file):
-        yield number, parse_judgement(file, number, text)
+        yield parse_query(file, number, text)
 
 
-def parse_item(file: Path, line: int, record: dict[str, Any]) -> Item:
+def judgements(file: Path) -> Iterator[Judgement]:
+    """The relevance judgements of a qrels file."""
+    for number, text in text_lines(file):
+        yield parse_judgement(file, number, text)
+
+
+def parse_item(file: Path, line: int, json: str) -> Item:
+    record = parse_object(file, line, json)
     text, image = _text(file, line, record, "txt"), _image(file, line, record, "img_path")
     return Item(_id(file, line, record, "did"), _modality(file, line, record, "modality", text, image),
                 text, image, _text(file, line, record, "src_content"))
 
 
-def parse_query(file: Path, line: int, record: dict[str, Any]) -> LabelledQuery:
+def parse_query(file: Path, line: int, json: str) -> LabelledQuery:
+    record = parse_object(file, line, json)
     text, image = _text(file, line, record, "query_txt"), _image(file, line, record, "query_img_path")
     task = record.get("task_id")
     if type(task) is not int or task not in TASKS:
@@ -65,6 +67,8 @@ def parse_judgement(file: Path, line: int, text: str) -> Judgement:
     fields = text.split()
     if len(fields) < 4:
         raise LineError(file, line, "expected: query id, 0, candidate id, relevance, task id")
+    if not fields[3].lstrip("-").isdigit():
+        raise LineError(file, line, f"relevance must be a whole number, found {fields[3]!r}")
     try:
         return Judgement(id_key(fields[0]), id_key(fields[2]), int(fields[3]) > 0)
     except ValueError as error:

@@ -138,14 +138,14 @@ def iconic(draft: Draft, entries: Sequence[Entry]) -> None:
     classes: dict[tuple[int, Any], list[Candidate]] = defaultdict(list)    # by task and class
     for entry in entries:
         if _kind(entry) == "iconic":
-            name, splits, picture = entry.record.attributes.get("class_id"), entry.splits, entry.picture
+            name, splits, picture = entry.record.attributes["class_id"], entry.splits, entry.picture
             classes[4, name].append(draft.candidate(4, splits, picture=picture))
             for text in entry.record.captions[:1]:
                 classes[6, name].append(draft.candidate(6, splits, text=text))
                 classes[8, name].append(draft.candidate(8, splits, text=text, picture=picture))
     for entry in entries:
         if _kind(entry) == "natural":
-            name = entry.record.attributes.get("class_id")
+            name = entry.record.attributes["class_id"]
             for split in entry.asks_in:
                 draft.ask(4, split, classes[4, name], picture=entry.picture)
                 for task in (6, 8):
@@ -162,8 +162,8 @@ def _images(draft: Draft, task: int, entries: Sequence[Entry]) -> dict[bytes, li
 
 
 def _kind(entry: Entry) -> str | None:
-    kind = entry.record.attributes.get("kind")
-    return kind if kind in ("natural", "iconic") else None
+    said = entry.record.attributes
+    return said["kind"] if said.get("kind") in ("natural", "iconic") and "class_id" in said else None
 
 
 def _facts(entry: Entry) -> tuple[tuple[str, str], ...]:

@@ -172,7 +172,8 @@ def _record(table: Path, number: int, row: dict[str, Any]) -> Record:
     attributes = fields.pop("attributes", None) or {}
     if not isinstance(attributes, dict):
         raise LineError(table, number, "attributes must be an object of names and values")
-    name = str(fields.pop("id", "") or path.as_posix())
+    own_id = fields.pop("id", None)
+    name = path.as_posix() if own_id in (None, "") else str(own_id)
     texts = dict.fromkeys(filter(None, map(_clean, [text, *captions])))
     return Record(name, path.as_posix(), number, SPLIT_NAMES.get(split), list(texts),
                   _said(attributes | fields), [(q, a) for q, a in qa if q and a])
@@ -214,7 +215,7 @@ def _composed_pairs(file: Path, records: list[Record]) -> Iterator[ComposedPair]
     ids = {record.id for record in records}
     for number, row in json_lines(file):
         try:
-            pair = ComposedPair(row["query_id"], _clean(row["txt"]), row["target_id"], number)
+            pair = ComposedPair(str(row["query_id"]), _clean(row["txt"]), str(row["target_id"]), number)
         except (KeyError, AttributeError):
             raise LineError(file, number, "expected query_id, txt and target_id") from None
         for name in (pair.query_id, pair.target_id):

@@ -114,14 +114,14 @@ def attribute_sentence(attributes: dict[str, str], variant: int) -> str:
     pairs = pairs[turn:] + pairs[:turn]
     values = ", ".join(value for _, value in pairs)
     named = ", ".join(f"{name} {value}" for name, value in pairs)
-    return (f"Something with {named}.", f"{values}.".capitalize(),
+    return (f"Something with {named}.", f"{values[:1].upper()}{values[1:]}.",
             f"I want this: {named}.", f"Anything that is {values}.")[variant % 4]
 
 
 def keyword_sentence(words: str, variant: int) -> str:
     """"law, copyright" -> one of four sentences."""
     words = words.replace("_", " ")
-    return (f"Something about {words}.", f"{words}.".capitalize(),
+    return (f"Something about {words}.", f"{words[:1].upper()}{words[1:]}.",
             f"It has to do with {words}.", f"Anything that stands for {words}.")[variant % 4]
 
 
