@@ -74,7 +74,7 @@ class Engine:
 
         Raises UserError if a part is missing, damaged or belongs to other parts.
         """
-        folder = Run(run).folder
+        chosen, folder = _device(device), Run(run).folder
         parts = (Encoder.load(folder("encoder")), Fusion.load(folder("fusion")),
                  ResidualQuantizer.load(folder("quantizer")), IDDecoder.load(folder("decoder")),
                  Index.load(folder("index")))
@@ -83,7 +83,7 @@ class Engine:
                quantizer=quantizer.config.dim, decoder=decoder.config.dim, index=index.config.dim)
         _agree(run, "code sizes", quantizer=quantizer.config.code_sizes, decoder=decoder.config.code_sizes,
                index=index.code_sizes)
-        return cls(*parts, _device(device))
+        return cls(*parts, chosen)
 
     @torch.inference_mode()
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
