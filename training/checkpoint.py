@@ -44,11 +44,12 @@ class Checkpoints:
                             f"train the {self.stage} anew, or give the settings it was started with")
         folder = self.folder / f"epoch-{state['epoch']}"
         load_model(model, folder / "model.safetensors", strict=True)
-        tensors = load_file(folder / "optimizer.safetensors")
-        saved = optimizer.state_dict()
-        saved["state"] = {}
-        for name, tensor in tensors.items():
+        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        saved = optimizer.state_dict() | {"state": {}}
+        for name, tensor in load_file(folder / "optimizer.safetensors").items():
             index, key = name.split(".")
+            if tensor.ndim:      # laid out in memory as its parameter is: fused optimizers rely on it
+                tensor = torch.empty_like(parameters[int(index)]).copy_(tensor)
             saved["state"].setdefault(int(index), {})[key] = tensor
         optimizer.load_state_dict(saved)
         print(f"{self.stage}: going on after epoch {state['epoch']}")

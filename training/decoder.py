@@ -53,7 +53,7 @@ def train(arguments: Arguments) -> None:
     parameters = [p for p in decoder.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, betas=settings.betas, eps=1e-6,
                                   weight_decay=settings.weight_decay)
-    checkpoints = Checkpoints(run.path, "decoder", settings, seed, run.digest("quantizer"), len(samples))
+    checkpoints = Checkpoints(run.path, "decoder", settings, seed, run.digest("quantizer"), len(samples.codes))
     by_geometry = held_out.candidate_recall(decoder, 0.0)
     for epoch in range(checkpoints.resume(decoder, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
@@ -160,7 +160,7 @@ def quantize_all(fused: np.ndarray, modalities: np.ndarray, quantizer: ResidualQ
 def cross_entropy(logits: Tensor, codes: Tensor, offsets: tuple[int, ...]) -> Tensor:
     """Eq. 10, averaged over levels: logits (b, M, V), codes (b, M)."""
     tokens = codes + torch.tensor(offsets, device=codes.device)
-    return F.cross_entropy(logits.float().flatten(0, 1), tokens.flatten())
+    return F.cross_entropy(logits.flatten(0, 1), tokens.flatten())
 
 
 def elementwise(query: Tensor, target: Tensor, alpha: float) -> Tensor:

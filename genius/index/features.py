@@ -81,7 +81,7 @@ class FeatureFiles:
         """Encode (relative image path or None, p texts) of each thing, in order, from where it stopped."""
         done = self.progress["done"]
         with ThreadPoolExecutor() as pool, tqdm(total=len(self), initial=done, desc=label, unit="item") as bar:
-            for number, part in enumerate(batched(islice(things, done, None), batch), start=1):
+            for number, part in enumerate(batched(islice(things, done, len(self)), batch), start=1):
                 images = list(pool.map(lambda path: path and open_path(path), [path for path, _ in part]))
                 self._encode(encoder, images, [texts for _, texts in part], slice(done, done + len(part)))
                 done += len(part)

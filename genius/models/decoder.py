@@ -128,14 +128,15 @@ class IDDecoder(nn.Module):
         """Teacher-forced logits: features (b, d), codes (b, M) -> (b, M, V)."""
         tokens = codes + torch.tensor(self.config.offsets, device=codes.device)
         shifted = F.pad(tokens[:, :-1], (1, 0), value=START)
-        logits = self.t5(inputs_embeds=self._prefix(features), decoder_input_ids=shifted).logits
+        logits = self.t5(inputs_embeds=self._prefix(features), decoder_input_ids=shifted).logits.float()
         if self.config.geometry:
-            residual = features
-            for level, codebook in enumerate(self.codebooks):
-                odds = geometry(residual, codebook) * self.log_scales[level].exp()
-                start = self.config.offsets[level]
-                logits[:, level, start:start + len(codebook)] += odds
-                residual = residual - codebook[codes[:, level]]
+            with torch.autocast(features.device.type, enabled=False):     # distances need their digits
+                residual = features
+                for level, codebook in enumerate(self.codebooks):
+                    odds = geometry(residual, codebook) * self.log_scales[level].exp()
+                    start = self.config.offsets[level]
+                    logits[:, level, start:start + len(codebook)] += odds
+                    residual = residual - codebook[codes[:, level]]
         return logits
 
     def _prefix(self, features: Tensor) -> Tensor:
