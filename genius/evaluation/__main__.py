@@ -1,0 +1,91 @@
+"""Evaluate a run; prints the tables and writes RUN/reports/retrieval.json and .md.
+
+    python -m genius.evaluation RUN
+    python -m genius.evaluation RUN --beams 1,5,10,20,30,50 --untrained-encoder
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import uuid
+from pathlib import Path
+
+from genius.artifacts import Run, fsync, write_json
+from genius.collections.layout import SPLITS
+from genius.collections.mbeir import Collection
+from genius.errors import UserError, reported
+from genius.evaluation.evaluate import EvaluationOptions, evaluate
+from genius.evaluation.report import markdown
+from genius.schema import SearchOptions
+from genius.search.checks import checked_options
+from genius.search.engine import Engine
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m genius.evaluation", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="a directory made by python -m training")
+    parser.add_argument("--collection", type=Path, help="by default the one that the run was trained on")
+    parser.add_argument("--split", choices=SPLITS[1:], default="test")
+    parser.add_argument("--beams", default="50", metavar="N,N,…",
+                        help="beam sizes: the largest for the tables, all for the sweep (default: 50)")
+    parser.add_argument("--limit", type=int, metavar="N", help="evaluate a sample of N queries a row")
+    parser.add_argument("--instruction", choices=("seeded", "first"), default="seeded",
+                        help="which phrasing a query gets: one by seed and query id, or the first")
+    parser.add_argument("--seed", type=int, default=0, help="of instructions, samples and intervals")
+    parser.add_argument("--untrained-encoder", action="store_true",
+                        help="compare with dense search by the same encoder untrained, which encodes "
+                             "every item anew")
+    parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
+    given = parser.parse_args(arguments)
+    options = EvaluationOptions(given.split, beam_sizes(given.beams), positive(given.limit), given.seed,
+                                given.instruction, given.untrained_encoder)
+    engine = Engine.load(given.run, given.device)
+    collection = Collection(given.collection or trained_on(given.run))
+    report = evaluate(engine, collection, options)
+    report = {"command": shlex.join(["python", "-m", "genius.evaluation", *arguments]),
+              "run": given.run.resolve().name, "collection": collection.root.resolve().name} | report
+    text = markdown(report)
+    write_json(given.run / "reports" / "retrieval.json", report)
+    write_text(given.run / "reports" / "retrieval.md", text)
+    print(text)
+
+
+def beam_sizes(text: str) -> tuple[int, ...]:
+    """"10,1,5" -> (1, 5, 10). Raises UserError for what is no beam size."""
+    try:
+        sizes = {int(size) for size in text.split(",")}
+    except ValueError:
+        raise UserError(f"--beams {text}: expected whole numbers with commas, e.g. 1,5,10,20,30,50") from None
+    return tuple(sorted(checked_options(SearchOptions(beams=size)).beams for size in sizes))
+
+
+def positive(limit: int | None) -> int | None:
+    if limit is not None and limit < 1:
+        raise UserError(f"--limit {limit}: expected at least 1 query a row")
+    return limit
+
+
+def trained_on(run: Path) -> Path:
+    """The collection that a run's manifest names. Raises UserError if it names none, or it is gone."""
+    recorded = Run(run).manifest.get("collection")
+    if recorded is None or not Path(recorded).is_dir():
+        raise UserError(f"{run} does not say which collection it was trained on, or that is gone; "
+                        "name it: --collection DIR")
+    return Path(recorded)
+
+
+def write_text(file: Path, text: str) -> None:
+    """Aside, then renamed, so that a reader never sees half of it."""
+    aside = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
+    aside.write_text(text, encoding="utf-8")
+    fsync(aside)
+    os.replace(aside, file)
+
+
+if __name__ == "__main__":
+    with reported():
+        main(sys.argv[1:])

@@ -1,0 +1,181 @@
+"""The report of an evaluation as Markdown. Rates are percentages; every figure is in the JSON beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from genius.collections.layout import TASKS
+from genius.evaluation.summary import CUTS, HEADLINE, WORTH_A_SHARE
+from genius.schema import Modality
+
+MODALITY_NAMES = {Modality.IMAGE: "image", Modality.TEXT: "text", Modality.PAIR: "pair"}
+RULE = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k).
+A positive outside the pool never counts, and a query with no positive in the pool is a miss. Averages weigh
+every row alike. Brackets are bootstrap 95 % intervals. *Share of dense* is beam + re-rank over dense at
+{HEADLINE}, where dense reaches {WORTH_A_SHARE:.0%}; its average is over those rows.
+
+*dense*: exact search over the embeddings. *quantized*: exact search over the quantized vectors, all IDs
+scored. *geometry*: the beam search by codebook distances alone. *beam*: as the run was tuned. Items
+that share an ID follow each other by index row unless re-ranked."""
+
+Row = dict[str, Any]
+Columns = dict[str, Callable[[Row], str]]    # heading -> cell of a row or of the average
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """The whole report: the headline table, then everything else."""
+    pools, headline = report["pools"], report["pools"][0]
+    parts = [f"# Retrieval: {report['run']} on {report['collection']}", _facts(report), RULE,
+             f"## Hit rate at {HEADLINE}, {_pool_name(headline)}", _at_headline_cut(headline),
+             f"## Hit rate at {HEADLINE}, averages", _averages(pools)]
+    if len(report["sweep"]) > 1:
+        parts += [f"## Hit rate at {HEADLINE} by beam size, {_pool_name(headline)}, averages",
+                  _sweep(report["sweep"])]
+    parts += [f"## Targets that training saw and targets it did not, {_pool_name(headline)}",
+              f"Hit rate at {HEADLINE} of queries all of whose positives were training targets (seen), and "
+              "of those none of whose positives was one (new). Averages are over the rows that have any.",
+              _by_target(headline),
+              "## What the beams kept",
+              "*Recall*: queries with a positive among the items handed to the re-ranker. *Items*: how many "
+              "those were. *First code*: queries whose most probable first code is that of a "
+              "positive: its modality, unless the run let first codes emerge."]
+    for pool in pools:
+        parts += [f"### {_pool_name(pool).capitalize()}", _beams(pool)]
+    parts += ["## Milliseconds per query",
+              f"{report['machine']}; batches of {report['batch']} queries, averages over rows. "
+              "*Scan*: all embeddings, or all IDs.", _milliseconds(pools),
+              "## Bytes per item", _bytes(report["bytes_per_item"]),
+              f"## Hit rate at {HEADLINE}, other pools"]
+    for pool in pools[1:]:
+        parts += [f"### {_pool_name(pool).capitalize()}", _at_headline_cut(pool)]
+    parts += [f"## Hit rate at {' / '.join(map(str, CUTS))}"]
+    for pool in pools:
+        parts += [f"### {_pool_name(pool).capitalize()}", _at_all_cuts(pool)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _facts(report: dict[str, Any]) -> str:
+    index, rows = report["index"], report["pools"][0]["rows"]
+    limit = f", at most {report['limit']} a row" if report["limit"] else ""
+    return "\n".join([
+        f"- `{report['command']}`",
+        f"- {sum(row['queries'] for row in rows):,} {report['split']} queries in {len(rows)} rows{limit}; "
+        f"instructions: {report['instruction']}; seed {report['seed']}",
+        f"- {index['items']:,} items with {index['ids']:,} different IDs; codes a level: "
+        + ", ".join(map(str, index["code_sizes"])),
+        f"- {report['beams'][-1]} beams, decoder weight {report['decoder_weight']:g} against geometry"])
+
+
+def _pool_name(pool: dict[str, Any]) -> str:
+    return f"{pool['scope']} pool, {pool['items']} items"
+
+
+def _averages(pools: list[dict[str, Any]]) -> str:
+    systems = list(pools[0]["average"]["systems"])
+    return table(["pool", *systems, "share of dense"], [
+        [_pool_name(pool), *(_with_interval(pool["average"]["systems"][system]) for system in systems),
+         _figure(pool["average"]["share_of_dense"], 1, 2)] for pool in pools])
+
+
+def _at_headline_cut(pool: dict[str, Any]) -> str:
+    columns: Columns = {"queries": lambda row: _count(row.get("queries")),
+                        "candidates": lambda row: _count(row.get("candidates"))}
+    if any(row["without_positive"] for row in pool["rows"]):
+        columns["no positive in pool"] = lambda row: _count(row.get("without_positive"))
+    columns |= {system: lambda row, system=system: _with_interval(row["systems"][system])
+                for system in pool["average"]["systems"]}
+    columns["share of dense"] = lambda row: _figure(row["share_of_dense"], 1, 2)
+    return _rows(pool, columns)
+
+
+def _at_all_cuts(pool: dict[str, Any]) -> str:
+    return _rows(pool, {
+        system: lambda row, system=system: " / ".join(map(_percent, row["systems"][system]["hit"].values()))
+        for system in pool["average"]["systems"]})
+
+
+def _by_target(pool: dict[str, Any]) -> str:
+    columns: Columns = {}
+    for heading, count, rate in (("seen", "queries_trained", "trained_targets"),
+                                 ("new", "queries_new", "new_targets")):
+        columns[heading] = lambda row, count=count: _count(row.get(count))
+        for system in ("dense", "quantized", "geometry + re-rank", "beam + re-rank"):
+            columns[f"{heading}: {system}"] = \
+                lambda row, system=system, rate=rate: _percent(row["systems"][system][rate])
+    return _rows(pool, columns)
+
+
+def _beams(pool: dict[str, Any]) -> str:
+    columns: Columns = {}
+    for beam in pool["average"]["beam"]:
+        columns |= {
+            f"{beam}: recall": lambda row, beam=beam: _percent(row["beam"][beam]["candidate_recall"]),
+            f"{beam}: items": lambda row, beam=beam: _figure(row["beam"][beam]["items_reranked"], 1, 1),
+            f"{beam}: first code": lambda row, beam=beam: _percent(row["beam"][beam]["first_code"])}
+    return _rows(pool, columns)
+
+
+def _rows(pool: dict[str, Any], columns: Columns) -> str:
+    """A table with a line for each (task, dataset) row and one for their average."""
+    lines = [[_task(row["task"]), row["dataset"], *(cell(row) for cell in columns.values())]
+             for row in pool["rows"]]
+    lines.append(["**average**", "", *(cell(pool["average"]) for cell in columns.values())])
+    return table(["task", "dataset", *columns], lines, words=2)
+
+
+def _sweep(sweep: list[dict[str, Any]]) -> str:
+    systems = ("geometry", "geometry + re-rank", "beam", "beam + re-rank")
+    return table(["beams", *systems, "share of dense", "beam: recall", "beam: items", "beam: ms a query"], [[
+        str(entry["beams"]), *(_with_interval(average["systems"][system]) for system in systems),
+        _figure(average["share_of_dense"], 1, 2),
+        _percent(average["beam"]["beam"]["candidate_recall"]),
+        _figure(average["beam"]["beam"]["items_reranked"], 1, 1),
+        _figure(sum(average["milliseconds"]["beam"].values()), 1, 2)]
+        for entry in sweep for average in [entry["average"]]], words=0)
+
+
+def _milliseconds(pools: list[dict[str, Any]]) -> str:
+    stages = ("encode", "fuse", "scan", "beam", "expand", "rerank")
+    return table(["pool", "system", *stages, "total"], [
+        [_pool_name(pool), system, *(_figure(spent.get(stage), 1, 2) for stage in stages),
+         _figure(sum(spent.values()), 1, 2)]
+        for pool in pools for system, spent in pool["average"]["milliseconds"].items()], words=2)
+
+
+def _bytes(sizes: dict[str, float]) -> str:
+    return table(["", "bytes per item"], [[what, f"{size:,g}"] for what, size in sizes.items()])
+
+
+def table(heading: Sequence[str], lines: Sequence[Sequence[str]], words: int = 1) -> str:
+    """A Markdown table; the first `words` columns are left-aligned, the others hold figures."""
+    widths = [max(3, *map(len, column)) for column in zip(heading, *lines, strict=True)]
+    rule = ["-" * width if at < words else "-" * (width - 1) + ":" for at, width in enumerate(widths)]
+    aligned = [[cell.ljust(width) if at < words else cell.rjust(width)
+                for at, (cell, width) in enumerate(zip(line, widths, strict=True))]
+               for line in (heading, rule, *lines)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in aligned)
+
+
+def _task(task: int) -> str:
+    if task not in TASKS:
+        return str(task)
+    query, candidate = TASKS[task]
+    return f"{task} {MODALITY_NAMES[query]} → {MODALITY_NAMES[candidate]}"
+
+
+def _with_interval(system: dict[str, Any]) -> str:
+    low, high = system["interval"]
+    return f"{_percent(system['hit'][str(HEADLINE)])} [{_percent(low)}, {_percent(high)}]"
+
+
+def _percent(rate: float | None) -> str:
+    return _figure(rate, 100, 1)
+
+
+def _figure(value: float | None, factor: float, digits: int) -> str:
+    return "–" if value is None else f"{value * factor:.{digits}f}"
+
+
+def _count(value: float | None) -> str:
+    return "" if value is None else f"{value:,}"

@@ -1,0 +1,99 @@
+"""Outcomes of searches become the figures of a table: one entry a row, and their average.
+
+Shapes: q queries of a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genius.evaluation.metrics import bootstrap_hit_rates, hit_rate, interval, mean
+from genius.evaluation.queries import QuerySet
+from genius.evaluation.systems import Outcome
+from genius.index.store import Index
+
+CUTS = (1, 5, 10, 50)      # hit rate at each of these
+HEADLINE = 5               # the cut of intervals, of shares of dense, and of tables with one figure a system
+DRAWS = 2000               # bootstrap samples
+WORTH_A_SHARE = 0.10       # rows in which dense search finds less than this say nothing of its share
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What is known of the queries of one row in one pool, whatever a search gives."""
+
+    queries: QuerySet
+    first_codes: np.ndarray   # (q, 3) bool, the ID of a positive starts with this code
+    inside: np.ndarray        # (q,) positives inside the pool
+    trained: np.ndarray       # (q,) bool, every positive was a training target
+    new: np.ndarray           # (q,) bool, none was; a query with both kinds is neither
+    candidates: int           # items of the pool
+
+    @classmethod
+    def of(cls, queries: QuerySet, index: Index, pool: np.ndarray, targets: np.ndarray) -> Labels:
+        """pool: rows of the index. targets: (n,) bool, the item was a training target."""
+        qrels = queries.qrels
+        first_codes = np.zeros((len(qrels), index.code_sizes[0]), dtype=bool)
+        first_codes[qrels.owners, index.codes(qrels.rows)[:, 0]] = True
+        member = np.zeros(index.n, dtype=bool)
+        member[pool] = True
+        known, positives = qrels.count(targets), np.diff(qrels.offsets)
+        return cls(queries, first_codes, qrels.count(member), known == positives, known == 0, len(pool))
+
+
+def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
+    """{"rows": [...], "average": {...}} of one pool, ready for JSON.
+
+    The average weighs every row alike; a figure that some rows lack is averaged over the others.
+    """
+    entries, draws = [], []
+    for number, (labels, outcome) in enumerate(rows):
+        rng = np.random.default_rng((seed, number))
+        samples = {system: bootstrap_hit_rates(ranks, HEADLINE, DRAWS, rng)
+                   for system, ranks in outcome.ranks.items()}
+        entries.append(_entry(labels, outcome, samples))
+        draws.append(samples)
+    systems = entries[0]["systems"]
+    average = _average([{key: entry[key] for key in ("systems", "beam", "milliseconds", "share_of_dense")}
+                        for entry in entries])
+    for system in systems:
+        mean_draws = np.mean([samples[system] for samples in draws], axis=0)
+        average["systems"][system]["interval"] = interval(mean_draws)
+    return {"rows": entries, "average": average}
+
+
+def _entry(labels: Labels, outcome: Outcome, samples: dict[str, np.ndarray]) -> dict[str, Any]:
+    row, ranks = labels.queries.row, outcome.ranks
+    systems = {system: {
+        "hit": {str(k): hit_rate(found, k) for k in CUTS},
+        "interval": interval(samples[system]),
+        "trained_targets": hit_rate(found[labels.trained], HEADLINE),
+        "new_targets": hit_rate(found[labels.new], HEADLINE),
+    } for system, found in ranks.items()}
+    beam = {system: {
+        "candidate_recall": float(outcome.kept[system].mean()),
+        "items_reranked": float(outcome.considered[system].mean()),
+        "first_code": float(np.take_along_axis(labels.first_codes, first[:, None], axis=1).mean()),
+    } for system, first in outcome.first_code.items()}
+    return {"task": row.task, "dataset": row.dataset, "queries": len(labels.queries),
+            "candidates": labels.candidates, "without_positive": int((labels.inside == 0).sum()),
+            "queries_trained": int(labels.trained.sum()), "queries_new": int(labels.new.sum()),
+            "share_of_dense": share_of_dense(ranks), "systems": systems, "beam": beam,
+            "milliseconds": outcome.milliseconds}
+
+
+def share_of_dense(ranks: dict[str, np.ndarray]) -> float | None:
+    """Hit rate of beam + re-rank over that of dense, where dense finds enough to say so."""
+    dense = hit_rate(ranks["dense"], HEADLINE)
+    return hit_rate(ranks["beam + re-rank"], HEADLINE) / dense if dense >= WORTH_A_SHARE else None
+
+
+def _average(values: list[Any]) -> Any:
+    """Mean over entries of the same shape, leaf by leaf; a pair of numbers (an interval) has no mean."""
+    if isinstance(values[0], dict):
+        return {key: _average([value[key] for value in values]) for key in values[0]
+                if not isinstance(values[0][key], tuple)}
+    return mean(values)

@@ -1,0 +1,78 @@
+"""A micro collection of three (task, dataset) rows, and an untrained run over it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+
+from genius.artifacts import Run
+from genius.collections.mbeir import Collection
+from genius.collections.writer import new_collection
+from genius.index.store import write_index
+from genius.schema import Item, LabelledQuery, Modality
+from tests.search.tiny import tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
+
+SPLIT_OF = ("train", "train", "val", "test")    # of item number i, by i % 4
+PER_KIND = 16
+PHRASINGS = ["Find the picture.", "Show me an image of this.", "Which photograph fits?"]
+COLOURS = "red green blue yellow black white purple orange".split()
+THINGS = "boat tree house dog".split()
+
+
+def write_micro_collection(root: Path) -> Collection:
+    """Dataset 0: pictures (task 0) and their texts (task 3). Dataset 1: pictures with titles (task 2).
+
+    Test queries of task 0 differ in what training saw: the first has a test item for its answer, the
+    second a training item, the third one of each. An item of dataset 1 is a candidate in every split.
+    """
+    rng = np.random.default_rng(5)
+    with new_collection(root) as writer:
+        for number in range(2 * PER_KIND):
+            split, text = SPLIT_OF[number % 4], f"A {COLOURS[number % 8]} {THINGS[number // 8]}."
+            pixels = rng.integers(0, 255, (3, 4, 3), dtype=np.uint8)
+            stream = io.BytesIO()
+            Image.fromarray(pixels).resize((40, 30)).save(stream, "PNG")
+            path = f"images/{number}.png"
+            writer.image(path, stream.getvalue())
+            if number < PER_KIND:
+                picture, words = f"0:{number}", f"0:{100 + number}"
+                writer.candidate(Item(picture, Modality.IMAGE, image=path), "shapes", [0], [split])
+                writer.candidate(Item(words, Modality.TEXT, text), "shapes", [3], [split])
+                answers = {7: ("0:0",), 11: ("0:11", "0:4")}.get(number, (picture,))
+                asked = LabelledQuery(f"0:{number}", Modality.TEXT, 0, text, positives=answers)
+                shown = LabelledQuery(f"0:{100 + number}", Modality.IMAGE, 3, image=path, positives=(words,))
+                writer.query(asked, "shapes", split)
+                writer.query(shown, "shapes", split)
+            else:
+                splits = ("train", "val", "test") if number == PER_KIND else (split,)
+                writer.candidate(Item(f"1:{number}", Modality.PAIR, text, path), "titled", [2], splits)
+                writer.query(LabelledQuery(f"1:{number}", Modality.TEXT, 2, text, positives=(f"1:{number}",)),
+                             "titled", split)
+        writer.instructions(0, "shapes", Modality.TEXT, Modality.IMAGE, PHRASINGS)
+        writer.instructions(0, "shapes", Modality.IMAGE, Modality.TEXT, ["Describe this."])
+        writer.instructions(1, "titled", Modality.TEXT, Modality.PAIR, ["Find the titled picture."])
+    return Collection(root)
+
+
+def publish_micro_run(path: Path, collection: Collection) -> Run:
+    """Tiny models with random weights, and an index of the whole collection."""
+    run, items = Run(path), list(collection.all_candidates())
+    images = [Image.open(collection.image_path(item.image)).convert("RGB") if item.image else None
+              for item in items]
+    encoder, fusion, quantizer, decoder = tiny_encoder(), tiny_fusion(), tiny_quantizer(), tiny_decoder()
+    features = encoder.encode(images, [item.text for item in items])
+    with torch.inference_mode():
+        codes = quantizer.encode(fusion(features), torch.tensor([item.modality for item in items])).numpy()
+    run.publish("encoder", encoder.save)
+    run.publish("fusion", fusion.save, ("encoder",))
+    run.publish("quantizer", quantizer.save, ("encoder", "fusion"))
+    run.publish("decoder", decoder.save, ("quantizer",))
+    run.publish("index", lambda folder: write_index(
+        folder, items, codes, features.embedding().numpy(), quantizer.config.code_sizes,
+        image_path=None, instructions=[]), ("encoder", "fusion", "quantizer"))
+    run.record(collection=str(collection.root))
+    return run

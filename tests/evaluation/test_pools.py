@@ -1,0 +1,74 @@
+"""genius/evaluation/pools.py on the micro collection."""
+
+import shutil
+
+import pytest
+
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.evaluation.pools import PoolKind, pool_kinds, read_pools
+
+
+def ids_by_use(collection, engine, rows, split="test"):
+    """(kind, row number) -> ids of the pool."""
+    found = {}
+    for shared in read_pools(collection, engine.index, rows, split):
+        ids = {item.id for item in engine.index.items(shared.rows)}
+        for number, kinds in shared.uses.items():
+            for kind in kinds:
+                assert (kind, number) not in found
+                found[kind, number] = ids
+    return found
+
+
+def test_every_row_has_its_four_pools(collection, engine):
+    rows = collection.rows()
+
+    found = ids_by_use(collection, engine, rows)
+
+    everything = {item.id for item in collection.all_candidates()}
+    tested = {item.id for item in collection.candidates("union_test")}
+    for number, row in enumerate(rows):
+        local = {item.id for item in collection.local_pool(row)}
+        assert found[PoolKind("global", "all"), number] == everything
+        assert found[PoolKind("global", "test"), number] == tested < everything
+        assert found[PoolKind("local", "all"), number] == local
+        assert found[PoolKind("local", "test"), number] == local & tested
+
+
+def test_rows_share_the_global_pools(collection, engine):
+    rows = collection.rows()
+
+    shared = read_pools(collection, engine.index, rows, "val")
+
+    assert sorted(len(pool.uses) for pool in shared) == [1] * 6 + [3, 3]
+
+
+def test_a_pool_that_serves_twice_is_built_once(collection, engine, tmp_path):
+    alone = Collection(shutil.copytree(collection.root, tmp_path / "alone"))
+    row = next(row for row in alone.rows() if row.dataset == "titled")
+    local = (alone.root / "cand_pool/local/mbeir_titled_task2_cand_pool.jsonl").read_text()
+    for split in ("train", "val", "test"):
+        (alone.root / f"cand_pool/global/mbeir_union_{split}_cand_pool.jsonl").write_text(local)
+
+    pool, = read_pools(alone, engine.index, [row], "test")
+
+    assert pool.uses == {0: pool_kinds("test")}
+
+
+def test_an_item_that_the_index_lacks_is_refused(collection, engine, tmp_path):
+    other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
+    file = other.root / "cand_pool/global/mbeir_union_test_cand_pool.jsonl"
+    file.write_text(file.read_text().replace('"1:19"', '"1:99"'))
+
+    with pytest.raises(UserError, match="holds items that the index does not"):
+        read_pools(other, engine.index, other.rows(), "test")
+
+
+def test_a_row_without_test_candidates_is_refused(collection, engine, tmp_path):
+    other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
+    file = other.root / "cand_pool/global/mbeir_union_test_cand_pool.jsonl"
+    file.write_text("".join(line for line in file.open() if '"1:' not in line))
+
+    with pytest.raises(UserError, match="titled task 2: the local pool, test items is empty"):
+        read_pools(other, engine.index, other.rows(), "test")

@@ -1,0 +1,118 @@
+"""genius/evaluation/queries.py on the micro collection."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.evaluation.queries import read_queries, training_targets
+from tests.evaluation.micro import PHRASINGS
+
+
+def read(collection, engine, split="test", limit=None, seed=0, phrasing="seeded"):
+    return read_queries(collection, engine.index, split, limit=limit, seed=seed, phrasing=phrasing)
+
+
+@pytest.fixture
+def broken(collection, tmp_path) -> Collection:
+    """A copy to spoil."""
+    return Collection(shutil.copytree(collection.root, tmp_path / "collection"))
+
+
+def test_positives_are_the_rows_that_the_qrels_name(collection, engine):
+    for queries in read(collection, engine):
+        for number, query in enumerate(queries.queries):
+            start, end = queries.qrels.offsets[number:number + 2]
+            named = [item.id for item in engine.index.items(queries.qrels.rows[start:end])]
+            assert sorted(named) == sorted(query.positives)
+
+
+def test_rows_come_by_task_and_every_query_once(collection, engine):
+    sets = read(collection, engine)
+
+    assert [(queries.row.task, queries.row.dataset) for queries in sets] == [
+        (0, "shapes"), (2, "titled"), (3, "shapes")]
+    assert [len(queries) for queries in sets] == [4, 4, 4]
+
+
+def test_an_instruction_depends_on_seed_and_query_alone(collection, engine):
+    whole, again = read(collection, engine)[0], read(collection, engine, limit=2)[0]
+    chosen = {query.id: text for query, text in zip(whole.queries, whole.instructions, strict=True)}
+
+    assert {query.id: text for query, text in zip(again.queries, again.instructions, strict=True)}.items() \
+        <= chosen.items()
+    assert set(chosen.values()) <= set(PHRASINGS)
+    by_seed = {tuple(read(collection, engine, seed=seed)[0].instructions) for seed in range(5)}
+    assert len(by_seed) > 1
+    assert {text for texts in by_seed for text in texts} == set(PHRASINGS)
+
+
+def test_the_first_phrasing_can_be_asked_for(collection, engine):
+    assert set(read(collection, engine, phrasing="first")[0].instructions) == {PHRASINGS[0]}
+
+
+def test_a_limit_takes_a_sample_that_the_order_of_the_file_does_not_change(collection, broken, engine):
+    file = broken.root / "query/test/mbeir_shapes_task0_test.jsonl"
+    file.write_text("\n".join(reversed(file.read_text().splitlines())) + "\n")
+
+    sample, of_reversed = (read(source, engine, limit=2)[0] for source in (collection, broken))
+
+    assert len(sample) == 2
+    assert [query.id for query in sample.queries] == [query.id for query in of_reversed.queries]
+    assert any([query.id for query in read(collection, engine, limit=2, seed=seed)[0].queries]
+               != [query.id for query in sample.queries] for seed in range(1, 6))
+
+
+def test_batches_hold_every_query_with_its_picture_and_instruction(collection, engine):
+    pictures = read(collection, engine)[2]
+
+    batches = list(pictures.opened(collection, 3))
+
+    assert [len(batch) for batch in batches] == [3, 1]
+    asked = [query for batch in batches for query in batch]
+    assert all(query.image.size == (40, 30) and not query.text for query in asked)
+    assert [query.instruction for query in asked] == pictures.instructions
+
+
+def test_training_targets_are_the_positives_of_training_queries(collection, engine):
+    named = {did for query in collection.queries("train") for did in query.positives}
+
+    targets = training_targets(collection, engine.index)
+
+    assert {item.id for item in engine.index.items(np.flatnonzero(targets))} == named
+
+
+def test_an_unknown_item_in_the_qrels_is_named(broken, engine):
+    file = broken.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
+    file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0"))
+
+    with pytest.raises(UserError, match=r"query 0:7 of split test names 0:99, which the index does not hold"):
+        read(broken, engine)
+
+
+def test_a_missing_instruction_is_named(broken, engine):
+    (broken.root / "instructions/query_instructions.tsv").write_text(
+        "text\timage\tshapes\t0\tFind it.\nimage\ttext\tshapes\t0\tDescribe it.\n")
+
+    with pytest.raises(UserError, match=r"titled has no instruction from text to image,text"):
+        read(broken, engine)
+
+
+def test_a_split_without_queries_is_refused(broken, engine):
+    shutil.rmtree(broken.root / "query/val")
+
+    with pytest.raises(UserError, match="has no val queries"):
+        read(broken, engine, split="val")
+
+
+def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(collection, engine, broken):
+    """The qrels name a pair of another dataset first; the instruction still asks for a picture."""
+    file = broken.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
+    file.write_text("0:3 0 1:16 1 0\n" + file.read_text())
+
+    found = read(broken, engine)[0]
+
+    assert dict(zip([query.id for query in found.queries], found.instructions))["0:3"] in PHRASINGS
