@@ -125,8 +125,8 @@ SMALL = Settings(
         epochs=12, batch=1024, learning_rate=5e-4, temperature=0.05, mask_positives=True, upsample_to=5000),
     decoder=DecoderSettings(
         decoder=DecoderConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES, width=256, layers=4, heads=4,
-                              ff_width=1024, prefix=8, embedding_scale=10.0, geometry=True),
-        epochs=8, batch=512, learning_rate=5e-4, warmup_steps=200, self_queries=True, upsample_to=5000))
+                              ff_width=1024, prefix=8, dropout=0.0, embedding_scale=10.0, geometry=True),
+        epochs=6, batch=512, learning_rate=5e-4, warmup_steps=200, self_queries=True, upsample_to=5000))
 
 PRESETS = {"small": SMALL, "paper": PAPER, "paper-text": PAPER_TEXT}
 

@@ -130,14 +130,19 @@ class IDDecoder(nn.Module):
         shifted = F.pad(tokens[:, :-1], (1, 0), value=START)
         logits = self.t5(inputs_embeds=self._prefix(features), decoder_input_ids=shifted).logits.float()
         if self.config.geometry:
-            with torch.autocast(features.device.type, enabled=False):     # distances need their digits
-                residual = features
-                for level, codebook in enumerate(self.codebooks):
-                    odds = geometry(residual, codebook) * self.log_scales[level].exp()
-                    start = self.config.offsets[level]
-                    logits[:, level, start:start + len(codebook)] += odds
-                    residual = residual - codebook[codes[:, level]]
+            logits = logits + self._odds(features, codes)
         return logits
+
+    def _odds(self, features: Tensor, codes: Tensor) -> Tensor:
+        """(b, M, V) scaled geometry of each level's codes given the codes before; 0 for other tokens."""
+        odds, residual = [], features
+        with torch.autocast(features.device.type, enabled=False):       # distances need their digits
+            for level, codebook in enumerate(self.codebooks):
+                here = geometry(residual, codebook) * self.log_scales[level].exp()
+                start, end = self.config.offsets[level], self.config.offsets[level] + len(codebook)
+                odds.append(F.pad(here, (start, self.config.vocabulary - end)))
+                residual = residual - codebook[codes[:, level]]
+        return torch.stack(odds, dim=1)
 
     def _prefix(self, features: Tensor) -> Tensor:
         return self.project(features).unflatten(-1, (self.config.prefix, self.config.width))   # (b, N, m)
