@@ -76,10 +76,10 @@ class Checker:
 
     def _names(self) -> Iterator[LineError]:
         """Files that the reader passes over because of their names."""
-        for folder, pattern in (("cand_pool/global", layout.POOL_FILE), ("cand_pool/local", layout.POOL_FILE),
-                                *((f"query/{split}", layout.QUERY_FILE) for split in layout.SPLITS)):
-            for file in sorted((self._collection.root / folder).iterdir()
-                               if (self._collection.root / folder).is_dir() else ()):
+        folders = {"cand_pool/global": layout.POOL_FILE, "cand_pool/local": layout.POOL_FILE,
+                   **{f"query/{split}": layout.QUERY_FILE for split in layout.SPLITS}}
+        for folder, pattern in folders.items():
+            for file in sorted((self._collection.root / folder).glob("*")):
                 if not pattern.fullmatch(file.name):
                     yield LineError(file, 0, "the name is not one of M-BEIR's, so nothing reads the file; "
                                              "rename it or remove it")
@@ -141,17 +141,20 @@ class Checker:
                     yield LineError(file, number, f"the query {key_id(key)} has no positive, "
                                                   "neither here nor in qrels")
 
-    def _answer(self, file: Path, number: int, query: int, asks: Modality, candidate: int) -> Iterator[LineError]:
+    def _answer(self, file: Path, number: int, query: int, asks: Modality,
+                candidate: int) -> Iterator[LineError]:
         """A positive must be in some pool, and there must be a way to ask for its kind."""
         modality = self._candidates.get(candidate)
         if modality is None:
             yield LineError(file, number, f"names the candidate {key_id(candidate)}, which is in no pool")
             return
         used = (key_dataset(query), asks, modality)
-        if self._instructions is not None and used not in self._instructions and used not in self._uninstructed:
-            self._uninstructed.add(used)
-            yield LineError(file, number, f"dataset {used[0]} has no instruction for {asks.mbeir!r} queries that "
-                                          f"look for {modality.mbeir!r}; add a line to {layout.INSTRUCTIONS}")
+        if self._instructions is None or used in self._instructions or used in self._uninstructed:
+            return
+        self._uninstructed.add(used)
+        yield LineError(file, number, f"dataset {used[0]} has no instruction for {asks.mbeir!r} queries "
+                                      f"that look for {modality.mbeir!r}; "
+                                      f"add a line to {layout.INSTRUCTIONS}")
 
     def _image(self, file: Path, number: int, image: str | None) -> Iterator[LineError]:
         if image is not None:
@@ -167,7 +170,8 @@ def _records(file: Path, parse: Callable[[Path, int, Any], T]) -> Iterator[tuple
     try:
         with file.open("rb") as stream:
             if stream.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK:
-                yield 1, LineError(file, 1, "the file starts with a byte order mark; save it as UTF-8 without one")
+                yield 1, LineError(file, 1, "the file starts with a byte order mark; "
+                                            "save it as UTF-8 without one")
         empty = True
         for number, text in text_lines(file):
             empty = False

@@ -53,14 +53,14 @@ class Draft:
         self._candidates: dict[tuple[str, str | None], Candidate] = {}
         self._questions: dict[tuple[int, str, bytes | None], Question] = {}
 
-    def candidate(self, task: int | None, splits: Iterable[str], text: str = "",
+    def candidate(self, tasks: Iterable[int | None], splits: Iterable[str], text: str = "",
                   picture: Picture | None = None) -> Candidate:
-        """The candidate with this text and picture, now also in the pool of this task and these splits."""
+        """The candidate with this text and picture, now also in the pools of these tasks and splits."""
         key = (text, picture.path if picture else None)
         candidate = self._candidates.get(key)
         if candidate is None:
             candidate = self._candidates[key] = Candidate(len(self._candidates) + 1, text, picture)
-        candidate.tasks.add(task)
+        candidate.tasks.update(tasks)
         candidate.splits.update(splits)
         return candidate
 

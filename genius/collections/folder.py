@@ -95,7 +95,7 @@ def _store_images(writer: CollectionWriter, name: str, source: Source) -> list[E
     for record in tqdm(source.records, desc=name, unit=" images", leave=False, disable=None):
         try:
             data = _bytes_inside(source.folder, record.image)
-            open_image(data)
+            open_image(source.folder / record.image)    # again by its name, which a complaint should give
         except UserError as error:
             raise source.complaint(record, str(error)) from None
         digest = hashlib.sha256(data).digest()

@@ -28,7 +28,7 @@ def text_lines(file: Path) -> Iterator[tuple[int, str]]:
     A byte order mark is dropped. Raises LineError for other encodings and for lines over 16 MB.
     """
     if not file.is_file():    # opening a pipe would wait for ever
-        raise LineError(file, 0, "is no file; expected a text file in UTF-8" if file.exists() else "is missing")
+        raise LineError(file, 0, "is no file; expected a text file" if file.exists() else "is missing")
     try:
         stream = file.open("rb")
     except OSError as error:

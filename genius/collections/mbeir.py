@@ -116,14 +116,16 @@ class Collection:
     def image_path(self, relative: str) -> Path:
         """Where an image of the collection lies. Raises UserError for a path that leads out of it."""
         if layout.leaves_folder(relative):
-            raise UserError(f"the image path {relative!r} leaves the collection; give it relative to its root")
+            raise UserError(f"the image path {relative!r} leaves the collection; "
+                            "give it relative to its root")
         file = self.root / relative
         try:
             inside = file.resolve().is_relative_to(self._resolved_root)
         except (OSError, RuntimeError):    # a loop of links
             inside = False
         if not inside:
-            raise UserError(f"the image {relative!r} is a link out of the collection; put the file itself there")
+            raise UserError(f"the image {relative!r} is a link out of the collection; "
+                            "put the file itself there")
         return file
 
     def dataset_name(self, dataset_id: int) -> str:

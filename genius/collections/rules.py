@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +31,6 @@ class Entry:
     def asks_in(self) -> frozenset[str]:
         """The split of its queries; what is a candidate everywhere asks nothing."""
         return self.splits if len(self.splits) == 1 else frozenset()
-
-
-Rule = Callable[[Draft, Sequence[Entry]], None]
 
 
 def apply_rules(draft: Draft, entries: Sequence[Entry], pairs: Iterable[ComposedPair]) -> list[str]:
@@ -60,7 +57,7 @@ def apply_rules(draft: Draft, entries: Sequence[Entry], pairs: Iterable[Composed
     if not applied:
         applied.append("images")
         for entry in entries:
-            draft.candidate(None, entry.splits, picture=entry.picture)
+            draft.candidate((None,), entry.splits, picture=entry.picture)
     return applied
 
 
@@ -72,8 +69,7 @@ def captions(draft: Draft, entries: Sequence[Entry]) -> None:
     images = _images(draft, 0, entries)
     for entry in entries:
         first, *others = entry.record.captions or [""]
-        for task in (1, 3):
-            texts = [draft.candidate(task, entry.splits, text=text) for text in others]
+        texts = [draft.candidate((1, 3), entry.splits, text=text) for text in others]
         for split in entry.asks_in:
             for caption in entry.record.captions:
                 draft.ask(0, split, images[entry.picture.digest], text=caption)
@@ -87,7 +83,7 @@ def titles(draft: Draft, entries: Sequence[Entry]) -> None:
     images = _images(draft, 0, entries)
     for entry in entries:
         for title in entry.record.captions:
-            text = draft.candidate(3, entry.splits, text=title)
+            text = draft.candidate((3,), entry.splits, text=title)
             for split in entry.asks_in:
                 draft.ask(0, split, images[entry.picture.digest], text=title)
                 draft.ask(3, split, [text], picture=entry.picture)
@@ -95,7 +91,7 @@ def titles(draft: Draft, entries: Sequence[Entry]) -> None:
     alike = defaultdict(list)
     for entry in described:
         alike[_facts(entry)].append(
-            draft.candidate(2, entry.splits, text=entry.record.captions[0], picture=entry.picture))
+            draft.candidate((2,), entry.splits, text=entry.record.captions[0], picture=entry.picture))
     for entry in described:
         for split in entry.asks_in:
             draft.ask(2, split, alike[_facts(entry)], text=_sentence(entry))
@@ -114,7 +110,7 @@ def answers(draft: Draft, entries: Sequence[Entry]) -> None:
     """Questions about an image (task 6): equal answers are one candidate."""
     for entry in entries:
         for question, answer in entry.record.qa:
-            text = draft.candidate(6, entry.splits, text=answer)
+            text = draft.candidate((6,), entry.splits, text=answer)
             for split in entry.asks_in:
                 draft.ask(6, split, [text], text=question, picture=entry.picture)
 
@@ -139,10 +135,10 @@ def iconic(draft: Draft, entries: Sequence[Entry]) -> None:
     for entry in entries:
         if _kind(entry) == "iconic":
             name, splits, picture = entry.record.attributes["class_id"], entry.splits, entry.picture
-            classes[4, name].append(draft.candidate(4, splits, picture=picture))
+            classes[4, name].append(draft.candidate((4,), splits, picture=picture))
             for text in entry.record.captions[:1]:
-                classes[6, name].append(draft.candidate(6, splits, text=text))
-                classes[8, name].append(draft.candidate(8, splits, text=text, picture=picture))
+                classes[6, name].append(draft.candidate((6,), splits, text=text))
+                classes[8, name].append(draft.candidate((8,), splits, text=text, picture=picture))
     for entry in entries:
         if _kind(entry) == "natural":
             name = entry.record.attributes["class_id"]
@@ -157,7 +153,7 @@ def _images(draft: Draft, task: int, entries: Sequence[Entry]) -> dict[bytes, li
     """Every picture as a candidate; by content, because identical pictures are equal answers."""
     images: dict[bytes, list[Candidate]] = defaultdict(list)
     for entry in entries:
-        images[entry.picture.digest].append(draft.candidate(task, entry.splits, picture=entry.picture))
+        images[entry.picture.digest].append(draft.candidate((task,), entry.splits, picture=entry.picture))
     return images
 
 
@@ -187,5 +183,3 @@ def _pick(choices: Sequence[str], key: str) -> str:
 def _pick_number(key: str) -> int:
     """Different for different keys, the same on every machine and in every run."""
     return zlib.crc32(key.encode())
-
-

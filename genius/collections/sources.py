@@ -119,7 +119,8 @@ def _csv_rows(table: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise LineError(table, 1, "two columns have the same name")
         for cells in reader:
             if len(cells) != len(header):
-                raise LineError(table, numbers[-1], f"the row has {len(cells)} cells, the header {len(header)}")
+                raise LineError(table, numbers[-1],
+                                f"the row has {len(cells)} cells, the header {len(header)}")
             yield numbers[-1], dict(zip(header, cells))
     except csv.Error as error:
         raise LineError(table, numbers[-1], f"the row is not CSV ({error})") from None

@@ -121,7 +121,7 @@ def attribute_sentence(attributes: dict[str, str], variant: int) -> str:
 def keyword_sentence(words: str, variant: int) -> str:
     """"law, copyright" -> one of four sentences."""
     words = words.replace("_", " ")
-    return (f"Something about {words}.", f"{words[:1].upper()}{words[1:]}.",
+    return (f"Something about {words}.", f"{words}.".capitalize(),
             f"It has to do with {words}.", f"Anything that stands for {words}.")[variant % 4]
 
 

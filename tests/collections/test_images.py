@@ -1,0 +1,169 @@
+"""The guarded image opener: what it makes of good images, and one sentence for each bad one."""
+
+import io
+import os
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from genius.collections.images import MAX_BYTES, open_image, thumbnail
+from genius.errors import UserError
+from tests.collections.samples import encoded, picture
+
+
+def png_claiming(width: int, height: int) -> bytes:
+    """A PNG whose header claims a size that its few bytes do not hold."""
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0"))
+            + chunk(b"IEND", b""))
+
+
+def refusal(source, **limits) -> str:
+    with pytest.raises(UserError) as caught:
+        open_image(source, **limits)
+    message = str(caught.value)
+    assert "\n" not in message and "Traceback" not in message
+    return message
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP"])
+def test_the_three_formats_open_as_rgb(form, tmp_path):
+    file = tmp_path / "picture"
+    file.write_bytes(encoded(Image.new("RGB", (40, 30), (200, 30, 90)), form))
+    for source in (file, str(file), file.read_bytes()):
+        image = open_image(source)
+        assert image.mode == "RGB" and image.size == (40, 30)
+        lost = np.abs(np.asarray(image).astype(int) - (200, 30, 90)).max()
+        assert lost <= (0 if form == "PNG" else 6)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_exif_orientation_gives_what_the_camera_saw(orientation):
+    seen = np.arange(12, dtype=np.uint8).reshape(3, 4) * 20
+    stored = {    # how a camera held in each way stores what it saw
+        1: seen, 2: seen[:, ::-1], 3: seen[::-1, ::-1], 4: seen[::-1], 5: seen.T,
+        6: np.rot90(seen, 1), 7: seen[::-1, ::-1].T, 8: np.rot90(seen, -1)}[orientation]
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = encoded(Image.fromarray(np.ascontiguousarray(stored)), "PNG", exif=exif)
+    assert np.array_equal(np.asarray(open_image(data))[..., 0], seen)
+
+
+def test_unreadable_exif_does_not_lose_the_image():
+    data = encoded(Image.new("RGB", (5, 4)), "JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff")
+    assert open_image(data).size == (5, 4)
+
+
+def test_an_exif_directory_followed_by_itself_ends():
+    rotated = struct.pack("<HHHII", 1, 0x0112, 3, 1, 6)
+    loop = b"Exif\0\0II*\0" + struct.pack("<I", 8) + rotated + struct.pack("<I", 8)
+    assert open_image(encoded(Image.new("RGB", (5, 4)), "JPEG", exif=loop)).size == (4, 5)
+
+
+def test_sixteen_bit_grey_is_scaled_not_clipped():
+    grey = np.array([[0, 257, 32768, 65535]], dtype=np.uint16)
+    data = encoded(Image.fromarray(grey))
+    assert np.asarray(open_image(data))[0, :, 0].tolist() == [0, 1, 128, 255]
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+def test_transparency_is_laid_on_white(mode):
+    clear = Image.new("RGBA", (4, 4), (0, 0, 0, 0))
+    clear.putpixel((0, 0), (0, 0, 0, 255))
+    if mode == "P":
+        image = Image.new("P", (4, 4), 1)
+        image.putpalette([0, 0, 0, 9, 9, 9])
+        image.putpixel((0, 0), 0)
+        data = encoded(image, transparency=1)
+    else:
+        data = encoded(clear.convert(mode))
+    pixels = np.asarray(open_image(data))
+    assert pixels[0, 0].tolist() == [0, 0, 0] and pixels[3, 3].tolist() == [255, 255, 255]
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "CMYK"])
+def test_other_modes_become_rgb(mode):
+    form = "JPEG" if mode == "CMYK" else "PNG"
+    image = open_image(encoded(Image.new("RGB", (8, 8), "white").convert(mode), form))
+    assert image.mode == "RGB" and np.asarray(image).min() >= 250
+
+
+def test_animations_give_their_first_frame():
+    frames = [Image.new("RGB", (6, 6), colour) for colour in ("red", "blue")]
+    for form in ("PNG", "WEBP"):
+        data = encoded(frames[0], form, save_all=True, append_images=frames[1:], lossless=True)
+        assert np.asarray(open_image(data))[3, 3].tolist() == [255, 0, 0]
+
+
+@pytest.mark.parametrize("size", [(300, 100), (100, 300), (20, 10)])
+def test_max_side_shrinks_and_never_enlarges(size):
+    for form in ("PNG", "JPEG"):
+        image = open_image(encoded(Image.new("RGB", size), form), max_side=50)
+        assert max(image.size) == min(50, max(size))
+        assert abs(image.width / image.height - size[0] / size[1]) < 0.15
+
+
+def test_a_thumbnail_is_a_small_webp():
+    image = Image.open(io.BytesIO(thumbnail(picture(7, (400, 200)), 64)))
+    assert image.format == "WEBP" and image.size == (64, 32)
+
+
+BAD = {
+    "empty": (b"", "empty"),
+    "text": (b"no image at all", "not a readable PNG, JPEG or WebP"),
+    "svg": (b"<svg onload='alert(1)'/>", "not a readable PNG, JPEG or WebP"),
+    "gif": (encoded(Image.new("RGB", (9, 9)), "GIF"), "not a readable PNG, JPEG or WebP"),
+    "tiff": (encoded(Image.new("RGB", (9, 9)), "TIFF"), "not a readable PNG, JPEG or WebP"),
+    "header of another chunk": (picture(1).replace(b"IDAT", b"IDAX"), "not a readable PNG, JPEG or WebP"),
+    "truncated png": (picture(1, (64, 64))[:-40], "damaged"),
+    "truncated jpeg": (encoded(Image.radial_gradient("L"), "JPEG")[:1500], "damaged"),
+    "truncated webp": (encoded(Image.radial_gradient("L"), "WEBP")[:300], "damaged"),
+    "900 million pixels": (png_claiming(30_000, 30_000), "pixels"),
+    "177 million pixels": (png_claiming(13_300, 13_300), "pixels"),
+    "a line": (png_claiming(1, 20_000), "pixels"),
+    "fewer pixels than claimed": (png_claiming(50, 50), "damaged"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_each_bad_image_gets_its_own_sentence(kind):
+    data, says = BAD[kind]
+    assert says in refusal(data)
+
+
+def test_the_limits_on_bytes_and_pixels_are_checked_before_decoding(tmp_path):
+    assert "MB" in refusal(b"\0" * (MAX_BYTES + 1))
+    assert "MB" in refusal(picture(1), max_bytes=20)
+    assert "megapixels" in refusal(picture(1, (100, 100)), max_pixels=9_999)
+    large = tmp_path / "large.png"
+    with large.open("wb") as stream:
+        stream.truncate(10**12)    # a sparse file: reading it would take an hour
+    assert "large.png has" in refusal(large)
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path):
+    assert "nowhere.png is missing" in refusal(tmp_path / "nowhere.png")
+    assert "not a file" in refusal(tmp_path)
+    os.mkfifo(tmp_path / "pipe.png")
+    assert "not a file" in refusal(tmp_path / "pipe.png")
+    (tmp_path / "loop.png").symlink_to(tmp_path / "loop.png")
+    assert "loop.png cannot be read" in refusal(tmp_path / "loop.png")
+    assert "cannot be read" in refusal("nul\0.png")
+
+
+def test_random_damage_gives_an_image_or_a_sentence():
+    rng = np.random.default_rng(0)
+    whole = [encoded(Image.radial_gradient("L").resize((48, 48)), form) for form in ("PNG", "JPEG", "WEBP")]
+    for trial in range(150):
+        data = bytearray(whole[trial % 3])
+        for at in rng.integers(0, len(data), 4):
+            data[at] = rng.integers(256)
+        try:
+            assert open_image(bytes(data)).mode == "RGB"
+        except UserError as error:
+            assert str(error)

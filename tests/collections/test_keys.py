@@ -1,0 +1,46 @@
+"""Ids as integers, and sets of them."""
+
+import random
+import sys
+
+import pytest
+
+from genius.collections.keys import KeySet, id_key, key_dataset, key_id
+
+
+@pytest.mark.parametrize("name", ["0:0", "9:1234", "10:9999999", "999999:999999999999"])
+def test_a_key_gives_its_id_back(name):
+    key = id_key(name)
+    assert key_id(key) == name and 0 <= key < 2**63
+    assert key_dataset(key) == int(name.split(":")[0])
+
+
+def test_keys_of_different_ids_differ():
+    names = [f"{dataset}:{number}" for dataset in (0, 1, 11, 111) for number in (0, 1, 11, 111, 10**11)]
+    assert len({id_key(name) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("name", ["", "9", "9:", ":1", "9:-1", "9:01", "09:1", "9:1:1", "a:1", "9:1 ", "９:1",
+                                  "9:1\n", "1000000:1", "1:1000000000000"])
+def test_what_is_no_id_is_refused(name):
+    with pytest.raises(ValueError, match="dataset:number"):
+        id_key(name)
+
+
+def test_a_key_set_agrees_with_a_set():
+    rng = random.Random(0)
+    keys, reference = KeySet(), set()
+    for _ in range(20_000):
+        key = id_key(f"{rng.randrange(3)}:{rng.randrange(9_000)}")
+        assert (key in keys) == (key in reference)
+        assert keys.add(key) == (key not in reference)
+        reference.add(key)
+    assert len(keys) == len(reference)
+
+
+def test_numbered_ids_cost_little_memory():
+    keys = KeySet()
+    for number in range(200_000):
+        keys.add(id_key(f"4:{number}"))
+    pages = keys._pages.values()
+    assert sum(sys.getsizeof(page) for page in pages) < 200_000

@@ -1,0 +1,59 @@
+"""Lines and JSON objects; every complaint names file and line."""
+
+import os
+
+import pytest
+
+from genius.collections import lines
+from genius.collections.lines import LineError, json_lines, text_lines
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "table.jsonl"
+
+
+def complaint(file, content: bytes) -> str:
+    file.write_bytes(content)
+    with pytest.raises(LineError) as caught:
+        list(json_lines(file))
+    assert str(caught.value).startswith(str(file))
+    return str(caught.value).removeprefix(str(file))
+
+
+def test_lines_keep_their_numbers_when_blank_ones_are_passed_over(file):
+    file.write_bytes("\ufeffone\r\n\r\n  \ntwo \u2028 ü\n".encode())
+    assert list(text_lines(file)) == [(1, "one"), (4, "two \u2028 ü")]
+
+
+@pytest.mark.parametrize("content, says", [
+    (b'{"a": 1}\n{"a": }\n', ":2: the line is not JSON"),
+    (b'{"a": 1}\n[1]\n', ":2: expected a JSON object, found list"),
+    (b'{"a": NaN}\n', ":1: the line is not usable JSON (NaN"),
+    (b'{"a": 1, "a": 2}\n', ":1: the line is not usable JSON (the key 'a' appears twice"),
+    (b'{"a": "\\ud800"}\n', ":1: the text holds half a surrogate"),
+    ('{"a": "ü"}\n'.encode("latin-1"), ":1: the line is not UTF-8"),
+    ('{"a": 1}\n'.encode("utf-16"), ":1: the file is UTF-16"),
+    (b"\n" + b"[" * 100_000, ":2: "),
+])
+def test_bad_lines_are_named(file, content, says):
+    assert complaint(file, content).startswith(says)
+
+
+def test_a_whole_surrogate_pair_is_a_character(file):
+    file.write_text('{"a": "\\ud83d\\ude00"}')
+    assert list(json_lines(file)) == [(1, {"a": "😀"})]
+
+
+def test_a_line_without_end_is_refused_before_it_is_read(file, monkeypatch):
+    monkeypatch.setattr(lines, "MAX_LINE", 100)
+    assert complaint(file, b'{"a": 1}\n{"a": "' + b"x" * 200).startswith(":2: the line is longer")
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "."):
+        with pytest.raises(LineError, match="is no file"):
+            list(text_lines(tmp_path / name))
+    with pytest.raises(LineError, match="is missing"):
+        list(text_lines(tmp_path / "nowhere"))

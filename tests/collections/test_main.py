@@ -1,0 +1,47 @@
+"""The command line: builds, checks, and says what is wrong in one line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from genius.collections.__main__ import SHOWN, main
+from tests.collections.samples import write_collection, write_source
+
+
+def test_a_build_prints_one_line_per_row_and_passes_the_check(tmp_path, capsys):
+    source = write_source(tmp_path / "zoo", [{"img_path": f"{split}.png", "captions": ["one", "two"],
+                                              "split": split} for split in ("train", "val", "test")])
+    assert main([str(source), str(tmp_path / "built")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and all(line.startswith("zoo") for line in lines)
+    assert " ".join(lines[0].split()) == "zoo task 0 text → image queries: train 2 val 2 test 2 candidates 3"
+    assert main(["--check", str(tmp_path / "built")]) == 0
+    assert capsys.readouterr().out == "4 candidates, 12 queries, problems: 0\n"
+
+
+def test_a_check_shows_the_first_problems_of_each_file_and_counts_the_rest(tmp_path, capsys):
+    root = write_collection(tmp_path / "collection")
+    with (root / "qrels/test/mbeir_shapes_task3_test_qrels.txt").open("a") as stream:
+        stream.write("9:11 0\n" * (SHOWN + 3))
+    assert main(["--check", str(root)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == SHOWN + 2
+    assert lines[0].startswith(f"{root}/qrels/test/mbeir_shapes_task3_test_qrels.txt:3: expected")
+    assert lines[-2].endswith("_qrels.txt: 3 more problems") and lines[-1].endswith(f"problems: {SHOWN + 3}")
+
+
+@pytest.mark.parametrize("arguments", [[], ["one"], ["--check", "one", "two"]])
+def test_wrong_arguments_are_explained(arguments, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2 and "--check DIR alone" in capsys.readouterr().err
+
+
+def test_a_user_error_is_one_line_on_stderr(tmp_path):
+    command = [sys.executable, "-m", "genius.collections", str(tmp_path / "nowhere"), str(tmp_path / "new")]
+    ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    assert ended.returncode == 2 and ended.stdout == ""
+    assert ended.stderr == (f"error: {tmp_path / 'nowhere'} is no folder; a source is a folder of images, "
+                            "with or without a table\n")

@@ -1,0 +1,63 @@
+"""The five real sets as one collection: rows, splits and sizes that can be known beforehand."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from genius.collections.check import Checker
+from genius.collections.folder import build
+from genius.collections.layout import SPLITS, TASKS
+from genius.collections.mbeir import Collection
+
+SETS = ("flickr8k", "fashion", "grocery", "visual7w", "emoji")
+DATA = os.environ.get("GENIUS_DATA")
+pytestmark = [pytest.mark.slow,
+              pytest.mark.skipif(not DATA, reason="GENIUS_DATA is not set: no real sets here")]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    root = tmp_path_factory.mktemp("real") / "collection"
+    build([str(Path(DATA) / name) for name in SETS], root)
+    return Collection(root)
+
+
+def test_it_covers_all_eight_tasks_in_at_least_ten_rows(collection):
+    rows = collection.rows()
+    assert len(rows) >= 10 and {row.task for row in rows} == set(TASKS)
+    assert all(row.splits == SPLITS for row in rows)
+
+
+def test_the_checker_finds_no_problem(collection):
+    assert list(Checker(collection.root).problems()) == []
+
+
+def test_the_official_split_is_kept_and_validation_comes_from_training(collection):
+    official = {}
+    for line in (Path(DATA) / "flickr8k" / "manifest.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        official[record["id"]] = record["split"]
+    seen = {split: set() for split in SPLITS}
+    for split in SPLITS:
+        for item in collection.candidates(f"union_{split}"):
+            if item.image and item.id.startswith("0:"):
+                seen[split].add(json.loads(item.source)["id"])
+    assert seen["test"] == {name for name, split in official.items() if split == "dev"}
+    assert seen["train"] | seen["val"] == {name for name, split in official.items() if split == "train"}
+    assert not seen["train"] & seen["val"] and 500 < len(seen["val"]) < 700
+
+
+def test_no_training_or_validation_query_knows_a_test_item(collection):
+    pools = {split: {item.id for item in collection.candidates(f"union_{split}")} for split in SPLITS}
+    for split, allowed in (("train", pools["train"]), ("val", pools["train"] | pools["val"]),
+                           ("test", set().union(*pools.values()))):
+        for query in collection.queries(split):
+            assert set(query.positives) <= allowed and set(query.positives) & pools[split]
+
+
+def test_every_kind_of_question_can_be_asked_in_four_ways(collection):
+    phrasings = collection.instructions()
+    for row in collection.rows():
+        assert len(set(phrasings[row.dataset_id, *TASKS[row.task]])) >= 4

@@ -1,0 +1,93 @@
+"""Writing an M-BEIR directory: what is written is read back, and it appears whole or not at all."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from genius.collections.check import Checker
+from genius.collections.mbeir import Collection, Row
+from genius.collections.writer import new_collection
+from genius.errors import UserError
+from genius.schema import Item, LabelledQuery, Modality
+from tests.collections.samples import picture
+
+ITEMS = [Item("3:1", Modality.IMAGE, "", "images/a.png", '{"colour": "red"}'),
+         Item("3:2", Modality.TEXT, 'é "\u2028\t'),
+         Item("3:3", Modality.PAIR, "both", "images/a.png")]
+QUERY = LabelledQuery("3:1", Modality.TEXT, 0, "line\nbreak", None, ("3:1", "3:3"), ("3:2",), '{"n": 1}')
+
+
+def write(destination: Path) -> None:
+    with new_collection(destination) as writer:
+        writer.image("images/a.png", picture(1))
+        for item in ITEMS:
+            writer.candidate(item, "toys", [0], ["train", "test"])
+        writer.query(QUERY, "toys", "test")
+        for modality in Modality:
+            writer.instructions(3, "toys", Modality.TEXT, modality, ["Find it.", "Where is it?"])
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    write(tmp_path / "new" / "toys")
+    collection = Collection(tmp_path / "new" / "toys")
+    row = Row(3, 0, "toys", ("test",))
+    assert collection.rows() == [row]
+    assert list(collection.local_pool(row)) == list(collection.all_candidates()) == ITEMS
+    assert list(collection.queries("test", row)) == [QUERY]
+    assert list(collection.candidates("union_val")) == []
+    assert collection.instructions()[3, Modality.TEXT, Modality.PAIR] == ["Find it.", "Where is it?"]
+    assert collection.image_path("images/a.png").read_bytes() == picture(1)
+
+
+def test_what_is_written_passes_the_checker_but_for_the_pool_left_empty(tmp_path):
+    write(tmp_path / "toys")
+    problem, = Checker(tmp_path / "toys").problems()
+    assert problem.file.name == "mbeir_union_val_cand_pool.jsonl" and "empty" in problem.message
+
+
+def test_the_same_content_gives_the_same_bytes(tmp_path):
+    write(tmp_path / "one")
+    write(tmp_path / "two")
+    files = [file for file in (tmp_path / "one").rglob("*") if file.is_file()]
+    assert len(files) == 8
+    for file in files:
+        assert (tmp_path / "two" / file.relative_to(tmp_path / "one")).read_bytes() == file.read_bytes()
+
+
+def test_an_empty_directory_may_be_filled_a_full_one_never(tmp_path):
+    (tmp_path / "empty").mkdir()
+    write(tmp_path / "empty")
+    before = sorted((tmp_path / "empty").rglob("*"))
+    with pytest.raises(UserError, match="exists and is not empty"):
+        write(tmp_path / "empty")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UserError, match="exists and is not empty"):
+        write(tmp_path / "file")
+    assert sorted((tmp_path / "empty").rglob("*")) == before and (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path):
+    with pytest.raises(ZeroDivisionError), new_collection(tmp_path / "toys") as writer:
+        writer.candidate(ITEMS[1], "toys", [0], ["train"])
+        1 / 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="toys cannot be written"):
+        write(tmp_path / "file" / "toys")
+
+
+def test_a_killed_writer_publishes_nothing(tmp_path):
+    code = ("import os, signal, sys\n"
+            "from genius.collections.writer import new_collection\n"
+            "with new_collection(sys.argv[1]) as writer:\n"
+            "    writer.image('images/a.png', b'1')\n"
+            "    os.kill(os.getpid(), signal.SIGKILL)\n")
+    command = [sys.executable, "-c", code, str(tmp_path / "toys")]
+    ended = subprocess.run(command, cwd=Path(__file__).parents[2])
+    assert ended.returncode == -signal.SIGKILL and not (tmp_path / "toys").exists()
