@@ -49,7 +49,7 @@ def ask(served):
     def call(function: str, *data):
         index = next(i for i, event in served.page.fns.items() if event.name == function)
         session = uuid.uuid4().hex
-        with httpx.Client(base_url=f"{served.url}/gradio_api", timeout=20, trust_env=False) as client:
+        with httpx.Client(base_url=f"{served.url}/gradio_api", timeout=60, trust_env=False) as client:
             client.post("/queue/join", json={"data": data, "fn_index": index,
                                              "session_hash": session}).raise_for_status()
             with client.stream("GET", "/queue/data", params={"session_hash": session}) as stream:
@@ -86,7 +86,7 @@ def visit(browser, served):
     def opened(path="/", width=1280):
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": 900})
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)    # a busy machine is slow, not wrong
         page.on("request", note)
         page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
