@@ -97,7 +97,8 @@ class GeneratedID:
     """One ID that the beam search ended with."""
 
     codes: tuple[int, ...]
-    score: float               # summed log-probability (blended with geometry if asked)
+    score: float               # what it was ranked by: log_prob, blended with geometry if asked
+    log_prob: float            # summed over its codes
     bucket: int                # items that share this ID
 
 

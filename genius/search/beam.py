@@ -35,6 +35,7 @@ class Beams:
 
     ids: Tensor                             # (b, w) number in the ID table
     scores: Tensor                          # (b, w) float32
+    log_probs: Tensor                       # (b, w) summed log-probability; NaN if no search gave one
     first: Tensor                           # (b, 3) log-probabilities of the first code
     trace: list[list[LevelTrace]] | None    # per query, per level
 
@@ -50,6 +51,7 @@ def beam_search(decoder: IDDecoder, features: Tensor, trie: Trie, beams: int,
     scorer = _Scorer(decoder, features, decoder_weight)
     nodes = torch.full((len(features), 1), trie.root, device=features.device)              # (b, w)
     scores = torch.zeros(nodes.shape, device=features.device)                              # (b, w)
+    sums = torch.zeros_like(scores)                                                        # (b, w) of log p
     parents = codes = None
     traces: list[list[LevelTrace]] = [[] for _ in range(len(features))]
     for level in range(trie.levels):
@@ -58,15 +60,16 @@ def beam_search(decoder: IDDecoder, features: Tensor, trie: Trie, beams: int,
             first = log_probs[:, 0]
         width = nodes.shape[1]
         found = trie.children(nodes.flatten(), level)                                      # (c,)
+        steps = log_probs.flatten(0, 1)[found.owner, found.code]                           # (c,)
         totals = scores.flatten()[found.owner] + gains.flatten(0, 1)[found.owner, found.code]
         best = _best(totals, trie.lowest(found.node), found.owner // width, len(features),
                      beams * TRACED if trace else beams)                                   # (b, ≥ v) into c
         if trace:
-            _record(traces, found, totals, log_probs, best, trie, beams)
+            _record(traces, found, totals, steps, best, trie, width, beams)
         best = best[:, :beams]                                                             # (b, v)
-        nodes, scores = found.node[best], totals[best]
+        nodes, scores, sums = found.node[best], totals[best], (sums.flatten()[found.owner] + steps)[best]
         parents, codes = found.owner[best] % width, found.code[best]
-    return Beams(~nodes, scores, first, traces if trace else None)
+    return Beams(~nodes, scores, sums, first, traces if trace else None)
 
 
 class _Scorer:
@@ -121,11 +124,9 @@ def _best(totals: Tensor, ids: Tensor, query: Tensor, queries: int, width: int) 
     return torch.where(top > NOTHING, starts[:, None] + place, -1)
 
 
-def _record(traces: list[list[LevelTrace]], found: Children, totals: Tensor, log_probs: Tensor, best: Tensor,
-            trie: Trie, beams: int) -> None:
+def _record(traces: list[list[LevelTrace]], found: Children, totals: Tensor, steps: Tensor, best: Tensor,
+            trie: Trie, width: int, beams: int) -> None:
     """Append this level to the trace of each query, from the tensors that the search itself decides by."""
-    width = log_probs.shape[1]
-    steps = log_probs.flatten(0, 1)[found.owner, found.code]                               # (c,)
     valid = torch.zeros(len(best) * width, device=best.device).index_add_(0, found.owner, steps.exp())
     masked = (1 - valid).clamp_(min=0).view(len(best), width)
     for query, trace in enumerate(traces):

@@ -46,7 +46,8 @@ def quantized_search(codebooks: Sequence[Tensor], table: IDTable, features: Tens
               for part in _parts(np.arange(len(table))))
     distances, ids = _scan(blocks, z, min(k, len(table)), faiss.METRIC_L2)
     first = (2 * z @ books[0].T - (books[0] ** 2).sum(1)).astype(np.float32)
-    return Beams(torch.from_numpy(ids), torch.from_numpy((z ** 2).sum(1, keepdims=True) - distances),
+    scores = torch.from_numpy((z ** 2).sum(1, keepdims=True) - distances)
+    return Beams(torch.from_numpy(ids), scores, torch.full_like(scores, torch.nan),
                  torch.from_numpy(first).log_softmax(-1), trace=None)
 
 

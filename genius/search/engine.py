@@ -164,8 +164,8 @@ class Engine:
 
     def _generated(self, beams: Beams) -> list[list[GeneratedID]]:
         ids = beams.ids.cpu().numpy()
-        return [[GeneratedID(tuple(codes), score, bucket) for codes, score, bucket in zip(*row, strict=True)]
-                for row in zip(self.pool.table.codes(ids).tolist(), beams.scores.tolist(),
+        return [[GeneratedID(tuple(codes), *rest) for codes, *rest in zip(*row, strict=True)]
+                for row in zip(self.pool.table.codes(ids).tolist(), beams.scores.tolist(), beams.log_probs.tolist(),
                                self.pool.table.buckets(ids).tolist(), strict=True)]
 
     @contextmanager

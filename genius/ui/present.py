@@ -116,10 +116,12 @@ def data_uri(webp: bytes) -> str:
 
 def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
     """The table of generated IDs, beside the query's own."""
+    blended = decoder_weight != 1
+
     def row(found: GeneratedID) -> dict[str, Any]:
-        return {"score": number(found.score, 2), "bucket": found.bucket,
-                **identifier(found.codes, result.query_codes)}
-    return {"label": score_label(decoder_weight), "note": score_note(decoder_weight),
+        scores = [number(found.log_prob, 2)] + [number(found.score, 2)] * blended
+        return {"figures": [*scores, f"{found.bucket:,}"], **identifier(found.codes, result.query_codes)}
+    return {"columns": ["#", "ID", "log p"] + ["score"] * blended + ["items"], "note": score_note(decoder_weight),
             "query": identifier(result.query_codes, result.query_codes),
             "rows": [row(found) for found in result.generated]}
 

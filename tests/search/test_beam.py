@@ -55,6 +55,19 @@ def test_a_narrow_beam_keeps_what_a_slow_beam_search_keeps(beams, weight):
         np.testing.assert_allclose(found.scores[query], [score for score, _ in kept], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
+def test_each_id_carries_its_log_probability_whatever_it_was_ranked_by(weight):
+    _, trie, ids = build(40)
+    decoder = FixedDecoder(SIZES, QUERIES)
+    found = beam_search(decoder, decoder.features, trie, 9, weight)
+    for query in range(QUERIES):
+        expected = [sum(decoder.gains(query, ids[i][:level], weight)[0][ids[i][level]] for level in range(len(SIZES)))
+                    for i in found.ids[query]]
+        np.testing.assert_allclose(found.log_probs[query], expected, rtol=1e-4, atol=1e-4)
+    if weight == 1:
+        assert torch.equal(found.log_probs, found.scores)
+
+
 def test_a_query_is_answered_alike_alone_and_in_a_batch():
     _, trie, _ = build(50)
     decoder = FixedDecoder(SIZES, QUERIES)

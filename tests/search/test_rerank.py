@@ -17,7 +17,7 @@ def world():
     table = IDTable.build(rng.integers(SIZES, size=(N, 3)), SIZES)
     ids = np.stack([rng.permutation(len(table))[:WIDTH] for _ in range(QUERIES)])
     scores = -np.sort(rng.random((QUERIES, WIDTH)).astype(np.float32))
-    beams = Beams(torch.from_numpy(ids), torch.from_numpy(scores), torch.zeros(QUERIES, 3), None)
+    beams = Beams(torch.from_numpy(ids), *[torch.from_numpy(scores)] * 2, torch.zeros(QUERIES, 3), None)
     embeddings, queries = (unit(rng.normal(size=(count, DIM))) for count in (N, QUERIES))
     return table, beams, embeddings.astype(np.float16), queries
 
@@ -87,7 +87,7 @@ def test_a_query_is_ranked_alike_alone_and_in_a_batch(world, monkeypatch):
     together = rank(expand(beams, table), embeddings, queries, 5)
     monkeypatch.setattr(rerank, "BLOCK", 7)
     for query in range(QUERIES):
-        one = Beams(beams.ids[query:query + 1], beams.scores[query:query + 1], beams.first[:1], None)
+        one = Beams(beams.ids[query:query + 1], *[beams.scores[query:query + 1]] * 2, beams.first[:1], None)
         alone = rank(expand(one, table), embeddings, queries[query:query + 1], 5)
         assert np.array_equal(alone.rows[0], together.rows[query])
         assert np.array_equal(alone.cosines[0], together.cosines[query])

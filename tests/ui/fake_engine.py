@@ -93,7 +93,7 @@ class FakeEngine:
         own = (0, 17, 240, 3, 91, 255, 8, 128, 60)
         ids = sorted({own[:keep] + tuple(int(c) for c in random.integers(0, 256, 9 - keep))
                       for keep in random.integers(1, 9, options.beams)})
-        generated = [GeneratedID(codes, -3.2 - 0.7 * place, 1 + (place * 7) % 5)
+        generated = [GeneratedID(codes, -3.2 - 0.7 * place, -3.2 - 0.7 * place, 1 + (place * 7) % 5)
                      for place, codes in enumerate(ids)]
         order = random.permutation(options.k) if options.rerank else np.arange(options.k)
         rows = random.integers(0, self.index.n, options.k)

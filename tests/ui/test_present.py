@@ -15,7 +15,7 @@ def result(**changes):
                 generated_rank=3, score=-4.256, cosine=0.3149),
             Hit(row=2, item=Item("5:2", Modality.TEXT, "a cup"), codes=(1, 4, 7), rank=2,
                 generated_rank=1, score=-1.5, cosine=-0.02)]
-    generated = [GeneratedID((1, 4, 7), -1.5, 1), GeneratedID((0, 4, 1), -4.256, 1200)]
+    generated = [GeneratedID((1, 4, 7), -1.5, -2.5, 1), GeneratedID((0, 4, 1), -4.256, -6.0, 1200)]
     fields = dict(hits=hits, generated=generated, query_codes=OWN, candidates=1201,
                   modality_probabilities=np.array([0.3, 0.45, 0.25]),
                   milliseconds={"rerank": 0.04, "encode": 30.0, "beam": 1200.0})
@@ -78,8 +78,9 @@ def test_a_card_tells_modality_cosine_and_id_with_the_part_that_is_the_querys_ow
 
 def test_generated_ids_keep_their_order_scores_and_buckets():
     shown = present.generated(result(), 1.0)
-    assert [(row["codes"], row["score"], row["bucket"], row["shared"]) for row in shown["rows"]] == [
-        ([1, 4, 7], "−1.50", 1, 0), ([0, 4, 1], "−4.26", 1200, 2)]
+    assert shown["columns"] == ["#", "ID", "log p", "items"]
+    assert [(row["codes"], row["figures"], row["shared"]) for row in shown["rows"]] == [
+        ([1, 4, 7], ["−2.50", "1"], 0), ([0, 4, 1], ["−6.00", "1,200"], 2)]
     assert shown["query"] == {"codes": [0, 4, 7], "shared": 3}
 
 
@@ -88,7 +89,8 @@ def test_generated_ids_keep_their_order_scores_and_buckets():
     (0.25, "score", "0.25 × log-probability")])
 def test_a_score_is_called_log_probability_only_when_geometry_has_no_part_in_it(weight, label, word):
     shown = present.generated(result(), weight)
-    assert shown["label"] == label == present.cards(result(), [None, None], True, weight)["label"]
+    assert present.cards(result(), [None, None], True, weight)["label"] == label
+    assert ("score" in shown["columns"]) == (label == "score")
     assert word in shown["note"]
 
 
