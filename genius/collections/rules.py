@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,25 +33,16 @@ class Entry:
         return self.splits if len(self.splits) == 1 else frozenset()
 
 
-def apply_rules(draft: Draft, entries: Sequence[Entry], pairs: Iterable[ComposedPair]) -> list[str]:
+def apply_rules(draft: Draft, entries: Sequence[Entry], pairs: Sequence[ComposedPair]) -> list[str]:
     """Fill the draft with all that the entries allow. Returns the names of the rules that applied."""
-    applied = []
-    if any(_kind(entry) for entry in entries):
-        applied.append("iconic")
-        iconic(draft, entries)
-    elif any(len(entry.record.captions) > 1 for entry in entries):
-        applied.append("captions")
-        captions(draft, entries)
-    elif any(entry.record.captions for entry in entries):
-        applied.append("titles")
-        titles(draft, entries)
-    elif any(entry.record.attributes for entry in entries):
-        applied.append("attributes")
-        attributes(draft, entries)
+    main = next((rule for rule, fits in MAIN_RULES if any(map(fits, entries))), None)
+    applied = [] if main is None else [main.__name__]
+    if main is not None:
+        main(draft, entries)
     if any(entry.record.qa for entry in entries):
         applied.append("answers")
         answers(draft, entries)
-    if pairs := list(pairs):
+    if pairs:
         applied.append("composed")
         composed(draft, entries, pairs)
     if not applied:
@@ -115,7 +106,7 @@ def answers(draft: Draft, entries: Sequence[Entry]) -> None:
                 draft.ask(6, split, [text], text=question, picture=entry.picture)
 
 
-def composed(draft: Draft, entries: Sequence[Entry], pairs: Iterable[ComposedPair]) -> None:
+def composed(draft: Draft, entries: Sequence[Entry], pairs: Sequence[ComposedPair]) -> None:
     """Image and change find the changed image (task 7), in the split of the target.
 
     A training or validation triple that starts from a test image is left out.
@@ -183,3 +174,10 @@ def _pick(choices: Sequence[str], key: str) -> str:
 def _pick_number(key: str) -> int:
     """Different for different keys, the same on every machine and in every run."""
     return zlib.crc32(key.encode())
+
+
+MAIN_RULES = (    # the first that fits any entry is used
+    (iconic, _kind),
+    (captions, lambda entry: len(entry.record.captions) > 1),
+    (titles, lambda entry: entry.record.captions),
+    (attributes, lambda entry: entry.record.attributes))
