@@ -23,7 +23,7 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
     train(arguments)
     run = Run(arguments.run)
     stages = run.manifest.get("stages", {})
-    stages[name] = {"facts": facts(name, arguments), "seconds": round(time.perf_counter() - started, 1)}
+    stages[name] = {"facts": facts(name, arguments), "seconds": round(time.perf_counter() - started, 2)}
     run.record(collection=str(arguments.collection.resolve()), preset=arguments.preset,
                settings=dataclasses.asdict(arguments.settings), stages=stages)
 

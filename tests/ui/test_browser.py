@@ -85,7 +85,7 @@ def test_a_broken_picture_gets_one_sentence_and_leaves_the_last_answer(visit, tm
     page.set_input_files("#picture input[type=file]", tmp_path / "cat.png")
     page.locator("#picture img").wait_for(state="attached")
     page.click("#go")
-    assert "cat.png is not a PNG, JPEG or WebP image" in error(page)
+    assert "cat.png is not a readable PNG, JPEG or WebP image" in error(page)
     assert "“mug”" in page.locator("#summary .sentence").inner_text()
     assert page.locator("#cards .card").count() == 10
 

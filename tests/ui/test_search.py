@@ -63,7 +63,7 @@ def test_bad_input_gets_one_sentence(page, text, instruction, sentence):
 
 def test_a_broken_picture_gets_one_sentence_that_names_it(page, tmp_path):
     (tmp_path / "cat.png").write_text("no picture")
-    with pytest.raises(gr.Error, match="^'?cat.png is not a PNG, JPEG or WebP image") as caught:
+    with pytest.raises(gr.Error, match="^'?cat.png is not a readable PNG, JPEG or WebP image") as caught:
         function(page, "on_search")("", str(tmp_path / "cat.png"), "", 5, 3, True)
     assert str(tmp_path) not in caught.value.message
 
