@@ -59,14 +59,18 @@ def write_micro_collection(root: Path) -> Collection:
 
 
 def publish_micro_run(path: Path, collection: Collection) -> Run:
-    """Tiny models with random weights, and an index of the whole collection."""
+    """Tiny models with random weights, codebooks that fit the items, and an index of the whole collection."""
     run, items = Run(path), list(collection.all_candidates())
     images = [Image.open(collection.image_path(item.image)).convert("RGB") if item.image else None
               for item in items]
     encoder, fusion, quantizer, decoder = tiny_encoder(), tiny_fusion(), tiny_quantizer(), tiny_decoder()
-    features = encoder.encode(images, [item.text for item in items])
-    with torch.inference_mode():
-        codes = quantizer.encode(fusion(features), torch.tensor([item.modality for item in items])).numpy()
+    features, modalities = encoder.encode(images, [item.text for item in items]), torch.tensor(
+        [item.modality for item in items])
+    with torch.no_grad():
+        z = fusion(features)
+    quantizer.initialise(z, modalities, seed=0)
+    decoder.initialise(quantizer, seed=0)
+    codes = quantizer.encode(z, modalities).numpy()
     run.publish("encoder", encoder.save)
     run.publish("fusion", fusion.save, ("encoder",))
     run.publish("quantizer", quantizer.save, ("encoder", "fusion"))

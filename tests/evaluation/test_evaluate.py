@@ -1,0 +1,93 @@
+"""genius/evaluation/evaluate.py, from a collection and a run to the report."""
+
+import json
+
+import numpy as np
+import pytest
+
+from genius.evaluation.evaluate import EvaluationOptions, evaluate
+from genius.evaluation.queries import read_queries
+from genius.evaluation.summary import CUTS
+
+
+@pytest.fixture(scope="module")
+def report(engine, collection):
+    return evaluate(engine, collection, EvaluationOptions(beams=(1, 8, 100)))
+
+
+@pytest.fixture(scope="module")
+def embedded(engine, collection) -> dict[tuple[int, str], np.ndarray]:
+    """(task, query id) -> embedding of the query as the evaluation asks it."""
+    sets = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="seeded")
+    return {(known.task, known.id): engine.encode(batch).embeddings[0].numpy().astype(np.float64)
+            for queries in sets
+            for known, batch in zip(queries.queries, queries.opened(collection, 1), strict=True)}
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        return {key: without_times(inner) for key, inner in value.items() if key != "milliseconds"}
+    return [without_times(inner) for inner in value] if isinstance(value, list) else value
+
+
+def test_dense_agrees_with_ranking_all_items_by_hand(report, engine, collection, embedded):
+    tested = {item.id for item in collection.candidates("union_test")}
+    for pool in report["pools"]:
+        for row in pool["rows"]:
+            name = (row["task"], row["dataset"])
+            of = next(of for of in collection.rows() if (of.task, of.dataset) == name)
+            source = collection.local_pool(of) if pool["scope"] == "local" else collection.all_candidates()
+            ids = [item.id for item in source if pool["items"] == "all" or item.id in tested]
+            vectors = engine.index.embeddings[engine.index.rows_of(ids)].astype(np.float64)
+            hits = dict.fromkeys(map(str, CUTS), 0)
+            queries = list(collection.queries("test", of))
+            for query in queries:
+                order = np.argsort(-(vectors @ embedded[of.task, query.id]), kind="stable")
+                for k in CUTS:
+                    hits[str(k)] += any(ids[at] in query.positives for at in order[:k])
+
+            assert (row["queries"], row["candidates"]) == (len(queries), len(ids))
+            assert row["systems"]["dense"]["hit"] == {k: count / len(queries) for k, count in hits.items()}
+
+
+def test_every_pool_has_every_row_and_averages_that_add_up(report):
+    assert [(pool["scope"], pool["items"]) for pool in report["pools"]] == [
+        ("global", "all"), ("global", "test"), ("local", "all"), ("local", "test")]
+    for pool in report["pools"]:
+        assert len(pool["rows"]) == 3
+        for system, figures in pool["average"]["systems"].items():
+            for k in map(str, CUTS):
+                each = [row["systems"][system]["hit"][k] for row in pool["rows"]]
+                assert figures["hit"][k] == pytest.approx(sum(each) / 3)
+
+
+def test_nothing_ranks_better_than_its_candidates_allow(report):
+    for entry in report["sweep"]:
+        for row in entry["rows"]:
+            for beam, kept in row["beam"].items():
+                assert row["systems"][f"{beam} + re-rank"]["hit"]["50"] <= kept["candidate_recall"]
+                assert kept["items_reranked"] <= row["candidates"]
+
+
+def test_more_beams_keep_more(report):
+    kept = [entry["average"]["beam"]["geometry"]["candidate_recall"] for entry in report["sweep"]]
+
+    assert [entry["beams"] for entry in report["sweep"]] == [1, 8, 100]
+    assert kept == sorted(kept) and kept[0] < kept[-1] == 1.0
+
+
+def test_the_tables_are_those_of_the_widest_beam(report):
+    assert without_times(report["sweep"][-1]["rows"]) == without_times(report["pools"][0]["rows"])
+
+
+def test_the_report_is_json_and_the_same_again_but_for_the_times(report, engine, collection):
+    again = evaluate(engine, collection, EvaluationOptions(beams=(1, 8, 100)))
+
+    assert json.loads(json.dumps(without_times(again))) == json.loads(json.dumps(without_times(report)))
+
+
+def test_a_limit_and_another_split_are_taken(engine, collection):
+    found = evaluate(engine, collection, EvaluationOptions(split="val", limit=2, beams=(5,)))
+
+    assert [pool["items"] for pool in found["pools"]] == ["all", "val", "all", "val"]
+    assert [row["queries"] for row in found["pools"][0]["rows"]] == [2, 2, 2]

@@ -1,0 +1,65 @@
+"""python -m genius.evaluation: arguments, files and messages."""
+
+import json
+import shutil
+
+import pytest
+
+from genius.errors import UserError
+from genius.evaluation.__main__ import beam_sizes, main, trained_on
+from genius.evaluation.report import markdown
+
+
+def test_it_prints_the_tables_and_writes_them_beside_their_json(run, tmp_path, capsys):
+    copy = shutil.copytree(run, tmp_path / "copy")
+
+    main([str(copy), "--beams", "5,2", "--limit", "2", "--device", "cpu"])
+
+    report = json.loads((copy / "reports/retrieval.json").read_text())
+    assert report["command"] == f"python -m genius.evaluation {copy} --beams 5,2 --limit 2 --device cpu"
+    assert (report["run"], report["collection"], report["split"]) == ("copy", "collection", "test")
+    assert (report["beams"], report["limit"], report["seed"]) == ([2, 5], 2, 0)
+    assert (copy / "reports/retrieval.md").read_text() == markdown(report)
+    assert capsys.readouterr().out.rstrip() == markdown(report).rstrip()
+    assert sorted(file.name for file in (copy / "reports").iterdir()) == ["retrieval.json", "retrieval.md"]
+
+
+def test_a_collection_that_is_not_the_runs_changes_nothing(run, collection, tmp_path):
+    copy = shutil.copytree(run, tmp_path / "copy")
+    other = shutil.copytree(collection.root, tmp_path / "other")
+    for file in (other / "cand_pool").rglob("*.jsonl"):
+        file.write_text(file.read_text().replace('"1:', '"2:'))
+
+    with pytest.raises(UserError, match="holds items that the index does not"):
+        main([str(copy), "--collection", str(other), "--device", "cpu"])
+
+    assert not (copy / "reports").exists()
+
+
+def test_a_run_that_is_none_says_how_to_make_one(tmp_path):
+    with pytest.raises(UserError, match="holds no encoder; train it with: python -m training"):
+        main([str(tmp_path / "nothing")])
+
+
+def test_a_run_whose_collection_is_gone_asks_for_it(run, tmp_path):
+    copy = shutil.copytree(run, tmp_path / "copy")
+    manifest = json.loads((copy / "manifest.json").read_text())
+    for gone in ({"collection": str(tmp_path / "gone")}, {}):
+        manifest.pop("collection", None)
+        (copy / "manifest.json").write_text(json.dumps(manifest | gone))
+
+        with pytest.raises(UserError, match="name it: --collection DIR"):
+            trained_on(copy)
+
+
+def test_beam_sizes_are_sorted_and_checked():
+    assert beam_sizes("10,1,5,10") == (1, 5, 10)
+    for text, message in (("ten", "expected whole numbers with commas"), ("", "expected whole numbers"),
+                          ("0", "from 1 to"), ("5,100000", "from 1 to")):
+        with pytest.raises(UserError, match=message):
+            beam_sizes(text)
+
+
+def test_a_limit_below_one_is_refused(run):
+    with pytest.raises(UserError, match="expected at least 1 query a row"):
+        main([str(run), "--limit", "0"])

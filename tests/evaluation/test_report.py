@@ -1,0 +1,79 @@
+"""genius/evaluation/report.py: the Markdown says what the JSON says."""
+
+import json
+
+import pytest
+
+from genius.evaluation.evaluate import EvaluationOptions, evaluate
+from genius.evaluation.report import markdown, table
+
+
+@pytest.fixture(scope="module")
+def report(engine, collection):
+    found = evaluate(engine, collection, EvaluationOptions(beams=(2, 30)))
+    return {"command": "python -m genius.evaluation RUN", "run": "RUN", "collection": "micro"} | found
+
+
+def cells(text: str, heading: str) -> list[list[str]]:
+    """The lines of the first table below a heading, without its rule."""
+    below = text[text.index(heading):].split("\n")
+    start = next(at for at, line in enumerate(below) if line.startswith("|"))
+    lines = below[start:below.index("", start)] if "" in below[start:] else below[start:]
+    return [[cell.strip() for cell in line.strip("|").split("|")]
+            for line in lines if not line.startswith("| --")]
+
+
+def test_the_headline_comes_first_and_holds_every_row(report):
+    text = markdown(report)
+    heading = "## Hit rate at 5, global pool, all items"
+
+    assert text.index(heading) == text.index("\n## ") + 1
+    header, *rows, average = cells(text, heading)
+    assert header == ["task", "dataset", "queries", "candidates", "dense", "quantized", "geometry",
+                      "geometry + re-rank", "beam", "beam + re-rank", "share of dense"]
+    assert [row[:4] for row in rows] == [["0 text → image", "shapes", "4", "48"],
+                                         ["2 text → pair", "titled", "4", "48"],
+                                         ["3 image → text", "shapes", "4", "48"]]
+    dense = report["pools"][0]["average"]["systems"]["dense"]
+    assert average[4].startswith(f"{100 * dense['hit']['5']:.1f} [{100 * dense['interval'][0]:.1f}, ")
+
+
+def test_a_report_read_back_from_its_json_is_the_same(report):
+    assert markdown(json.loads(json.dumps(report))) == markdown(report)
+
+
+def test_a_sweep_has_a_line_for_each_beam_size_and_none_without(report):
+    heading = "by beam size"
+    assert [row[0] for row in cells(markdown(report), heading)] == ["beams", "2", "30"]
+    assert heading not in markdown(report | {"sweep": report["sweep"][:1], "beams": [2]})
+
+
+def test_pools_without_some_answers_say_how_many(report):
+    text = markdown(report)
+    others = text[text.index("## Hit rate at 5, other pools"):]
+    header, first, *_ = cells(others, "### Global pool, test items")
+
+    assert first[header.index("no positive in pool")] == "1"
+    assert "no positive in pool" not in cells(text, "## Hit rate at 5, global pool, all items")[0]
+
+
+def test_what_is_unknown_is_a_dash(report):
+    assert report["pools"][0]["rows"][1]["queries_trained"] == 0
+    header, _, titled, *_ = cells(markdown(report), "## Targets that training saw")
+    assert titled[header.index("seen: dense")] == "–"
+
+
+def test_bytes_stand_beside_the_papers(report):
+    sizes = dict(cells(markdown(report), "## Bytes per item")[1:])
+    assert sizes["ID"] == "1.375"                           # 2 + 3 · 3 bits
+    assert sizes["embedding of 12, fp32"] == "48"
+    assert sizes["paper: ID of 2 + 8 · 12 bits"] == "12.25"
+    assert sizes["paper: embedding of 768, fp32"] == "3,072"
+
+
+def test_tables_are_aligned():
+    assert table(["name", "n"], [["a", "1"], ["longer", "1,000"]]) == (
+        "| name   |     n |\n"
+        "| ------ | ----: |\n"
+        "| a      |     1 |\n"
+        "| longer | 1,000 |")

@@ -1,0 +1,91 @@
+"""genius/evaluation/summary.py against figures worked out by hand."""
+
+import numpy as np
+import pytest
+
+from genius.collections.mbeir import Row
+from genius.evaluation.metrics import MISS, Qrels
+from genius.evaluation.queries import QuerySet, read_queries, training_targets
+from genius.evaluation.summary import Labels, share_of_dense, summarise
+from genius.evaluation.systems import Outcome
+
+
+def labels(queries: int, trained: list[bool], new: list[bool], dataset: str = "shapes") -> Labels:
+    asked = QuerySet(Row(0, 0, dataset), [None] * queries, [""] * queries, Qrels.of([[0]] * queries))
+    first_codes = np.tile([True, False, False], (queries, 1))
+    return Labels(asked, first_codes, np.arange(queries), np.array(trained), np.array(new), candidates=9)
+
+
+def outcome(dense: list[int], reranked: list[int]) -> Outcome:
+    count = len(dense)
+    ranks = {"dense": dense, "beam": reranked, "beam + re-rank": reranked}
+    return Outcome({system: np.array(found) for system, found in ranks.items()},
+                   kept={"beam": np.arange(count) > 0}, considered={"beam": np.arange(count)},
+                   first_code={"beam": np.arange(count) % 3},
+                   milliseconds={"dense": {"encode": 2.0, "scan": float(count)}})
+
+
+FOUR = (labels(4, [True, False, False, False], [False, True, True, False]),
+        outcome([1, 4, 7, MISS], [1, 30, MISS, MISS]))
+TWO = (labels(2, [False, False], [True, True], "titled"), outcome([MISS, MISS], [2, MISS]))
+
+
+def test_a_row_has_every_figure():
+    row = summarise([FOUR], seed=0)["rows"][0]
+
+    assert (row["task"], row["dataset"], row["queries"], row["candidates"]) == (0, "shapes", 4, 9)
+    assert row["without_positive"] == 1
+    assert (row["queries_trained"], row["queries_new"]) == (1, 2)
+    dense = row["systems"]["dense"]
+    assert dense["hit"] == {"1": 0.25, "5": 0.5, "10": 0.75, "50": 0.75}
+    assert (dense["trained_targets"], dense["new_targets"]) == (1.0, 0.5)
+    assert row["share_of_dense"] == 0.5
+    assert row["beam"]["beam"] == {"candidate_recall": 0.75, "items_reranked": 1.5, "first_code": 0.5}
+
+
+def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
+    average = summarise([FOUR, TWO], seed=0)["average"]
+
+    assert average["systems"]["dense"]["hit"] == {"1": 0.125, "5": 0.25, "10": 0.375, "50": 0.375}
+    assert average["systems"]["beam"]["hit"]["5"] == pytest.approx((0.25 + 0.5) / 2)
+    assert average["systems"]["dense"]["trained_targets"] == 1.0     # the second row has no such query
+    assert average["share_of_dense"] == 0.5                          # dense finds nothing in the second row
+    assert average["milliseconds"] == {"dense": {"encode": 2.0, "scan": 3.0}}
+
+
+def test_intervals_hold_their_rate_and_follow_the_seed():
+    first, again, other = (summarise([FOUR, TWO], seed)["average"]["systems"] for seed in (0, 0, 1))
+
+    for figures in first.values():
+        low, high = figures["interval"]
+        assert low <= figures["hit"]["5"] <= high
+    assert first == again
+    assert first["beam"]["interval"] == pytest.approx(other["beam"]["interval"], abs=0.13)
+
+
+def test_the_average_of_many_rows_is_surer_than_one_row():
+    many = summarise([FOUR] * 25, seed=0)
+    width = np.diff(many["average"]["systems"]["dense"]["interval"])
+    one = np.diff(many["rows"][0]["systems"]["dense"]["interval"])
+
+    assert width == pytest.approx(one / 5, rel=0.25)
+
+
+@pytest.mark.parametrize(("dense", "share"), [([1] + [MISS] * 9, 1.0), ([1] + [MISS] * 10, None)])
+def test_a_share_needs_a_dense_search_that_reaches_ten_percent(dense, share):
+    assert share_of_dense({"dense": np.array(dense), "beam + re-rank": np.array(dense)}) == share
+
+
+def test_labels_of_real_queries(collection, engine):
+    queries = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="first")[0]
+    tested = engine.index.rows_of(item.id for item in collection.candidates("union_test"))
+
+    found = Labels.of(queries, engine.index, tested, training_targets(collection, engine.index))
+
+    by_query = {query.id: number for number, query in enumerate(queries.queries)}
+    assert {name: int(found.inside[at]) for name, at in by_query.items()} == {
+        "0:3": 1, "0:7": 0, "0:11": 1, "0:15": 1}
+    assert [name for name, at in by_query.items() if found.trained[at]] == ["0:7"]
+    assert [name for name, at in by_query.items() if found.new[at]] == ["0:3", "0:15"]
+    assert (found.first_codes == [True, False, False]).all()      # all answers are pictures
+    assert found.candidates == len(tested)
