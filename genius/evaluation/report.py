@@ -158,8 +158,6 @@ def table(heading: Sequence[str], lines: Sequence[Sequence[str]], words: int = 1
 
 
 def _task(task: int) -> str:
-    if task not in TASKS:
-        return str(task)
     query, candidate = TASKS[task]
     return f"{task} {MODALITY_NAMES[query]} → {MODALITY_NAMES[candidate]}"
 
