@@ -123,10 +123,15 @@ class Run:
 
 
 def write_json(file: Path, value: Any) -> None:
-    """Write JSON aside and rename, so that a reader never sees half of it."""
+    """Write JSON so that a reader never sees half of it."""
+    write_text(file, json.dumps(value, indent=1) + "\n")
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write aside, then rename."""
     file.parent.mkdir(parents=True, exist_ok=True)
     aside = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
-    aside.write_text(json.dumps(value, indent=1) + "\n")
+    aside.write_text(text, encoding="utf-8")
     fsync(aside)
     os.replace(aside, file)
 

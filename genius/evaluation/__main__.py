@@ -7,13 +7,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
-import uuid
 from pathlib import Path
 
-from genius.artifacts import Run, fsync, write_json
+from genius.artifacts import Run, write_json, write_text
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, reported
@@ -76,14 +74,6 @@ def trained_on(run: Path) -> Path:
         raise UserError(f"{run} does not say which collection it was trained on, or that is gone; "
                         "name it: --collection DIR")
     return Path(recorded)
-
-
-def write_text(file: Path, text: str) -> None:
-    """Aside, then renamed, so that a reader never sees half of it."""
-    aside = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
-    aside.write_text(text, encoding="utf-8")
-    fsync(aside)
-    os.replace(aside, file)
 
 
 if __name__ == "__main__":
