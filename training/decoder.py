@@ -36,7 +36,6 @@ from training.stage import run_stage
 
 BEAMS = 20           # of the validation search
 PER_ROW = 100        # validation queries of each (task, dataset) row
-WEIGHTS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)   # of the decoder against geometry
 
 
 def train(arguments: Arguments) -> None:
@@ -48,8 +47,10 @@ def train(arguments: Arguments) -> None:
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
     samples = Samples(FeatureSet(run.path, collection, "train"), quantizer, settings)
     held_out = Validation(FeatureSet(run.path, collection, "val"), samples, device, seed)
-    decoder = IDDecoder(settings.decoder).to(device)
-    decoder.initialise(quantizer, seed)
+    torch.manual_seed(seed)
+    decoder = IDDecoder(settings.decoder)
+    decoder.initialise(quantizer.cpu())
+    decoder.to(device)
     parameters = [p for p in decoder.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, betas=settings.betas, eps=1e-6,
                                   weight_decay=settings.weight_decay)
@@ -78,8 +79,9 @@ def train(arguments: Arguments) -> None:
         print(f"decoder epoch {epoch}  loss {np.mean(losses):.3f}  unseen val targets among {BEAMS} beams: "
               f"decoder {kept:.1%}, geometry {by_geometry:.1%}  {time.perf_counter() - started:.0f} s", flush=True)
         checkpoints.save(decoder, optimizer, epoch, score=kept)
-    print(f"decoder: epoch {checkpoints.load_best(decoder)} is the best")
-    recalls = {weight: held_out.candidate_recall(decoder, weight) for weight in WEIGHTS}
+    if settings.keep_best:
+        print(f"decoder: epoch {checkpoints.load_best(decoder)} is the best")
+    recalls = {weight: held_out.candidate_recall(decoder, weight) for weight in settings.weights}
     print("unseen val targets among the beams, by decoder weight: "
           + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items()))
     decoder.config = dataclasses.replace(decoder.config, decoder_weight=max(recalls, key=recalls.get))
@@ -109,8 +111,8 @@ class Samples:
         rows = np.where(own, -1 - order, batch.positives)
         target = torch.from_numpy(self.candidates[rows].astype(np.float32)).to(device)
         query = torch.from_numpy(self.queries[batch.queries, batch.phrasing].astype(np.float32)).to(device)
-        query = torch.where(torch.from_numpy(own).to(device)[:, None], target, query)
         features = AUGMENTATIONS[self.settings.augmentation](query, target, self.settings.alpha)
+        features = torch.where(torch.from_numpy(own).to(device)[:, None], target, features)
         return features, torch.from_numpy(self.codes[rows].astype(np.int64)).to(device)
 
 

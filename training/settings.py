@@ -84,7 +84,9 @@ class DecoderSettings:
     warmup_steps: int = 500
     augmentation: str = "elementwise"   # a key of training.decoder.AUGMENTATIONS
     alpha: float = 2.0               # of Beta(α, α)
-    self_queries: bool = False       # every candidate is also its own query (ours)
+    self_queries: bool = False       # every candidate is also its own query, unmixed (ours)
+    keep_best: bool = False          # the epoch that is best on validation, not the last (ours)
+    weights: tuple[float, ...] = (1.0,)   # of the decoder against geometry: the best is kept, the first of equals
     upsample_to: int = 0
     bf16: bool = True
 
@@ -126,7 +128,8 @@ SMALL = Settings(
     decoder=DecoderSettings(
         decoder=DecoderConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES, width=256, layers=4, heads=4,
                               ff_width=1024, prefix=8, dropout=0.0, embedding_scale=10.0, geometry=True),
-        epochs=6, batch=512, learning_rate=5e-4, warmup_steps=200, self_queries=True, upsample_to=5000))
+        epochs=6, batch=512, learning_rate=5e-4, warmup_steps=200, self_queries=True, keep_best=True,
+        weights=(1.0, 0.75, 0.5, 0.25, 0.1), upsample_to=5000))
 
 PRESETS = {"small": SMALL, "paper": PAPER, "paper-text": PAPER_TEXT}
 

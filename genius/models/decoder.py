@@ -114,9 +114,8 @@ class IDDecoder(nn.Module):
         return float(self.log_scales.exp().mean())
 
     @torch.no_grad()
-    def initialise(self, quantizer: ResidualQuantizer, seed: int) -> None:
-        """Take the quantizer's codebooks; code embeddings start as their projections (as published)."""
-        torch.manual_seed(seed)
+    def initialise(self, quantizer: ResidualQuantizer) -> None:
+        """Take the quantizer's codebooks; code embeddings start as their random projections (as published)."""
         lift = nn.Linear(self.config.dim, self.config.width, bias=False)
         embedding = self.t5.shared.weight
         for offset, mine, codebook in zip(self.config.offsets, self.codebooks, quantizer.codebooks, strict=True):

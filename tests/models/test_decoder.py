@@ -57,8 +57,9 @@ def test_the_prefix_is_attended_to_once_per_query_not_per_beam():
     decoder, (z, _) = tiny_decoder(), queries(2)
     with torch.inference_mode():
         cache = decoder.start(z)
+        decoder.step(cache, None)
         cache.reorder(torch.zeros(2, 4, dtype=torch.long))
-        decoder.step(cache, torch.zeros(2, 4, dtype=torch.long)) if cache.level else decoder.step(cache, None)
+        assert decoder.step(cache, torch.zeros(2, 4, dtype=torch.long)).shape[:2] == (2, 4)
     assert cache.cross_attention.shape[2] == 2
 
 
@@ -95,7 +96,7 @@ def test_code_embeddings_start_as_scaled_projections_of_their_codewords():
     quantizer = tiny_quantizer()
     quantizer.codebook_2[3] = 7 * quantizer.codebook_1[1]
     decoder = IDDecoder(tiny_decoder().config)
-    decoder.initialise(quantizer, seed=0)
+    decoder.initialise(quantizer)
     rows, offsets = decoder.t5.shared.weight, decoder.config.offsets
     torch.testing.assert_close(rows[offsets[2] + 3], rows[offsets[1] + 1])
     assert not torch.allclose(rows[offsets[1]], rows[offsets[1] + 1])

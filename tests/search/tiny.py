@@ -39,7 +39,7 @@ def tiny_decoder(geometry: bool = False, seed: int = 0, **changes) -> IDDecoder:
                            embedding_scale=4.0)
     decoder = IDDecoder(replace(config, **changes))
     if decoder.config.dim == DIM and decoder.config.codebook_size == CODES:
-        decoder.initialise(tiny_quantizer(seed), seed)
+        decoder.initialise(tiny_quantizer(seed))
     return decoder.eval()
 
 

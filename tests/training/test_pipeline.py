@@ -67,17 +67,20 @@ def test_a_run_does_not_go_on_with_other_settings(trained, collection):
         pipeline.train(arguments(collection, trained, replace(TINY, seed=1)))
 
 
+@pytest.mark.parametrize("before_saving", [True, False])
 @pytest.mark.parametrize("stage", ["encoder", "quantizer", "decoder"])
 def test_a_killed_stage_goes_on_from_its_last_epoch_and_ends_with_the_same_weights(
-        stage, trained, collection, tmp_path, monkeypatch):
+        stage, before_saving, trained, collection, tmp_path, monkeypatch):
     class Killed(BaseException):
         pass
 
     saved = Checkpoints.save
 
     def save_then_die(self, *given, **named):
+        if self.stage == stage and before_saving:
+            raise Killed
         saved(self, *given, **named)
-        if self.stage == stage and given[2] == 0:
+        if self.stage == stage:
             raise Killed
 
     monkeypatch.setattr(Checkpoints, "save", save_then_die)
