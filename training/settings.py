@@ -128,7 +128,7 @@ SMALL = Settings(
     decoder=DecoderSettings(
         decoder=DecoderConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES, width=256, layers=4, heads=4,
                               ff_width=1024, prefix=8, dropout=0.0, embedding_scale=10.0, geometry=True),
-        epochs=6, batch=512, learning_rate=5e-4, warmup_steps=200, self_queries=True, keep_best=True,
+        epochs=4, batch=512, learning_rate=5e-4, warmup_steps=200, self_queries=True, keep_best=True,
         weights=(1.0, 0.75, 0.5, 0.25, 0.1), upsample_to=5000))
 
 PRESETS = {"small": SMALL, "paper": PAPER, "paper-text": PAPER_TEXT}
