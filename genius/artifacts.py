@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Callable
@@ -23,6 +24,8 @@ from genius.errors import UserError
 
 FORMAT = 1
 PARTS = ("encoder", "fusion", "quantizer", "decoder", "index")
+FIELDS = {"folder", "digest", "files", "built_from"}    # of a part in the manifest
+HASHED = 256 * 2**20    # bytes; larger files (embeddings of millions) are checked by size when loading
 
 
 class Run:
@@ -39,13 +42,17 @@ class Run:
         try:
             manifest = json.loads(file.read_text())
             parts, version = manifest["parts"], manifest["format"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{file} is not a run manifest ({error}); train the run again") from None
         if version != FORMAT:
             raise UserError(f"{file} has format {version}, this version reads {FORMAT}; train the run again")
+        if not isinstance(parts, dict):
+            raise UserError(f"{file} lists no parts; train the run again")
         for name, part in parts.items():
-            if name not in PARTS or Path(part["folder"]).name != part["folder"]:
-                raise UserError(f"{file} names an unknown part {name!r}; train the run again")
+            if name not in PARTS or not isinstance(part, dict) or FIELDS - part.keys() \
+                    or not re.fullmatch(rf"{name}-[0-9a-f]{{8}}", str(part["folder"])):
+                raise UserError(f"{file} describes a part {name!r} that training does not write; "
+                                "train the run again")
         return manifest
 
     def has(self, part: str) -> bool:
@@ -66,12 +73,14 @@ class Run:
             file = folder / name
             if not file.is_file():
                 raise UserError(f"{file} is missing; the run is incomplete, train it again")
-            if file.stat().st_size != recorded["bytes"] or sha256(file) != recorded["sha256"]:
-                raise UserError(f"{file} is not the file that training wrote; train or copy the run again")
+            if file.stat().st_size != recorded["bytes"] or (
+                    recorded["bytes"] <= HASHED and sha256(file) != recorded["sha256"]):
+                raise UserError(f"{file} is not the file that training wrote; copy the run again, or delete "
+                                f"{folder} and train again")
         for other, digest in entry["built_from"].items():
             if not self.has(other) or self.digest(other) != digest:
-                raise UserError(f"{part} of {self.path} was built from another {other}; "
-                                f"build it again: python -m training.{part}")
+                raise UserError(f"the {part} of {self.path} was built from another {other}; build it again: "
+                                f"python -m training {self.manifest.get('collection', 'COLLECTION')} {self.path}")
         return folder
 
     def _part(self, part: str) -> dict[str, Any]:
@@ -89,20 +98,22 @@ class Run:
         """
         assert part in PARTS, part
         self.path.mkdir(parents=True, exist_ok=True)
+        for left_over in self.path.glob(".tmp-*"):       # by a process that was killed
+            shutil.rmtree(left_over, ignore_errors=True)
         aside = self.path / f".tmp-{uuid.uuid4().hex}"
         aside.mkdir()
         try:
             write(aside)
-            files = {}
-            for file in sorted(aside.rglob("*")):
-                if file.is_file():
-                    fsync(file)
-                    files[str(file.relative_to(aside))] = {"bytes": file.stat().st_size, "sha256": sha256(file)}
+            files = describe(aside)
+            for name in files:
+                fsync(aside / name)
             digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
             folder = self.path / f"{part}-{digest[:8]}"
-            if folder.exists():           # the same bytes were published before
+            if folder.exists() and describe(folder) == files:      # the same bytes were published before
                 shutil.rmtree(aside)
             else:
+                if folder.exists():                                # but were damaged since
+                    folder.rename(self.path / f".tmp-{uuid.uuid4().hex}")
                 aside.rename(folder)
         except BaseException:
             shutil.rmtree(aside, ignore_errors=True)
@@ -120,6 +131,12 @@ class Run:
         """Add facts (collection, preset, seconds, …) to the manifest and replace it atomically."""
         self.manifest.update(facts)
         write_json(self.path / "manifest.json", self.manifest)
+
+
+def describe(folder: Path) -> dict[str, dict[str, Any]]:
+    """Size and checksum of every file below a folder, by relative path."""
+    return {str(file.relative_to(folder)): {"bytes": file.stat().st_size, "sha256": sha256(file)}
+            for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
 def write_json(file: Path, value: Any) -> None:

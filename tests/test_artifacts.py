@@ -40,7 +40,7 @@ def test_a_failing_writer_leaves_the_run_as_it_was(run):
 
 def test_a_part_built_from_another_encoder_is_refused(run):
     run.publish("encoder", write("another encoder"))
-    with pytest.raises(UserError, match="fusion of .* was built from another encoder"):
+    with pytest.raises(UserError, match="the fusion of .* was built from another encoder"):
         Run(run.path).folder("fusion")
 
 
@@ -73,7 +73,24 @@ def test_a_missing_part_says_how_to_train_it(run):
         run.folder("decoder")
 
 
+@pytest.mark.parametrize("damage", ["flip", "delete"])
+def test_publishing_again_repairs_a_damaged_part(run, damage):
+    file = run.folder("encoder") / "model.safetensors"
+    file.write_text("encodes") if damage == "flip" else file.unlink()
+    run.publish("encoder", write("encoder"))
+    assert Run(run.path).folder("fusion").exists() and file.read_text() == "encoder"
+
+
+def test_what_a_killed_process_left_is_swept_away(run):
+    (run.path / ".tmp-left").mkdir()
+    run.publish("decoder", write("decoder"))
+    assert not list(run.path.glob(".tmp-*"))
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', '{"format": 99, "parts": {}}',
+                                  '{"format": 1, "parts": []}', '{"format": 1, "parts": {"encoder": {}}}',
+                                  '{"format": 1, "parts": {"encoder": {"folder": "..", "digest": "", "files": {},'
+                                  ' "built_from": {}}}}',
                                   '{"format": 1, "parts": {"virus": {"folder": "x"}}}',
                                   '{"format": 1, "parts": {"encoder": {"folder": "../../etc"}}}'])
 def test_a_manifest_that_is_none_is_refused_in_one_sentence(tmp_path, text):

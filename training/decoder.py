@@ -24,6 +24,7 @@ from genius.artifacts import Run
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, reported
 from genius.index.ids import IDTable
+from genius.index.quantize import quantize_all
 from genius.index.trie import Trie
 from genius.models.decoder import IDDecoder
 from genius.models.quantizer import ResidualQuantizer
@@ -31,6 +32,7 @@ from genius.search.beam import beam_search
 from training.checkpoint import Checkpoints, reseed
 from training.encoder import cosine
 from training.features import FeatureSet
+from training.pairs import Candidates
 from training.settings import Arguments, DecoderSettings, parse_arguments
 from training.stage import run_stage
 
@@ -41,12 +43,12 @@ PER_ROW = 100        # validation queries of each (task, dataset) row
 def train(arguments: Arguments) -> None:
     """Train, choose the epoch and the decoder's weight, publish."""
     settings, seed, device = arguments.settings.decoder, arguments.settings.seed, arguments.device
-    if settings.augmentation not in AUGMENTATIONS:
-        raise UserError(f"decoder.augmentation {settings.augmentation!r} is none of {', '.join(AUGMENTATIONS)}")
     run, collection = Run(arguments.run), Collection(arguments.collection)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
-    samples = Samples(FeatureSet(run.path, collection, "train"), quantizer, settings)
-    held_out = Validation(FeatureSet(run.path, collection, "val"), samples, device, seed)
+    candidates, fusion = Candidates.read(collection), run.digest("fusion")
+    data, val = (FeatureSet(run, collection, candidates, split, seed) for split in ("train", "val"))
+    samples = Samples(data, quantizer, fusion, settings)
+    held_out = Validation(val, samples, fusion, device, seed)
     torch.manual_seed(seed)
     decoder = IDDecoder(settings.decoder)
     decoder.initialise(quantizer.cpu())
@@ -85,16 +87,17 @@ def train(arguments: Arguments) -> None:
     print("unseen val targets among the beams, by decoder weight: "
           + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items()))
     decoder.config = dataclasses.replace(decoder.config, decoder_weight=max(recalls, key=recalls.get))
-    run.publish("decoder", decoder.cpu().save, ("quantizer",))
+    run.publish("decoder", decoder.save, ("quantizer",))
     checkpoints.clear()
 
 
 class Samples:
     """What the decoder learns from: labelled pairs and, if asked, every candidate as its own query."""
 
-    def __init__(self, data: FeatureSet, quantizer: ResidualQuantizer, settings: DecoderSettings):
+    def __init__(self, data: FeatureSet, quantizer: ResidualQuantizer, fusion: str, settings: DecoderSettings):
+        """fusion: its digest."""
         self.data, self.settings = data, settings
-        self.queries, self.candidates = data.query_files.fused, data.candidate_files.fused[:, 0]
+        self.queries, self.candidates = data.query_files.fused(fusion), data.candidate_files.fused(fusion)[:, 0]
         self.codes = quantize_all(self.candidates, data.candidates.modalities, quantizer)
 
     def epoch(self, rng: np.random.Generator) -> np.ndarray:
@@ -111,7 +114,7 @@ class Samples:
         rows = np.where(own, -1 - order, batch.positives)
         target = torch.from_numpy(self.candidates[rows].astype(np.float32)).to(device)
         query = torch.from_numpy(self.queries[batch.queries, batch.phrasing].astype(np.float32)).to(device)
-        features = AUGMENTATIONS[self.settings.augmentation](query, target, self.settings.alpha)
+        features = MIXTURES[self.settings.augmentation](query, target, self.settings.alpha)
         features = torch.where(torch.from_numpy(own).to(device)[:, None], target, features)
         return features, torch.from_numpy(self.codes[rows].astype(np.int64)).to(device)
 
@@ -119,7 +122,7 @@ class Samples:
 class Validation:
     """Validation queries none of whose targets was a training target, as many of each (task, dataset) row."""
 
-    def __init__(self, data: FeatureSet, samples: Samples, device: str, seed: int):
+    def __init__(self, data: FeatureSet, samples: Samples, fusion: str, device: str, seed: int):
         pairs, trained = data.pairs, np.unique(samples.data.pairs.positives)
         seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])
         rng = np.random.default_rng(seed)
@@ -130,7 +133,7 @@ class Validation:
             raise UserError("every validation query has a training target; give the collection a val split "
                             "with items of its own")
         self.pairs = pairs
-        self.features = torch.from_numpy(data.query_files.fused[self.chosen, 0].astype(np.float32)).to(device)
+        self.features = torch.from_numpy(data.query_files.fused(fusion)[self.chosen, 0].astype(np.float32)).to(device)
         table = IDTable.build(samples.codes, samples.settings.decoder.code_sizes)
         self.trie = Trie(table, device)
         self.id_of = np.empty(len(table.rows), dtype=np.int64)        # of each candidate row
@@ -148,15 +151,6 @@ class Validation:
                                                     self.pairs.offsets[self.chosen + 1], strict=True)])
         rows = self.pairs.rows[self.chosen]
         return float(np.mean([kept[rows == row].mean() for row in np.unique(rows)]))
-
-
-def quantize_all(fused: np.ndarray, modalities: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
-    """Codes (n, M) uint16 of fused candidate features (n, d), block by block."""
-    device, block = quantizer.codebook_0.device, 8192
-    return np.concatenate([
-        quantizer.encode(torch.from_numpy(fused[start:start + block].astype(np.float32)).to(device),
-                         torch.from_numpy(modalities[start:start + block]).long().to(device)).cpu().numpy()
-        .astype(np.uint16) for start in range(0, len(fused), block)])
 
 
 def cross_entropy(logits: Tensor, codes: Tensor, offsets: tuple[int, ...]) -> Tensor:
@@ -182,7 +176,7 @@ def unmixed(query: Tensor, target: Tensor, alpha: float) -> Tensor:
     return query
 
 
-AUGMENTATIONS: dict[str, Callable[[Tensor, Tensor, float], Tensor]] = {
+MIXTURES: dict[str, Callable[[Tensor, Tensor, float], Tensor]] = {
     "elementwise": elementwise, "scalar": scalar, "none": unmixed}
 
 

@@ -8,12 +8,14 @@ Shapes: b pairs of a batch, d embedding dim, s image side, n tokens.
 from __future__ import annotations
 
 import math
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import open_clip
 import torch
 import torch.nn.functional as F
 from open_clip.transform import PreprocessCfg
@@ -22,8 +24,8 @@ from tqdm import tqdm
 
 from genius.artifacts import Run
 from genius.collections.mbeir import Collection
-from genius.errors import reported
-from genius.models.encoder import Encoder, EncoderConfig, Features, query_text
+from genius.errors import UserError, reported
+from genius.models.encoder import Encoder, EncoderConfig, normalise_text, query_text
 from training.checkpoint import Checkpoints, reseed
 from training.pairs import Candidates, Pairs
 from training.pixels import PixelCache, augmented, normalised, resized
@@ -42,31 +44,38 @@ def train(arguments: Arguments) -> None:
     if settings.epochs:
         fit(encoder, collection, settings, seed, run)
     run.publish("encoder", encoder.eval().cpu().save)
+    shutil.rmtree(run.path / "cache", ignore_errors=True)
 
 
 def new_encoder(settings: EncoderSettings) -> Encoder:
     """A pretrained encoder, or one of the given architecture with random weights."""
     if settings.pretrained:
         return Encoder.from_open_clip(settings.architecture, settings.pretrained)
-    side = settings.architecture["vision_cfg"]["image_size"]
-    return Encoder(EncoderConfig(settings.architecture, asdict(PreprocessCfg(size=side, resize_mode="squash"))))
+    architecture = settings.architecture
+    if isinstance(architecture, str):
+        architecture = open_clip.get_model_config(architecture)
+        if architecture is None:
+            raise UserError(f"open_clip has no architecture {settings.architecture!r}; it lists its own with: "
+                            'python -c "import open_clip; print(open_clip.list_models())"')
+    side = architecture["vision_cfg"]["image_size"]
+    return Encoder(EncoderConfig(architecture, asdict(PreprocessCfg(size=side, resize_mode="squash"))))
 
 
 def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, seed: int, run: Run) -> None:
     """Run the epochs, from the last checkpoint if there is one."""
     candidates = Candidates.read(collection)
     pairs, held_out = (Pairs.read(collection, split, candidates) for split in ("train", "val"))
-    content = Content(collection, [pairs, held_out], settings.image_cache, run.path / "cache")
+    content = Content(collection, [pairs, held_out], settings.image_cache,
+                      encoder.config.preprocess["resize_mode"], run.path / "cache")
     optimizer = torch.optim.AdamW(decayed(encoder, settings.weight_decay), lr=settings.learning_rate,
                                   betas=settings.betas, eps=1e-6, fused=True)
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, len(pairs), len(candidates))
-    steps = sum(1 for _ in pairs.batches(np.random.default_rng(seed), settings.batch, settings.group,
-                                         settings.upsample_to))
     for epoch in range(checkpoints.resume(encoder, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         encoder.train()
         batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to)
-        for step, queries in enumerate(tqdm(batches, desc=f"encoder epoch {epoch}", total=steps, unit="batch")):
+        steps = len(batches)
+        for step, queries in enumerate(tqdm(batches, desc=f"encoder epoch {epoch}", unit="batch")):
             rate = cosine(epoch * steps + step, settings.epochs * steps, settings.warmup)
             for group in optimizer.param_groups:
                 group["lr"] = settings.learning_rate * rate
@@ -79,10 +88,12 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
                                settings.both_ways)
             optimizer.zero_grad()
             loss.backward()
-            nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
+            if settings.stabilised:
+                nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
             optimizer.step()
-            with torch.no_grad():
-                encoder.clip.logit_scale.clamp_(max=math.log(100))
+            if settings.stabilised:
+                with torch.no_grad():
+                    encoder.clip.logit_scale.clamp_(max=math.log(100))
             losses.append(loss.item())
         print(f"encoder epoch {epoch}  loss {np.mean(losses):.3f}  "
               f"{validation(encoder, content, held_out, seed)}  "
@@ -94,13 +105,13 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
 class Content:
     """Texts and decoded images of queries and of the candidates that answer them."""
 
-    def __init__(self, collection: Collection, splits: Sequence[Pairs], side: int, cache: Path):
+    def __init__(self, collection: Collection, splits: Sequence[Pairs], side: int, resize_mode: str, cache: Path):
         needed = np.unique(np.concatenate([pairs.positives for pairs in splits]))
         self.position = {int(row): at for at, row in enumerate(needed)}
         self.items = [item for row, item in enumerate(collection.all_candidates()) if row in self.position]
         paths = [item.image for item in self.items if item.image]
         paths += [image for pairs in splits for image in pairs.images if image]
-        self.pixels = PixelCache(collection, paths, side, cache)
+        self.pixels = PixelCache(collection, paths, side, resize_mode, cache)
 
     def queries(self, encoder: Encoder, pairs: Pairs, queries: np.ndarray, rng: np.random.Generator,
                 augment: bool) -> tuple[Tensor, ...]:
@@ -115,7 +126,7 @@ class Content:
 
     def _inputs(self, encoder: Encoder, images: list[str | None], texts: list[str], augment: bool) -> tuple:
         image_mask = torch.tensor([image is not None for image in images])
-        text_mask = torch.tensor([bool(text) for text in texts])
+        text_mask = torch.tensor([bool(normalise_text(text)) for text in texts])
         side, seen = encoder.config.preprocess["size"], encoder.config.preprocess
         pixels, tokens = torch.zeros(0), torch.zeros(0, dtype=torch.long)
         if image_mask.any():
@@ -124,7 +135,7 @@ class Content:
             pixels = normalised((augmented if augment else resized)(raw, side), seen["mean"], seen["std"])
             pixels = pixels.contiguous(memory_format=torch.channels_last)
         if text_mask.any():
-            tokens = encoder.tokenize([text for text in texts if text])
+            tokens = encoder.tokenize([text for text in texts if normalise_text(text)])
         return tuple(part.to(encoder.device) for part in (pixels, image_mask, tokens, text_mask))
 
 

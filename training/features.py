@@ -9,24 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from genius.artifacts import Run
-from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, reported
 from genius.index.features import FeatureFiles
 from genius.models.encoder import Encoder, Features, query_text
 from training.checkpoint import fingerprint
 from training.pairs import Candidates, Pairs
+from training.pixels import open_item_image
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
-
-SPLITS = {"train": None, "val": 1}    # phrasings of each query: as set, or one
 
 
 def train(arguments: Arguments) -> None:
@@ -34,19 +31,28 @@ def train(arguments: Arguments) -> None:
     settings, seed = arguments.settings.features, arguments.settings.seed
     run, collection = Run(arguments.run), Collection(arguments.collection)
     encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
+    if encoder.dim != arguments.settings.quantizer.fusion.dim:
+        raise UserError(f"the encoder's vectors have {encoder.dim} numbers, the fusion expects "
+                        f"{arguments.settings.quantizer.fusion.dim}; set quantizer.fusion.dim, "
+                        "quantizer.quantizer.dim and decoder.decoder.dim")
     candidates = Candidates.read(collection)
+    splits = {split: Pairs.read(collection, split, candidates) for split in ("train", "val")}
 
-    def fill(name: str, n: int, phrasings: int, things: Iterator) -> None:
-        facts = fingerprint(run.digest("encoder"), str(collection.root.resolve()), n, phrasings, seed)
-        files = FeatureFiles.create(run.path / "features" / name, n, phrasings, encoder.dim, facts)
-        files.fill(encoder, things, lambda path: open_image(collection.image_path(path)), settings.batch, name)
+    def fill(name: str, digest: str, n: int, phrasings: int, things: Iterator) -> None:
+        files = FeatureFiles.create(run.path / "features" / name, n, phrasings, encoder.dim,
+                                    facts(run, digest, seed))
+        files.fill(encoder, things, lambda path: open_item_image(collection, path), settings.batch, name)
 
-    fill("candidates", len(candidates), 1,
+    fill("candidates", candidates.digest, len(candidates), 1,
          ((item.image, [item.text]) for item in collection.all_candidates()))
-    for split, phrasings in SPLITS.items():
-        pairs = Pairs.read(collection, split, candidates)
-        fill(split, len(pairs), phrasings or settings.phrasings,
-             phrased(pairs, phrasings or settings.phrasings, np.random.default_rng(seed)))
+    for split, pairs in splits.items():
+        phrasings = settings.phrasings if split == "train" else 1
+        fill(split, pairs.digest, len(pairs), phrasings, phrased(pairs, phrasings, np.random.default_rng(seed)))
+
+
+def facts(run: Run, digest: str, seed: int) -> str:
+    """What features were made from: the encoder, what it encoded, the seed of the phrasings."""
+    return fingerprint(run.digest("encoder"), digest, seed)
 
 
 def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[tuple[str | None, list[str]]]:
@@ -69,14 +75,13 @@ class Batch:
 class FeatureSet:
     """One split's pairs and the features of both sides: what quantizer and decoder are trained on."""
 
-    def __init__(self, run: Path, collection: Collection, split: str):
-        self.candidates = Candidates.read(collection)
-        self.pairs = Pairs.read(collection, split, self.candidates)
-        self.query_files = FeatureFiles(run / "features" / split)
-        self.candidate_files = FeatureFiles(run / "features" / "candidates")
-        if (len(self.query_files), len(self.candidate_files)) != (len(self.pairs), len(self.candidates)):
-            raise UserError(f"the features in {run} were made from another collection; "
-                            "make them again: python -m training.features")
+    def __init__(self, run: Run, collection: Collection, candidates: Candidates, split: str, seed: int):
+        """Raises UserError if the run's features are not those of its encoder and this collection."""
+        self.candidates = candidates
+        self.pairs = Pairs.read(collection, split, candidates)
+        self.query_files, self.candidate_files = (
+            FeatureFiles.finished(run.path / "features" / name, facts(run, digest, seed))
+            for name, digest in ((split, self.pairs.digest), ("candidates", candidates.digest)))
 
     def draw(self, queries: np.ndarray, rng: np.random.Generator) -> Batch:
         """A random phrasing and a random positive for each query."""

@@ -11,9 +11,10 @@ from genius.artifacts import Run
 from genius.collections.mbeir import Collection
 from genius.errors import reported
 from genius.index.features import FeatureFiles
+from genius.index.quantize import quantize_all
 from genius.index.store import write_index
 from genius.models.quantizer import ResidualQuantizer
-from training.decoder import quantize_all
+from training.features import facts
 from training.pairs import Candidates
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
@@ -23,8 +24,10 @@ def train(arguments: Arguments) -> None:
     """Quantize every candidate and publish the index."""
     run, collection = Run(arguments.run), Collection(arguments.collection)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
-    files = FeatureFiles(run.path / "features" / "candidates")
-    codes = quantize_all(files.fused[:, 0], Candidates.read(collection).modalities, quantizer)
+    candidates = Candidates.read(collection)
+    files = FeatureFiles.finished(run.path / "features" / "candidates",
+                                  facts(run, candidates.digest, arguments.settings.seed))
+    codes = quantize_all(files.fused(run.digest("fusion"))[:, 0], candidates.modalities, quantizer)
     instructions = [(query, candidate, text)
                     for (_, query, candidate), texts in collection.instructions().items() for text in texts]
 

@@ -5,7 +5,8 @@ Shapes: q queries, n candidates, p positives of all queries, b batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from array import array
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,19 +26,24 @@ class Candidates:
 
     @classmethod
     def read(cls, collection: Collection) -> Candidates:
-        keys, modalities = [], []
+        keys, modalities = array("q"), array("B")
         for item in collection.all_candidates():
             keys.append(id_key(item.id))
             modalities.append(item.modality)
         if not keys:
             raise UserError(f"{collection.root} holds no candidates; add items to its cand_pool")
-        return cls(np.array(keys, dtype=np.int64), np.array(modalities, dtype=np.uint8))
+        return cls(np.frombuffer(keys, dtype=np.int64), np.frombuffer(modalities, dtype=np.uint8))
 
     def __post_init__(self):
         self._order = np.argsort(self.keys)
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    @property
+    def digest(self) -> str:
+        """Checksum of the ids and their order."""
+        return hashlib.sha256(self.keys.tobytes()).hexdigest()
 
     def rows(self, ids: list[str]) -> np.ndarray:
         """Rows of these ids; -1 for one that is no candidate."""
@@ -58,13 +64,12 @@ class Pairs:
     names: list[str]                  # of the rows
     offsets: np.ndarray               # (q + 1,)
     positives: np.ndarray             # (p,) candidate rows
-    targets: np.ndarray               # (q,) modality of the first positive
 
     @classmethod
     def read(cls, collection: Collection, split: str, candidates: Candidates) -> Pairs:
         """All queries of a split. Raises UserError for an unknown positive, a missing instruction, or no query."""
         phrasings = collection.instructions()
-        texts, images, instructions, rows, names, positives, targets = [], [], [], [], [], [], []
+        texts, images, instructions, rows, names, positives = [], [], [], [], [], []
         counts = [0]
         for row in collection.rows():
             names.append(f"{row.dataset} task {row.task}")
@@ -84,15 +89,21 @@ class Pairs:
                 instructions.append(phrasings[key])
                 rows.append(len(names) - 1)
                 positives.append(found)
-                targets.append(target)
                 counts.append(len(found))
-        if not texts:
-            raise UserError(f"{collection.root} has no {split} queries; add them to query/{split}")
+        if len(texts) < 2:
+            raise UserError(f"{collection.root} has {len(texts)} {split} queries, training needs at least 2; "
+                            f"add them to query/{split}")
         return cls(texts, images, instructions, np.array(rows), names, np.cumsum(counts),
-                   np.concatenate(positives), np.array(targets, dtype=np.uint8))
+                   np.concatenate(positives))
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @property
+    def digest(self) -> str:
+        """Checksum of what is asked and what answers it."""
+        asked = repr((self.texts, self.images, self.instructions)).encode()
+        return hashlib.sha256(asked + self.positives.tobytes()).hexdigest()
 
     def draw_positives(self, queries: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(b,) one positive of each query, at random."""
@@ -102,11 +113,13 @@ class Pairs:
     def answered(self, queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
         """(b, c) bool: candidate row c is a positive of query b. Where true it is no negative."""
         lengths = self.offsets[queries + 1] - self.offsets[queries]
-        owner = np.repeat(np.arange(len(queries)), lengths)
-        at = np.repeat(self.offsets[queries] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-        span = int(max(self.positives.max(), candidates.max())) + 1
-        known = owner * span + self.positives[at]
-        return np.isin(np.arange(len(queries))[:, None] * span + candidates, known)
+        known = self.positives[_spans(self.offsets[queries], lengths)]
+        order = np.argsort(candidates, kind="stable")
+        first = np.searchsorted(candidates, known, sorter=order)
+        count = np.searchsorted(candidates, known, "right", sorter=order) - first
+        mask = np.zeros((len(queries), len(candidates)), dtype=bool)
+        mask[np.repeat(np.repeat(np.arange(len(queries)), lengths), count), order[_spans(first, count)]] = True
+        return mask
 
     def epoch(self, rng: np.random.Generator, upsample_to: int) -> np.ndarray:
         """Every query at least once, small rows repeated up to `upsample_to` (at most four times), by row."""
@@ -119,7 +132,7 @@ class Pairs:
         return np.concatenate(order)
 
     def batches(self, rng: np.random.Generator, batch: int, group: int = 1,
-                upsample_to: int = 0) -> Iterator[np.ndarray]:
+                upsample_to: int = 0) -> list[np.ndarray]:
         """An epoch as arrays of query numbers.
 
         Groups of `group` queries come from one row each, so that negatives within a group are of the same
@@ -130,10 +143,12 @@ class Pairs:
         groups = [piece for row in range(len(self.names))
                   for piece in _split(order[self.rows[order] == row], group)]
         shuffled = np.concatenate([groups[at] for at in rng.permutation(len(groups))])
-        for start in range(0, len(shuffled), batch):
-            piece = shuffled[start:start + batch]
-            if len(piece) > 1:
-                yield piece
+        return [piece for piece in _split(shuffled, batch) if len(piece) > 1]
+
+
+def _spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """start, start + 1, …, start + length − 1 of each span, one after the other."""
+    return np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
 
 
 def _split(order: np.ndarray, size: int) -> list[np.ndarray]:

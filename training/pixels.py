@@ -1,44 +1,58 @@
 """Decoded images for encoder training, and their augmentation.
 
-Each image is decoded and squashed to a square once, into a memory-mapped file (27 KB an image at 96 px),
-so that epochs cost no decoding.
+Each image is decoded and made square once, the way the encoder sees it later, into a
+memory-mapped file (27 KB an image at 96 px), so that epochs cost no decoding.
 
 Shapes: n images, c side of the cache, b batch, s side the model sees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from PIL import Image
+from PIL import Image, ImageOps
 from torch import Tensor
 from tqdm import tqdm
 
 from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.index.features import batched
 from training.checkpoint import fingerprint
+
+
+BLOCK = 512      # images decoded at a time
+
+SQUARED: dict[str, Callable] = {     # open_clip's resize modes: how an image becomes a square
+    "shortest": ImageOps.fit, "longest": ImageOps.pad, "squash": Image.Image.resize}
 
 
 class PixelCache:
     """Images of a collection as uint8, by their relative paths."""
 
-    def __init__(self, collection: Collection, paths: Sequence[str], side: int, folder: Path):
+    def __init__(self, collection: Collection, paths: Sequence[str], side: int, resize_mode: str, folder: Path):
         """Decode what is not in the cache yet. Raises UserError for an image that cannot be opened."""
         self.row = {path: row for row, path in enumerate(dict.fromkeys(paths))}
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{fingerprint(str(collection.root), side, list(self.row))}.npy"
+        file = folder / f"{fingerprint(str(collection.root.resolve()), side, resize_mode, list(self.row))}.npy"
+
+        def decode(path: str) -> np.ndarray:
+            image = open_item_image(collection, path, max_side=4 * side)
+            return np.asarray(SQUARED[resize_mode](image, (side, side), Image.Resampling.BICUBIC)).transpose(2, 0, 1)
+
         if not file.exists():
             aside = file.with_suffix(".partial")
             pixels = np.lib.format.open_memmap(aside, mode="w+", dtype=np.uint8,
                                                shape=(len(self.row), 3, side, side))
-            for path, row in tqdm(self.row.items(), desc="decode images", unit="image"):
-                image = open_image(collection.image_path(path), max_side=2 * side)
-                square = image.resize((side, side), Image.Resampling.BICUBIC)
-                pixels[row] = np.asarray(square).transpose(2, 0, 1)
+            with ThreadPoolExecutor() as pool:
+                for part in batched(tqdm(self.row.items(), desc="decode images", unit="image"), BLOCK):
+                    for (_, row), square in zip(part, pool.map(decode, [path for path, _ in part]), strict=True):
+                        pixels[row] = square
             pixels.flush()
             aside.rename(file)
         self.pixels = np.load(file, mmap_mode="r")
@@ -74,3 +88,11 @@ def resized(images: Tensor, side: int) -> Tensor:
 def normalised(images: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
     """0 … 1 -> what the model was made for."""
     return (images - torch.tensor(mean)[:, None, None]) / torch.tensor(std)[:, None, None]
+
+
+def open_item_image(collection: Collection, path: str, max_side: int | None = None) -> Image.Image:
+    """An image of a collection. Raises UserError that names collection and path if it cannot be opened."""
+    try:
+        return open_image(collection.image_path(path), max_side=max_side)
+    except UserError as error:
+        raise UserError(f"{collection.root}, image {path}: {error}") from None

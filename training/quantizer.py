@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 
-import faiss
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -20,18 +19,20 @@ from genius.artifacts import Run, write_json
 from genius.collections.mbeir import Collection
 from genius.errors import reported
 from genius.explore.health import code_health, summary
+from genius.index.quantize import quantize_all
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from training.checkpoint import Checkpoints, reseed
 from training.encoder import contrastive, cosine, decayed
 from training.features import Batch, FeatureSet
+from training.pairs import Candidates
 from training.settings import Arguments, QuantizerSettings, parse_arguments
 from training.stage import run_stage
 
 SAMPLE = 2000    # validation queries of the line after each epoch
 
 
-class Stage(nn.Module):
+class FusionAndQuantizer(nn.Module):
     """Fusion and quantizer, which are trained together."""
 
     def __init__(self, settings: QuantizerSettings):
@@ -44,21 +45,21 @@ def train(arguments: Arguments) -> None:
     """Train, publish both parts, write the fused features and the health report."""
     settings, seed, device = arguments.settings.quantizer, arguments.settings.seed, arguments.device
     run, collection = Run(arguments.run), Collection(arguments.collection)
-    data, held_out = (FeatureSet(run.path, collection, split) for split in ("train", "val"))
+    candidates = Candidates.read(collection)
+    data, held_out = (FeatureSet(run, collection, candidates, split, seed) for split in ("train", "val"))
     torch.manual_seed(seed)
-    stage = Stage(settings).to(device)
+    stage = FusionAndQuantizer(settings).to(device)
     optimizer = torch.optim.AdamW(decayed(stage, settings.weight_decay), lr=settings.learning_rate, eps=1e-6)
     checkpoints = Checkpoints(run.path, "quantizer", settings, seed, run.digest("encoder"), len(data.pairs))
     first = checkpoints.resume(stage, optimizer)
     if first == 0:
         initialise(stage, data, settings, seed, device)
-    steps = sum(1 for _ in data.pairs.batches(np.random.default_rng(seed), settings.batch,
-                                              upsample_to=settings.upsample_to))
     for epoch in range(first, settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         stage.train()
         batches = data.pairs.batches(rng, settings.batch, upsample_to=settings.upsample_to)
-        for step, queries in enumerate(tqdm(batches, desc=f"quantizer epoch {epoch}", total=steps, unit="batch")):
+        steps = len(batches)
+        for step, queries in enumerate(tqdm(batches, desc=f"quantizer epoch {epoch}", unit="batch")):
             rate = cosine(epoch * steps + step, settings.epochs * steps, 0.0,
                           settings.final_learning_rate / settings.learning_rate)
             for group in optimizer.param_groups:
@@ -77,14 +78,14 @@ def train(arguments: Arguments) -> None:
               f"{time.perf_counter() - started:.0f} s", flush=True)
         checkpoints.save(stage, optimizer, epoch, score=quantized)
     print(f"quantizer: epoch {checkpoints.load_best(stage)} is the best")
-    stage.eval().cpu()
+    stage.eval()
     run.publish("fusion", stage.fusion.save, ("encoder",))
     run.publish("quantizer", stage.quantizer.save, ("encoder", "fusion"))
     for files in (data.query_files, held_out.query_files, data.candidate_files):
-        files.fuse(stage.fusion)
-    _, codes = quantized_candidates(stage, data, "cpu")
-    health = code_health(codes.numpy(), data.candidates.modalities, settings.quantizer.code_sizes)
-    plain, quantized = hit_rates(stage, held_out, seed, "cpu")
+        files.fuse(stage.fusion, run.digest("fusion"))
+    codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], candidates.modalities, stage.quantizer)
+    health = code_health(codes, candidates.modalities, settings.quantizer.code_sizes)
+    plain, quantized = hit_rates(stage, held_out, seed, device)
     write_json(run.path / "reports" / "health.json",
                health | {"val_hit_at_5": plain, "val_hit_at_5_quantized": quantized})
     print(summary(health))
@@ -92,7 +93,7 @@ def train(arguments: Arguments) -> None:
 
 
 @torch.no_grad()
-def initialise(stage: Stage, data: FeatureSet, settings: QuantizerSettings, seed: int, device: str) -> None:
+def initialise(stage: FusionAndQuantizer, data: FeatureSet, settings: QuantizerSettings, seed: int, device: str) -> None:
     """k-means start of every codebook on queries and targets, under the untrained fusion."""
     rng = np.random.default_rng(seed)
     batch = data.draw(rng.permutation(len(data.pairs))[:settings.initial_vectors // 2], rng)
@@ -100,7 +101,7 @@ def initialise(stage: Stage, data: FeatureSet, settings: QuantizerSettings, seed
     stage.quantizer.initialise(z, batch.modality.repeat(2).to(device), seed)
 
 
-def batch_losses(stage: Stage, data: FeatureSet, batch: Batch, settings: QuantizerSettings,
+def batch_losses(stage: FusionAndQuantizer, data: FeatureSet, batch: Batch, settings: QuantizerSettings,
                  device: str) -> dict[str, Tensor]:
     """The three terms of Eq. 8. Queries and targets are both quantized, and both move the codebooks."""
     z_query, z_target = (stage.fusion(features) for features in data.features(batch, device))
@@ -118,31 +119,44 @@ def batch_losses(stage: Stage, data: FeatureSet, batch: Batch, settings: Quantiz
 
 
 @torch.inference_mode()
-def quantized_candidates(stage: Stage, data: FeatureSet, device: str, batch: int = 8192) -> tuple[Tensor, Tensor]:
-    """(z (n, d), codes (n, M)) of every candidate, modality codes forced if the quantizer's are."""
-    z, codes = [], []
-    for start in range(0, len(data.candidates), batch):
-        rows = slice(start, start + batch)
-        modality = torch.from_numpy(data.candidates.modalities[rows]).long().to(device)
-        z.append(stage.fusion(data.candidate_files.features(rows).to(device)))
-        codes.append(stage.quantizer.encode(z[-1], modality))
-    return torch.cat(z), torch.cat(codes)
+def hit_rates(stage: FusionAndQuantizer, data: FeatureSet, seed: int, device: str,
+              block: int = 8192) -> tuple[float, float]:
+    """hit@5 of validation queries among all candidates: by z, and by exhaustive search over quantized vectors.
 
-
-@torch.inference_mode()
-def hit_rates(stage: Stage, data: FeatureSet, seed: int, device: str) -> tuple[float, float]:
-    """hit@5 of validation queries among all candidates: by z, and by exhaustive search over quantized vectors."""
+    Candidates pass block by block; only the best five of each query are kept.
+    """
     stage.eval()
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.permutation(len(data.pairs))[:SAMPLE])
-    query = stage.fusion(data.query_files.features(sample).to(device)).cpu().numpy()
-    z, codes = quantized_candidates(stage, data, device)
-    rates = []
-    for vectors in (z, stage.quantizer.decode(codes)):
-        _, found = faiss.knn(query, vectors.cpu().numpy(), 5)
-        hits = [data.pairs.answered(sample[at:at + 1], found[at]).any() for at in range(len(sample))]
-        rates.append(float(np.mean(hits)))
-    return rates[0], rates[1]
+    query = stage.fusion(data.query_files.features(sample).to(device))                       # (s, d)
+    best = [TopRows(len(sample), device) for _ in range(2)]
+    for start in range(0, len(data.candidates), block):
+        rows = slice(start, start + block)
+        modality = torch.from_numpy(data.candidates.modalities[rows]).long().to(device)
+        z = stage.fusion(data.candidate_files.features(rows).to(device))
+        for top, vectors in zip(best, (z, stage.quantizer.decode(stage.quantizer.encode(z, modality))), strict=True):
+            top.add(2 * query @ vectors.T - vectors.square().sum(-1), start)                 # by distance
+    plain, quantized = (np.mean([data.pairs.answered(sample[[at]], found).any() for at, found in enumerate(top.rows())])
+                        for top in best)
+    return float(plain), float(quantized)
+
+
+class TopRows:
+    """The five best candidate rows of each of s queries, over blocks."""
+
+    def __init__(self, queries: int, device: str):
+        self._scores = torch.full((queries, 5), -torch.inf, device=device)
+        self._rows = torch.full((queries, 5), -1, device=device)
+
+    def add(self, scores: Tensor, start: int) -> None:
+        """scores (s, block) of the candidates from row `start` on."""
+        rows = torch.arange(start, start + scores.shape[1], device=scores.device).expand_as(scores)
+        self._scores, at = torch.cat([self._scores, scores], dim=1).topk(5)
+        self._rows = torch.cat([self._rows, rows], dim=1).gather(1, at)
+
+    def rows(self) -> np.ndarray:
+        """(s, 5)"""
+        return self._rows.cpu().numpy()
 
 
 if __name__ == "__main__":

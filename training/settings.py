@@ -14,12 +14,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from genius.device import usable_device
 from genius.errors import UserError
 from genius.models.decoder import DecoderConfig
 from genius.models.fusion import FusionConfig
 from genius.models.quantizer import QuantizerConfig
+
+
+AUGMENTATIONS = ("elementwise", "scalar", "none")    # Eq. 11 as the code, as the paper, and without
 
 
 @dataclass(frozen=True)
@@ -38,14 +40,22 @@ class EncoderSettings:
     warmup: float = 0.0              # share of all steps
     both_ways: bool = False          # also candidate -> query, as CLIP; the published loss is one-way
     augment: bool = False            # random crops and flips
+    stabilised: bool = False         # gradients clipped at norm 1, the temperature kept above 0.01 (ours)
     image_cache: int = 256           # side of the decoded images kept while training, pixels
     bf16: bool = True
+
+    def __post_init__(self):
+        expect(self.epochs >= 0, "epochs is at least 0")
+        expect(self.batch >= 2 and self.group >= 1, "a batch holds at least 2 pairs, a group 1")
 
 
 @dataclass(frozen=True)
 class FeatureSettings:
     phrasings: int = 1               # instruction phrasings encoded for each training query
     batch: int = 256
+
+    def __post_init__(self):
+        expect(self.phrasings >= 1 and self.batch >= 1, "phrasings and batch are at least 1")
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,9 @@ class QuantizerSettings:
     upsample_to: int = 0
     initial_vectors: int = 16_000    # for k-means: the published first batch
 
+    def __post_init__(self):
+        expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1, a batch holds at least 2 pairs")
+
 
 @dataclass(frozen=True)
 class DecoderSettings:
@@ -82,13 +95,19 @@ class DecoderSettings:
     weight_decay: float = 1e-4
     betas: tuple[float, float] = (0.9, 0.98)
     warmup_steps: int = 500
-    augmentation: str = "elementwise"   # a key of training.decoder.AUGMENTATIONS
+    augmentation: str = "elementwise"   # one of AUGMENTATIONS
     alpha: float = 2.0               # of Beta(α, α)
     self_queries: bool = False       # every candidate is also its own query, unmixed (ours)
     keep_best: bool = False          # the epoch that is best on validation, not the last (ours)
     weights: tuple[float, ...] = (1.0,)   # of the decoder against geometry: the best is kept, the first of equals
     upsample_to: int = 0
     bf16: bool = True
+
+    def __post_init__(self):
+        expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1, a batch holds at least 2 pairs")
+        expect(len(self.weights) > 0, "weights names at least one weight")
+        expect(self.augmentation in AUGMENTATIONS,
+               f"augmentation is one of {', '.join(AUGMENTATIONS)}, not {self.augmentation!r}")
 
 
 @dataclass(frozen=True)
@@ -100,6 +119,20 @@ class Settings:
     quantizer: QuantizerSettings
     decoder: DecoderSettings
     seed: int = 0
+
+    def check(self) -> None:
+        """Raises ValueError if the parts do not fit each other, which no stage alone can see."""
+        quantizer, decoder = self.quantizer.quantizer, self.decoder.decoder
+        expect(self.quantizer.fusion.dim == quantizer.dim == decoder.dim,
+               "quantizer.fusion.dim, quantizer.quantizer.dim and decoder.decoder.dim are equal")
+        expect(quantizer.code_sizes == decoder.code_sizes,
+               "levels and codebook_size of quantizer.quantizer and decoder.decoder are equal")
+        expect(self.seed >= 0, "the seed is at least 0")
+
+
+def expect(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise ValueError(f"expected that {sentence}")
 
 
 PAPER = Settings(EncoderSettings(), FeatureSettings(), QuantizerSettings(), DecoderSettings())
@@ -119,7 +152,7 @@ SMALL = Settings(
                            "image_size": 80},
             "text_cfg": {"context_length": 32, "vocab_size": 49408, "width": 256, "heads": 4, "layers": 3}},
         pretrained="", epochs=5, batch=384, group=96, upsample_to=5000, learning_rate=1e-3, weight_decay=0.1,
-        warmup=0.05, both_ways=True, augment=True, image_cache=96),
+        warmup=0.05, both_ways=True, augment=True, stabilised=True, image_cache=96),
     features=FeatureSettings(phrasings=4),
     quantizer=QuantizerSettings(
         fusion=FusionConfig(SMALL_DIM, branch=512, hidden=1024),
@@ -153,14 +186,20 @@ def parse_arguments(description: str) -> Arguments:
     parser.add_argument("run", type=Path, help="the directory to train into")
     parser.add_argument("--preset", choices=PRESETS, default="small")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     parser.add_argument("--set", action="append", default=[], metavar="STAGE.NAME=VALUE",
                         help="change one setting, e.g. --set encoder.epochs=3")
     given = parser.parse_args()
+    if given.run.exists() and not given.run.is_dir():
+        raise UserError(f"{given.run} is a file; name a directory to train into")
     settings = replace(PRESETS[given.preset], seed=given.seed)
     for change in given.set:
         settings = changed(settings, change)
-    return Arguments(given.collection, given.run, given.preset, settings, given.device)
+    try:
+        settings.check()
+    except ValueError as error:
+        raise UserError(f"the settings do not fit each other: {error}") from None
+    return Arguments(given.collection, given.run, given.preset, settings, str(usable_device(given.device)))
 
 
 def changed(settings: Settings, change: str) -> Settings:

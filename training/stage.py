@@ -16,13 +16,17 @@ STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 
 
 def run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
-    """Train one stage. The run's manifest then names its settings and its seconds since the last start."""
+    """Train one stage. The run's manifest then names its settings and its seconds since the last start.
+
+    The stages after it were made from what it replaced: they count as not done.
+    """
     keep_freed_memory()
     print(f"── {name}", flush=True)
     started = time.perf_counter()
     train(arguments)
     run = Run(arguments.run)
-    stages = run.manifest.get("stages", {})
+    before = STAGES[:STAGES.index(name)]
+    stages = {stage: done for stage, done in run.manifest.get("stages", {}).items() if stage in before}
     stages[name] = {"facts": facts(name, arguments), "seconds": round(time.perf_counter() - started, 2)}
     run.record(collection=str(arguments.collection.resolve()), preset=arguments.preset,
                settings=dataclasses.asdict(arguments.settings), stages=stages)

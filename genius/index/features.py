@@ -33,9 +33,7 @@ class FeatureFiles:
     """The arrays of one folder."""
 
     def __init__(self, folder: Path):
-        """Open what `create` made. Raises UserError if it is missing."""
-        if not (folder / "progress.json").exists():
-            raise UserError(f"{folder} holds no features; make them with: python -m training.features")
+        """Use `create` or `finished`."""
         self.folder = folder
         self.progress = json.loads((folder / "progress.json").read_text())
         self.image, self.text, self.embedding, self.masks = (
@@ -45,14 +43,25 @@ class FeatureFiles:
     def create(cls, folder: Path, n: int, phrasings: int, dim: int, facts: str) -> FeatureFiles:
         """Open the folder if it was made from the same facts (encoder, collection), else start it anew."""
         file = folder / "progress.json"
-        if not file.exists() or json.loads(file.read_text())["facts"] != facts:
+        if not file.exists() or [json.loads(file.read_text())[key] for key in ("facts", "phrasings")] != [
+                facts, phrasings]:
             folder.mkdir(parents=True, exist_ok=True)
             file.unlink(missing_ok=True)
             (folder / "fused.npy").unlink(missing_ok=True)
             for name, shape, kind in (("image", (n, dim), np.float16), ("text", (n, phrasings, dim), np.float16),
                                       ("embedding", (n, dim), np.float16), ("masks", (n, 2), np.bool_)):
                 np.lib.format.open_memmap(folder / f"{name}.npy", mode="w+", dtype=kind, shape=shape).flush()
-            write_json(file, {"facts": facts, "done": 0})
+            write_json(file, {"facts": facts, "things": n, "phrasings": phrasings, "done": 0, "fusion": None})
+        return cls(folder)
+
+    @classmethod
+    def finished(cls, folder: Path, facts: str) -> FeatureFiles:
+        """Open a folder that is complete. Raises UserError if it is not, or was made from other facts."""
+        file = folder / "progress.json"
+        progress = json.loads(file.read_text()) if file.exists() else {}
+        if progress.get("facts") != facts or progress["done"] != progress["things"]:
+            raise UserError(f"{folder} does not hold the features of this encoder and collection; make them with: "
+                            "python -m training.features COLLECTION RUN")
         return cls(folder)
 
     def __len__(self) -> int:
@@ -62,13 +71,12 @@ class FeatureFiles:
     def phrasings(self) -> int:
         return self.text.shape[1]
 
-    @property
-    def fused(self) -> np.ndarray:
-        """(n, p, d) fusion outputs. Raises UserError before the fusion is trained."""
-        file = self.folder / "fused.npy"
-        if not file.exists():
-            raise UserError(f"{file} is missing; make it with: python -m training.quantizer")
-        return np.load(file, mmap_mode="r")
+    def fused(self, fusion: str) -> np.ndarray:
+        """(n, p, d) outputs of the fusion with this digest. Raises UserError if they are of another or of none."""
+        if self.progress["fusion"] != fusion:
+            raise UserError(f"{self.folder} does not hold the fused features of this run; make them with: "
+                            "python -m training.quantizer COLLECTION RUN")
+        return np.load(self.folder / "fused.npy", mmap_mode="r")
 
     def features(self, rows: np.ndarray | slice, phrasing: np.ndarray | int = 0) -> Features:
         """What the encoder said of these rows, in fp32."""
@@ -109,8 +117,8 @@ class FeatureFiles:
         write_json(self.folder / "progress.json", self.progress)
 
     @torch.inference_mode()
-    def fuse(self, fusion: Fusion, batch: int = 4096) -> None:
-        """Write fused.npy, aside first."""
+    def fuse(self, fusion: Fusion, digest: str, batch: int = 4096) -> None:
+        """Write fused.npy, aside first, and note the fusion's digest."""
         device = next(fusion.parameters()).device
         aside = self.folder / "fused.partial"
         fused = np.lib.format.open_memmap(aside, mode="w+", dtype=np.float16, shape=self.text.shape)
@@ -119,7 +127,11 @@ class FeatureFiles:
             for phrasing in range(self.phrasings):
                 fused[rows, phrasing] = fusion(self.features(rows, phrasing).to(device)).cpu().numpy()
         fused.flush()
+        self.progress["fusion"] = None
+        write_json(self.folder / "progress.json", self.progress)
         aside.rename(self.folder / "fused.npy")
+        self.progress["fusion"] = digest
+        write_json(self.folder / "progress.json", self.progress)
 
 
 def batched(things: Iterable, size: int) -> Iterator[list]:

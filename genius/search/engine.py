@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from genius.artifacts import Run
+from genius.device import usable_device
 from genius.errors import UserError
 from genius.index.store import Index, Pool
 from genius.models.decoder import IDDecoder
@@ -74,7 +75,7 @@ class Engine:
 
         Raises UserError if a part is missing, damaged or belongs to other parts.
         """
-        chosen, folder = _device(device), Run(run).folder
+        chosen, folder = usable_device(device), Run(run).folder
         parts = (Encoder.load(folder("encoder")), Fusion.load(folder("fusion")),
                  ResidualQuantizer.load(folder("quantizer")), IDDecoder.load(folder("decoder")),
                  Index.load(folder("index")))
@@ -175,18 +176,6 @@ class Engine:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         spent[stage] = (time.perf_counter() - start) * 1000 / queries
-
-
-def _device(name: str | None) -> torch.device:
-    if name is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise UserError(f"device {name!r} cannot be used ({str(error).splitlines()[0]}); "
-                        "leave it out, or name cpu or cuda") from None
-    return device
 
 
 def _agree(run: Path | str, what: str, **parts: object) -> None:

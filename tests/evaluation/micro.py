@@ -69,7 +69,7 @@ def publish_micro_run(path: Path, collection: Collection) -> Run:
     with torch.no_grad():
         z = fusion(features)
     quantizer.initialise(z, modalities, seed=0)
-    decoder.initialise(quantizer, seed=0)
+    decoder.initialise(quantizer)
     codes = quantizer.encode(z, modalities).numpy()
     run.publish("encoder", encoder.save)
     run.publish("fusion", fusion.save, ("encoder",))

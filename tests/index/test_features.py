@@ -80,16 +80,24 @@ def test_fewer_things_than_announced_are_an_error(tmp_path):
 def test_fused_features_are_those_of_the_fusion(tmp_path):
     files = filled(tmp_path)
     with pytest.raises(UserError, match="python -m training.quantizer"):
-        _ = files.fused
-    files.fuse(tiny_fusion(), batch=2)
+        files.fused("digest")
+    files.fuse(tiny_fusion(), "digest", batch=2)
+    with pytest.raises(UserError, match="python -m training.quantizer"):
+        FeatureFiles.finished(tmp_path, "facts").fused("of another fusion")
     with torch.inference_mode():
         expected = tiny_fusion()(files.features(slice(None), 1))
-    np.testing.assert_allclose(files.fused[:, 1], expected, atol=1e-3)
+    np.testing.assert_allclose(FeatureFiles.finished(tmp_path, "facts").fused("digest")[:, 1], expected, atol=1e-3)
 
 
-def test_features_that_were_never_made_say_how_to_make_them(tmp_path):
+def test_features_that_are_missing_unfinished_or_of_something_else_say_how_to_make_them(tmp_path):
     with pytest.raises(UserError, match="python -m training.features"):
-        FeatureFiles(tmp_path)
+        FeatureFiles.finished(tmp_path, "facts")
+    FeatureFiles.create(tmp_path, len(THINGS), 2, DIM, "facts")
+    with pytest.raises(UserError, match="python -m training.features"):
+        FeatureFiles.finished(tmp_path, "facts")
+    filled(tmp_path)
+    with pytest.raises(UserError, match="python -m training.features"):
+        FeatureFiles.finished(tmp_path, "other facts")
 
 
 def test_batches_keep_the_order_and_the_rest():
