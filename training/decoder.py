@@ -30,8 +30,8 @@ from genius.models.decoder import IDDecoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.search.beam import beam_search
 from training.checkpoint import Checkpoints, reseed
-from training.encoder import cosine
 from training.features import FeatureSet
+from training.optimisation import cosine
 from training.pairs import Candidates
 from training.settings import Arguments, DecoderSettings, parse_arguments
 from training.stage import run_stage

@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import open_clip
 import torch
-import torch.nn.functional as F
 from open_clip.transform import PreprocessCfg
 from torch import Tensor, nn
 from tqdm import tqdm
@@ -27,6 +26,7 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError, reported
 from genius.models.encoder import Encoder, EncoderConfig, normalise_text, query_text
 from training.checkpoint import Checkpoints, reseed
+from training.optimisation import contrastive, cosine, decayed
 from training.pairs import Candidates, Pairs
 from training.pixels import PixelCache, augmented, normalised, resized
 from training.settings import Arguments, EncoderSettings, parse_arguments
@@ -139,18 +139,6 @@ class Content:
         return tuple(part.to(encoder.device) for part in (pixels, image_mask, tokens, text_mask))
 
 
-def contrastive(query: Tensor, target: Tensor, scale: Tensor | float, answered: Tensor, both_ways: bool) -> Tensor:
-    """InfoNCE (Eq. 2, Eq. 3) over a batch of pairs, in which other positives are no negatives.
-
-    query, target: (b, d) normalised; answered: (b, b) bool, target j answers query i.
-    """
-    labels = torch.arange(len(query), device=query.device)
-    others = answered & ~torch.eye(len(query), dtype=torch.bool, device=query.device)
-    logits = (scale * query @ target.T).masked_fill(others, -torch.inf)
-    loss = F.cross_entropy(logits, labels)
-    return (loss + F.cross_entropy(logits.T, labels)) / 2 if both_ways else loss
-
-
 @torch.inference_mode()
 def validation(encoder: Encoder, content: Content, pairs: Pairs, seed: int) -> str:
     """Hit rates on a fixed sample of validation queries, among the targets of that sample."""
@@ -168,21 +156,6 @@ def validation(encoder: Encoder, content: Content, pairs: Pairs, seed: int) -> s
     best = torch.where(answered, similarity, -torch.inf).amax(1, keepdim=True)
     rank = ((similarity > best) & ~answered).sum(1)
     return f"val hit@1 {(rank < 1).float().mean():.1%}  hit@5 {(rank < 5).float().mean():.1%} of {len(sample)}"
-
-
-def decayed(model: nn.Module, weight_decay: float) -> list[dict]:
-    """Parameter groups: weight decay for matrices only, as in the published code."""
-    matrices = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
-    others = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
-    return [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
-
-
-def cosine(step: int, steps: int, warmup: float, final: float = 0.0) -> float:
-    """Learning rate at this step as a share of its peak: linear warm-up, then half a cosine to `final`."""
-    rising = warmup * steps
-    if step < rising:
-        return (step + 1) / rising
-    return final + (1 - final) * 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
 
 
 if __name__ == "__main__":

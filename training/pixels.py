@@ -25,7 +25,6 @@ from genius.errors import UserError
 from genius.index.features import batched
 from training.checkpoint import fingerprint
 
-
 BLOCK = 512      # images decoded at a time
 
 SQUARED: dict[str, Callable] = {     # open_clip's resize modes: how an image becomes a square

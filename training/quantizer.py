@@ -23,8 +23,8 @@ from genius.index.quantize import quantize_all
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from training.checkpoint import Checkpoints, reseed
-from training.encoder import contrastive, cosine, decayed
 from training.features import Batch, FeatureSet
+from training.optimisation import contrastive, cosine, decayed
 from training.pairs import Candidates
 from training.settings import Arguments, QuantizerSettings, parse_arguments
 from training.stage import run_stage
@@ -93,12 +93,13 @@ def train(arguments: Arguments) -> None:
 
 
 @torch.no_grad()
-def initialise(stage: FusionAndQuantizer, data: FeatureSet, settings: QuantizerSettings, seed: int, device: str) -> None:
+def initialise(stage: FusionAndQuantizer, data: FeatureSet, settings: QuantizerSettings, seed: int,
+               device: str) -> None:
     """k-means start of every codebook on queries and targets, under the untrained fusion."""
     rng = np.random.default_rng(seed)
     batch = data.draw(rng.permutation(len(data.pairs))[:settings.initial_vectors // 2], rng)
     z = torch.cat([stage.fusion(features) for features in data.features(batch, device)])
-    stage.quantizer.initialise(z, batch.modality.repeat(2).to(device), seed)
+    stage.quantizer.initialise(z, batch.modality.repeat(2).to(device), seed, settings.initial_iterations)
 
 
 def batch_losses(stage: FusionAndQuantizer, data: FeatureSet, batch: Batch, settings: QuantizerSettings,

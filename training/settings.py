@@ -20,7 +20,6 @@ from genius.models.decoder import DecoderConfig
 from genius.models.fusion import FusionConfig
 from genius.models.quantizer import QuantizerConfig
 
-
 AUGMENTATIONS = ("elementwise", "scalar", "none")    # Eq. 11 as the code, as the paper, and without
 
 
@@ -70,7 +69,7 @@ class QuantizerSettings:
     final_learning_rate: float = 1e-5
     weight_decay: float = 0.2
     temperature: float = 0.01
-    contrastive_weight: float = 1.0  # 0.25 is what four GPUs of the published code amount to
+    contrastive_weight: float = 0.25 # what the published code's four GPUs amount to
     rq_weight: float = 100.0         # β
     mse_weight: float = 100.0        # γ
     rq_sum: bool = False             # the paper's Eq. 7 sums over levels and elements; the code averages
@@ -79,6 +78,7 @@ class QuantizerSettings:
     mask_positives: bool = False     # other positives in a batch are no negatives (ours)
     upsample_to: int = 0
     initial_vectors: int = 16_000    # for k-means: the published first batch
+    initial_iterations: int = 1000   # of k-means
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1, a batch holds at least 2 pairs")
@@ -156,7 +156,8 @@ SMALL = Settings(
     features=FeatureSettings(phrasings=4),
     quantizer=QuantizerSettings(
         fusion=FusionConfig(SMALL_DIM, branch=512, hidden=1024),
-        quantizer=QuantizerConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES),
+        quantizer=QuantizerConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES, restart_ratio=1.0),
+        contrastive_weight=1.0, initial_iterations=25,
         epochs=12, batch=1024, learning_rate=5e-4, temperature=0.05, mask_positives=True, upsample_to=5000),
     decoder=DecoderSettings(
         decoder=DecoderConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES, width=256, layers=4, heads=4,

@@ -92,7 +92,7 @@ class _Branches(NamedTuple):
 
 def _branch(table: IDTable) -> _Branches:
     """One level at a time, all nodes of a level at once."""
-    unique, levels = len(table), len(table.code_sizes)
+    unique = len(table)
     shared = _shared_levels(table)
     active = np.arange(unique if unique > 1 else 0)              # IDs below the inner nodes of this level
     starts = np.zeros(min(len(active), 1), dtype=np.int64)       # where in `active` each of them begins

@@ -85,13 +85,13 @@ class Encoder(nn.Module):
         Raises UserError if there is no such architecture or the weights cannot be had.
         """
         try:
-            clip, _, preprocess = open_clip.create_model_and_transforms(architecture, pretrained)
+            clip = open_clip.create_model(architecture, pretrained)
+            encoder = cls(EncoderConfig(open_clip.get_model_config(architecture),
+                                        dict(open_clip.get_model_preprocess_cfg(clip)),
+                                        source=f"{architecture} {Path(pretrained).name}"))
         except Exception as error:   # open_clip, the hub and the network raise many kinds
             raise UserError(f"open_clip cannot give {architecture} with weights {pretrained!r} ({error}); "
                             "name an architecture of open_clip and a tag, or a checkpoint file") from error
-        model = open_clip.get_model_config(architecture)
-        encoder = cls(EncoderConfig(model, dict(open_clip.get_model_preprocess_cfg(clip)),
-                                    source=f"{architecture} {Path(pretrained).name}"))
         encoder.clip.load_state_dict(clip.state_dict())
         return encoder.eval()
 

@@ -29,7 +29,7 @@ GRADIENTS = ("rotation", "straight_through")
 
 @dataclass(frozen=True)
 class QuantizerConfig:
-    """The published values; `dead_ratio` is their 2 hits a step over the 3.9 that a code gets on average."""
+    """The published values; the ratios are their 2 hits a step over the 3.9 that a code gets on average."""
 
     dim: int = 768
     levels: int = 9                  # length of an ID, modality included
@@ -37,7 +37,8 @@ class QuantizerConfig:
     modality_code: str = "forced"    # one of MODALITY_CODES
     gradient: str = "rotation"       # one of GRADIENTS: how the loss reaches z through the codes
     decay: float = 0.9               # of the moving averages, per step
-    dead_ratio: float = 0.5          # below this share of its even share of the batch a code is restarted
+    dead_ratio: float = 0.5          # below this part of its even share of the batch a code is restarted
+    restart_ratio: float = 0.5       # the part of its even share that a restarted code begins with
 
     def __post_init__(self):
         for value, choices in ((self.modality_code, MODALITY_CODES), (self.gradient, GRADIENTS)):
@@ -137,10 +138,11 @@ class ResidualQuantizer(nn.Module):
         dead = (hits < self.config.dead_ratio * even_share).nonzero().squeeze(1)
         if len(dead):
             picked = residual[torch.randint(len(residual), (len(dead),), device=residual.device)]
-            codebook[dead], sums[dead], hits[dead] = picked, picked * even_share, even_share
+            start = self.config.restart_ratio * even_share
+            codebook[dead], sums[dead], hits[dead] = picked, picked * start, start
 
     @torch.no_grad()
-    def initialise(self, z: Tensor, modality: Tensor, seed: int, iterations: int = 25) -> None:
+    def initialise(self, z: Tensor, modality: Tensor, seed: int, iterations: int = 1000) -> None:
         """k-means on z (n, d), level by level; the forced level 0 takes the mean of each modality."""
         residual = z
         for level, codebook in enumerate(self.codebooks):

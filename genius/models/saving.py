@@ -31,7 +31,7 @@ def load_model(kind: type[M], config_kind: type, folder: Path) -> M:
         config = config_kind(**json.loads((folder / "config.json").read_text()))
         model = kind(config)
         safetensors.load_model(model, folder / "model.safetensors", strict=True)
-    except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
         first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"{folder} cannot be loaded ({first_line}); train this part again") from error
     return model.eval()

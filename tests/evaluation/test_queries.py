@@ -1,7 +1,6 @@
 """genius/evaluation/queries.py on the micro collection."""
 
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest

@@ -39,7 +39,8 @@ def test_features_in_files_are_those_of_the_encoder(tmp_path):
 def test_a_phrasing_can_be_chosen_for_each_row(tmp_path):
     files = filled(tmp_path)
     found = files.features(np.array([4, 0]), np.array([1, 0]))
-    torch.testing.assert_close(found.text, torch.cat([files.features(slice(4, 5), 1).text, files.features(slice(0, 1), 0).text]))
+    alone = [files.features(slice(4, 5), 1), files.features(slice(0, 1), 0)]
+    torch.testing.assert_close(found.text, torch.cat([features.text for features in alone]))
 
 
 def test_a_killed_run_goes_on_after_the_last_whole_block(tmp_path, monkeypatch):

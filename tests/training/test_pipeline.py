@@ -1,6 +1,7 @@
 """The whole of training on a micro collection: it works, it resumes, it refuses what does not fit."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -13,8 +14,10 @@ from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
+from training import quantizer
 from training.checkpoint import Checkpoints
 from training.settings import Arguments
+from training.stage import STAGES, is_done, run_stage
 
 
 def arguments(collection, run, settings=TINY) -> Arguments:
@@ -103,8 +106,31 @@ def test_checkpoints_of_other_settings_are_refused(trained, collection, tmp_path
         Checkpoints(tmp_path, "encoder", 2).resume(model, optimizer)
 
 
-def test_a_collection_without_candidates_is_refused_in_one_sentence(tmp_path):
-    for folder in ("cand_pool/global", "cand_pool/local", "query/train"):
-        (tmp_path / "collection" / folder).mkdir(parents=True)
-    with pytest.raises(UserError):
-        pipeline.train(Arguments(tmp_path / "collection", tmp_path / "run", "small", TINY, "cpu"))
+def test_an_empty_collection_is_refused_in_one_sentence(collection, tmp_path):
+    shutil.copytree(collection.root, tmp_path / "empty")
+    with pytest.raises(UserError, match="is no collection"):
+        pipeline.train(Arguments(tmp_path, tmp_path / "run", "small", TINY, "cpu"))
+    for file in (tmp_path / "empty" / "cand_pool").rglob("*.jsonl"):
+        file.write_text("")
+    with pytest.raises(UserError, match="holds no candidates"):
+        pipeline.train(Arguments(tmp_path / "empty", tmp_path / "run", "small", TINY, "cpu"))
+    assert not (tmp_path / "run" / "manifest.json").exists()
+
+
+def test_a_qrels_line_that_names_an_unknown_item_is_refused_in_one_sentence(collection, tmp_path):
+    shutil.copytree(collection.root, tmp_path / "wrong")
+    qrels = next((tmp_path / "wrong" / "qrels" / "train").glob("*.txt"))
+    first, *others = qrels.read_text().splitlines()
+    query = first.split()[0]
+    qrels.write_text("\n".join([f"{query} 0 0:999999 1 0", *others]) + "\n")
+    with pytest.raises(UserError, match=f"train query {query} .* --check"):
+        pipeline.train(Arguments(tmp_path / "wrong", tmp_path / "run", "small", TINY, "cpu"))
+
+
+def test_redoing_a_stage_makes_the_later_ones_wait(trained, collection, tmp_path):
+    shutil.copytree(trained, tmp_path / "run")
+    given = arguments(collection, tmp_path / "run")
+    run_stage("quantizer", quantizer.train, given)
+    assert [stage for stage in STAGES if is_done(stage, given)] == ["encoder", "features", "quantizer"]
+    pipeline.train(given)
+    assert Engine.load(tmp_path / "run", "cpu").index.n == 48
