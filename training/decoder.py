@@ -56,7 +56,7 @@ def train(arguments: Arguments) -> None:
     parameters = [p for p in decoder.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, betas=settings.betas, eps=1e-6,
                                   weight_decay=settings.weight_decay)
-    checkpoints = Checkpoints(run.path, "decoder", settings, seed, run.digest("quantizer"), len(samples.codes))
+    checkpoints = Checkpoints(run.path, "decoder", settings, seed, run.digest("quantizer"), data.pairs.digest)
     by_geometry = held_out.candidate_recall(decoder, 0.0)
     for epoch in range(checkpoints.resume(decoder, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []

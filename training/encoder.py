@@ -69,7 +69,7 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
                       encoder.config.preprocess["resize_mode"], run.path / "cache")
     optimizer = torch.optim.AdamW(decayed(encoder, settings.weight_decay), lr=settings.learning_rate,
                                   betas=settings.betas, eps=1e-6, fused=True)
-    checkpoints = Checkpoints(run.path, "encoder", settings, seed, len(pairs), len(candidates))
+    checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.digest, candidates.digest)
     for epoch in range(checkpoints.resume(encoder, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         encoder.train()

@@ -50,7 +50,7 @@ def train(arguments: Arguments) -> None:
     torch.manual_seed(seed)
     stage = FusionAndQuantizer(settings).to(device)
     optimizer = torch.optim.AdamW(decayed(stage, settings.weight_decay), lr=settings.learning_rate, eps=1e-6)
-    checkpoints = Checkpoints(run.path, "quantizer", settings, seed, run.digest("encoder"), len(data.pairs))
+    checkpoints = Checkpoints(run.path, "quantizer", settings, seed, run.digest("encoder"), data.pairs.digest)
     first = checkpoints.resume(stage, optimizer)
     if first == 0:
         initialise(stage, data, settings, seed, device)
@@ -77,7 +77,8 @@ def train(arguments: Arguments) -> None:
               f"distance {distance:.5f}  val hit@5 {plain:.1%}, quantized {quantized:.1%}  "
               f"{time.perf_counter() - started:.0f} s", flush=True)
         checkpoints.save(stage, optimizer, epoch, score=quantized)
-    print(f"quantizer: epoch {checkpoints.load_best(stage)} is the best")
+    if settings.keep_best:
+        print(f"quantizer: epoch {checkpoints.load_best(stage)} is the best")
     stage.eval()
     run.publish("fusion", stage.fusion.save, ("encoder",))
     run.publish("quantizer", stage.quantizer.save, ("encoder", "fusion"))

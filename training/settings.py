@@ -77,6 +77,7 @@ class QuantizerSettings:
     both_ways: bool = True           # the paper's Eq. 3 is one-way; the code is symmetric
     mask_positives: bool = False     # other positives in a batch are no negatives (ours)
     upsample_to: int = 0
+    keep_best: bool = False          # the epoch that is best on validation, not the last (ours)
     initial_vectors: int = 16_000    # for k-means: the published first batch
     initial_iterations: int = 1000   # of k-means
 
@@ -158,7 +159,8 @@ SMALL = Settings(
         fusion=FusionConfig(SMALL_DIM, branch=512, hidden=1024),
         quantizer=QuantizerConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES, restart_ratio=1.0),
         contrastive_weight=1.0, initial_iterations=25,
-        epochs=12, batch=1024, learning_rate=5e-4, temperature=0.05, mask_positives=True, upsample_to=5000),
+        epochs=12, batch=1024, learning_rate=5e-4, temperature=0.05, mask_positives=True, upsample_to=5000,
+        keep_best=True),
     decoder=DecoderSettings(
         decoder=DecoderConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES, width=256, layers=4, heads=4,
                               ff_width=1024, prefix=8, dropout=0.0, embedding_scale=10.0, geometry=True),
