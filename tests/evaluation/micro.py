@@ -14,7 +14,7 @@ from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
 from genius.index.store import write_index
 from genius.schema import Item, LabelledQuery, Modality
-from tests.search.tiny import tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
+from tests.search.tiny import publish_parts, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
 
 SPLIT_OF = ("train", "train", "val", "test")    # of item number i, by i % 4
 PER_KIND = 16
@@ -71,12 +71,8 @@ def publish_micro_run(path: Path, collection: Collection) -> Run:
     quantizer.initialise(z, modalities, seed=0)
     decoder.initialise(quantizer)
     codes = quantizer.encode(z, modalities).numpy()
-    run.publish("encoder", encoder.save)
-    run.publish("fusion", fusion.save, ("encoder",))
-    run.publish("quantizer", quantizer.save, ("encoder", "fusion"))
-    run.publish("decoder", decoder.save, ("quantizer",))
-    run.publish("index", lambda folder: write_index(
+    publish_parts(run, encoder, fusion, quantizer, decoder, lambda folder: write_index(
         folder, items, codes, features.embedding().numpy(), quantizer.config.code_sizes,
-        image_path=None, instructions=[]), ("encoder", "fusion", "quantizer"))
+        image_path=None, instructions=[]))
     run.record(collection=str(collection.root))
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -83,11 +84,17 @@ def publish_tiny_run(path: Path, n: int = 40) -> Run:
     features = encoder.encode(images, [item.text for item in items])
     with torch.inference_mode():
         codes = quantizer.encode(fusion(features), torch.tensor([item.modality for item in items])).numpy()
+    publish_parts(run, encoder, fusion, quantizer, decoder, lambda folder: write_index(
+        folder, items, codes, features.embedding().numpy(), quantizer.config.code_sizes,
+        image_path=pictures.joinpath, instructions=INSTRUCTIONS))
+    return run
+
+
+def publish_parts(run: Run, encoder: Encoder, fusion: Fusion, quantizer: ResidualQuantizer, decoder: IDDecoder,
+                  write: Callable[[Path], None]) -> None:
+    """In the order of training; write: fills the index."""
     run.publish("encoder", encoder.save)
     run.publish("fusion", fusion.save, ("encoder",))
     run.publish("quantizer", quantizer.save, ("encoder", "fusion"))
     run.publish("decoder", decoder.save, ("quantizer",))
-    run.publish("index", lambda folder: write_index(
-        folder, items, codes, features.embedding().numpy(), quantizer.config.code_sizes,
-        image_path=pictures.joinpath, instructions=INSTRUCTIONS), ("encoder", "fusion", "quantizer"))
-    return run
+    run.publish("index", write, ("encoder", "fusion", "quantizer"))

@@ -1,0 +1,132 @@
+"""The validation figures of quantizer and decoder against slow references, on a trained micro run."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from genius.artifacts import Run
+from genius.models.decoder import IDDecoder
+from genius.models.fusion import Fusion
+from genius.models.quantizer import ResidualQuantizer
+from tests.training.tiny import TINY
+from training import __main__ as pipeline
+from training.decoder import BEAMS, Samples, Validation
+from training.features import FeatureSet
+from training.pairs import Candidates
+from training.quantizer import FusionAndQuantizer, TopRows, batch_losses, hit_rates
+from training.settings import Arguments
+
+
+@pytest.fixture(scope="module")
+def run(collection, tmp_path_factory) -> Run:
+    path = tmp_path_factory.mktemp("trained") / "run"
+    pipeline.train(Arguments(collection.root, path, "small", TINY, "cpu"))
+    return Run(path)
+
+
+@pytest.fixture(scope="module")
+def data(run, collection) -> dict[str, FeatureSet]:
+    candidates = Candidates.read(collection)
+    return {split: FeatureSet(run, collection, candidates, split, TINY.seed) for split in ("train", "val")}
+
+
+@pytest.fixture(scope="module")
+def stage(run) -> FusionAndQuantizer:
+    stage = FusionAndQuantizer(TINY.quantizer).eval()
+    stage.fusion, stage.quantizer = Fusion.load(run.folder("fusion")), ResidualQuantizer.load(run.folder("quantizer"))
+    return stage
+
+
+def positives(data: FeatureSet, query: int) -> set[int]:
+    return set(data.pairs.positives[data.pairs.offsets[query]:data.pairs.offsets[query + 1]].tolist())
+
+
+@torch.no_grad()
+def test_hit_rates_are_those_of_sorting_all_distances(stage, data):
+    val = data["val"]
+    modality = torch.from_numpy(val.candidates.modalities).long()
+    z = stage.fusion(val.candidate_files.features(slice(None))).double()
+    quantized = stage.quantizer.decode(stage.quantizer.encode(z.float(), modality)).double()
+    query = stage.fusion(val.query_files.features(slice(None))).double()
+    expected = [np.mean([bool(set(torch.cdist(query[[q]], vectors)[0].argsort()[:5].tolist()) & positives(val, q))
+                         for q in range(len(val.pairs))]) for vectors in (z, quantized)]
+    for block in (7, 1000):
+        assert hit_rates(stage, val, 0, "cpu", block) == pytest.approx(expected)
+
+
+def test_the_best_rows_do_not_depend_on_the_blocks():
+    scores = torch.rand(3, 40, generator=torch.Generator().manual_seed(0))
+    top = TopRows(3, "cpu")
+    for start in range(0, 40, 6):
+        top.add(scores[:, start:start + 6], start)
+    assert top.rows().tolist() == scores.topk(5).indices.tolist()
+
+
+@pytest.mark.parametrize("change", [{}, {"rq_sum": True}, {"mse_raw": True}])
+@torch.no_grad()
+def test_the_three_losses_are_the_formulas(stage, data, change):
+    settings = dataclasses.replace(TINY.quantizer, mask_positives=False, both_ways=False, **change)
+    batch = data["train"].draw(np.arange(6), np.random.default_rng(0))
+    found = batch_losses(stage, data["train"], batch, settings, "cpu")
+
+    z_q, z_c = (stage.fusion(features) for features in data["train"].features(batch, "cpu"))
+    residuals, hats = [], []
+    for z in (z_q, z_c):
+        codes, residual = stage.quantizer.encode(z, batch.modality), z
+        for level, book in enumerate(stage.quantizer.codebooks):
+            residual = residual - book[codes[:, level]]
+            residuals.append(residual.double().numpy())
+        hats.append((z - residual).double().numpy())
+    squares = np.mean([r ** 2 for r in residuals])
+    assert found["rq"].item() == pytest.approx(
+        squares * (z_q.shape[1] * len(stage.quantizer.codebooks) if "rq_sum" in change else 1), rel=1e-4)
+    if "mse_raw" in change:
+        expected = ((hats[0] - hats[1]) ** 2).sum(1).mean()
+    else:
+        unit = [hat / np.linalg.norm(hat, axis=1, keepdims=True) for hat in hats]
+        expected = ((unit[0] - unit[1]) ** 2).mean()
+    assert found["mse"].item() == pytest.approx(expected, rel=1e-4)
+    logits = (z_q.double() @ z_c.double().T / settings.temperature).numpy()
+    expected = np.mean(np.log(np.exp(logits).sum(1)) - logits.diagonal())
+    assert found["cl"].item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, data):
+    quantizer, decoder = (kind.load(run.folder(part)) for kind, part in (
+        (ResidualQuantizer, "quantizer"), (IDDecoder, "decoder")))
+    fusion = run.digest("fusion")
+    samples = Samples(data["train"], quantizer, fusion, TINY.decoder)
+    held_out, val = Validation(data["val"], samples, fusion, "cpu", seed=0), data["val"]
+
+    trained = set(data["train"].pairs.positives.tolist())
+    unseen = [q for q in range(len(val.pairs)) if not positives(val, q) & trained]
+    assert held_out.chosen.tolist() == unseen
+
+    ids = sorted({tuple(codes) for codes in samples.codes.tolist()})
+    kept = []
+    for q in unseen:
+        z = torch.from_numpy(val.query_files.fused(fusion)[[q], 0].astype(np.float32))
+        scores = [-(z - quantizer.decode(torch.tensor([codes]))).square().sum().item() for codes in ids]
+        best = {ids[i] for i in np.argsort(scores)[::-1][:BEAMS]}
+        kept.append(any(tuple(samples.codes[row].tolist()) in best for row in positives(val, q)))
+    expected = np.mean([np.mean([hit for hit, q in zip(kept, unseen, strict=True) if val.pairs.rows[q] == row])
+                        for row in sorted(set(val.pairs.rows[unseen].tolist()))])
+    assert held_out.candidate_recall(decoder, 0.0) == pytest.approx(expected)
+
+
+def test_a_candidate_as_its_own_query_is_itself(run, data):
+    quantizer = ResidualQuantizer.load(run.folder("quantizer"))
+    samples = Samples(data["train"], quantizer, run.digest("fusion"), TINY.decoder)
+    rows = np.array([3, 0, 7])
+    features, codes = samples.draw(-1 - rows, np.random.default_rng(0), "cpu")
+    np.testing.assert_array_equal(features, samples.candidates[rows].astype(np.float32))
+    np.testing.assert_array_equal(codes, samples.codes[rows])
+
+
+def test_an_epoch_holds_every_query_and_every_candidate_once(run, data):
+    quantizer = ResidualQuantizer.load(run.folder("quantizer"))
+    samples = Samples(data["train"], quantizer, run.digest("fusion"), TINY.decoder)
+    order = samples.epoch(np.random.default_rng(0))
+    assert sorted(order) == list(range(-len(samples.candidates), len(data["train"].pairs)))
