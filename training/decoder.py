@@ -2,8 +2,9 @@
 
     python -m training.decoder COLLECTION RUN [--preset small|paper|paper-text]
 
-How long it trains and how much it weighs against the codes' geometry are chosen on validation queries whose
-targets were no training targets: those show whether it generalises or only remembers IDs.
+Where the preset asks for it, the epoch that is kept and the decoder's weight against the codes' geometry are
+chosen on validation queries whose targets were no training targets: those show whether it generalises or only
+remembers IDs.
 
 Shapes: b batch, d dim, M levels, w beams.
 """

@@ -1,7 +1,7 @@
 """Keep freed memory in the process.
 
-glibc hands large blocks back to the system and takes them again at every training step, page by page. On two
-CPU cores, keeping them made a training step of a small ResNet 1.6 times faster.
+glibc hands large blocks back to the system and takes them again at every training step, page by page. Keeping
+them took a bf16 training step of ResNet-10-T (384 images of 80 px, two cores) from 1.24 to 0.91 s.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def is_done(name: str, arguments: Arguments) -> bool:
     done = Run(arguments.run).manifest.get("stages", {}).get(name)
     if done and done["facts"] != facts(name, arguments):
         raise UserError(f"the {name} of {arguments.run} was made from another collection or with other settings; "
-                        f"give another RUN, or make it anew: python -m training.{name}")
+                        f"give another RUN, or make it anew: python -m training.{name} COLLECTION RUN")
     return done is not None
 
 

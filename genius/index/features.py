@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
 from tqdm import tqdm
 
 from genius.artifacts import write_json
@@ -139,5 +138,3 @@ def batched(things: Iterable, size: int) -> Iterator[list]:
     stream = iter(things)
     while part := list(islice(stream, size)):
         yield part
-
-

@@ -98,14 +98,6 @@ def test_a_killed_stage_goes_on_from_its_last_epoch_and_ends_with_the_same_weigh
         assert all(torch.equal(expected[name], found[name]) for name in expected), part
 
 
-def test_checkpoints_of_other_settings_are_refused(trained, collection, tmp_path):
-    model = torch.nn.Linear(2, 2)
-    optimizer = torch.optim.AdamW(model.parameters())
-    Checkpoints(tmp_path, "encoder", 1).save(model, optimizer, 0)
-    with pytest.raises(UserError, match="other settings or data; delete that folder"):
-        Checkpoints(tmp_path, "encoder", 2).resume(model, optimizer)
-
-
 def test_an_empty_collection_is_refused_in_one_sentence(collection, tmp_path):
     shutil.copytree(collection.root, tmp_path / "empty")
     with pytest.raises(UserError, match="is no collection"):
