@@ -90,16 +90,22 @@ class SearchOptions:
     rerank: bool = True                   # order hits by embedding instead of by ID score
     decoder_weight: float | None = None   # 1 decoder alone, 0 geometry alone, None: as the run was tuned
     trace: bool = False                   # record every level of the beam search
+    mode: str | None = None               # exact, set or fast (genius.search.beam); None: set if the order comes from
+    #                                       re-ranking and nothing is traced, else exact
+    budget: int = 200                     # mode fast: items handed to the re-ranker
+    certify: bool = False                 # say whether the IDs are provably the best; mode exact always does
+    widen: bool = False                   # double the beams until they are, as far as they may go
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedID:
-    """One ID that the beam search ended with."""
+    """One ID that the beam search ended with, or, in mode fast, the beginning of a few."""
 
     codes: tuple[int, ...]
     score: float               # what it was ranked by: log_prob, blended with geometry if asked
-    log_prob: float            # summed over its codes
-    bucket: int                # items that share this ID
+    log_prob: float            # summed over the codes decoded
+    depth: int                 # how many those are: the first ones; the others follow from the trie or are left open
+    bucket: int                # items that share this ID or beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,5 +153,8 @@ class SearchResult:
     query_codes: tuple[int, ...]          # the query's own feature, quantized
     modality_probabilities: np.ndarray    # (3,) of the first code, indexed by Modality
     candidates: int                       # items considered by the re-ranker
+    mode: str = "exact"                   # of the beam search
+    decoded: int = 0                      # beams scored, over all levels
+    certified: bool | None = None         # the generated IDs are provably the best of all; None: not asked
     milliseconds: dict[str, float] = field(default_factory=dict)   # per stage
     trace: SearchTrace | None = None

@@ -27,6 +27,7 @@ from genius.errors import UserError, reported
 from genius.index.ids import IDTable
 from genius.index.quantize import quantize_all
 from genius.index.trie import Trie
+from genius.models.cached import CachedDecoder
 from genius.models.decoder import IDDecoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.search.beam import beam_search
@@ -143,9 +144,9 @@ class Validation:
     @torch.inference_mode()
     def candidate_recall(self, decoder: IDDecoder, weight: float) -> float:
         """Share of queries with a positive among the generated IDs, averaged over (task, dataset) rows."""
-        decoder.eval()
+        search = CachedDecoder(decoder.eval())
         found = np.concatenate([
-            beam_search(decoder, part, self.trie, BEAMS, decoder_weight=weight).ids.cpu().numpy()
+            beam_search(search, part, self.trie, BEAMS, mode="set", decoder_weight=weight).low.cpu().numpy()
             for part in self.features.split(256)])
         kept = np.array([np.isin(self.id_of[self.pairs.positives[start:end]], ids).any()
                          for ids, start, end in zip(found, self.pairs.offsets[self.chosen],

@@ -8,12 +8,10 @@ has no end token.
 each code e, where r is what the codes so far leave of the query's feature. It is the log-odds by which the
 quantizer itself would prefer e, so the decoder learns only what the codes' geometry does not say.
 
-`forward` is teacher-forced training through transformers' own code; `start` and `step` are the same
-arithmetic for a beam search: self-attention is cached, and the prefix's cross-attention keys and values are
-computed once per query, not per beam.
+`forward` is teacher-forced training through transformers' own code; cached.py is the same arithmetic for a beam
+search.
 
-Shapes: b queries, w beams, d feature dim, M levels, t levels decoded, V tokens, k codes of a level,
-h heads, a width of a head, N prefix length, m model width.
+Shapes: b queries, d feature dim, M levels, V tokens, k codes of a level, N prefix length, m model width.
 """
 
 from __future__ import annotations
@@ -67,22 +65,6 @@ class DecoderConfig:
     @property
     def vocabulary(self) -> int:
         return self.offsets[-1] + self.code_sizes[-1]
-
-
-@dataclass
-class DecoderCache:
-    """What a beam search carries from level to level."""
-
-    self_attention: Tensor    # (layers, 2, b, w, h, t, a) keys and values of the codes so far
-    cross_attention: Tensor   # (layers, 2, b, h, N, a) of the prefix: once per query
-    residual: Tensor          # (b, w, d) what the codes so far leave of the feature
-    level: int                # the next level to decode
-
-    def reorder(self, parents: Tensor) -> None:
-        """Beam j now continues beam parents[·, j] of before; parents (b, w')."""
-        query = torch.arange(len(parents), device=parents.device)[:, None]
-        self.self_attention = self.self_attention[:, :, query, parents]
-        self.residual = self.residual[query, parents]
 
 
 class IDDecoder(nn.Module):
@@ -145,62 +127,6 @@ class IDDecoder(nn.Module):
 
     def _prefix(self, features: Tensor) -> Tensor:
         return self.project(features).unflatten(-1, (self.config.prefix, self.config.width))   # (b, N, m)
-
-    def start(self, features: Tensor) -> DecoderCache:
-        """Everything that is computed once per query. features (b, d)."""
-        config = self.config
-        prefix = self.t5.encoder.final_layer_norm(self._prefix(features))                      # (b, N, m)
-        heads = (config.heads, config.head_width)
-        cross = torch.stack([torch.stack([
-            projection(prefix).unflatten(-1, heads).transpose(1, 2)                            # (b, h, N, a)
-            for projection in (block.layer[1].EncDecAttention.k, block.layer[1].EncDecAttention.v)])
-            for block in self.t5.decoder.block])
-        empty = features.new_zeros(config.layers, 2, len(features), 1, config.heads, 0, config.head_width)
-        return DecoderCache(empty, cross, features[:, None], level=0)
-
-    def step(self, cache: DecoderCache, codes: Tensor | None) -> Tensor:
-        """Log-probabilities of the next level's codes, given those chosen at the level before.
-
-        codes: (b, w), None at level 0 (then w = 1). -> (b, w, k), softmax over the whole vocabulary,
-        then cut to the level, as the published search scores.
-        """
-        config, level = self.config, cache.level
-        if codes is None:
-            tokens = torch.full(cache.residual.shape[:2], START, device=cache.residual.device)
-        else:
-            tokens = codes + config.offsets[level - 1]
-            cache.residual = cache.residual - self.codebooks[level - 1][codes]
-        logits = self.t5.lm_head(self._hidden(cache, tokens))                                  # (b, w, V)
-        here = slice(config.offsets[level], config.offsets[level] + config.code_sizes[level])
-        if config.geometry:
-            logits[..., here] += geometry(cache.residual, self.codebooks[level]) * self.log_scales[level].exp()
-        cache.level += 1
-        return logits[..., here] - logits.logsumexp(-1, keepdim=True)
-
-    def _hidden(self, cache: DecoderCache, tokens: Tensor) -> Tensor:
-        """T5's decoder blocks for one more position; tokens (b, w) -> (b, w, m)."""
-        config, level, decoder = self.config, cache.level, self.t5.decoder
-        heads = (config.heads, config.head_width)
-        x = decoder.embed_tokens(tokens)
-        bias = decoder.block[0].layer[0].SelfAttention.compute_bias(level + 1, level + 1, device=x.device)
-        bias = bias[0, :, -1]                                                                  # (h, t)
-        grown = []
-        for block, past, (cross_k, cross_v) in zip(decoder.block, cache.self_attention, cache.cross_attention):
-            own, cross, feed = block.layer
-            y = own.layer_norm(x)
-            q, k, v = (project(y).unflatten(-1, heads)                                         # (b, w, h, a)
-                       for project in (own.SelfAttention.q, own.SelfAttention.k, own.SelfAttention.v))
-            kv = torch.cat([past, torch.stack([k, v])[..., None, :]], dim=-2)                  # (2, b, w, h, t, a)
-            weights = (torch.einsum("bwha,bwhta->bwht", q, kv[0]) + bias).softmax(-1)
-            x = x + own.SelfAttention.o(torch.einsum("bwht,bwhta->bwha", weights, kv[1]).flatten(-2))
-            grown.append(kv)
-
-            q = cross.EncDecAttention.q(cross.layer_norm(x)).unflatten(-1, heads).transpose(1, 2)
-            weights = (q @ cross_k.transpose(-1, -2)).softmax(-1)                              # (b, h, w, N)
-            x = x + cross.EncDecAttention.o((weights @ cross_v).transpose(1, 2).flatten(-2))
-            x = feed(x)
-        cache.self_attention = torch.stack(grown)
-        return decoder.final_layer_norm(x) * config.width ** -0.5      # T5 scales before its tied head
 
     def save(self, folder: Path) -> None:
         save_model(self, self.config, folder)

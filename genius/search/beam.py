@@ -10,127 +10,130 @@ The second sum is the geometry of the codes alone: r is what the codes before le
 e the codeword. w = 1 is the published score; w = 0 never runs the decoder and finds the nearest quantized
 vectors. s is the decoder's geometry scale.
 
-Shapes: b queries, w beams now, v beams next, k codes of a level, c valid continuations of all beams together,
-d feature dim.
+Three modes, and what each guarantees against the published algorithm (transformers' `generate` with
+`prefix_allowed_tokens_fn`, the same weights, the same number of beams):
+
+    exact   the same IDs and scores, within 1e-4 in fp32; the order may differ only between closer scores. The
+            softmax is over the whole vocabulary before the trie masks it, and an ID has no end token.
+    set     the same IDs, in another order: for re-ranking. A query is done once each of its beams has one ID
+            left, for then nothing can be discarded any more. Scores are of the codes decoded until then.
+    fast    no guarantee, a measured hit rate. The softmax is over the level's own codes, so a beam's score says
+            which share of all probability lies below it. A beam with one ID left keeps its score and is decoded
+            no more, and a query is done once its beams hold no more items than the re-ranker's `budget`
+            (*prefix, then leaf*).
+
+Certificate: what a prefix can still gain is bounded. Log-probabilities only fall, and from a residual r on the
+geometry adds Σ (2⟨r, e⟩ − ‖e‖²) = ‖r‖² − ‖what is left in the end‖² ≤ ‖r‖². If nothing that was discarded can
+reach the last ID that was kept, the result is provably the best of all valid IDs under the model.
+
+Shapes: b queries, w beams now, v beams next, r open beams of all queries, k codes of a level, c valid
+continuations of all beams together, d feature dim.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from genius.index.trie import Children, Trie
-from genius.models.decoder import IDDecoder, geometry
-from genius.schema import LevelTrace
+from genius.index.trie import Trie
+from genius.models.cached import CachedDecoder
+from genius.search.beams import Beams, Continuations, Found, Prefixes
+from genius.search.scoring import Scorer, Scores
 
-TRACED = 4                                  # prefixes in a trace, times the beam size
+MODES = ("exact", "set", "fast")
+TRACED = 4    # prefixes in a trace, times the beam size
 NOTHING = torch.iinfo(torch.long).min
 
 
-@dataclass(frozen=True)
-class Beams:
-    """The IDs that were found for b queries, best first; equal scores in the order of IDs."""
-
-    ids: Tensor                             # (b, w) number in the ID table
-    scores: Tensor                          # (b, w) float32
-    log_probs: Tensor                       # (b, w) summed log-probability; NaN if no search gave one
-    first: Tensor                           # (b, 3) log-probabilities of the first code
-    trace: list[list[LevelTrace]] | None    # per query, per level
-
-
 @torch.inference_mode()
-def beam_search(decoder: IDDecoder, features: Tensor, trie: Trie, beams: int,
-                decoder_weight: float = 1.0, trace: bool = False) -> Beams:
+def beam_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: int, *, mode: str = "exact",
+                decoder_weight: float = 1.0, budget: int = 200, trace: bool = False,
+                certify: bool = False) -> Beams:
     """features (b, d), fused and normalised -> the `beams` best valid IDs of each query, or all if fewer.
+
+    mode: see above. budget: items that mode fast hands over. certify: also bound what was discarded, for which
+    every mode decodes all its beams to the end. Raises ValueError for an unknown mode.
 
     Every valid prefix goes on to an ID. So at each level either all queries hold all prefixes, or each holds
     `beams` of them: no beam ever runs dry, and all queries have equally many.
     """
-    scorer = _Scorer(decoder, features, decoder_weight)
-    nodes = torch.full((len(features), 1), trie.root, device=features.device)              # (b, w)
-    scores = torch.zeros(nodes.shape, device=features.device)                              # (b, w)
-    sums = torch.zeros_like(scores)                                                        # (b, w) of log p
-    parents = codes = None
-    traces: list[list[LevelTrace]] = [[] for _ in range(len(features))]
+    if mode not in MODES:
+        raise ValueError(f"mode {mode!r} is unknown; choose from {', '.join(MODES)}")
+    fast, to_the_end = mode == "fast", mode == "exact" or certify
+    scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=not fast)
+    found = Found(len(features), beams, trie, certify, trace, features.device)
+    now = Prefixes.empty(trie.root, len(features), features.device)
     for level in range(trie.levels):
-        log_probs, gains = scorer.next_level(parents, codes)                               # (b, w, k)
+        decoded = now.node >= 0 if fast and level and not to_the_end else torch.ones_like(now.node, dtype=torch.bool)
+        scores = scorer.next_level(now, decoded)
         if level == 0:
-            first = log_probs[:, 0]
-        width = nodes.shape[1]
-        found = trie.children(nodes.flatten(), level)                                      # (c,)
-        steps = log_probs.flatten(0, 1)[found.owner, found.code]                           # (c,)
-        totals = scores.flatten()[found.owner] + gains.flatten(0, 1)[found.owner, found.code]
-        best = _best(totals, trie.lowest(found.node), found.owner // width, len(features),
+            found.first(scores.log_probs)
+        grown = _grown(now, trie, scores, decoded, level)                                  # (c,)
+        best = _best(grown.score, trie.lowest(grown.node), grown.query, len(now.query),
                      beams * TRACED if trace else beams)                                   # (b, ≥ v) into c
-        if trace:
-            _record(traces, found, totals, steps, best, trie, width, beams)
-        best = best[:, :beams]                                                             # (b, v)
-        nodes, scores, sums = found.node[best], totals[best], (sums.flatten()[found.owner] + steps)[best]
-        parents, codes = found.owner[best] % width, found.code[best]
-    return Beams(~nodes, scores, sums, first, traces if trace else None)
+        found.note(now, grown, best, decoded)
+        now = now.extended(grown, best[:, :beams], decoded)
+        if level == trie.levels - 1:
+            found.put(now)
+        elif not to_the_end:
+            done = _decided(now, trie, budget if fast else 0)                              # (b,)
+            found.put(now.of(done))
+            now = now.of(~done)
+            scorer.keep(~done)
+            if not len(now.query):
+                break
+    return found.beams()
 
 
-class _Scorer:
-    """What each code adds to the score of each beam, level by level."""
+@torch.inference_mode()
+def widened_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: int, most: int,
+                   **options: object) -> Beams:
+    """`beam_search` with a certificate, again with twice the beams for queries that got none, up to `most` beams.
 
-    def __init__(self, decoder: IDDecoder, features: Tensor, weight: float):
-        self.decoder, self.weight, self.level = decoder, weight, 0
-        self.cache = decoder.start(features) if weight > 0 else None
-        self.residual = features[:, None]                                                  # (b, w, d)
-
-    def next_level(self, parents: Tensor | None, codes: Tensor | None) -> tuple[Tensor, Tensor]:
-        """(b, w, k) log-probabilities of the next codes, and (b, w, k) what they add to the score.
-
-        parents, codes (b, w): beam j continues beam parents[·, j] of before with codes[·, j]; None at the
-        start. Without the decoder the probabilities are the softmax of the geometry.
-        """
-        if codes is not None:
-            self._follow(parents, codes)
-        if self.weight == 1:
-            log_probs = self.decoder.step(self.cache, codes).float()
-            return log_probs, log_probs
-        codebook = self.decoder.codebooks[self.level]
-        odds = self.decoder.geometry_scale * geometry(self.residual, codebook).float()
-        if self.weight == 0:
-            return odds.log_softmax(-1), odds
-        log_probs = self.decoder.step(self.cache, codes).float()
-        return log_probs, self.weight * log_probs + (1 - self.weight) * odds
-
-    def _follow(self, parents: Tensor, codes: Tensor) -> None:
-        if self.weight > 0:
-            self.cache.reorder(parents)
-        if self.weight < 1:
-            query = torch.arange(len(parents), device=parents.device)[:, None]
-            self.residual = self.residual[query, parents] - self.decoder.codebooks[self.level][codes]
-        self.level += 1
+    Still the `beams` best IDs of each query: those of the widest search that it needed. Memory stays that of one
+    search, for fewer queries are searched together the more beams they have.
+    """
+    found = beam_search(decoder, features, trie, beams, certify=True, **options)
+    total, width = len(features) * beams, beams
+    while width < most and not found.certified(beams).all():
+        width = min(2 * width, most)
+        for queries in (~found.certified(beams)).nonzero()[:, 0].split(max(1, total // width)):
+            found.replace(queries, beam_search(decoder, features[queries], trie, width, certify=True, **options))
+    return found
 
 
-def _best(totals: Tensor, ids: Tensor, query: Tensor, queries: int, width: int) -> Tensor:
+def _decided(now: Prefixes, trie: Trie, budget: int) -> Tensor:
+    """(b,) bool: all beams have one ID left, or all together no more items than the budget."""
+    single = (now.node < 0).all(1)
+    return single | (trie.items(now.node).sum(1) <= budget) if budget else single
+
+
+def _grown(now: Prefixes, trie: Trie, scores: Scores, decoded: Tensor, level: int) -> Continuations:
+    """All valid continuations (c,) of all beams; a beam that was not decoded goes on as it is."""
+    children = trie.children(now.node.flatten(), level)
+    owner, code = children.owner, children.code
+    row = decoded.flatten().cumsum(0)[owner] - 1 if len(scores.gains) < decoded.numel() else owner
+    place = row.clamp_(min=0) * scores.gains.shape[1] + code
+    step, gain, most = (table.take(place) for table in scores)
+    if len(scores.gains) < decoded.numel():
+        still = ~decoded.flatten()[owner]
+        step, gain, most = (values.masked_fill(still, 0) for values in (step, gain, most))
+    before, width = now.score.flatten()[owner], now.node.shape[1]
+    return Continuations(owner // width, owner % width, code, children.node, step, before + gain, before + most)
+
+
+def _best(scores: Tensor, ids: Tensor, query: Tensor, queries: int, width: int) -> Tensor:
     """Positions (b, ≤ width) of the best candidates of each query, best first; −1 where one has fewer.
 
-    totals, ids, query (c,); query ascending. Equal totals are ordered by `ids`. Score and ID become one
+    scores, ids, query (c,); query ascending. Equal scores are ordered by `ids`. Score and ID become one
     integer, so that a single top-k decides, and the same way whatever else is in the batch.
     """
     sizes = torch.bincount(query, minlength=queries)
     starts = sizes.cumsum(0) - sizes
-    bits = (totals + 0.0).view(torch.int32)                          # + 0.0: there is one zero
+    bits = (scores + 0.0).view(torch.int32)                          # + 0.0: there is one zero
     ordered = bits ^ (bits >> 31 & 0x7FFFFFFF)                       # integers that sort as the floats do
-    keys = torch.full((queries, int(sizes.max())), NOTHING, device=totals.device)
+    keys = torch.full((queries, int(sizes.max())), NOTHING, device=scores.device)
     keys[query, torch.arange(len(query), device=query.device) - starts[query]] = \
         (ordered.long() << 32) + (0xFFFFFFFF - ids)
     top, place = keys.topk(min(width, keys.shape[1]))
     return torch.where(top > NOTHING, starts[:, None] + place, -1)
-
-
-def _record(traces: list[list[LevelTrace]], found: Children, totals: Tensor, steps: Tensor, best: Tensor,
-            trie: Trie, width: int, beams: int) -> None:
-    """Append this level to the trace of each query, from the tensors that the search itself decides by."""
-    valid = torch.zeros(len(best) * width, device=best.device).index_add_(0, found.owner, steps.exp())
-    masked = (1 - valid).clamp_(min=0).view(len(best), width)
-    for query, trace in enumerate(traces):
-        seen = best[query][best[query] >= 0]
-        columns = (found.owner[seen] % width, found.code[seen], steps[seen], totals[seen],
-                   torch.arange(len(seen)) < beams, trie.items(found.node[seen]), masked[query])
-        trace.append(LevelTrace(*(column.cpu().numpy() for column in columns)))

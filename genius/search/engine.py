@@ -19,16 +19,18 @@ import torch
 from torch import Tensor
 
 from genius.artifacts import Run
-from genius.device import usable_device
+from genius.device import bf16_pays, usable_device
 from genius.errors import UserError
 from genius.index.store import Index, Pool
+from genius.models.cached import CachedDecoder
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder, Features, query_text
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.schema import GeneratedID, Hit, Query, SearchOptions, SearchResult, SearchTrace
-from genius.search.beam import Beams, beam_search
-from genius.search.checks import check_query, checked_k, checked_options
+from genius.search.beam import beam_search, widened_search
+from genius.search.beams import Beams
+from genius.search.checks import MAX_BEAMS, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
 from genius.search.rerank import Candidates, Ranked, expand, rank
 
@@ -67,6 +69,8 @@ class Engine:
             model.to(self.device).eval() for model in (encoder, fusion, quantizer, decoder))
         self.index = index
         self.pool = index.pool(device=self.device)
+        self._decoder = CachedDecoder(self.decoder)
+        self._fast = CachedDecoder(self.decoder, torch.bfloat16) if bf16_pays(self.device) else self._decoder
         self._models = threading.Lock()
 
     @classmethod
@@ -118,8 +122,15 @@ class Engine:
         pool, spent, count = pool or self.pool, dict(encoded.milliseconds), len(encoded.z)
         weight = options.decoder_weight
         weight = self.decoder.config.decoder_weight if weight is None else weight
+        mode = mode_of(options)
+        decoder = self._fast if mode == "fast" else self._decoder
+        how = {"mode": mode, "decoder_weight": weight, "budget": options.budget, "trace": options.trace}
         with self._models, self._timed("beam", spent, count):
-            beams = beam_search(self.decoder, encoded.z, pool.trie, options.beams, weight, options.trace)
+            if options.widen:
+                beams = widened_search(decoder, encoded.z, pool.trie, options.beams, MAX_BEAMS, **how)
+            else:
+                beams = beam_search(decoder, encoded.z, pool.trie, options.beams, **how,
+                                    certify=options.certify or mode == "exact")
         with self._timed("expand", spent, count):
             candidates = expand(beams, pool.table)
         with self._timed("rerank", spent, count):
@@ -142,10 +153,12 @@ class Engine:
         spent = dict(found.milliseconds)
         with self._timed("fetch", spent, len(queries)):
             hits, generated = self._hits(found.ranked), self._generated(found.beams)
-        modality = found.beams.first.exp().cpu().numpy()
+        modality, certified = found.beams.first.exp().cpu().numpy(), found.beams.certified(options.beams)
         return [SearchResult(
             hits=hits[i], generated=generated[i], query_codes=tuple(query_codes[i]),
             modality_probabilities=modality[i], candidates=int(found.candidates.counts[i]),
+            mode=mode_of(options), decoded=int(found.beams.rows[i]),
+            certified=None if certified is None else bool(certified[i]),
             milliseconds=dict(spent),
             trace=SearchTrace(found.beams.trace[i]) if found.beams.trace else None)
             for i in range(len(queries))]
@@ -164,10 +177,13 @@ class Engine:
         return hits
 
     def _generated(self, beams: Beams) -> list[list[GeneratedID]]:
-        ids = beams.ids.cpu().numpy()
-        return [[GeneratedID(tuple(codes), *rest) for codes, *rest in zip(*row, strict=True)]
-                for row in zip(self.pool.table.codes(ids).tolist(), beams.scores.tolist(), beams.log_probs.tolist(),
-                               self.pool.table.buckets(ids).tolist(), strict=True)]
+        low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()
+        found = high > low
+        first, last = self.pool.table.codes(low), self.pool.table.codes(np.where(found, high - 1, low))
+        length = np.where((first == last).all(-1), first.shape[-1], beams.depth.cpu().numpy())
+        columns = (found, first, length, beams.scores, beams.log_probs, beams.depth, high - low)
+        return [[GeneratedID(tuple(codes[:end]), *rest) for there, codes, end, *rest in zip(*query, strict=True)
+                 if there] for query in zip(*(column.tolist() for column in columns), strict=True)]
 
     @contextmanager
     def _timed(self, stage: str, spent: Milliseconds, queries: int) -> Iterator[None]:
@@ -176,6 +192,11 @@ class Engine:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         spent[stage] = (time.perf_counter() - start) * 1000 / queries
+
+
+def mode_of(options: SearchOptions) -> str:
+    """The mode that a search by these options takes. A trace shows every level, so it is of an exact search."""
+    return options.mode or ("set" if options.rerank and not options.trace else "exact")
 
 
 def _agree(run: Path | str, what: str, **parts: object) -> None:

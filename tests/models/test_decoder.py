@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 import torch
 
 from genius.models.decoder import DecoderConfig, IDDecoder, geometry
@@ -17,50 +16,6 @@ def test_the_token_layout_is_the_published_one():
     assert config.offsets[:3] == (3, 6, 6 + 4096)
     assert config.code_sizes == (3,) + (4096,) * 8
     assert config.vocabulary == 32_774
-
-
-@pytest.mark.parametrize("geometric", [False, True])
-def test_cached_steps_equal_transformers_teacher_forced_decoder(geometric):
-    decoder, (z, codes) = tiny_decoder(geometry=geometric), queries()
-    with torch.inference_mode():
-        expected = decoder(z, codes).log_softmax(-1)
-        cache, before = decoder.start(z), None
-        for level, (offset, size) in enumerate(zip(decoder.config.offsets, decoder.config.code_sizes, strict=True)):
-            found = decoder.step(cache, before)
-            torch.testing.assert_close(found[:, 0], expected[:, level, offset:offset + size], atol=1e-5, rtol=1e-5)
-            before = codes[:, [level]]
-
-
-def test_beams_that_swap_places_keep_their_own_past():
-    decoder, (z, _) = tiny_decoder(geometry=True), queries(2)
-    first = torch.tensor([[0, 1], [2, 0]])
-    second = torch.tensor([[3, 1, 4], [0, 2, 2]])
-    parents = torch.tensor([[1, 0, 1], [0, 0, 1]])
-    with torch.inference_mode():
-        cache = decoder.start(z)
-        decoder.step(cache, None)
-        cache.reorder(torch.zeros(2, 2, dtype=torch.long))
-        decoder.step(cache, first)
-        cache.reorder(parents)
-        found = decoder.step(cache, second)
-        for query in range(2):
-            for beam in range(3):
-                codes = torch.zeros(1, LEVELS, dtype=torch.long)
-                codes[0, 0], codes[0, 1] = first[query, parents[query, beam]], second[query, beam]
-                alone = decoder(z[[query]], codes).log_softmax(-1)
-                offset, size = decoder.config.offsets[2], decoder.config.code_sizes[2]
-                torch.testing.assert_close(found[query, beam], alone[0, 2, offset:offset + size],
-                                           atol=1e-5, rtol=1e-5)
-
-
-def test_the_prefix_is_attended_to_once_per_query_not_per_beam():
-    decoder, (z, _) = tiny_decoder(), queries(2)
-    with torch.inference_mode():
-        cache = decoder.start(z)
-        decoder.step(cache, None)
-        cache.reorder(torch.zeros(2, 4, dtype=torch.long))
-        assert decoder.step(cache, torch.zeros(2, 4, dtype=torch.long)).shape[:2] == (2, 4)
-    assert cache.cross_attention.shape[2] == 2
 
 
 def test_geometry_is_added_to_the_logits_of_its_level_alone():

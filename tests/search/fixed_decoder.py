@@ -8,18 +8,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from genius.models.decoder import geometry
+
 
 @dataclass
 class FixedCache:
+    query: Tensor     # (b,)
     prefix: Tensor    # (b, w) number of the prefix so far
     level: int = 0
 
-    def reorder(self, parents: Tensor) -> None:
-        self.prefix = self.prefix.gather(1, parents)
+    def keep(self, queries: Tensor) -> None:
+        self.query, self.prefix = self.query[queries], self.prefix[queries]
 
 
 class FixedDecoder:
-    """Speaks the search's side of IDDecoder. Query i is told apart by its feature's first number, i.
+    """Speaks the search's side of CachedDecoder. Query i is told apart by its feature's first number, i.
 
     Some probability goes to tokens that are no code of the level, as with a softmax over all tokens.
     """
@@ -37,16 +40,21 @@ class FixedDecoder:
             logits = rng.normal(size=(queries, int(np.prod(sizes[:level])), size + 2))
             self.tables.append(torch.tensor(logits, dtype=torch.float32).log_softmax(-1)[..., :size])
 
-    def start(self, features: Tensor) -> FixedCache:
-        self._queries = features[:, 0].long()
-        return FixedCache(torch.zeros(len(features), 1, dtype=torch.long))
+    def start(self, features: Tensor, beams: int) -> FixedCache:
+        query = features[:, 0].long()
+        return FixedCache(query, torch.zeros(len(features), 1, dtype=torch.long))
 
-    def step(self, cache: FixedCache, codes: Tensor | None) -> Tensor:
+    def step(self, cache: FixedCache, parents: Tensor | None = None, codes: Tensor | None = None,
+             rows: Tensor | None = None, whole_vocabulary: bool = True) -> Tensor:
         if codes is not None:
-            cache.prefix = cache.prefix * self.sizes[cache.level - 1] + codes
-        table = self.tables[cache.level]
+            cache.prefix = cache.prefix.gather(1, parents) * self.sizes[cache.level - 1] + codes
+        log_probs = self.tables[cache.level][cache.query[:, None], cache.prefix].flatten(0, 1)
         cache.level += 1
-        return table[self._queries[:, None], cache.prefix]
+        log_probs = log_probs if rows is None else log_probs[rows]
+        return log_probs if whole_vocabulary else log_probs.log_softmax(-1)
+
+    def geometry(self, residual: Tensor, level: int) -> Tensor:
+        return geometry(residual, self.codebooks[level])
 
     def gains(self, query: int, prefix: tuple[int, ...], weight: float) -> tuple[np.ndarray, np.ndarray]:
         """(k,) log-probabilities and (k,) blended gains after a prefix, the slow way, in float64."""

@@ -39,7 +39,7 @@ def test_a_wide_beam_agrees_with_scoring_every_id(n, weight):
     for query in range(QUERIES):
         scores = [decoder.score(query, codes, weight) for codes in ids]
         best = sorted(range(len(ids)), key=lambda i: -scores[i])
-        assert found.ids[query].tolist() == best
+        assert found.low[query].tolist() == best
         np.testing.assert_allclose(found.scores[query], np.array(scores)[best], rtol=1e-4, atol=1e-4)
 
 
@@ -48,10 +48,10 @@ def test_a_wide_beam_agrees_with_scoring_every_id(n, weight):
 def test_a_narrow_beam_keeps_what_a_slow_beam_search_keeps(beams, weight):
     _, trie, ids = build(60)
     decoder = FixedDecoder(SIZES, QUERIES)
-    found = beam_search(decoder, decoder.features, trie, beams, weight)
+    found = beam_search(decoder, decoder.features, trie, beams, decoder_weight=weight)
     for query in range(QUERIES):
         kept, _ = slow_beam_search(decoder, query, ids, beams, weight)
-        assert [ids[i] for i in found.ids[query]] == [codes for _, codes in kept]
+        assert [ids[i] for i in found.low[query]] == [codes for _, codes in kept]
         np.testing.assert_allclose(found.scores[query], [score for score, _ in kept], rtol=1e-4, atol=1e-4)
 
 
@@ -59,10 +59,10 @@ def test_a_narrow_beam_keeps_what_a_slow_beam_search_keeps(beams, weight):
 def test_each_id_carries_its_log_probability_whatever_it_was_ranked_by(weight):
     _, trie, ids = build(40)
     decoder = FixedDecoder(SIZES, QUERIES)
-    found = beam_search(decoder, decoder.features, trie, 9, weight)
+    found = beam_search(decoder, decoder.features, trie, 9, decoder_weight=weight)
     for query in range(QUERIES):
         expected = [sum(decoder.gains(query, ids[i][:level], weight)[0][ids[i][level]] for level in range(len(SIZES)))
-                    for i in found.ids[query]]
+                    for i in found.low[query]]
         np.testing.assert_allclose(found.log_probs[query], expected, rtol=1e-4, atol=1e-4)
     if weight == 1:
         assert torch.equal(found.log_probs, found.scores)
@@ -74,7 +74,7 @@ def test_a_query_is_answered_alike_alone_and_in_a_batch():
     together = beam_search(decoder, decoder.features, trie, 6)
     for query in range(QUERIES):
         alone = beam_search(decoder, decoder.features[query:query + 1], trie, 6)
-        assert torch.equal(alone.ids[0], together.ids[query])
+        assert torch.equal(alone.low[0], together.low[query])
         assert torch.equal(alone.first[0], together.first[query])
 
 
@@ -86,7 +86,7 @@ def test_geometry_alone_never_runs_the_decoder_and_finds_the_nearest_quantized_v
     vectors = torch.stack([sum(book[code] for book, code in zip(decoder.codebooks, codes, strict=True))
                            for codes in ids])
     nearest = torch.cdist(decoder.features, vectors).argsort(dim=1)
-    assert torch.equal(found.ids, nearest)
+    assert torch.equal(found.low, nearest)
     torch.testing.assert_close(found.first.exp().sum(1), torch.ones(QUERIES))
 
 
@@ -99,8 +99,8 @@ def test_every_query_finds_as_many_ids_as_there_are_or_as_asked_and_none_twice(b
     for query in range(QUERIES):
         decoder.tables[0][query, 0, query] = 0.0        # each query prefers another modality
     found = beam_search(decoder, decoder.features, Trie(table), beams)
-    assert found.ids.shape == (QUERIES, min(beams, len(table)))
-    for ids in found.ids.tolist():
+    assert found.low.shape == (QUERIES, min(beams, len(table)))
+    for ids in found.low.tolist():
         assert len(set(ids)) == len(ids) and min(ids) >= 0 and max(ids) < len(table)
 
 
@@ -110,7 +110,7 @@ def test_equal_scores_are_ordered_by_id_with_a_trace_and_without():
     decoder.tables = [torch.full_like(table, -1.0) for table in decoder.tables]
     for trace in (False, True):
         found = beam_search(decoder, decoder.features, trie, beams=9, trace=trace)
-        assert found.ids.tolist() == [list(range(9))] * QUERIES
+        assert found.low.tolist() == [list(range(9))] * QUERIES
 
 
 def test_the_order_of_scores_is_the_order_of_floats():
@@ -121,15 +121,15 @@ def test_the_order_of_scores_is_the_order_of_floats():
     trie = Trie(IDTable.build(np.arange(8)[:, None], (8,)))
     found = beam_search(decoder, decoder.features, trie, beams=8)
     assert torch.equal(found.scores[0], values.flip(0))
-    assert torch.equal(order[found.ids[0]], torch.arange(8).flip(0))
+    assert torch.equal(order[found.low[0]], torch.arange(8).flip(0))
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
 def test_the_trace_tells_what_the_search_did(weight):
     table, trie, ids = build(120, seed=2)
     decoder, beams = FixedDecoder(SIZES, QUERIES), 5
-    found = beam_search(decoder, decoder.features, trie, beams, weight, trace=True)
-    assert beam_search(decoder, decoder.features, trie, beams, weight).trace is None
+    found = beam_search(decoder, decoder.features, trie, beams, decoder_weight=weight, trace=True)
+    assert beam_search(decoder, decoder.features, trie, beams, decoder_weight=weight).trace is None
     for query in range(QUERIES):
         _, considered = slow_beam_search(decoder, query, ids, beams, weight)
         parents = [()]
@@ -150,5 +150,5 @@ def test_the_trace_tells_what_the_search_did(weight):
                 log_probs, _ = decoder.gains(query, parent, weight)
                 assert masked == pytest.approx(1 - np.exp(log_probs[list(valid)]).sum(), abs=1e-5)
             parents = [prefix for prefix, kept in zip(prefixes, step.kept, strict=True) if kept]
-        assert parents == [ids[i] for i in found.ids[query]]
+        assert parents == [ids[i] for i in found.low[query]]
         np.testing.assert_array_equal(step.score[step.kept], found.scores[query])

@@ -6,6 +6,7 @@ import torch
 
 from genius.index.ids import IDTable
 from genius.index.trie import Trie
+from genius.models.cached import CachedDecoder
 from genius.search.beam import beam_search
 from genius.search.dense import quantized_search
 from tests.search.tiny import CODES, DIM, LEVELS, tiny_decoder
@@ -41,9 +42,9 @@ def test_a_wide_beam_agrees_with_teacher_forcing_every_id(geometry):
     table, trie, codes = build()
     decoder = tiny_decoder(geometry)
     expected = exhaustive(decoder, queries(), codes).sort(descending=True)
-    found = beam_search(decoder, queries(), trie, beams=len(table))
+    found = beam_search(CachedDecoder(decoder), queries(), trie, beams=len(table))
     torch.testing.assert_close(found.scores, expected.values, rtol=1e-4, atol=1e-4)
-    assert torch.equal(found.ids, expected.indices)
+    assert torch.equal(found.low, expected.indices)
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.3])
@@ -54,9 +55,9 @@ def test_a_blended_beam_agrees_with_blending_every_id(weight):
     geometry = torch.empty_like(nearness.scores).scatter_(1, nearness.ids, nearness.scores)
     expected = (weight * exhaustive(decoder, queries(), codes)
                 + (1 - weight) * decoder.geometry_scale * geometry).sort(descending=True)
-    found = beam_search(decoder, queries(), trie, len(table), weight)
+    found = beam_search(CachedDecoder(decoder), queries(), trie, len(table), decoder_weight=weight)
     torch.testing.assert_close(found.scores, expected.values, rtol=1e-4, atol=1e-4)
-    assert torch.equal(found.ids, expected.indices)
+    assert torch.equal(found.low, expected.indices)
 
 
 @pytest.mark.parametrize("beams", [1, 3, 12])
@@ -78,10 +79,10 @@ def test_ids_and_scores_are_those_of_transformers_generate(beams):
         use_cache=False, prefix_allowed_tokens_fn=allowed, return_dict_in_generate=True, output_scores=True)
     published = (output.sequences[:, 1:] - offsets).view(QUERIES, beams, LEVELS)
 
-    found = beam_search(decoder, features, trie, beams)
+    found = beam_search(CachedDecoder(decoder), features, trie, beams)
     for query in range(QUERIES):
         mine = {tuple(row): score for row, score in
-                zip(codes[found.ids[query]].tolist(), found.scores[query].tolist(), strict=True)}
+                zip(codes[found.low[query]].tolist(), found.scores[query].tolist(), strict=True)}
         if beams == 1:
             assert list(mine) == [tuple(published[query, 0].tolist())]             # greedy: no scores given
             continue

@@ -1,0 +1,68 @@
+"""What each code adds to the score of each beam, level by level.
+
+Shapes: b queries, w beams, r open beams of all queries, k codes of a level, d feature dim.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from genius.models.cached import CachedDecoder
+from genius.search.beams import Prefixes
+
+
+class Scores(NamedTuple):
+    """Of the codes of one level after each open beam."""
+
+    log_probs: Tensor    # (r, k) without the decoder: the softmax of the geometry
+    gains: Tensor        # (r, k) what they add to the score
+    ceilings: Tensor     # (r, k) the most that they and all codes after them can add
+
+
+class Scorer:
+    """Blends the decoder's log-probabilities with the geometry of the codes."""
+
+    def __init__(self, decoder: CachedDecoder, features: Tensor, beams: int, weight: float, whole_vocabulary: bool):
+        self.decoder, self.weight, self.whole_vocabulary = decoder, weight, whole_vocabulary
+        self.cache = decoder.start(features, beams) if weight > 0 else None
+        self.residual = features[:, None]                                                  # (b, w, d)
+        self.level = 0
+
+    def next_level(self, now: Prefixes, opened: Tensor) -> Scores:
+        """Of the beams that are open; opened (b, w) bool."""
+        rows = None if opened.all() else opened.flatten().nonzero()[:, 0]
+        before = (now.parent, now.code) if self.level else (None, None)
+        if self.weight > 0:
+            log_probs = self.decoder.step(self.cache, *before, rows, self.whole_vocabulary)
+        if self.weight < 1:
+            odds, most = self._geometry(*before, rows)
+        self.level += 1
+        if self.weight == 1:
+            return Scores(log_probs, log_probs, log_probs)
+        if self.weight == 0:
+            log_probs = odds.log_softmax(-1)
+        gains = self.weight * log_probs + (1 - self.weight) * odds
+        if self.whole_vocabulary:
+            return Scores(log_probs, gains, self.weight * log_probs + (1 - self.weight) * most)
+        gains = gains.log_softmax(-1)
+        return Scores(log_probs, gains, gains)
+
+    def _geometry(self, parents: Tensor | None, codes: Tensor | None, rows: Tensor | None) -> tuple[Tensor, Tensor]:
+        """(r, k) s · (2⟨r, e⟩ − ‖e‖²), and (r, 1) s · ‖r‖²: no sum over this and all later levels is more."""
+        if codes is not None:
+            query = torch.arange(len(parents), device=parents.device)[:, None]
+            self.residual = self.residual[query, parents] - self.decoder.codebooks[self.level - 1][codes]
+        residual = self.residual.flatten(0, 1)
+        residual = residual if rows is None else residual[rows]
+        scale = self.decoder.geometry_scale
+        return (scale * self.decoder.geometry(residual, self.level),
+                scale * residual.square().sum(-1, keepdim=True))
+
+    def keep(self, queries: Tensor) -> None:
+        """Go on with these queries alone; queries (b,) bool."""
+        self.residual = self.residual[queries]
+        if self.cache is not None:
+            self.cache.keep(queries.nonzero()[:, 0])
