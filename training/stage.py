@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from genius.artifacts import Run
 from genius.errors import UserError
+from genius.memory import keep_freed_memory
 from training.checkpoint import fingerprint
-from training.memory import keep_freed_memory
 from training.settings import Arguments
 
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")

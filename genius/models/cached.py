@@ -50,7 +50,7 @@ class DecoderCache:
     memory: Tensor      # (layers, 2, b, h, room, a) self-attention keys and values of every row decoded
     prefix: Tensor      # (layers, 2, b, h, N, a) cross-attention keys and values
     ancestors: Tensor   # (b, w, R) bool: the rows that a beam descends from, itself included
-    residual: Tensor    # (b, w, d) what the codes so far leave of the feature
+    residual: Tensor    # (b, w, d) what the codes so far leave of the feature; kept if geometry is in the logits
     widths: list[int]   # w of each level decoded; their sum is R
 
     def keep(self, queries: Tensor) -> None:
@@ -73,6 +73,7 @@ class CachedDecoder:
         self.codebooks = [codebook.detach() for codebook in decoder.codebooks]
         self.geometry_scale = decoder.geometry_scale
         self._norms = [codebook.square().sum(-1) for codebook in self.codebooks]
+        self.radii = [norms.max().sqrt().item() for norms in self._norms]    # of the longest codeword a level
         self._scales = decoder.log_scales.exp().tolist()
         self._project = decoder.project
         self._eps = t5.config.layer_norm_epsilon
@@ -125,11 +126,12 @@ class CachedDecoder:
         config, level = self.config, len(cache.widths)
         offset = config.offsets[level]
         if codes is None:
-            tokens = torch.full(cache.residual.shape[:2], START, device=cache.residual.device)
+            tokens = torch.full(cache.ancestors.shape[:2], START, device=cache.ancestors.device)
         else:
             query = torch.arange(len(parents), device=parents.device)[:, None]
             tokens = codes + config.offsets[level - 1]
-            cache.residual = cache.residual[query, parents] - self.codebooks[level - 1][codes]
+            if config.geometry:
+                cache.residual = cache.residual[query, parents] - self.codebooks[level - 1][codes]
             cache.ancestors = cache.ancestors[query, parents]
         itself = torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device).expand(len(tokens), -1, -1)
         cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
@@ -157,7 +159,7 @@ class CachedDecoder:
         for layer, memory, prefix in zip(self._layers, cache.memory, cache.prefix, strict=True):
             qkv = _rectangle(self._normalised(x) @ layer.qkv, tokens.shape, rows)              # (b, w, 3·h·a)
             q, k, v = qkv.unflatten(-1, (3, *heads)).permute(2, 0, 3, 1, 4)                    # (b, h, w, a)
-            memory[:, :, :, past:past + width] = torch.stack([k, v])
+            memory[0, :, :, past:past + width], memory[1, :, :, past:past + width] = k, v
             keys, values = memory[:, :, :, :past + width]                                      # (b, h, R, a)
             seen = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=1.0)
             x = torch.addmm(x, _open(_joined(seen), rows), layer.out)

@@ -22,9 +22,9 @@ Three modes, and what each guarantees against the published algorithm (transform
             no more, and a query is done once its beams hold no more items than the re-ranker's `budget`
             (*prefix, then leaf*).
 
-Certificate: what a prefix can still gain is bounded. Log-probabilities only fall, and from a residual r on the
-geometry adds Σ (2⟨r, e⟩ − ‖e‖²) = ‖r‖² − ‖what is left in the end‖² ≤ ‖r‖². If nothing that was discarded can
-reach the last ID that was kept, the result is provably the best of all valid IDs under the model.
+Certificate: what a prefix can still gain is bounded. Log-probabilities only fall, and geometry is bounded by the
+norms of the codewords to come (scoring.py). If nothing that was discarded can reach the last ID that was kept,
+the result is provably the best of all valid IDs under the model.
 
 Shapes: b queries, w beams now, v beams next, r open beams of all queries, k codes of a level, c valid
 continuations of all beams together, d feature dim.
@@ -60,7 +60,7 @@ def beam_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: int
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose from {', '.join(MODES)}")
     fast, to_the_end = mode == "fast", mode == "exact" or certify
-    scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=not fast)
+    scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=not fast, bounded=certify)
     found = Found(len(features), beams, trie, certify, trace, features.device)
     now = Prefixes.empty(trie.root, len(features), features.device)
     for level in range(trie.levels):

@@ -25,8 +25,10 @@ class Scores(NamedTuple):
 class Scorer:
     """Blends the decoder's log-probabilities with the geometry of the codes."""
 
-    def __init__(self, decoder: CachedDecoder, features: Tensor, beams: int, weight: float, whole_vocabulary: bool):
-        self.decoder, self.weight, self.whole_vocabulary = decoder, weight, whole_vocabulary
+    def __init__(self, decoder: CachedDecoder, features: Tensor, beams: int, weight: float, whole_vocabulary: bool,
+                 bounded: bool):
+        """bounded: the ceilings are wanted."""
+        self.decoder, self.weight, self.whole_vocabulary, self.bounded = decoder, weight, whole_vocabulary, bounded
         self.cache = decoder.start(features, beams) if weight > 0 else None
         self.residual = features[:, None]                                                  # (b, w, d)
         self.level = 0
@@ -51,15 +53,22 @@ class Scorer:
         return Scores(log_probs, gains, gains)
 
     def _geometry(self, parents: Tensor | None, codes: Tensor | None, rows: Tensor | None) -> tuple[Tensor, Tensor]:
-        """(r, k) s · (2⟨r, e⟩ − ‖e‖²), and (r, 1) s · ‖r‖²: no sum over this and all later levels is more."""
+        """(r, k) twice, scaled: 2⟨r, e⟩ − ‖e‖² of each code, and the most it can come to with all codes after it.
+
+        The sum over codes is ‖r‖² − ‖what is left‖², and codewords whose norms add up to ρ leave no less than
+        ‖r − e‖ − ρ.
+        """
         if codes is not None:
             query = torch.arange(len(parents), device=parents.device)[:, None]
             self.residual = self.residual[query, parents] - self.decoder.codebooks[self.level - 1][codes]
         residual = self.residual.flatten(0, 1)
         residual = residual if rows is None else residual[rows]
-        scale = self.decoder.geometry_scale
-        return (scale * self.decoder.geometry(residual, self.level),
-                scale * residual.square().sum(-1, keepdim=True))
+        scale, odds = self.decoder.geometry_scale, self.decoder.geometry(residual, self.level)
+        if not self.bounded:
+            return scale * odds, scale * odds
+        squared = residual.square().sum(-1, keepdim=True)
+        left = ((squared - odds).clamp_(min=0).sqrt_() - sum(self.decoder.radii[self.level + 1:])).clamp_(min=0)
+        return scale * odds, scale * (squared - left.square_())
 
     def keep(self, queries: Tensor) -> None:
         """Go on with these queries alone; queries (b,) bool."""

@@ -33,6 +33,7 @@ class FixedDecoder:
         rng = np.random.default_rng(seed)
         self.sizes = sizes
         self.codebooks = [torch.tensor(rng.normal(size=(size, dim)), dtype=torch.float32) for size in sizes]
+        self.radii = [codebook.norm(dim=-1).max().item() for codebook in self.codebooks]
         self.features = torch.tensor(rng.normal(size=(queries, dim)), dtype=torch.float32)
         self.features[:, 0] = torch.arange(queries)
         self.tables = []

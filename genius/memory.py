@@ -1,7 +1,8 @@
 """Keep freed memory in the process.
 
-glibc hands large blocks back to the system and takes them again at every training step, page by page. Keeping
-them took a bf16 training step of ResNet-10-T (384 images of 80 px, two cores) from 1.24 to 0.91 s.
+glibc hands large blocks back to the system and takes them again at every step, page by page. Keeping them took a
+bf16 training step of ResNet-10-T (384 images of 80 px, two cores) from 1.24 to 0.91 s, and a search of one query
+(T5-small, 50 beams, mode fast) from 45 to 31 ms.
 """
 
 from __future__ import annotations
