@@ -29,10 +29,13 @@ class FixedDecoder:
 
     geometry_scale = 0.7
 
-    def __init__(self, sizes: tuple[int, ...], queries: int, dim: int = 5, seed: int = 0):
+    def __init__(self, sizes: tuple[int, ...], queries: int, dim: int = 5, seed: int = 0,
+                 shrink: float = 1.0):
+        """shrink: how much shorter the codewords of each level are than those before."""
         rng = np.random.default_rng(seed)
         self.sizes = sizes
-        self.codebooks = [torch.tensor(rng.normal(size=(size, dim)), dtype=torch.float32) for size in sizes]
+        self.codebooks = [torch.tensor(rng.normal(size=(size, dim)) * shrink ** level, dtype=torch.float32)
+                          for level, size in enumerate(sizes)]
         self.radii = [codebook.norm(dim=-1).max().item() for codebook in self.codebooks]
         self.features = torch.tensor(rng.normal(size=(queries, dim)), dtype=torch.float32)
         self.features[:, 0] = torch.arange(queries)

@@ -11,16 +11,17 @@ SIZES = (3, 4, 5, 6)
 QUERIES = 3
 
 
-def build(n: int, sizes=SIZES, seed: int = 0) -> tuple[IDTable, Trie, list[tuple[int, ...]]]:
+def build(n: int, sizes=SIZES, seed: int = 0) -> tuple[IDTable, Trie, dict[int, tuple[int, ...]]]:
+    """-> table, trie, and number -> codes of every ID."""
     table = IDTable.build(np.random.default_rng(seed).integers(sizes, size=(n, len(sizes))), sizes)
-    return table, Trie(table), [tuple(codes) for codes in table.codes(np.arange(len(table))).tolist()]
+    return table, Trie(table), {number: tuple(table.codes(number).tolist()) for number in table.ids.tolist()}
 
 
 def slow_beam_search(decoder, query, ids, beams, weight):
     """One query, Python lists: (score, prefix) of every level's beams, and everything considered."""
     kept, considered = [(0.0, ())], []
-    for level in range(len(ids[0])):
-        valid = {codes[:level + 1] for codes in ids}
+    for level in range(len(SIZES)):
+        valid = {codes[:level + 1] for codes in ids.values()}
         grown = [(score + decoder.gains(query, prefix, weight)[1][code], prefix + (code,))
                  for score, prefix in kept for code in range(decoder.sizes[level])
                  if prefix + (code,) in valid]
@@ -37,10 +38,10 @@ def test_a_wide_beam_agrees_with_scoring_every_id(n, weight):
     decoder = FixedDecoder(SIZES, QUERIES)
     found = beam_search(decoder, decoder.features, trie, beams=len(ids) + 3, decoder_weight=weight)
     for query in range(QUERIES):
-        scores = [decoder.score(query, codes, weight) for codes in ids]
-        best = sorted(range(len(ids)), key=lambda i: -scores[i])
+        scores = {number: decoder.score(query, codes, weight) for number, codes in ids.items()}
+        best = sorted(scores, key=lambda number: -scores[number])
         assert found.low[query].tolist() == best
-        np.testing.assert_allclose(found.scores[query], np.array(scores)[best], rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(found.scores[query], [scores[number] for number in best], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
@@ -51,7 +52,7 @@ def test_a_narrow_beam_keeps_what_a_slow_beam_search_keeps(beams, weight):
     found = beam_search(decoder, decoder.features, trie, beams, decoder_weight=weight)
     for query in range(QUERIES):
         kept, _ = slow_beam_search(decoder, query, ids, beams, weight)
-        assert [ids[i] for i in found.low[query]] == [codes for _, codes in kept]
+        assert [ids[i] for i in found.low[query].tolist()] == [codes for _, codes in kept]
         np.testing.assert_allclose(found.scores[query], [score for score, _ in kept], rtol=1e-4, atol=1e-4)
 
 
@@ -62,7 +63,7 @@ def test_each_id_carries_its_log_probability_whatever_it_was_ranked_by(weight):
     found = beam_search(decoder, decoder.features, trie, 9, decoder_weight=weight)
     for query in range(QUERIES):
         expected = [sum(decoder.gains(query, ids[i][:level], weight)[0][ids[i][level]] for level in range(len(SIZES)))
-                    for i in found.low[query]]
+                    for i in found.low[query].tolist()]
         np.testing.assert_allclose(found.log_probs[query], expected, rtol=1e-4, atol=1e-4)
     if weight == 1:
         assert torch.equal(found.log_probs, found.scores)
@@ -84,8 +85,8 @@ def test_geometry_alone_never_runs_the_decoder_and_finds_the_nearest_quantized_v
     decoder.start = decoder.step = None
     found = beam_search(decoder, decoder.features, trie, beams=len(ids), decoder_weight=0)
     vectors = torch.stack([sum(book[code] for book, code in zip(decoder.codebooks, codes, strict=True))
-                           for codes in ids])
-    nearest = torch.cdist(decoder.features, vectors).argsort(dim=1)
+                           for codes in ids.values()])
+    nearest = torch.tensor(list(ids))[torch.cdist(decoder.features, vectors).argsort(dim=1)]
     assert torch.equal(found.low, nearest)
     torch.testing.assert_close(found.first.exp().sum(1), torch.ones(QUERIES))
 
@@ -110,7 +111,7 @@ def test_equal_scores_are_ordered_by_id_with_a_trace_and_without():
     decoder.tables = [torch.full_like(table, -1.0) for table in decoder.tables]
     for trace in (False, True):
         found = beam_search(decoder, decoder.features, trie, beams=9, trace=trace)
-        assert found.low.tolist() == [list(range(9))] * QUERIES
+        assert found.low.tolist() == [list(ids)[:9]] * QUERIES
 
 
 def test_the_order_of_scores_is_the_order_of_floats():
@@ -142,13 +143,13 @@ def test_the_trace_tells_what_the_search_did(weight):
             assert step.kept.tolist() == [i < beams for i in range(len(prefixes))]
             for prefix, log_prob, items in zip(prefixes, step.step_log_prob, step.items, strict=True):
                 log_probs, _ = decoder.gains(query, prefix[:-1], weight)
-                below = [i for i, codes in enumerate(ids) if codes[:level + 1] == prefix]
+                below = [number for number, codes in ids.items() if codes[:level + 1] == prefix]
                 assert log_prob == pytest.approx(log_probs[prefix[-1]], abs=1e-4)
                 assert items == table.buckets(below).sum()
             for parent, masked in zip(parents, step.masked, strict=True):
-                valid = {codes[level] for codes in ids if codes[:level] == parent}
+                valid = {codes[level] for codes in ids.values() if codes[:level] == parent}
                 log_probs, _ = decoder.gains(query, parent, weight)
                 assert masked == pytest.approx(1 - np.exp(log_probs[list(valid)]).sum(), abs=1e-5)
             parents = [prefix for prefix, kept in zip(prefixes, step.kept, strict=True) if kept]
-        assert parents == [ids[i] for i in found.low[query]]
+        assert parents == [ids[i] for i in found.low[query].tolist()]
         np.testing.assert_array_equal(step.score[step.kept], found.scores[query])

@@ -1,0 +1,160 @@
+"""What the three modes of the beam search and its certificate guarantee, against slow searches in Python."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from genius.index.ids import IDTable
+from genius.index.trie import Trie
+from genius.search.beam import beam_search, widened_search
+from tests.search.fixed_decoder import FixedDecoder
+
+SIZES = (3, 4, 5, 6)
+QUERIES = 4
+WEIGHTS = pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
+
+
+def build(n: int, seed: int = 0, sizes=SIZES) -> tuple[IDTable, Trie]:
+    table = IDTable.build(np.random.default_rng(seed).integers(sizes, size=(n, len(sizes))), sizes)
+    return table, Trie(table)
+
+
+def found_ids(table: IDTable, beams, query: int) -> list[tuple[int, ...]]:
+    """The whole IDs below the prefixes that were found, in their order, each once."""
+    ids = [tuple(codes) for low, high in zip(beams.low[query].tolist(), beams.high[query].tolist(), strict=True)
+           for codes in table.codes(np.arange(low, high)).tolist()]
+    return list(dict.fromkeys(ids))
+
+
+def all_ids(table: IDTable) -> list[tuple[int, ...]]:
+    return list(dict.fromkeys(tuple(codes) for codes in table.codes(np.arange(len(table.packed))).tolist()))
+
+
+@WEIGHTS
+@pytest.mark.parametrize("beams", [1, 4, 9, 40])
+@pytest.mark.parametrize("n, seed", [(1, 0), (2, 0), (25, 1), (80, 2), (400, 3)])
+def test_mode_set_finds_the_ids_of_mode_exact(n, seed, beams, weight):
+    table, trie = build(n, seed)
+    decoder = FixedDecoder(SIZES, QUERIES, seed=seed)
+    exact, some = (beam_search(decoder, decoder.features, trie, beams, mode=mode, decoder_weight=weight)
+                   for mode in ("exact", "set"))
+    for query in range(QUERIES):
+        assert set(found_ids(table, some, query)) == set(found_ids(table, exact, query))
+    assert (some.rows <= exact.rows).all()
+
+
+def test_mode_set_stops_decoding_a_query_whose_beams_have_one_id_left_and_scores_what_it_decoded():
+    sizes = (3, 50, 6, 6, 6)
+    table, trie = build(60, sizes=sizes)
+    decoder, beams = FixedDecoder(sizes, QUERIES), 7
+    found = beam_search(decoder, decoder.features, trie, beams, mode="set")
+    exact = beam_search(decoder, decoder.features, trie, beams)
+    assert (exact.depth == 5).all() and (exact.rows == 1 + 3 + 3 * beams).all()
+    assert (found.depth < 5).any()
+    for query in range(QUERIES):
+        depth = int(found.depth[query, 0])
+        assert found.depth[query].tolist() == [depth] * beams
+        assert found.rows[query] == 1 + sum(min(beams, 3) if level == 1 else beams for level in range(1, depth))
+        for codes, score in zip(found_ids(table, found, query), found.scores[query].tolist(), strict=True):
+            expected = sum(decoder.gains(query, codes[:level], 1.0)[0][codes[level]] for level in range(depth))
+            assert score == pytest.approx(expected, abs=1e-4)
+
+
+def slow_fast_search(decoder, query: int, ids: list[tuple], items: dict, beams: int, weight: float, budget: int):
+    """Mode fast for one query: (score, prefix) of its beams, and how many beams were decoded."""
+    kept, decoded = [(0.0, ())], 0
+    for level in range(len(ids[0])):
+        grown = []
+        for score, prefix in kept:
+            below = [codes for codes in ids if codes[:len(prefix)] == prefix]
+            if len(below) == 1 and level:
+                grown.append((score, below[0]))                      # closed: keeps its score
+                continue
+            decoded += 1
+            log_probs, odds = (decoder.gains(query, prefix, w)[1] for w in (1.0, 0.0))
+            log_probs = log_probs - np.log(np.exp(log_probs).sum())  # over the level's own codes
+            gains = weight * log_probs + (1 - weight) * odds
+            gains = gains - np.log(np.exp(gains).sum())
+            grown += [(score + gains[code], prefix + (code,)) for code in {codes[level] for codes in below}]
+        kept = sorted(grown, key=lambda pair: (-pair[0], pair[1]))[:beams]
+        below = [[codes for codes in ids if codes[:len(prefix)] == prefix] for _, prefix in kept]
+        if all(len(some) == 1 for some in below) or sum(items[codes] for some in below for codes in some) <= budget:
+            break
+    return kept, decoded
+
+
+@WEIGHTS
+@pytest.mark.parametrize("budget", [1, 12, 60])
+@pytest.mark.parametrize("n, seed", [(2, 0), (40, 1), (300, 2)])
+def test_mode_fast_stops_at_few_items_and_leaves_prefixes_with_one_id_alone(n, seed, budget, weight):
+    table, trie = build(n, seed)
+    decoder, beams = FixedDecoder(SIZES, QUERIES, seed=seed), 8
+    found = beam_search(decoder, decoder.features, trie, beams, mode="fast", decoder_weight=weight, budget=budget)
+    ids = all_ids(table)
+    everything = [tuple(codes) for codes in table.codes(np.arange(len(table.packed))).tolist()]
+    items = {codes: everything.count(codes) for codes in ids}
+    for query in range(QUERIES):
+        kept, decoded = slow_fast_search(decoder, query, ids, items, beams, weight, budget)
+        there = found.high[query] > found.low[query]
+        assert found.rows[query] == decoded and there.sum() == len(kept)
+        np.testing.assert_allclose(found.scores[query][there], [score for score, _ in kept], rtol=1e-4, atol=1e-4)
+        for low, high, (_, prefix) in zip(found.low[query].tolist(), found.high[query].tolist(), kept, strict=False):
+            assert everything[low:high] == [codes for codes in everything if codes[:len(prefix)] == prefix]
+        assert torch.isneginf(found.scores[query][~there]).all() and (found.high[query][~there] == 0).all()
+
+
+@pytest.mark.parametrize("mode", ["exact", "set", "fast"])
+@WEIGHTS
+def test_a_certificate_is_given_only_for_the_best_ids_of_all(weight, mode):
+    given = []
+    for seed, beams in itertools.product(range(6), (1, 4, 30)):
+        table, trie = build(70, seed)
+        decoder = FixedDecoder(SIZES, QUERIES, seed=seed, shrink=0.3)    # as those of a residual quantizer do
+        for factor in (1, 6):                                        # unsure and sure
+            decoder.tables = [(values * factor).log_softmax(-1) for values in decoder.tables]
+            found = beam_search(decoder, decoder.features, trie, beams, mode=mode, decoder_weight=weight, certify=True)
+            everything = beam_search(decoder, decoder.features, trie, 1000, mode=mode, decoder_weight=weight,
+                                     certify=True)
+            assert everything.certified(1000).all()                  # nothing was discarded
+            for query, certified in enumerate(found.certified(beams).tolist()):
+                given.append(certified)
+                best = set(found_ids(table, everything, query)[:beams])
+                assert not certified or set(found_ids(table, found, query)) == best
+    assert set(given) == {False, True}
+
+
+def test_a_certificate_must_be_asked_for():
+    _, trie = build(40)
+    decoder = FixedDecoder(SIZES, QUERIES)
+    assert beam_search(decoder, decoder.features, trie, 5).certified(5) is None
+
+
+@WEIGHTS
+@pytest.mark.parametrize("mode", ["exact", "fast"])
+def test_widening_ends_with_the_best_ids_of_all_and_searches_again_only_where_it_must(weight, mode):
+    table, trie = build(150, seed=5)
+    decoder, how = FixedDecoder(SIZES, 12), dict(mode=mode, decoder_weight=weight)
+    once = beam_search(decoder, decoder.features, trie, 4, certify=True, **how)
+    found = widened_search(decoder, decoder.features, trie, 4, most=500, **how)
+    everything = beam_search(decoder, decoder.features, trie, 500, certify=True, **how)
+    assert found.low.shape == (12, 4) and found.certified(4).all()
+    for query in range(12):
+        assert found_ids(table, found, query) == found_ids(table, everything, query)[:4]
+    assert torch.equal(found.rows == once.rows, once.certified(4))
+
+
+def test_widening_ends_at_the_most_beams_it_may_take():
+    _, trie = build(150, seed=5)
+    decoder = FixedDecoder(SIZES, 12)
+    found = widened_search(decoder, decoder.features, trie, 1, most=2)
+    assert not found.certified(1).all()
+    assert found.rows.max() == (1 + 1 + 1 + 1) + (1 + 2 + 2 + 2)
+
+
+def test_an_unknown_mode_is_refused_with_the_choices():
+    _, trie = build(5)
+    decoder = FixedDecoder(SIZES, 1)
+    with pytest.raises(ValueError, match="exact, set, fast"):
+        beam_search(decoder, decoder.features, trie, 5, mode="quick")
