@@ -46,8 +46,10 @@ def descending(values: list[float]) -> bool:
     return values == sorted(values, reverse=True)
 
 
-def test_a_result_is_whole_and_agrees_with_itself(engine):
-    for result in engine.search(QUERIES, SearchOptions(beams=6, k=5)):
+@pytest.mark.parametrize("mode", ["exact", "set"])
+def test_a_result_is_whole_and_agrees_with_itself(engine, mode):
+    for result in engine.search(QUERIES, SearchOptions(beams=6, k=5, mode=mode)):
+        assert result.mode == mode and (result.certified is None) == (mode == "set")
         assert len(result.generated) == 6 and 1 <= len(result.hits) <= 5
         assert descending([id.score for id in result.generated])
         assert result.candidates == sum(id.bucket for id in result.generated)
@@ -90,14 +92,14 @@ def test_with_all_ids_as_beams_reranking_is_dense_search(engine):
 def test_a_query_is_answered_alike_alone_and_in_any_batch(engine, monkeypatch):
     options = SearchOptions(beams=6, k=5)
     together = engine.search(QUERIES, options)
-    monkeypatch.setattr(engine_module, "BATCH", 3)
+    monkeypatch.setattr(engine_module, "BEAMS_TOGETHER", 18)       # three queries at once
     assert all(map(close, together, engine.search(QUERIES, options)))
     assert all(close(together[i], engine.search([query], options)[0]) for i, query in enumerate(QUERIES))
     assert engine.search([], options) == []
 
 
 def test_the_trace_ends_in_the_generated_ids_and_changes_nothing(engine):
-    plain, = engine.search(QUERIES[:1], SearchOptions(beams=5))
+    plain, = engine.search(QUERIES[:1], SearchOptions(beams=5, mode="exact"))
     traced, = engine.search(QUERIES[:1], SearchOptions(beams=5, trace=True))
     assert shown(traced) == shown(plain)
     prefixes = [()]
@@ -110,14 +112,51 @@ def test_the_trace_ends_in_the_generated_ids_and_changes_nothing(engine):
 def test_the_decoder_weight_is_the_runs_own_unless_asked_otherwise(engine, monkeypatch):
     used = []
 
-    def spy(decoder, features, trie, beams, weight, trace):
-        used.append(weight)
-        return beam_search(decoder, features, trie, beams, weight, trace)
+    def spy(*arguments, decoder_weight, **options):
+        used.append(decoder_weight)
+        return beam_search(*arguments, decoder_weight=decoder_weight, **options)
 
     monkeypatch.setattr(engine_module, "beam_search", spy)
     for weight in (None, 0, 0.25):
         engine.search(QUERIES[:1], SearchOptions(decoder_weight=weight))
     assert used == [engine.decoder.config.decoder_weight, 0, 0.25]
+
+
+def test_reranking_finds_the_same_in_mode_set_as_in_mode_exact_and_that_is_the_default(engine):
+    default, some, exact = (engine.search(QUERIES, SearchOptions(beams=7, mode=mode)) for mode in (None, "set", "exact"))
+    for mine, theirs, whole in zip(default, some, exact, strict=True):
+        assert shown(mine) == shown(theirs) and mine.mode == "set"
+        assert [hit.row for hit in mine.hits] == [hit.row for hit in whole.hits]
+    ordered, = engine.search(QUERIES[:1], SearchOptions(rerank=False))
+    traced, = engine.search(QUERIES[:1], SearchOptions(trace=True))
+    assert ordered.mode == traced.mode == "exact"
+
+
+def test_mode_fast_hands_over_the_items_below_what_it_generated_within_its_budget(engine):
+    for budget in (1, 8, 25):
+        for result in engine.search(QUERIES, SearchOptions(beams=5, k=500, mode="fast", budget=budget)):
+            beginnings = [id.codes for id in result.generated]
+            rows = [row for row in range(engine.index.n)
+                    if any(tuple(engine.index.codes([row])[0])[:len(codes)] == codes for codes in beginnings)]
+            assert sorted(hit.row for hit in result.hits) == rows
+            assert result.candidates == sum(id.bucket for id in result.generated) == len(rows)
+            whole = all(len(codes) == 4 for codes in beginnings)
+            assert whole or result.candidates <= budget
+
+
+def test_a_search_may_be_widened_until_it_is_certified(engine):
+    plain, wide = (engine.search(QUERIES, SearchOptions(beams=2, mode="exact", widen=widen)) for widen in (False, True))
+    assert not all(result.certified for result in plain) and all(result.certified for result in wide)
+    everything = engine.search(QUERIES, SearchOptions(beams=500, mode="exact"))
+    for result, whole in zip(wide, everything, strict=True):
+        assert [id.codes for id in result.generated] == [id.codes for id in whole.generated[:2]]
+    asked, = engine.search(QUERIES[:1], SearchOptions(mode="set", certify=True))
+    assert asked.certified is not None
+
+
+def test_fewer_queries_are_decoded_together_the_more_beams_they_have():
+    sizes = [engine_module.queries_together(beams) for beams in (1, 50, 100, 500, 5000)]
+    assert sizes == [64, 32, 16, 3, 1]
 
 
 def test_the_query_codes_are_the_querys_own_feature_quantized(engine):
@@ -134,12 +173,12 @@ def test_a_pool_limits_what_is_found(engine):
 
 
 def test_threads_get_what_one_thread_gets(engine):
-    expected = [shown(engine.search([query])[0]) for query in QUERIES]
+    expected = [engine.search([query])[0] for query in QUERIES]
     wrong = []
 
     def ask(start: int) -> None:
         for i in range(start, start + 12):
-            if shown(engine.search([QUERIES[i % 4]])[0]) != expected[i % 4]:
+            if not close(engine.search([QUERIES[i % 4]])[0], expected[i % 4]):
                 wrong.append(i)
 
     threads = [threading.Thread(target=ask, args=(start,)) for start in range(6)]
