@@ -139,7 +139,7 @@ class Validation:
         table = IDTable.build(samples.codes, samples.settings.decoder.code_sizes)
         self.trie = Trie(table, device)
         self.id_of = np.empty(len(table.rows), dtype=np.int64)        # of each candidate row
-        self.id_of[table.rows] = np.repeat(np.arange(len(table.offsets) - 1), np.diff(table.offsets))
+        self.id_of[table.rows] = table.ids_of(np.arange(len(table)))
 
     @torch.inference_mode()
     def candidate_recall(self, decoder: IDDecoder, weight: float) -> float:

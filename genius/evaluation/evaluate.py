@@ -74,7 +74,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     return asdict(options) | {
         "batch": BATCH, "machine": _machine(engine.device),
         "decoder_weight": engine.decoder.config.decoder_weight,
-        "index": {"items": index.n, "ids": len(engine.pool.table), "code_sizes": list(index.code_sizes)},
+        "index": {"items": index.n, "ids": engine.pool.table.distinct, "code_sizes": list(index.code_sizes)},
         "bytes_per_item": _bytes(index.code_sizes, index.config.dim),
         "pools": [asdict(kind) | figures(tables[kind]) for kind in pool_kinds(options.split)],
         "sweep": [{"beams": beams} | figures(sweep[beams]) for beams in options.beams]}

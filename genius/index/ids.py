@@ -4,7 +4,8 @@ The bits of an ID's codes follow each other, most significant first, padded with
 the paper's size 2 + 8·12 bits -> 13 bytes). So the order of the bytes is the order of the codes, and a
 sorted table of packed IDs is itself a trie: the IDs below a prefix are neighbours.
 
-Axes: n items, u unique IDs, m chosen IDs, M levels, B bytes of a packed ID.
+Axes: n items, u different IDs, s IDs that several items share, m items or ranges asked for, M levels,
+B bytes of a packed ID.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def pack(codes: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
     packed = np.zeros((len(codes), packed_bytes(code_sizes)), dtype=np.uint8)
     for level, (field, size) in enumerate(zip(fields(code_sizes), code_sizes, strict=True)):
         column = codes[:, level].astype(np.int64)
-        if column.size and not (0 <= column.min() and column.max() < size):
+        if column.size and not (column.min() >= 0 and column.max() < size):
             raise ValueError(f"level {level} has codes from {column.min()} to {column.max()}; "
                              f"expected 0 to {size - 1}")
         column <<= field.shift
@@ -60,8 +61,8 @@ def pack(codes: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
 
 
 def read_level(packed: np.ndarray, field: Field) -> np.ndarray:
-    """The codes of one level of packed IDs (…, B) -> (…,) int64."""
-    value = packed[..., field.first].astype(np.int64)
+    """The codes of one level of packed IDs (…, B) -> (…,) int32."""
+    value = packed[..., field.first].astype(np.int32)              # a code of 16 bits lies in 3 bytes at most
     for byte in range(field.first + 1, field.last + 1):
         value = value << 8 | packed[..., byte]
     return value >> field.shift & field.mask
@@ -69,7 +70,7 @@ def read_level(packed: np.ndarray, field: Field) -> np.ndarray:
 
 def unpack(packed: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
     """Packed IDs (…, B) -> codes (…, M) int64."""
-    return np.stack([read_level(packed, field) for field in fields(code_sizes)], axis=-1)
+    return np.stack([read_level(packed, field) for field in fields(code_sizes)], axis=-1).astype(np.int64)
 
 
 def check_packed(packed: np.ndarray, code_sizes: Sequence[int]) -> None:
@@ -89,11 +90,16 @@ def check_packed(packed: np.ndarray, code_sizes: Sequence[int]) -> None:
 
 @dataclass(frozen=True)
 class IDTable:
-    """The unique IDs in order, and under each the items that share it (its bucket)."""
+    """All items in the order of their IDs; items that share an ID (its bucket) are neighbours.
 
-    packed: np.ndarray             # (u, B) uint8, ascending
-    offsets: np.ndarray            # (u + 1,) bucket of ID i is rows[offsets[i]:offsets[i + 1]]
-    rows: np.ndarray               # (n,) index rows, ordered by ID, then by row
+    What lies below a prefix is a range of positions, low … high − 1. The number of an ID is the position of
+    its first item. Immutable: `inserted` and `removed` give another table.
+    """
+
+    packed: np.ndarray             # (n, B) uint8, ascending
+    rows: np.ndarray               # (n,) int32 rows of the index, ascending where IDs are equal
+    shared: np.ndarray             # (s + 1,) int32 numbers of the IDs that two or more items share; then n
+    sizes: np.ndarray              # (s + 1,) int32 how many share each; then 1
     code_sizes: tuple[int, ...]
 
     @classmethod
@@ -104,42 +110,109 @@ class IDTable:
     @classmethod
     def from_packed(cls, packed: np.ndarray, code_sizes: Sequence[int],
                     rows: np.ndarray | None = None) -> IDTable:
-        """packed (n, B) as `pack` gives them; n ≥ 1 and no row twice, or ValueError."""
-        if not len(packed):
-            raise ValueError("an ID table needs at least one item")
+        """packed (n, B) as `pack` gives them; 1 ≤ n < 2³¹ and no row twice, or ValueError."""
         rows = np.arange(len(packed)) if rows is None else np.asarray(rows)
-        words = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
-        words[:, :packed.shape[1]] = packed
-        words = words.view(">u8").astype(np.uint64).T            # sorting integers beats sorting bytes
-        order = np.lexsort((rows, *words[::-1]))
-        words, rows = words[:, order], rows[order]
-        begins = np.append(True, (words[:, 1:] != words[:, :-1]).any(axis=0))
-        offsets = np.append(np.flatnonzero(begins), len(packed))
-        index = np.int32 if max(len(packed), rows.max()) < 2**31 else np.int64
-        return cls(packed[order[offsets[:-1]]], offsets.astype(index), rows.astype(index), tuple(code_sizes))
+        if not 0 < len(packed) < 2**31:
+            raise ValueError(f"{len(packed)} items; an ID table needs at least one item and fewer than 2³¹")
+        order = _sorted_order(packed, rows)
+        return cls._of_sorted(packed[order], rows[order], tuple(code_sizes))
+
+    @classmethod
+    def _of_sorted(cls, packed: np.ndarray, rows: np.ndarray, code_sizes: tuple[int, ...]) -> IDTable:
+        ids = _as_strings(packed)
+        again = np.flatnonzero(ids[1:] == ids[:-1]) + 1             # has the ID of the item before
+        first = np.flatnonzero(np.diff(again, prepend=-1) > 1)      # where in `again` another ID begins
+        sizes = np.diff(first, append=len(again)) + 1
+        return cls(packed, rows.astype(np.int32), np.append(again[first] - 1, len(packed)).astype(np.int32),
+                   np.append(sizes, 1).astype(np.int32), code_sizes)
 
     def __len__(self) -> int:
+        """n."""
         return len(self.packed)
 
     @property
     def nbytes(self) -> int:
-        return self.packed.nbytes + self.offsets.nbytes + self.rows.nbytes
+        return sum(array.nbytes for array in (self.packed, self.rows, self.shared, self.sizes))
 
-    def codes(self, ids: np.ndarray) -> np.ndarray:
-        """Numbers of unique IDs (…,) -> their codes (…, M)."""
-        return unpack(self.packed[ids], self.code_sizes)
+    @property
+    def distinct(self) -> int:
+        """u: how many different IDs there are."""
+        return len(self) - int((self.sizes.astype(np.int64) - 1).sum())
+
+    @property
+    def ids(self) -> np.ndarray:
+        """(u,) the numbers of all IDs, ascending."""
+        _, again = self.expand(self.shared[:-1] + 1, self.shared[:-1] + self.sizes[:-1])
+        return np.delete(np.arange(len(self)), again)
+
+    def codes(self, positions: np.ndarray) -> np.ndarray:
+        """Positions or numbers of IDs (…,) -> codes (…, M)."""
+        return unpack(self.packed[positions], self.code_sizes)
 
     def buckets(self, ids: np.ndarray) -> np.ndarray:
-        """Numbers of unique IDs (…,) -> how many items share each (…,)."""
-        return self.offsets[np.asarray(ids) + 1] - self.offsets[ids]
+        """Numbers of IDs (…,) -> how many items share each (…,)."""
+        place = np.searchsorted(self.shared, ids)
+        return np.where(self.shared[place] == ids, self.sizes[place], 1)
 
-    def expand(self, ids: np.ndarray, at_most: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The items of many buckets, in the order of `ids` (m,), then of rows.
+    def ids_of(self, positions: np.ndarray) -> np.ndarray:
+        """Positions of items (…,) -> the numbers of their IDs (…,)."""
+        place = np.searchsorted(self.shared, positions, side="right") - 1       # −1 is the end, n
+        first = self.shared[place]
+        return np.where((positions >= first) & (positions < first + self.sizes[place]), first, positions)
 
-        at_most (m,): take no more than these of each bucket. Returns (owner, rows), (items,) each:
-        position in `ids`, and row of the index.
+    @staticmethod
+    def expand(low: np.ndarray, high: np.ndarray,
+               at_most: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The positions in many ranges low … high − 1 (m,), range after range.
+
+        at_most (m,): take no more than these of each range. Returns (owner, positions), (items,) int64 each:
+        which of the m ranges, and position in the table.
         """
-        sizes = self.buckets(ids) if at_most is None else np.minimum(self.buckets(ids), at_most)
+        low = np.asarray(low, dtype=np.int64)
+        sizes = high - low if at_most is None else np.minimum(high - low, at_most)
         owner = np.repeat(np.arange(len(sizes)), sizes)
-        within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return owner, self.rows[self.offsets[ids][owner] + within].astype(np.int64)
+        return owner, np.arange(len(owner)) + (low - (np.cumsum(sizes) - sizes))[owner]
+
+    def inserted(self, packed: np.ndarray, rows: np.ndarray) -> IDTable:
+        """A table with m more items; packed (m, B), rows (m,). Raises ValueError for a row that is there already."""
+        rows = np.asarray(rows)
+        order = _sorted_order(packed, rows)
+        packed, rows = packed[order], rows[order]
+        known = rows[np.isin(rows, self.rows)]
+        if len(known):
+            raise ValueError(f"row {known[0]} is in the table already")
+        ids, new = _as_strings(self.packed), _as_strings(packed)
+        at, end = (np.searchsorted(ids, new, side) for side in ("left", "right"))
+        for item in np.flatnonzero(at < end):                       # after the smaller rows of its ID
+            at[item] += np.searchsorted(self.rows[at[item]:end[item]], rows[item])
+        return self._of_sorted(np.insert(self.packed, at, packed, axis=0), np.insert(self.rows, at, rows),
+                               self.code_sizes)
+
+    def removed(self, rows: np.ndarray) -> IDTable:
+        """A table without the items at these rows (m,). Raises ValueError for an unknown row, or if none is left."""
+        gone = np.isin(self.rows, rows)
+        unknown = np.setdiff1d(rows, self.rows[gone])
+        if len(unknown):
+            raise ValueError(f"row {unknown[0]} is not in the table")
+        if gone.all():
+            raise ValueError("no item would be left; an ID table needs at least one item")
+        return self._of_sorted(self.packed[~gone], self.rows[~gone], self.code_sizes)
+
+
+def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """(n,) positions that sort packed IDs (n, B), and by row where they are equal.
+
+    Raises ValueError if a row comes twice.
+    """
+    ascending = bool((rows[1:] > rows[:-1]).all())                  # then a stable sort keeps their order
+    if not ascending and len(np.unique(rows)) < len(rows):
+        raise ValueError("a row comes twice; an item has one ID")
+    words = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, :packed.shape[1]] = packed
+    words = words.view(">u8").T.astype(np.uint64, order="C")        # sorting integers beats sorting bytes
+    return np.lexsort(words[::-1] if ascending else (rows, *words[::-1]))
+
+
+def _as_strings(packed: np.ndarray) -> np.ndarray:
+    """Packed IDs (n, B) -> (n,) byte strings, the same memory, which numpy compares and searches."""
+    return np.ascontiguousarray(packed).view(f"S{packed.shape[1]}")[:, 0]

@@ -1,10 +1,17 @@
-"""The valid IDs as a trie on the search device: branching prefixes as CSR arrays, the rest as sorted IDs.
+"""The valid IDs as a trie on the search device: crowded prefixes as CSR arrays, the rest as sorted IDs.
 
-A prefix with two or more IDs below it is an inner node, numbered from 0 (the root), level by level and in
-the order of IDs. A prefix with exactly one ID below it needs no node: it is that ID, written ~id, and what
-continues it is read from the packed ID. So a large collection costs about one edge (six bytes) per ID.
+The items below a prefix are a range of positions in the ID table, and that range is its node:
 
-Axes: p prefixes asked for, c children found, u unique IDs, x inner nodes, e edges, B bytes of a packed ID.
+    low << 32 | high    two or more different IDs lie below
+    ~low                exactly one ID lies below, number low, however many items share it
+
+What continues a prefix of at most SCANNED items is read from their packed IDs. Only prefixes with more items
+are listed: sorted by position, each with its edges. An item lies below one edge that leads out of the list and
+below few others, so the list costs little more than six bytes an item whatever the IDs are: at the paper's
+size, ID, row, buckets and trie together take at most 25 bytes an item.
+
+Axes: p prefixes asked for, c children found, n items, x listed prefixes, e edges, B bytes of a packed ID,
+M levels.
 """
 
 from __future__ import annotations
@@ -18,6 +25,8 @@ from torch import Tensor
 
 from genius.index.ids import Field, IDTable, fields, read_level
 
+SCANNED = 128    # items of a prefix whose IDs are read rather than listed
+
 
 @dataclass(frozen=True)
 class Children:
@@ -28,113 +37,163 @@ class Children:
     node: Tensor    # (c,) long
 
 
+class Listed(NamedTuple):
+    """The prefixes with more than SCANNED items and two or more IDs, by level, then by position."""
+
+    low: np.ndarray          # (x,) int32 first item below each
+    first_edge: np.ndarray   # (x + 1,) int32 its children are edges first_edge[i] … first_edge[i + 1] − 1
+    edge_code: np.ndarray    # (e,) uint16 bits as int16, which torch can index
+    edge_low: np.ndarray     # (e,) int32 first item below each child, or ~ of it if one ID is left
+    levels: np.ndarray       # (M + 1,) int32 those of level l are numbers levels[l] … levels[l + 1] − 1
+
+
 class Trie:
     """Which codes may follow a prefix. Immutable; safe to share between threads."""
 
-    def __init__(self, table: IDTable, device: torch.device | str = "cpu"):
-        branches = _branch(table)
+    def __init__(self, table: IDTable, device: torch.device | str = "cpu", listed: Listed | None = None):
+        """listed: as `list_prefixes` gives it for this table, if it is at hand."""
+        self.listed = list_prefixes(table) if listed is None else listed
         self.levels = len(table.code_sizes)
-        self.root = 0 if len(table) > 1 else ~0
-        self._none = len(branches.low) - 1             # the node without children
+        self.root = len(table) if table.distinct > 1 else ~0
         self._fields = fields(table.code_sizes)
-        self._first_edge, self._edge_code, self._edge_node, self._low, self._high = (
-            torch.from_numpy(array).to(device) for array in branches)
-        self._packed, self._offsets = (
-            torch.from_numpy(array).to(device) for array in (table.packed, table.offsets))
+        self._bounds = self.listed.levels.tolist()
+        self._low, self._first_edge, self._edge_code, self._edge_low = (
+            torch.from_numpy(array).to(device) for array in self.listed[:4])
+        self._packed, self._shared, self._sizes = (
+            torch.from_numpy(array).to(device) for array in (table.packed, table.shared, table.sizes))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the branching levels; the packed IDs and bucket offsets are the table's."""
-        return sum(array.nbytes for array in
-                   (self._first_edge, self._edge_code, self._edge_node, self._low, self._high))
+        """Bytes of the listed prefixes; packed IDs and shared IDs are the table's."""
+        return sum(array.nbytes for array in self.listed)
 
     def children(self, nodes: Tensor, level: int) -> Children:
         """Everything that may follow the prefixes `nodes` (p,), which are `level` codes long."""
-        single = nodes < 0
-        inner = nodes.masked_fill(single, self._none)
-        first = self._first_edge[inner].long()
-        size = self._first_edge[inner + 1] - first + single
-        count = int(size.sum())
-        owner = torch.repeat_interleave(size, output_size=count)
-        within = torch.arange(count, device=nodes.device) - (size.cumsum(0) - size)[owner]
-        edge = first[owner] + within                                   # the dummy where single
-        only = _read_level(self._packed[torch.where(single, ~nodes, 0)], self._fields[level])
-        code = torch.where(single[owner], only[owner], self._edge_code[edge].long() & 0xFFFF)
-        node = torch.where(single[owner], nodes[owner], self._edge_node[edge].long())
-        return Children(owner, code, node)
+        low = self.lowest(nodes)
+        sizes = torch.where(nodes < 0, 1, (nodes & 0xFFFFFFFF) - low)      # of one ID the first item will do
+        listed = sizes > SCANNED
+        count = int(listed.sum())
+        if count == 0:
+            return self._scan(low, sizes, level)
+        if count == len(nodes):
+            return self._look_up(low, low + sizes, level)
+        return _merged(listed, self._look_up(low[listed], (low + sizes)[listed], level),
+                       self._scan(low[~listed], sizes[~listed], level))
+
+    def _look_up(self, low: Tensor, high: Tensor, level: int) -> Children:
+        """Children of listed prefixes, from their edges."""
+        begin, end = self._bounds[level:level + 2]
+        place = begin + torch.searchsorted(self._low[begin:end], low.int())
+        first = self._first_edge[place].long()
+        sizes = self._first_edge[place + 1] - first
+        ends = sizes.cumsum(0)
+        owner, edge = _spread(first, sizes)
+        at = self._edge_low[edge].long()
+        below = at ^ at >> 63                                              # ~at where one ID is left
+        above = torch.empty_like(below)
+        above[:-1] = below[1:]                                             # a child ends where the next begins,
+        above[ends - 1] = high                                             # the last one with its parent
+        return Children(owner, self._edge_code[edge].long() & 0xFFFF, torch.where(at < 0, at, below << 32 | above))
+
+    def _scan(self, low: Tensor, sizes: Tensor, level: int) -> Children:
+        """Children of other prefixes, from the IDs of their items."""
+        owner, position = _spread(low, sizes)
+        code = _read_level(self._packed, position, self._fields[level])
+        if len(owner) == len(low):
+            return Children(owner, code, ~position)
+        begins = torch.ones_like(owner, dtype=torch.bool)
+        begins[1:] = (owner << 16 | code).diff() != 0
+        begin = begins.nonzero()[:, 0]
+        items = begin.diff(append=begin.new_tensor([len(owner)]))
+        first = position[begin]
+        return Children(owner[begin], code[begin], self._node(first, items))
+
+    def _node(self, low: Tensor, items: Tensor) -> Tensor:
+        """(c,) of prefixes with these items."""
+        single = items == 1
+        several = (~single).nonzero()[:, 0]
+        single[several] = self._bucket(low[several]) == items[several]
+        return torch.where(single, ~low, low << 32 | low + items)
+
+    def _bucket(self, ids: Tensor) -> Tensor:
+        """`IDTable.buckets` on the device."""
+        place = torch.searchsorted(self._shared, ids.int())
+        return torch.where(self._shared[place] == ids, self._sizes[place], 1).long()
 
     def lowest(self, nodes: Tensor) -> Tensor:
-        """The first ID below each prefix; nodes (…,) -> numbers in the table (…,)."""
-        single = nodes < 0
-        return torch.where(single, ~nodes, self._low[nodes.masked_fill(single, self._none)].long())
+        """The first ID below each prefix; nodes (…,) -> its number in the table (…,)."""
+        return torch.where(nodes < 0, ~nodes, nodes >> 32)
 
     def ranges(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
-        """The IDs below each prefix are numbers low … high−1 of the table; nodes (…,) -> two (…,)."""
-        single = nodes < 0
-        high = torch.where(single, -nodes, self._high[nodes.masked_fill(single, self._none)].long())
-        return self.lowest(nodes), high
+        """The items below each prefix are positions low … high − 1 of the table; nodes (…,) -> two (…,)."""
+        low = self.lowest(nodes)
+        return low, torch.where(nodes < 0, low + self._bucket(low), nodes & 0xFFFFFFFF)
 
     def items(self, nodes: Tensor) -> Tensor:
         """How many items lie below each prefix; nodes (…,) -> (…,)."""
         low, high = self.ranges(nodes)
-        return self._offsets[high].long() - self._offsets[low].long()
+        return high - low
 
 
-class _Branches(NamedTuple):
-    """The inner nodes and one more, the last, which has no children."""
-
-    first_edge: np.ndarray   # (x + 2,) children of node i are edges first_edge[i] … first_edge[i + 1]−1
-    edge_code: np.ndarray    # (e + 1,) uint16 bits as int16, which torch can index; the last is a dummy
-    edge_node: np.ndarray    # (e + 1,) inner node, or ~id; the last is a dummy
-    low: np.ndarray          # (x + 1,) first ID below each node
-    high: np.ndarray         # (x + 1,) one past the last
+def _spread(first: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+    """The numbers first … first + sizes − 1 of each of p owners (p,) -> (owner, number), (c,) each."""
+    ends = sizes.cumsum(0)
+    count = int(ends[-1])
+    owner = torch.repeat_interleave(sizes, output_size=count)
+    return owner, torch.arange(count, device=first.device) + (first - ends + sizes)[owner]
 
 
-def _branch(table: IDTable) -> _Branches:
-    """One level at a time, all nodes of a level at once."""
-    unique = len(table)
-    shared = _shared_levels(table)
-    active = np.arange(unique if unique > 1 else 0)              # IDs below the inner nodes of this level
-    starts = np.zeros(min(len(active), 1), dtype=np.int64)       # where in `active` each of them begins
-    first_edge, edge_code, edge_node = [], [], []
-    low, high = [starts], [starts + len(active)]
-    nodes, edges = len(starts), 0
-    for level, field in enumerate(fields(table.code_sizes)):
-        begins = np.flatnonzero(shared[active] <= level)         # where in `active` each edge begins
-        sizes = np.diff(begins, append=len(active))
-        head = active[begins]
-        branches = sizes > 1
-        first_edge.append(edges + np.searchsorted(begins, starts))
-        edge_code.append(read_level(table.packed[head], field).astype(np.uint16).view(np.int16))
-        edge_node.append(np.where(branches, nodes - 1 + np.cumsum(branches), ~head))
-        low.append(head[branches])
-        high.append((head + sizes)[branches])
-        edges, nodes = edges + len(head), nodes + int(branches.sum())
-        active = active[np.repeat(branches, sizes)]
-        starts = (np.cumsum(sizes[branches]) - sizes[branches])
-    assert not len(active), "the IDs of a table are unique"
-    index = np.int32 if max(edges, unique) < 2**31 else np.int64
-    return _Branches(np.concatenate([*first_edge, [edges, edges]]).astype(index),
-                     np.concatenate([*edge_code, [0]]).astype(np.int16),
-                     np.concatenate([*edge_node, [~0]]).astype(index),
-                     np.concatenate([*low, [unique]]).astype(index),
-                     np.concatenate([*high, [unique]]).astype(index))
+def _merged(chosen: Tensor, those: Children, others: Children) -> Children:
+    """Children of the p prefixes that are chosen (p,) bool, and of the others, in the order of all."""
+    owner = torch.cat([chosen.nonzero()[:, 0][those.owner], (~chosen).nonzero()[:, 0][others.owner]])
+    owner, order = owner.sort(stable=True)
+    return Children(owner, *(torch.cat(columns)[order] for columns in (
+        (those.code, others.code), (those.node, others.node))))
 
 
-def _shared_levels(table: IDTable) -> np.ndarray:
-    """(u,) how many leading codes each ID shares with the one before it."""
-    shared = np.zeros(len(table), dtype=np.uint8)
-    alike = np.ones(len(table) - 1, dtype=bool)
+def list_prefixes(table: IDTable) -> Listed:
+    """One level at a time, all prefixes of a level at once, as long as one has more than SCANNED items."""
+    low, high = np.array([0]), np.array([len(table)])
+    if table.distinct == 1 or len(table) <= SCANNED:
+        low = high = low[:0]
+    begins = np.zeros(len(table), dtype=bool)            # of items: differs from the one before in a code so far
+    begins[0] = True
+    lows, first_edges, codes, edge_lows, bounds, edges = [], [], [], [], [0], 0
     for field in fields(table.code_sizes):
+        lows.append(low)
+        bounds.append(bounds[-1] + len(low))
+        if not len(low):
+            continue
         column = read_level(table.packed, field)
-        alike &= column[1:] == column[:-1]
-        shared[1:] += alike
-    return shared
+        begins[1:] |= column[1:] != column[:-1]
+        first = np.flatnonzero(begins & _inside(low, high, len(table)))      # item of each edge
+        first_edge = np.searchsorted(first, low)
+        items = np.append(first[1:], 0)
+        items[np.append(first_edge[1:], len(first)) - 1] = high              # the last edge ends with its prefix
+        items -= first
+        single = items == 1
+        several = np.flatnonzero(~single)
+        single[several] = table.buckets(first[several]) == items[several]
+        first_edges.append(edges + first_edge)
+        codes.append(column[first].astype(np.uint16).view(np.int16))
+        edge_lows.append(np.where(single, ~first, first))
+        edges += len(first)
+        crowded = ~single & (items > SCANNED)
+        low, high = first[crowded], (first + items)[crowded]
+    return Listed(*(np.concatenate([*parts, last]).astype(kind) for parts, last, kind in (
+        (lows, [], np.int32), (first_edges, [edges], np.int32), (codes, [], np.int16),
+        (edge_lows, [], np.int32), ([], bounds, np.int32))))
 
 
-def _read_level(packed: Tensor, field: Field) -> Tensor:
-    """`read_level` on the device: (p, B) uint8 -> (p,) long."""
-    value = packed[:, field.first].long()
+def _inside(low: np.ndarray, high: np.ndarray, n: int) -> np.ndarray:
+    """(n,) bool: lies in one of the ranges low … high − 1, which are sorted and apart."""
+    lengths = np.diff(np.stack([low, high], axis=1).ravel(), prepend=0, append=n)      # outside, inside, …, outside
+    return np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)
+
+
+def _read_level(packed: Tensor, positions: Tensor, field: Field) -> Tensor:
+    """`read_level` on the device: packed IDs (n, B) uint8 at positions (p,) -> (p,) long."""
+    value = packed[:, field.first][positions].long()
     for byte in range(field.first + 1, field.last + 1):
-        value = value << 8 | packed[:, byte]
+        value = value << 8 | packed[:, byte][positions]
     return value >> field.shift & field.mask

@@ -1,6 +1,7 @@
-"""From generated IDs to a ranking of items: buckets are expanded, items re-ranked by embedding.
+"""From generated IDs to a ranking of items: the items below each are collected and re-ranked by embedding.
 
-An item has one ID and a beam search gives an ID once, so the union of all buckets holds no item twice.
+A beam search gives whole IDs or, in mode fast, prefixes that hold few items; none of them begins another, so
+no item is found twice.
 
 Axes: b queries, w beams, t items considered for all queries together, k results, d embedding dim.
 """
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genius.index.ids import IDTable
-from genius.search.beam import Beams
+from genius.search.beams import Beams
 
 MAX_CANDIDATES = 10_000    # items considered per query; bounds memory where very many items share an ID
 BLOCK = 16_384             # embeddings in memory at once
@@ -20,12 +21,12 @@ BLOCK = 16_384             # embeddings in memory at once
 
 @dataclass(frozen=True)
 class Candidates:
-    """The items of all beams: by query, then in generated order (ID score, ID, row)."""
+    """The items of all beams: by query, then in generated order (beam, ID, row)."""
 
     query: np.ndarray             # (t,)
     row: np.ndarray               # (t,) of the index
-    id: np.ndarray                # (t,) number in the ID table
-    score: np.ndarray             # (t,) of the ID
+    id: np.ndarray                # (t,) number of its ID in the table
+    score: np.ndarray             # (t,) of the beam
     generated_rank: np.ndarray    # (t,) 1 is best
     counts: np.ndarray            # (b,) items considered
 
@@ -36,20 +37,21 @@ class Ranked:
 
     rows: np.ndarray              # (b, k) of the index
     ids: np.ndarray               # (b, k) number in the ID table
-    scores: np.ndarray            # (b, k) of the ID
+    scores: np.ndarray            # (b, k) of the beam
     cosines: np.ndarray           # (b, k) between the embeddings of query and item
     generated_rank: np.ndarray    # (b, k) before re-ranking
 
 
 def expand(beams: Beams, table: IDTable) -> Candidates:
-    """All items whose ID was generated; beyond MAX_CANDIDATES of a query the last generated are left out."""
-    ids, scores = beams.ids.cpu().numpy(), beams.scores.cpu().numpy()
-    buckets = table.buckets(ids).astype(np.int64)                                          # (b, w)
-    room = np.maximum(MAX_CANDIDATES - (np.cumsum(buckets, axis=1) - buckets), 0)
-    owner, rows = table.expand(ids.ravel(), at_most=room.ravel())
-    query = owner // ids.shape[1]
-    counts = np.bincount(query, minlength=len(ids))
-    return Candidates(query, rows, ids.ravel()[owner], scores.ravel()[owner], _place(counts) + 1, counts)
+    """All items below the beams, best beam first; beyond MAX_CANDIDATES of a query the last are left out."""
+    low, high, scores = (values.cpu().numpy() for values in (beams.low, beams.high, beams.scores))    # (b, w)
+    items = high - low
+    room = np.maximum(MAX_CANDIDATES - (np.cumsum(items, axis=1) - items), 0)
+    beam, position = table.expand(low.ravel(), high.ravel(), at_most=room.ravel())
+    query = beam // low.shape[1]
+    counts = np.bincount(query, minlength=len(low))
+    return Candidates(query, table.rows[position].astype(np.int64), table.ids_of(position), scores.ravel()[beam],
+                      _place(counts) + 1, counts)
 
 
 def rank(candidates: Candidates, embeddings: np.ndarray, queries: np.ndarray, k: int,
@@ -59,10 +61,7 @@ def rank(candidates: Candidates, embeddings: np.ndarray, queries: np.ndarray, k:
     embeddings (n, d) of the index, normalised, memory-mapped; queries (b, d) normalised.
     Equal cosines keep the generated order.
     """
-    if rerank:
-        chosen = np.arange(len(candidates.row))
-    else:
-        chosen = np.flatnonzero(candidates.generated_rank <= k)
+    chosen = np.arange(len(candidates.row)) if rerank else np.flatnonzero(candidates.generated_rank <= k)
     query, row = candidates.query[chosen], candidates.row[chosen]
     cosine = _cosines(embeddings, row, queries, query)
     if rerank:

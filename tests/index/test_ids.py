@@ -58,37 +58,97 @@ def test_bytes_that_are_no_ids_are_refused(packed, words):
         check_packed(packed, (3, 10))
 
 
-def test_a_table_lists_every_unique_id_once_in_order_with_all_its_items():
-    sizes = (3, 4, 4)
-    codes = random_codes(60, sizes, seed=2)
-    rows = np.random.default_rng(3).permutation(1000)[:60]
-    table = IDTable.build(codes, sizes, rows)
+def crowded_table(n: int = 60, sizes=(3, 4, 4), seed: int = 2) -> tuple[IDTable, list[tuple[tuple, int]]]:
+    """A table at scattered rows, and its (codes, row) in order, the slow way."""
+    codes = random_codes(n, sizes, seed)
+    rows = np.random.default_rng(seed + 1).permutation(1000)[:n]
+    return IDTable.build(codes, sizes, rows), sorted(zip(map(tuple, codes.tolist()), rows.tolist(), strict=True))
 
-    expected: dict[tuple, list[int]] = {}
-    for code, row in zip(codes, rows, strict=True):
-        expected.setdefault(tuple(code), []).append(row)
-    everything = np.arange(len(table))
-    assert [tuple(code) for code in table.codes(everything)] == sorted(expected)
-    assert table.buckets(everything).tolist() == [len(expected[key]) for key in sorted(expected)]
-    owner, found = table.expand(everything)
-    assert found.tolist() == [row for key in sorted(expected) for row in sorted(expected[key])]
-    assert owner.tolist() == [i for i, key in enumerate(sorted(expected)) for _ in expected[key]]
+
+@pytest.mark.parametrize("sizes", [(3, 4, 4), (3,) + (4096,) * 2, (3,) + (4,) * 40], ids=["crowded", "unique", "long"])
+def test_a_table_holds_every_item_in_the_order_of_ids_then_of_rows(sizes):
+    table, expected = crowded_table(60, sizes)
+    everything = np.arange(60)
+    assert len(table) == 60
+    assert list(zip(map(tuple, table.codes(everything).tolist()), table.rows.tolist(), strict=True)) == expected
+
+
+def test_an_id_is_numbered_by_its_first_item_and_knows_its_bucket():
+    table, expected = crowded_table()
+    keys = [codes for codes, _ in expected]
+    assert table.distinct == len(set(keys)) < len(keys)
+    assert table.ids.tolist() == sorted({keys.index(codes) for codes in keys})
+    assert table.buckets(table.ids).tolist() == [keys.count(keys[id]) for id in table.ids]
+    assert table.ids_of(np.arange(60)).tolist() == [keys.index(codes) for codes in keys]
+
+
+@pytest.mark.parametrize("codes", [[[0, 1]], [[0, 1]] * 4, [[0, 1], [2, 3]], [[0, 1], [2, 3], [2, 3]]])
+def test_shared_ids_are_found_where_none_or_all_are_shared(codes):
+    table = IDTable.build(np.array(codes), (3, 4))
+    assert table.ids.tolist() == sorted({codes.index(key) for key in codes})
+    assert table.buckets(table.ids).sum() == len(codes) and table.distinct == len(table.ids)
+    assert table.ids_of(np.arange(len(codes))).tolist() == [codes.index(key) for key in codes]
 
 
 def test_expanding_follows_the_order_asked_for_and_allows_repeats_and_nothing():
-    table = IDTable.build(np.array([[0, 1], [0, 1], [2, 0], [1, 3]]), (3, 4))
-    owner, rows = table.expand(np.array([2, 0, 2]))
-    assert owner.tolist() == [0, 1, 1, 2] and rows.tolist() == [2, 0, 1, 2]
-    owner, rows = table.expand(np.array([], dtype=np.int64))
-    assert len(owner) == len(rows) == 0
+    owner, positions = IDTable.expand(np.array([4, 0, 2, 4]), np.array([6, 3, 2, 6]))
+    assert owner.tolist() == [0, 0, 1, 1, 1, 3, 3] and positions.tolist() == [4, 5, 0, 1, 2, 4, 5]
+    owner, positions = IDTable.expand(np.array([], dtype=np.int64), np.array([], dtype=np.int64))
+    assert len(owner) == len(positions) == 0
 
 
-def test_expanding_takes_no_more_of_a_bucket_than_asked():
-    table = IDTable.build(np.array([[0, 1]] * 5 + [[1, 1]] * 3), (3, 4))
-    owner, rows = table.expand(np.array([0, 1, 0]), at_most=np.array([2, 9, 0]))
-    assert owner.tolist() == [0, 0, 1, 1, 1] and rows.tolist() == [0, 1, 5, 6, 7]
+def test_expanding_takes_no_more_of_a_range_than_asked():
+    owner, positions = IDTable.expand(np.array([0, 5, 0]), np.array([5, 8, 5]), at_most=np.array([2, 9, 0]))
+    assert owner.tolist() == [0, 0, 1, 1, 1] and positions.tolist() == [0, 1, 5, 6, 7]
 
 
-def test_a_table_of_no_items_is_refused():
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("sizes", [(3, 4, 4), (3, 2), (3,) + (4096,) * 8], ids=["crowded", "shared by many", "unique"])
+def test_a_table_that_grew_and_shrank_equals_one_built_from_scratch(sizes, seed):
+    rng = np.random.default_rng(seed)
+    everything = random_codes(200, sizes, seed)
+    present = rng.permutation(200)[:rng.integers(1, 120)]
+    table = IDTable.build(everything[present], sizes, present)
+    for _ in range(12):
+        absent = np.setdiff1d(np.arange(200), present)
+        if rng.random() < 0.5 and len(absent):
+            rows = rng.permutation(absent)[:rng.integers(1, 60)]
+            table = table.inserted(pack(everything[rows], sizes), rows)
+            present = np.append(present, rows)
+        elif len(present) > 1:
+            rows = rng.permutation(present)[:rng.integers(1, len(present))]
+            table = table.removed(rows)
+            present = np.setdiff1d(present, rows)
+        scratch = IDTable.build(everything[present], sizes, present)
+        for name in ("packed", "rows", "shared", "sizes"):
+            mine, theirs = getattr(table, name), getattr(scratch, name)
+            assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), name
+
+
+def test_changing_a_table_leaves_it_as_it_was():
+    table, _ = crowded_table()
+    before = [array.copy() for array in (table.packed, table.rows, table.shared, table.sizes)]
+    table.inserted(pack(np.array([[1, 2, 3]]), (3, 4, 4)), np.array([5000]))
+    table.removed(table.rows[:7])
+    for mine, theirs in zip((table.packed, table.rows, table.shared, table.sizes), before, strict=True):
+        assert np.array_equal(mine, theirs)
+
+
+def test_rows_that_cannot_be_inserted_or_removed_are_named():
+    table = IDTable.build(np.array([[0, 1], [2, 3]]), (3, 4), rows=np.array([7, 9]))
+    one = pack(np.array([[1, 1]]), (3, 4))
+    with pytest.raises(ValueError, match="row 9 is in the table already"):
+        table.inserted(one, np.array([9]))
+    with pytest.raises(ValueError, match="a row comes twice"):
+        table.inserted(np.repeat(one, 2, axis=0), np.array([1, 1]))
+    with pytest.raises(ValueError, match="row 8 is not in the table"):
+        table.removed(np.array([7, 8]))
+    with pytest.raises(ValueError, match="no item would be left"):
+        table.removed(np.array([9, 7]))
+
+
+def test_a_table_of_no_items_or_of_one_row_twice_is_refused():
     with pytest.raises(ValueError, match="at least one item"):
         IDTable.build(np.zeros((0, 2), int), (3, 4))
+    with pytest.raises(ValueError, match="a row comes twice"):
+        IDTable.build(np.array([[0, 1], [0, 2]]), (3, 4), rows=np.array([4, 4]))

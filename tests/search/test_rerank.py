@@ -4,22 +4,31 @@ import torch
 
 from genius.index.ids import IDTable
 from genius.search import rerank
-from genius.search.beam import Beams
+from genius.search.beams import Beams
 from genius.search.rerank import expand, rank
 
 SIZES, N, DIM, QUERIES, WIDTH = (3, 4, 4), 90, 8, 4, 6
 
 
-@pytest.fixture
-def world():
-    """Items of which many share an ID, and six generated IDs for each of four queries."""
+@pytest.fixture(params=["ids", "prefixes"])
+def world(request):
+    """Items of which many share an ID, and for each of four queries six generated IDs, or prefixes of one code more
+    or less."""
     rng = np.random.default_rng(0)
     table = IDTable.build(rng.integers(SIZES, size=(N, 3)), SIZES)
-    ids = np.stack([rng.permutation(len(table))[:WIDTH] for _ in range(QUERIES)])
+    begins = table.ids if request.param == "ids" else table.ids[table.ids % 3 == 0]    # of leaves of one or more IDs
+    begins[0] = 0
+    ends = np.append(begins[1:], N)
+    chosen = np.stack([rng.permutation(len(begins))[:WIDTH] for _ in range(QUERIES)])
     scores = -np.sort(rng.random((QUERIES, WIDTH)).astype(np.float32))
-    beams = Beams(torch.from_numpy(ids), *[torch.from_numpy(scores)] * 2, torch.zeros(QUERIES, 3), None)
     embeddings, queries = (unit(rng.normal(size=(count, DIM))) for count in (N, QUERIES))
-    return table, beams, embeddings.astype(np.float16), queries
+    return table, beams_of(begins[chosen], ends[chosen], scores), embeddings.astype(np.float16), queries
+
+
+def beams_of(low: np.ndarray, high: np.ndarray, scores: np.ndarray) -> Beams:
+    low, high, scores = (torch.from_numpy(values) for values in (low, high, scores))
+    return Beams(low, high, scores, scores, torch.full_like(low, 3), torch.zeros(len(low), 3),
+                 torch.zeros(len(low), dtype=torch.long))
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -28,12 +37,13 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 def slow_candidates(table, beams, query) -> list[tuple[int, int, float]]:
     """(row, id, score) in generated order."""
-    found = zip(beams.ids[query].tolist(), beams.scores[query].tolist(), strict=True)
-    return [(row, id, score) for id, score in found
-            for row in table.rows[table.offsets[id]:table.offsets[id + 1]].tolist()]
+    codes = table.codes(np.arange(N)).tolist()
+    found = zip(beams.low[query].tolist(), beams.high[query].tolist(), beams.scores[query].tolist(), strict=True)
+    return [(table.rows[position], codes.index(codes[position]), score) for low, high, score in found
+            for position in range(low, high)]
 
 
-def test_every_item_of_every_generated_id_is_considered_once_in_generated_order(world):
+def test_every_item_below_every_beam_is_considered_once_in_generated_order(world):
     table, beams, _, _ = world
     found = expand(beams, table)
     for query in range(QUERIES):
@@ -87,7 +97,7 @@ def test_a_query_is_ranked_alike_alone_and_in_a_batch(world, monkeypatch):
     together = rank(expand(beams, table), embeddings, queries, 5)
     monkeypatch.setattr(rerank, "BLOCK", 7)
     for query in range(QUERIES):
-        one = Beams(beams.ids[query:query + 1], *[beams.scores[query:query + 1]] * 2, beams.first[:1], None)
+        one = beams_of(*(values[query:query + 1].numpy() for values in (beams.low, beams.high, beams.scores)))
         alone = rank(expand(one, table), embeddings, queries[query:query + 1], 5)
         assert np.array_equal(alone.rows[0], together.rows[query])
         assert np.array_equal(alone.cosines[0], together.cosines[query])
@@ -111,3 +121,12 @@ def test_crowded_ids_are_cut_at_the_limit_in_generated_order(world, monkeypatch,
     cut = expand(beams, table)
     assert cut.counts.tolist() == [limit] * QUERIES
     assert np.array_equal(cut.row, whole.row[whole.generated_rank <= limit])
+
+
+def test_beams_that_only_pad_hold_no_items(world):
+    table, beams, _, _ = world
+    whole = expand(beams, table)
+    beams.low[1, 2:], beams.high[1, 2:], beams.scores[1, 2:] = 0, 0, -torch.inf
+    padded = expand(beams, table)
+    rest = (whole.query != 1) | np.isin(whole.score, beams.scores[1, :2].numpy())
+    assert np.array_equal(padded.row, whole.row[rest]) and np.isfinite(padded.score).all()
