@@ -34,10 +34,11 @@ from genius.search.beam import beam_search, widened_search
 from genius.search.beams import Beams
 from genius.search.checks import MAX_BEAMS, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
-from genius.search.rerank import Candidates, Ranked, expand, rank
+from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, rank
 
 BEAMS_TOGETHER = 1600    # beams that are decoded together bound memory: 32 queries with 50 beams
 MOST_TOGETHER = 64       # queries, however few their beams
+MOST_FAST = 500          # items that mode fast hands to the re-ranker, however many share an ID
 
 Milliseconds = dict[str, float]    # by stage; of one query: its share of its batch
 
@@ -142,7 +143,7 @@ class Engine:
                 beams = beam_search(decoder, encoded.z, pool.trie, options.beams, **how,
                                     certify=options.certify or mode == "exact")
         with self._timed("expand", spent, count):
-            candidates = expand(beams, pool.table)
+            candidates = expand(beams, pool.table, MOST_FAST if mode == "fast" else MAX_CANDIDATES)
         with self._timed("rerank", spent, count):
             ranked = rank(candidates, self.index.embeddings, encoded.embeddings.cpu().numpy(), options.k,
                           options.rerank)

@@ -42,11 +42,11 @@ class Ranked:
     generated_rank: np.ndarray    # (b, k) before re-ranking
 
 
-def expand(beams: Beams, table: IDTable) -> Candidates:
-    """All items below the beams, best beam first; beyond MAX_CANDIDATES of a query the last are left out."""
+def expand(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candidates:
+    """All items below the beams, best beam first; beyond `at_most` of a query the last are left out."""
     low, high, scores = (values.cpu().numpy() for values in (beams.low, beams.high, beams.scores))    # (b, w)
     items = high - low
-    room = np.maximum(MAX_CANDIDATES - (np.cumsum(items, axis=1) - items), 0)
+    room = np.maximum(at_most - (np.cumsum(items, axis=1) - items), 0)
     beam, position = table.expand(low.ravel(), high.ravel(), at_most=room.ravel())
     query = beam // low.shape[1]
     counts = np.bincount(query, minlength=len(low))

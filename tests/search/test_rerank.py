@@ -114,11 +114,10 @@ def test_only_the_embeddings_of_candidates_are_read(world):
 
 
 @pytest.mark.parametrize("limit", [1, 4, 9])
-def test_crowded_ids_are_cut_at_the_limit_in_generated_order(world, monkeypatch, limit):
+def test_crowded_ids_are_cut_at_the_limit_in_generated_order(world, limit):
     table, beams, _, _ = world
     whole = expand(beams, table)
-    monkeypatch.setattr(rerank, "MAX_CANDIDATES", limit)
-    cut = expand(beams, table)
+    cut = expand(beams, table, at_most=limit)
     assert cut.counts.tolist() == [limit] * QUERIES
     assert np.array_equal(cut.row, whole.row[whole.generated_rank <= limit])
 
