@@ -6,9 +6,8 @@ The items below a prefix are a range of positions in the ID table, and that rang
     ~low                exactly one ID lies below, number low, however many items share it
 
 What continues a prefix of at most SCANNED items is read from their packed IDs. Only prefixes with more items
-are listed: sorted by position, each with its edges. An item lies below one edge that leads out of the list and
-below few others, so the list costs little more than six bytes an item whatever the IDs are: at the paper's
-size, ID, row, buckets and trie together take at most 25 bytes an item.
+are listed: sorted by position, each with its edges. Below every edge that leads out of the list lies an item of
+its own, so there are not many more edges (six bytes) than items, and far fewer prefixes.
 
 Axes: p prefixes asked for, c children found, n items, x listed prefixes, e edges, B bytes of a packed ID,
 M levels.
@@ -25,7 +24,7 @@ from torch import Tensor
 
 from genius.index.ids import Field, IDTable, fields, read_level
 
-SCANNED = 128    # items of a prefix whose IDs are read rather than listed
+SCANNED = 16    # items of a prefix whose IDs are read rather than listed: more take longer, fewer more memory
 
 
 @dataclass(frozen=True)
@@ -86,14 +85,14 @@ class Trie:
         place = begin + torch.searchsorted(self._low[begin:end], low.int())
         first = self._first_edge[place].long()
         sizes = self._first_edge[place + 1] - first
-        ends = sizes.cumsum(0)
         owner, edge = _spread(first, sizes)
-        at = self._edge_low[edge].long()
-        below = at ^ at >> 63                                              # ~at where one ID is left
+        code = self._edge_code.index_select(0, edge).long().bitwise_and_(0xFFFF)
+        at = self._edge_low.index_select(0, edge)
+        below = (at ^ at >> 31).long()                                     # ~at where one ID is left
         above = torch.empty_like(below)
         above[:-1] = below[1:]                                             # a child ends where the next begins,
-        above[ends - 1] = high                                             # the last one with its parent
-        return Children(owner, self._edge_code[edge].long() & 0xFFFF, torch.where(at < 0, at, below << 32 | above))
+        above[sizes.cumsum(0) - 1] = high                                  # the last one with its parent
+        return Children(owner, code, torch.where(at < 0, at, below.bitwise_left_shift_(32).bitwise_or_(above)))
 
     def _scan(self, low: Tensor, sizes: Tensor, level: int) -> Children:
         """Children of other prefixes, from the IDs of their items."""
@@ -102,11 +101,11 @@ class Trie:
         if len(owner) == len(low):
             return Children(owner, code, ~position)
         begins = torch.ones_like(owner, dtype=torch.bool)
-        begins[1:] = (owner << 16 | code).diff() != 0
+        begins[1:] = (code[1:] != code[:-1]) | (owner[1:] != owner[:-1])
         begin = begins.nonzero()[:, 0]
         items = begin.diff(append=begin.new_tensor([len(owner)]))
-        first = position[begin]
-        return Children(owner[begin], code[begin], self._node(first, items))
+        owner, code, first = (values.index_select(0, begin) for values in (owner, code, position))
+        return Children(owner, code, self._node(first, items))
 
     def _node(self, low: Tensor, items: Tensor) -> Tensor:
         """(c,) of prefixes with these items."""
@@ -140,15 +139,21 @@ def _spread(first: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
     ends = sizes.cumsum(0)
     count = int(ends[-1])
     owner = torch.repeat_interleave(sizes, output_size=count)
-    return owner, torch.arange(count, device=first.device) + (first - ends + sizes)[owner]
+    return owner, (first - ends + sizes).index_select(0, owner).add_(torch.arange(count, device=first.device))
 
 
 def _merged(chosen: Tensor, those: Children, others: Children) -> Children:
     """Children of the p prefixes that are chosen (p,) bool, and of the others, in the order of all."""
-    owner = torch.cat([chosen.nonzero()[:, 0][those.owner], (~chosen).nonzero()[:, 0][others.owner]])
-    owner, order = owner.sort(stable=True)
-    return Children(owner, *(torch.cat(columns)[order] for columns in (
-        (those.code, others.code), (those.node, others.node))))
+    ours, theirs = chosen.nonzero()[:, 0][those.owner], (~chosen).nonzero()[:, 0][others.owner]
+    place = torch.cat([_place(ours, theirs, len(chosen)), _place(theirs, ours, len(chosen))])
+    return Children(*(torch.empty_like(place).index_copy_(0, place, torch.cat(columns)) for columns in (
+        (ours, theirs), (those.code, others.code), (those.node, others.node))))
+
+
+def _place(owner: Tensor, others: Tensor, owners: int) -> Tensor:
+    """Where each of `owner` comes when `others` are merged in; both ascending, with none in common."""
+    before = torch.bincount(others, minlength=owners).cumsum(0)
+    return before.index_select(0, owner) + torch.arange(len(owner), device=owner.device)
 
 
 def list_prefixes(table: IDTable) -> Listed:
@@ -193,7 +198,7 @@ def _inside(low: np.ndarray, high: np.ndarray, n: int) -> np.ndarray:
 
 def _read_level(packed: Tensor, positions: Tensor, field: Field) -> Tensor:
     """`read_level` on the device: packed IDs (n, B) uint8 at positions (p,) -> (p,) long."""
-    value = packed[:, field.first][positions].long()
+    value = packed[:, field.first].index_select(0, positions).long()
     for byte in range(field.first + 1, field.last + 1):
-        value = value << 8 | packed[:, byte][positions]
-    return value >> field.shift & field.mask
+        value = value.bitwise_left_shift_(8).bitwise_or_(packed[:, byte].index_select(0, positions))
+    return value.bitwise_right_shift_(field.shift).bitwise_and_(field.mask)

@@ -105,7 +105,7 @@ def long_tailed_codes(n: int, rng: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize("scanned", [trie_module.SCANNED], indirect=True)
 @pytest.mark.parametrize("kind", ["uniform", "long-tailed", "in pairs", "in chains"])
-def test_table_and_trie_take_at_most_25_bytes_an_item_whatever_the_ids(kind):
+def test_table_and_trie_take_at_most_25_bytes_an_item(kind):
     n, sizes, rng = 60_000, (3,) + (4096,) * 8, np.random.default_rng(7)
     uniform = rng.integers(sizes, size=(n, 9))
     chains = np.zeros((n, 9), dtype=int)
