@@ -20,7 +20,7 @@ Three modes, and what each guarantees against the published algorithm (transform
     fast    no guarantee, a measured hit rate. The softmax is over the level's own codes, so a beam's score says
             which share of all probability lies below it. A beam with one ID left keeps its score and is decoded
             no more, and a query is done once its beams hold no more items than the re-ranker's `budget`
-            (*prefix, then leaf*).
+            (*prefix, then leaf*); the next best prefixes fill up the budget.
 
 Certificate: what a prefix can still gain is bounded. Log-probabilities only fall, and geometry is bounded by the
 norms of the codewords to come (scoring.py). If nothing that was discarded can reach the last ID that was kept,
@@ -59,29 +59,34 @@ def beam_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: int
     """
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose from {', '.join(MODES)}")
-    fast, to_the_end = mode == "fast", mode == "exact" or certify
-    scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=not fast, bounded=certify)
-    found = Found(len(features), beams, trie, certify, trace, features.device)
+    mode, own_codes, leaves = "exact" if certify else mode, mode == "fast", mode == "fast" and not certify
+    widest = max(beams * TRACED if trace else beams, budget if leaves else 0)
+    scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=not own_codes, bounded=certify)
+    found = Found(len(features), beams, widest, trie, certify, trace, features.device)
     now = Prefixes.empty(trie.root, len(features), features.device)
     for level in range(trie.levels):
-        decoded = now.node >= 0 if fast and level and not to_the_end else torch.ones_like(now.node, dtype=torch.bool)
+        decoded = now.node >= 0 if leaves and level else torch.ones_like(now.node, dtype=torch.bool)
         scores = scorer.next_level(now, decoded)
         if level == 0:
             found.first(scores.log_probs)
         grown = _grown(now, trie, scores, decoded, level)                                  # (c,)
-        best = _best(grown.score, trie.lowest(grown.node), grown.query, len(now.query),
-                     beams * TRACED if trace else beams)                                   # (b, ≥ v) into c
-        found.note(now, grown, best, decoded)
-        now = now.extended(grown, best[:, :beams], decoded)
-        if level == trie.levels - 1:
-            found.put(now)
-        elif not to_the_end:
-            done = _decided(now, trie, budget if fast else 0)                              # (b,)
+        best = _best(grown.score, trie.lowest(grown.node), grown.query, len(now.query), widest)
+        found.note(now, grown, best, decoded)                                              # (b, ≥ v) into c
+        every = now.extended(grown, best, decoded)
+        now, last = every.first(beams), level == trie.levels - 1
+        if leaves:
+            done, kept = _handed_over(every, best >= 0, trie, beams, budget)               # (b,), (b, ≥ v)
+            done |= last
+            found.put(every.of(done), kept[done])
+        elif last or mode == "set":
+            done = (now.node < 0).all(1)
             found.put(now.of(done))
-            now = now.of(~done)
-            scorer.keep(~done)
-            if not len(now.query):
-                break
+        else:
+            continue
+        now = now.of(~done)
+        scorer.keep(~done)
+        if not len(now.query):
+            break
     return found.beams()
 
 
@@ -102,10 +107,16 @@ def widened_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: 
     return found
 
 
-def _decided(now: Prefixes, trie: Trie, budget: int) -> Tensor:
-    """(b,) bool: all beams have one ID left, or all together no more items than the budget."""
-    single = (now.node < 0).all(1)
-    return single | (trie.items(now.node).sum(1) <= budget) if budget else single
+def _handed_over(every: Prefixes, there: Tensor, trie: Trie, beams: int, budget: int) -> tuple[Tensor, Tensor]:
+    """(b,) bool: decoding may stop, and (b, v) bool: what is then handed over of the prefixes `every`, best first.
+
+    there (b, v) bool: not padding. It may stop where all beams fit into the budget, and must where none of them
+    branches any more; then the best that fit are handed over, more than the beams if there is room.
+    """
+    fits = there & ((trie.items(every.node) * there).cumsum(1) <= budget)
+    stop = (fits | ~there)[:, :beams].all(1) | ((every.node < 0) | ~there)[:, :beams].all(1)
+    fits[:, 0] = True
+    return stop, fits
 
 
 def _grown(now: Prefixes, trie: Trie, scores: Scores, decoded: Tensor, level: int) -> Continuations:

@@ -91,6 +91,10 @@ class Prefixes(NamedTuple):
                         self.log_prob.gather(1, parent) + grown.step[best],
                         (self.depth + decoded).gather(1, parent), parent, grown.code[best])
 
+    def first(self, beams: int) -> Prefixes:
+        """The best of each query."""
+        return Prefixes(self.query, *(values[:, :beams] for values in self[1:]))
+
     def of(self, chosen: Tensor) -> Prefixes:
         """chosen (b,) bool."""
         return Prefixes(*(values[chosen] for values in self))
@@ -99,10 +103,10 @@ class Prefixes(NamedTuple):
 class Found:
     """Collects the result: prefixes of queries that are done, what was discarded, the trace."""
 
-    def __init__(self, queries: int, beams: int, trie: Trie, certify: bool, trace: bool, device: torch.device):
+    def __init__(self, queries: int, beams: int, widest: int, trie: Trie, certify: bool, trace: bool, device: torch.device):
         self._trie, self._beam_size, self._widest = trie, beams, 0
-        self._whole = torch.zeros(3, queries, beams, dtype=torch.long, device=device)      # low, high, depth
-        self._sums = torch.full((2, queries, beams), -torch.inf, device=device)            # scores, log_probs
+        self._whole = torch.zeros(3, queries, widest, dtype=torch.long, device=device)      # low, high, depth
+        self._sums = torch.full((2, queries, widest), -torch.inf, device=device)            # scores, log_probs
         self._rows = torch.zeros(queries, dtype=torch.long, device=device)
         self._first = torch.empty(0)
         self._ceiling = torch.full((queries,), -torch.inf, device=device) if certify else None
@@ -136,12 +140,14 @@ class Found:
                        torch.arange(len(seen)) < self._beam_size, self._trie.items(grown.node[seen]), masked[i])
             self._traces[query].append(LevelTrace(*(column.cpu().numpy() for column in columns)))
 
-    def put(self, done: Prefixes) -> None:
-        """Queries that have come to their end."""
+    def put(self, done: Prefixes, kept: Tensor | None = None) -> None:
+        """Queries that have come to their end; kept (b, w) bool: which of their prefixes count, by default all."""
         width = done.node.shape[1]
         low, high = self._trie.ranges(done.node)
-        self._whole[:, done.query, :width] = torch.stack([low, high, done.depth])
-        self._sums[:, done.query, :width] = torch.stack([done.score, done.log_prob])
+        whole, sums = torch.stack([low, high, done.depth]), torch.stack([done.score, done.log_prob])
+        if kept is not None:
+            whole, sums = whole.masked_fill(~kept, 0), sums.masked_fill(~kept, -torch.inf)
+        self._whole[:, done.query, :width], self._sums[:, done.query, :width] = whole, sums
         self._widest = max(self._widest, width)
 
     def beams(self) -> Beams:

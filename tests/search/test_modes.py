@@ -78,11 +78,14 @@ def slow_fast_search(decoder, query: int, ids: list[tuple], items: dict, beams: 
             gains = weight * log_probs + (1 - weight) * odds
             gains = gains - np.log(np.exp(gains).sum())
             grown += [(score + gains[code], prefix + (code,)) for code in {codes[level] for codes in below}]
-        kept = sorted(grown, key=lambda pair: (-pair[0], pair[1]))[:beams]
-        below = [[codes for codes in ids if codes[:len(prefix)] == prefix] for _, prefix in kept]
-        if all(len(some) == 1 for some in below) or sum(items[codes] for some in below for codes in some) <= budget:
-            break
-    return kept, decoded
+        grown.sort(key=lambda pair: (-pair[0], pair[1]))
+        kept = grown[:beams]
+        branches = [prefix for _, prefix in kept if sum(codes[:len(prefix)] == prefix for codes in ids) > 1]
+        held = np.cumsum([sum(count for codes, count in items.items() if codes[:len(prefix)] == prefix)
+                          for _, prefix in grown])
+        if not branches or level == len(ids[0]) - 1 or held[len(kept) - 1] <= budget:
+            return grown[:max(1, int((held <= budget).sum()))], decoded
+    raise AssertionError("the last level ends every search")
 
 
 @WEIGHTS
