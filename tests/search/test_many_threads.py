@@ -1,0 +1,94 @@
+"""Many threads on one engine: 10,000 queries from 16 threads give what one thread gives, with flat memory."""
+
+import random
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from genius.schema import Query, SearchOptions, SearchResult
+from genius.search.engine import Engine
+from tests.search.tiny import WORDS, publish_tiny_run
+
+THREADS, ASKED = 16, 10_000
+MARGIN = 1e-4       # rounding, which depends on the batch, may decide between scores or cosines that are closer
+GROWTH = 4 << 20    # bytes
+HOW = [SearchOptions(beams=10, k=5), SearchOptions(beams=7, k=8, rerank=False),
+       SearchOptions(beams=10, k=5, mode="exact")]
+STATM = Path("/proc/self/statm")
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory) -> Engine:
+    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("threads") / "run", n=200).path, "cpu")
+
+
+def many_queries() -> list[Query]:
+    """Texts, every fourth with a picture."""
+    rng = np.random.default_rng(0)
+    return [Query(text=" ".join(rng.choice(WORDS, 4)),
+                  image=Image.fromarray(rng.integers(0, 255, (20, 30, 3), dtype=np.uint8)) if i % 4 == 0 else None)
+            for i in range(120)]
+
+
+def answers(engine: Engine, options: SearchOptions) -> list[tuple[Query, SearchOptions, SearchResult]]:
+    """What one thread gets; of those queries alone whose answer no rounding can change."""
+    queries = many_queries()
+    found, wider = engine.search(queries, options), engine.search(queries, SearchOptions(
+        beams=options.beams, k=options.k + 1, rerank=options.rerank, trace=True))
+    return [(query, options, result) for query, result, traced in zip(queries, found, wider, strict=True)
+            if is_clear(traced, options.rerank)]
+
+
+def is_clear(result: SearchResult, reranked: bool) -> bool:
+    """No beam was kept, and no hit ranked, by less than the margin."""
+    gaps = [-np.diff(level.score) for level in result.trace.levels]
+    if reranked:    # of the beams only the last kept one and the first of the others must be apart
+        gaps = [gap[level.kept.sum() - 1:][:1] for gap, level in zip(gaps, result.trace.levels, strict=True)]
+        gaps.append(-np.diff([hit.cosine for hit in result.hits]))
+    return np.concatenate(gaps).min() > MARGIN
+
+
+def alike(result: SearchResult, expected: SearchResult) -> bool:
+    return ([hit.row for hit in result.hits] == [hit.row for hit in expected.hits]
+            and {found.codes for found in result.generated} == {found.codes for found in expected.generated}
+            and np.allclose([hit.score for hit in result.hits], [hit.score for hit in expected.hits], atol=MARGIN)
+            and np.allclose([hit.cosine for hit in result.hits], [hit.cosine for hit in expected.hits], atol=MARGIN))
+
+
+def resident() -> int:
+    """Bytes of this process in memory."""
+    return int(STATM.read_text().split()[1]) * 4096
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="this system does not say how much memory a process has")
+def test_ten_thousand_queries_from_sixteen_threads_give_what_one_gives_with_flat_memory(engine):
+    known = {options: answers(engine, options) for options in HOW}
+    assert min(map(len, known.values())) > 60
+    wrong, memory = [], []
+    half = threading.Barrier(THREADS, action=lambda: memory.append(resident()))
+
+    def ask(seed: int) -> None:
+        """Groups of one to eight queries with the same options."""
+        rng = random.Random(seed)
+        for _ in range(2):
+            left = ASKED // 2 // THREADS + (seed < ASKED // 2 % THREADS)
+            while left:
+                options = rng.choice(HOW)
+                group = rng.choices(known[options], k=min(left, rng.randint(1, 8)))
+                found = engine.search([query for query, _, _ in group], options)
+                wrong.extend(query for result, (query, _, expected) in zip(found, group, strict=True)
+                             if not alike(result, expected))
+                left -= len(group)
+            half.wait()
+
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert not wrong
+    assert memory[1] - memory[0] < GROWTH
