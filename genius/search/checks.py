@@ -8,22 +8,26 @@ from numbers import Real
 
 from genius.errors import UserError
 from genius.schema import Query, SearchOptions
+from genius.search.beam import MODES
 
 MAX_BEAMS = 500
 MAX_RESULTS = 500
+MAX_BUDGET = 500     # items that mode fast hands over
 MAX_TEXT = 10_000    # characters; encoders read far fewer
 
 
 def checked_options(options: SearchOptions) -> SearchOptions:
     """The options with whole numbers as ints. Raises UserError that names the option and its range."""
-    for name in ("rerank", "trace"):
+    for name in ("rerank", "trace", "certify", "widen"):
         if not isinstance(getattr(options, name), bool):
             raise UserError(f"{name} must be true or false, not {getattr(options, name)!r}.")
     weight = options.decoder_weight
     if weight is not None and not (_is_number(weight) and 0 <= weight <= 1):
         raise UserError(f"The decoder weight must be a number from 0 to 1, not {weight!r}.")
-    return replace(options, beams=_whole("beam size", options.beams, MAX_BEAMS),
-                   k=checked_k(options.k))
+    if options.mode is not None and options.mode not in MODES:
+        raise UserError(f"The mode must be one of {', '.join(MODES)}, not {options.mode!r}.")
+    return replace(options, beams=_whole("beam size", options.beams, MAX_BEAMS), k=checked_k(options.k),
+                   budget=_whole("candidate budget", options.budget, MAX_BUDGET))
 
 
 def checked_k(k: int) -> int:

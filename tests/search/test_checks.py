@@ -13,20 +13,36 @@ from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_optio
     *(("beams", value) for value in (0, -1, 501, 2.5, math.nan, math.inf, 1e308, True, "5", None, [5])),
     *(("k", value) for value in (0, -1, 501, 2.5, math.nan, -math.inf, False, "5", None)),
     *(("decoder_weight", value) for value in (-0.1, 1.1, math.nan, math.inf, True, "1")),
-    *(("rerank", value) for value in (1, None, "yes")), ("trace", 0),
+    *(("budget", value) for value in (0, -1, 501, 2.5, math.nan, True, "200", None)),
+    *(("mode", value) for value in ("quick", "", "Exact", 1, ["fast"])),
+    *(("rerank", value) for value in (1, None, "yes")), ("trace", 0), ("certify", None), ("widen", "no"),
 ])
 def test_an_option_that_cannot_be_is_named_with_its_value(field, value):
     with pytest.raises(UserError) as caught:
         checked_options(SearchOptions(**{field: value}))
-    names = {"beams": "beam size", "k": "number of results", "decoder_weight": "decoder weight"}
+    names = {"beams": "beam size", "k": "number of results", "decoder_weight": "decoder weight",
+             "budget": "candidate budget"}
     assert names.get(field, field) in str(caught.value) and repr(value) in str(caught.value)
 
 
 def test_options_at_their_limits_pass_and_whole_floats_become_ints():
     options = checked_options(SearchOptions(beams=500.0, k=np.int64(500), decoder_weight=0))
     assert (options.beams, options.k) == (500, 500) and type(options.beams) is type(options.k) is int
-    assert checked_options(SearchOptions(beams=1, k=1, decoder_weight=1.0)).beams == 1
+    assert checked_options(SearchOptions(beams=1, k=1, decoder_weight=1.0, budget=1)).beams == 1
+    budget = checked_options(SearchOptions(budget=500.0)).budget
+    assert budget == 500 and type(budget) is int
     assert checked_k(7.0) == 7
+
+
+@pytest.mark.parametrize("mode", [None, "exact", "set", "fast"])
+def test_every_mode_there_is_may_be_asked_for(mode):
+    options = SearchOptions(mode=mode, certify=True, widen=True)
+    assert checked_options(options) == options
+
+
+def test_an_unknown_mode_is_told_the_choices():
+    with pytest.raises(UserError, match="^The mode must be one of exact, set, fast, not 'quick'.$"):
+        checked_options(SearchOptions(mode="quick"))
 
 
 @pytest.mark.parametrize("query", [
