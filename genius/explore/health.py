@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from genius.index.ids import IDTable
+
 
 def code_health(codes: np.ndarray, modalities: np.ndarray, code_sizes: tuple[int, ...]) -> dict[str, Any]:
     """codes (n, M), modalities (n,) -> per level use and perplexity, modality purity, bucket sizes.
@@ -23,7 +25,8 @@ def code_health(codes: np.ndarray, modalities: np.ndarray, code_sizes: tuple[int
         levels.append({"level": level, "codes": size, "used": int(len(used)),
                        "perplexity": float(np.exp(-(used * np.log(used)).sum()))})
     same = sum(np.bincount(codes[modalities == modality, 0]).max() for modality in np.unique(modalities))
-    _, buckets = np.unique(codes, axis=0, return_counts=True)
+    table = IDTable.build(codes, code_sizes)
+    buckets = table.buckets(table.ids)
     return {"items": len(codes), "levels": levels, "modality_purity": float(same / len(codes)),
             "ids": len(buckets), "largest_bucket": int(buckets.max()),
             "items_alone": float((buckets == 1).sum() / len(codes)),

@@ -185,8 +185,7 @@ class IDTable:
         at, end = (np.searchsorted(ids, new, side) for side in ("left", "right"))
         for item in np.flatnonzero(at < end):                       # after the smaller rows of its ID
             at[item] += np.searchsorted(self.rows[at[item]:end[item]], rows[item])
-        return self._of_sorted(np.insert(self.packed, at, packed, axis=0), np.insert(self.rows, at, rows),
-                               self.code_sizes)
+        return self._of_sorted(_as_bytes(np.insert(ids, at, new)), np.insert(self.rows, at, rows), self.code_sizes)
 
     def removed(self, rows: np.ndarray) -> IDTable:
         """A table without the items at these rows (m,). Raises ValueError for an unknown row, or if none is left."""
@@ -196,7 +195,7 @@ class IDTable:
             raise ValueError(f"row {unknown[0]} is not in the table")
         if gone.all():
             raise ValueError("no item would be left; an ID table needs at least one item")
-        return self._of_sorted(self.packed[~gone], self.rows[~gone], self.code_sizes)
+        return self._of_sorted(_as_bytes(_as_strings(self.packed)[~gone]), self.rows[~gone], self.code_sizes)
 
 
 def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -214,5 +213,10 @@ def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def _as_strings(packed: np.ndarray) -> np.ndarray:
-    """Packed IDs (n, B) -> (n,) byte strings, the same memory, which numpy compares and searches."""
+    """Packed IDs (n, B) -> (n,) byte strings, the same memory, which numpy compares, searches and copies whole."""
     return np.ascontiguousarray(packed).view(f"S{packed.shape[1]}")[:, 0]
+
+
+def _as_bytes(strings: np.ndarray) -> np.ndarray:
+    """Byte strings (n,) -> packed IDs (n, B), the same memory."""
+    return strings.view(np.uint8).reshape(len(strings), -1)

@@ -12,6 +12,9 @@ from genius.errors import UserError
 from genius.schema import Modality
 
 
+POOL = "pool.safetensors"    # of large indexes
+
+
 class Instruction(NamedTuple):
     """A phrasing that says what kind of candidate is wanted for what kind of query."""
 

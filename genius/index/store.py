@@ -2,14 +2,15 @@
 
     items.sqlite        row -> id, modality, text, image, source; unique by id
     thumbnails.sqlite   row -> WebP
-    ids.npy             (n, B) packed IDs, by row
+    ids.npy             (n, B) packed IDs, by row; memory-mapped
+    pool.safetensors    of large indexes: table and trie of all items, memory-mapped
     embeddings.npy      (n, d) fp16 CLIP-SF embeddings, normalised; memory-mapped
     modalities.npy      (n,) uint8
     instructions.json   the phrasings a person may choose from
     config.json         n, d, code sizes
 
-A row is an item's number in the collection's order. Table and trie are built from ids.npy when asked for,
-over all items or over a subset of rows (a local pool).
+A row is an item's number in the collection's order. Table and trie are built from ids.npy when asked for, over
+all items, if they are not at hand, or over a subset of rows (a local pool).
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -27,9 +27,9 @@ import torch
 
 from genius.errors import UserError
 from genius.index.database import ReadOnlyDatabase
-from genius.index.ids import IDTable, check_packed, unpack
-from genius.index.layout import IndexConfig, Instruction, read_config, read_instructions
-from genius.index.trie import Trie
+from genius.index.ids import check_packed, unpack
+from genius.index.layout import POOL, IndexConfig, Instruction, read_config, read_instructions
+from genius.index.pool import Pool
 from genius.index.writing import write_index
 from genius.schema import Item, Modality
 
@@ -38,25 +38,17 @@ __all__ = ["Index", "Instruction", "Pool", "write_index"]
 LOOKUP = 10_000    # ids or rows per SQL statement
 
 
-@dataclass(frozen=True)
-class Pool:
-    """What a search may find: the unique IDs of some candidates, and the trie over them."""
-
-    table: IDTable
-    trie: Trie
-
-
 class Index:
     """The candidates of a run. Safe to share between threads."""
 
-    def __init__(self, config: IndexConfig, packed: np.ndarray, embeddings: np.ndarray,
+    def __init__(self, config: IndexConfig, packed: np.ndarray, pool_file: Path, embeddings: np.ndarray,
                  modalities: np.ndarray, instructions: list[Instruction],
                  items: ReadOnlyDatabase, thumbnails: ReadOnlyDatabase):
         self.config = config
         self.embeddings = embeddings        # (n, d) fp16, memory-mapped
         self.modalities = modalities        # (n,) uint8
         self.instructions = instructions
-        self._packed = packed
+        self._packed, self._pool_file = packed, pool_file
         self._items, self._thumbnails = items, thumbnails
         self._whole: dict[str, Pool] = {}   # by device
         self._building = threading.Lock()
@@ -65,7 +57,7 @@ class Index:
     def load(cls, folder: Path) -> Index:
         """Open an index folder. Raises UserError that names the file which does not fit."""
         config = read_config(folder / "config.json")
-        packed = _read_array(folder / "ids.npy")
+        packed = _read_array(folder / "ids.npy", mapped=True)
         try:
             check_packed(packed, config.code_sizes)
         except ValueError as error:
@@ -89,8 +81,8 @@ class Index:
         if count != config.n:
             raise UserError(f"{folder / 'items.sqlite'} holds {count} items, its config says {config.n}; "
                             "build the index again")
-        return cls(config, packed, embeddings, modalities, read_instructions(folder / "instructions.json"),
-                   items, thumbnails)
+        return cls(config, packed, folder / POOL, embeddings, modalities,
+                   read_instructions(folder / "instructions.json"), items, thumbnails)
 
     @property
     def n(self) -> int:
@@ -140,15 +132,13 @@ class Index:
         """
         if rows is not None:
             rows = np.unique(rows)
-            return self._build(self._packed[rows], rows, device)
+            return Pool.build(self._packed[rows], self.code_sizes, rows, device)
         with self._building:
             if str(device) not in self._whole:
-                self._whole[str(device)] = self._build(self._packed, None, device)
+                self._whole[str(device)] = (
+                    Pool.load(self._pool_file, self._packed, self.code_sizes, device)
+                    or Pool.build(self._packed, self.code_sizes, device=device))
             return self._whole[str(device)]
-
-    def _build(self, packed: np.ndarray, rows: np.ndarray | None, device: torch.device | str) -> Pool:
-        table = IDTable.from_packed(packed, self.code_sizes, rows)
-        return Pool(table, Trie(table, device))
 
 
 def _read_array(file: Path, mapped: bool = False) -> np.ndarray:

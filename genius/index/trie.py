@@ -62,6 +62,10 @@ class Trie:
             torch.from_numpy(array).to(device) for array in (table.packed, table.shared, table.sizes))
 
     @property
+    def device(self) -> torch.device:
+        return self._packed.device
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the listed prefixes; packed IDs and shared IDs are the table's."""
         return sum(array.nbytes for array in self.listed)

@@ -15,10 +15,12 @@ from genius.collections.images import thumbnail
 from genius.errors import UserError
 from genius.index.database import new_database
 from genius.index.ids import pack
-from genius.index.layout import IndexConfig, Instruction, write_config, write_instructions
+from genius.index.layout import POOL, IndexConfig, Instruction, write_config, write_instructions
+from genius.index.pool import Pool
 from genius.schema import Item
 
-BLOCK = 4096    # items in memory at once
+BLOCK = 4096              # items in memory at once
+LARGE = 200_000           # items; from here on building their pool takes longer than loading it
 ITEMS = """CREATE TABLE items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
                                text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
 THUMBNAILS = "CREATE TABLE thumbnails (row INTEGER PRIMARY KEY, webp BLOB NOT NULL)"
@@ -41,7 +43,10 @@ def write_index(folder: Path, items: Iterable[Item], codes: np.ndarray, embeddin
         raise UserError("the collection has no candidates; an index needs at least one")
     write_config(folder / "config.json", IndexConfig(n, dim, tuple(code_sizes)))
     write_instructions(folder / "instructions.json", instructions)
-    np.save(folder / "ids.npy", pack(codes, code_sizes))
+    packed = pack(codes, code_sizes)
+    np.save(folder / "ids.npy", packed)
+    if n >= LARGE:
+        Pool.build(packed, code_sizes).save(folder / POOL, packed)
     _write_embeddings(folder / "embeddings.npy", embeddings)
     modalities = _write_items(folder, items, n, image_path, thumbnail_side)
     np.save(folder / "modalities.npy", modalities)

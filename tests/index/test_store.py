@@ -10,6 +10,9 @@ from PIL import Image
 
 from genius.collections.images import open_image
 from genius.errors import UserError
+from genius.index import writing
+from genius.index.ids import pack
+from genius.index.pool import Pool
 from genius.index.store import Index, write_index
 from genius.schema import Item, Modality
 
@@ -90,9 +93,8 @@ def test_a_pool_of_some_rows_holds_exactly_their_ids_and_rows(folder):
     codes, _ = arrays()
     index = Index.load(folder)
     pool = index.pool(np.array([5, 1, 5, 2]))
-    ids = np.arange(len(pool.table))
-    assert sorted(pool.table.expand(ids)[1].tolist()) == [1, 2, 5]
-    assert {tuple(row) for row in pool.table.codes(ids)} == {tuple(codes[row]) for row in (1, 2, 5)}
+    assert sorted(pool.table.rows.tolist()) == [1, 2, 5]
+    assert np.array_equal(pool.table.codes(np.arange(3)), codes[pool.table.rows])
     assert pool.trie.items(torch.tensor(pool.trie.root)).item() == 3
 
 
@@ -101,6 +103,26 @@ def test_the_pool_of_all_rows_is_built_once(folder):
     assert index.pool() is index.pool() and len(index.pool().table.rows) == N
     with pytest.raises(ValueError, match="at least one item"):
         index.pool(np.array([], dtype=np.int64))
+
+
+def test_the_pool_of_a_large_index_is_kept_and_built_again_where_it_does_not_fit(tmp_path, monkeypatch):
+    def codes_found() -> list[list[int]]:
+        table = Index.load(tmp_path).pool().table
+        return table.codes(np.argsort(table.rows)).tolist()
+
+    monkeypatch.setattr(writing, "LARGE", N)
+    write_index(tmp_path, ITEMS, *arrays(), SIZES, image_path=None, instructions=[])
+    with monkeypatch.context() as nothing_is_built:
+        nothing_is_built.setattr(Pool, "build", None)
+        assert codes_found() == arrays()[0].tolist()
+    np.save(tmp_path / "ids.npy", pack(arrays(seed=1)[0], SIZES))
+    assert codes_found() == arrays(seed=1)[0].tolist()
+    (tmp_path / "pool.safetensors").write_bytes(b"of another version")
+    assert codes_found() == arrays(seed=1)[0].tolist()
+
+
+def test_a_small_index_keeps_no_pool(folder):
+    assert not (folder / "pool.safetensors").exists()
 
 
 def test_threads_read_the_same_index(folder):
