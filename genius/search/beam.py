@@ -20,7 +20,8 @@ Three modes, and what each guarantees against the published algorithm (transform
     fast    no guarantee, a measured hit rate. The softmax is over the level's own codes, so a beam's score says
             which share of all probability lies below it. A beam with one ID left keeps its score and is decoded
             no more, and a query is done once its beams hold no more items than the re-ranker's `budget`
-            (*prefix, then leaf*); the next best prefixes fill up the budget.
+            (*prefix, then leaf*); the next best prefixes fill up the budget. So a quarter of the beams will do:
+            what fills the budget makes up for those that are not decoded.
 
 Certificate: what a prefix can still gain is bounded. Log-probabilities only fall, and geometry is bounded by the
 norms of the codewords to come (scoring.py). If nothing that was discarded can reach the last ID that was kept,
@@ -41,7 +42,8 @@ from genius.search.beams import Beams, Continuations, Found, Prefixes
 from genius.search.scoring import Scorer, Scores
 
 MODES = ("exact", "set", "fast")
-TRACED = 4    # prefixes in a trace, times the beam size
+TRACED = 4      # prefixes in a trace, times the beam size
+NARROWER = 4    # mode fast decodes so many times fewer beams
 NOTHING = torch.iinfo(torch.long).min
 
 
@@ -60,6 +62,7 @@ def beam_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: int
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose from {', '.join(MODES)}")
     mode, own_codes, leaves = "exact" if certify else mode, mode == "fast", mode == "fast" and not certify
+    beams = -(-beams // NARROWER) if leaves else beams
     widest = max(beams * TRACED if trace else beams, budget if leaves else 0)
     scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=not own_codes, bounded=certify)
     found = Found(len(features), beams, widest, trie, certify, trace, features.device)

@@ -8,7 +8,7 @@ import torch
 
 from genius.index.ids import IDTable
 from genius.index.trie import Trie
-from genius.search.beam import beam_search, widened_search
+from genius.search.beam import NARROWER, beam_search, widened_search
 from tests.search.fixed_decoder import FixedDecoder
 
 SIZES = (3, 4, 5, 6)
@@ -94,7 +94,8 @@ def slow_fast_search(decoder, query: int, ids: list[tuple], items: dict, beams: 
 def test_mode_fast_stops_at_few_items_and_leaves_prefixes_with_one_id_alone(n, seed, budget, weight):
     table, trie = build(n, seed)
     decoder, beams = FixedDecoder(SIZES, QUERIES, seed=seed), 8
-    found = beam_search(decoder, decoder.features, trie, beams, mode="fast", decoder_weight=weight, budget=budget)
+    found = beam_search(decoder, decoder.features, trie, beams * NARROWER, mode="fast", decoder_weight=weight,
+                        budget=budget)
     ids = all_ids(table)
     everything = [tuple(codes) for codes in table.codes(np.arange(len(table.packed))).tolist()]
     items = {codes: everything.count(codes) for codes in ids}
