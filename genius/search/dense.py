@@ -4,7 +4,7 @@
 by faiss from the same embeddings. `quantized_search` scores every ID by the distance of its quantized vector:
 what the IDs could find if nothing were lost in decoding.
 
-Axes: n items, u unique IDs, b queries, d dim, k results.
+Axes: n items, u different IDs, b queries, d dim, k results, M levels.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 import faiss
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from genius.index.ids import IDTable
-from genius.search.beam import Beams
+from genius.search.beams import Beams
 
 BLOCK = 16_384    # vectors in memory at once
 
@@ -29,26 +30,60 @@ def flat_search(embeddings: np.ndarray, queries: np.ndarray, k: int,
     embeddings (n, d) fp16, normalised, memory-mapped; queries (b, d) normalised; rows: search only these.
     Equal cosines are ordered by row.
     """
-    rows = np.arange(len(embeddings)) if rows is None else np.unique(rows)
-    blocks = ((part, embeddings[part]) for part in _parts(rows))
-    return _scan(blocks, queries, k, faiss.METRIC_INNER_PRODUCT)
+    rows, queries = np.arange(len(embeddings)) if rows is None else np.unique(rows), _float32(queries)
+
+    def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for part in _parts(rows):
+            cosines, places = faiss.knn(queries, _float32(embeddings[part]), min(k, len(part)),
+                                        metric=faiss.METRIC_INNER_PRODUCT)
+            yield cosines, part[places]
+
+    return _best(parts(), len(queries), k)
 
 
 @torch.inference_mode()
-def quantized_search(codebooks: Sequence[Tensor], table: IDTable, features: Tensor, k: int) -> Beams:
-    """The k IDs whose quantized vectors are nearest to the features z (b, d), by scoring every ID.
+def quantized_norms(codebooks: Sequence[Tensor], table: IDTable) -> Tensor:
+    """‖ẑ‖² of the quantized vector of each ID, (u,) float32 on the codebooks' device: once for many searches."""
+    words = torch.cat([*codebooks]).float()
+    return torch.cat([F.embedding_bag(tokens, words, mode="sum").square().sum(1)
+                      for _, tokens in _tokens(codebooks, table)])
 
-    Their score is Σ (2⟨r, e⟩ − ‖e‖²) = ‖z‖² − ‖z − ẑ‖², as a beam search by geometry alone has it.
+
+@torch.inference_mode()
+def quantized_search(codebooks: Sequence[Tensor], table: IDTable, features: Tensor, k: int,
+                     norms: Tensor | None = None) -> Beams:
+    """The k IDs whose quantized vectors ẑ are nearest to the features z (b, d), by scoring every ID.
+
+    Their score is Σ (2⟨r, e⟩ − ‖e‖²) = ‖z‖² − ‖z − ẑ‖² = 2⟨z, ẑ⟩ − ‖ẑ‖², as a beam search by geometry alone has
+    it. 2⟨z, ẑ⟩ is a sum of M numbers from a table of 2⟨z, e⟩ for all codewords (asymmetric distance computation:
+    Jégou et al. 2011, "Product quantization for nearest neighbor search"). ‖ẑ‖² is no such sum, for the codewords
+    of a residual quantizer are not orthogonal: `norms`, as `quantized_norms` gives them, saves computing it.
+
+    One thread, 10⁶ IDs of 9 codes, d = 768: 0.1 s for one query and 0.4 s for 32 together, where decoding every ID
+    and comparing the vectors takes 8 and 12 s; the norms, which decode every ID once, take 4 s.
     """
-    books = [codebook.float().cpu().numpy() for codebook in codebooks]
-    z = features.float().cpu().numpy()
-    blocks = ((part, sum(book[codes] for book, codes in zip(books, table.codes(part).T, strict=True)))
-              for part in _parts(np.arange(len(table))))
-    distances, ids = _scan(blocks, z, min(k, len(table)), faiss.METRIC_L2)
-    first = (2 * z @ books[0].T - (books[0] ** 2).sum(1)).astype(np.float32)
-    scores = torch.from_numpy((z ** 2).sum(1, keepdims=True) - distances)
-    return Beams(torch.from_numpy(ids), scores, torch.full_like(scores, torch.nan),
-                 torch.from_numpy(first).log_softmax(-1), trace=None)
+    norms = quantized_norms(codebooks, table) if norms is None else norms
+    z = features.float()
+    inner = torch.cat([2 * codebook.float() @ z.T for codebook in codebooks])                # (all codes, b)
+
+    def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for (ids, tokens), norm in zip(_tokens(codebooks, table), norms.split(BLOCK), strict=True):
+            scores, places = (F.embedding_bag(tokens, inner, mode="sum").T - norm).topk(min(k, len(ids)))
+            yield scores.cpu().numpy(), ids[places.cpu().numpy()]
+
+    scores, ids = _best(parts(), len(z), min(k, table.distinct))
+    low, scores = torch.from_numpy(ids), torch.from_numpy(scores)
+    return Beams(low, torch.from_numpy(ids + table.buckets(ids)), scores, torch.full_like(scores, torch.nan),
+                 depth=torch.full_like(low, len(codebooks)),
+                 first=(inner[:len(codebooks[0])].T - codebooks[0].float().square().sum(1)).log_softmax(-1),
+                 rows=torch.zeros(len(z), dtype=torch.long))
+
+
+def _tokens(codebooks: Sequence[Tensor], table: IDTable) -> Iterator[tuple[np.ndarray, Tensor]]:
+    """Blocks of all IDs: their numbers, and their codes (BLOCK, M) counted through all codebooks."""
+    offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])
+    for ids in _parts(table.ids):
+        yield ids, torch.from_numpy(table.codes(ids) + offsets).to(codebooks[0].device)
 
 
 def build_hnsw(embeddings: np.ndarray, links: int = 32, effort: int = 40) -> faiss.IndexHNSWFlat:
@@ -77,19 +112,15 @@ def _add_all(index: faiss.Index, embeddings: np.ndarray) -> faiss.Index:
     return index
 
 
-def _scan(blocks: Iterable[tuple[np.ndarray, np.ndarray]], queries: np.ndarray, k: int,
-          metric: int) -> tuple[np.ndarray, np.ndarray]:
-    """k best of many blocks (numbers, vectors), best first: (values, numbers), (b, k) each."""
-    sign = -1 if metric == faiss.METRIC_INNER_PRODUCT else 1       # so that small is good
-    best = np.full((len(queries), k), np.inf, dtype=np.float32)
-    numbers = np.full((len(queries), k), -1, dtype=np.int64)
-    for part, vectors in blocks:
-        values, places = faiss.knn(_float32(queries), _float32(vectors), min(k, len(part)), metric=metric)
-        best = np.concatenate([best, sign * values], axis=1)
-        numbers = np.concatenate([numbers, part[places]], axis=1)
-        order = np.lexsort((numbers, best), axis=1)[:, :k]
-        best, numbers = np.take_along_axis(best, order, 1), np.take_along_axis(numbers, order, 1)
-    return sign * best, numbers
+def _best(parts: Iterable[tuple[np.ndarray, np.ndarray]], queries: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k highest of many parts (values, numbers), (b, ·) each: (values, numbers), (b, k), equal ones by number."""
+    values = np.full((queries, k), -np.inf, dtype=np.float32)
+    numbers = np.full((queries, k), -1, dtype=np.int64)
+    for more, theirs in parts:
+        values, numbers = np.concatenate([values, more], axis=1), np.concatenate([numbers, theirs], axis=1)
+        order = np.lexsort((numbers, -values), axis=1)[:, :k]
+        values, numbers = np.take_along_axis(values, order, 1), np.take_along_axis(numbers, order, 1)
+    return values, numbers
 
 
 def _parts(numbers: np.ndarray) -> Iterator[np.ndarray]:

@@ -7,7 +7,7 @@ from genius.index.ids import IDTable
 from genius.index.trie import Trie
 from genius.search import dense
 from genius.search.beam import beam_search
-from genius.search.dense import build_hnsw, build_ivf_pq, flat_search, quantized_search
+from genius.search.dense import build_hnsw, build_ivf_pq, flat_search, quantized_norms, quantized_search
 from tests.search.fixed_decoder import FixedDecoder
 
 
@@ -43,18 +43,60 @@ def test_equal_cosines_are_ordered_by_row(monkeypatch):
     assert rows.tolist() == [list(range(8))] * 2
 
 
+def quantized_world(n: int = 200) -> tuple[FixedDecoder, IDTable]:
+    sizes = (3, 4, 5, 6)
+    return (FixedDecoder(sizes, queries=3),
+            IDTable.build(np.random.default_rng(0).integers(sizes, size=(n, 4)), sizes))
+
+
+@pytest.mark.parametrize("k", [10, 150, 1000])
+@pytest.mark.parametrize("block", [11, 16_384])
+def test_quantized_search_equals_an_exhaustive_comparison_in_float64(monkeypatch, block, k):
+    monkeypatch.setattr(dense, "BLOCK", block)
+    decoder, table = quantized_world()
+    found = quantized_search(decoder.codebooks, table, decoder.features, k)
+    vectors = sum(book.double().numpy()[codes] for book, codes in
+                  zip(decoder.codebooks, table.codes(table.ids).T, strict=True))                # (u, d)
+    for query, z in enumerate(decoder.features.double().numpy()):
+        scores = (z ** 2).sum() - ((z - vectors) ** 2).sum(1)
+        best = np.argsort(-scores)[:k]
+        assert found.low[query].tolist() == table.ids[best].tolist()
+        assert (found.high - found.low)[query].tolist() == table.buckets(table.ids[best]).tolist()
+        np.testing.assert_allclose(found.scores[query], scores[best], rtol=1e-5, atol=1e-5)
+
+
+def test_norms_at_hand_change_nothing_and_are_those_of_the_quantized_vectors():
+    decoder, table = quantized_world()
+    norms = quantized_norms(decoder.codebooks, table)
+    vectors = sum(book[codes] for book, codes in
+                  zip(decoder.codebooks, torch.from_numpy(table.codes(table.ids)).T, strict=True))
+    torch.testing.assert_close(norms, vectors.square().sum(1))
+    with_norms, without = (quantized_search(decoder.codebooks, table, decoder.features, 20, given)
+                           for given in (norms, None))
+    assert torch.equal(with_norms.low, without.low) and torch.equal(with_norms.scores, without.scores)
+    shifted = quantized_search(decoder.codebooks, table, decoder.features, 20, norms + 1)
+    torch.testing.assert_close(shifted.scores, without.scores - 1)
+
+
+def test_ids_with_equal_quantized_vectors_come_in_order(monkeypatch):
+    monkeypatch.setattr(dense, "BLOCK", 3)
+    books = [torch.ones(3, 5), torch.ones(8, 5)]
+    table = IDTable.build(np.array([[i % 3, i % 8] for i in range(20)]), (3, 8))
+    found = quantized_search(books, table, torch.randn(2, 5, generator=torch.Generator().manual_seed(0)), 24)
+    assert found.low.tolist() == [table.ids.tolist()] * 2
+
+
 @pytest.mark.parametrize("block", [11, 16_384])
 def test_quantized_search_equals_a_beam_by_geometry_that_keeps_everything(monkeypatch, block):
     monkeypatch.setattr(dense, "BLOCK", block)
-    sizes = (3, 4, 5, 6)
-    decoder = FixedDecoder(sizes, queries=3)
-    table = IDTable.build(np.random.default_rng(0).integers(sizes, size=(200, 4)), sizes)
-    for k in (10, len(table), 1000):
+    decoder, table = quantized_world()
+    beams = beam_search(decoder, decoder.features, Trie(table), beams=table.distinct, decoder_weight=0)
+    for k in (10, table.distinct, 1000):
         found = quantized_search(decoder.codebooks, table, decoder.features, k)
-        beams = beam_search(decoder, decoder.features, Trie(table), beams=len(table), decoder_weight=0)
-        assert torch.equal(found.ids, beams.ids[:, :k])
+        assert torch.equal(found.low, beams.low[:, :k]) and torch.equal(found.high, beams.high[:, :k])
         scaled = found.scores * decoder.geometry_scale
         torch.testing.assert_close(scaled, beams.scores[:, :k], rtol=1e-4, atol=1e-4)
+        assert (found.first.exp().sum(1) - 1).abs().max() < 1e-5 and (found.depth == 4).all()
 
 
 def test_approximate_indexes_find_most_of_what_flat_search_finds():
