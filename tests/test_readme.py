@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 ROOT = Path(__file__).parent.parent
@@ -48,6 +49,15 @@ def test_every_file_and_module_that_the_readme_names_exists():
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
     for path in set(re.findall(r"^(genius/\S+|training/|app\.py)", README, re.MULTILINE)):
         assert (ROOT / path).exists(), path
+
+
+def test_the_example_of_the_search_core_runs_as_it_stands(capsys):
+    example, = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    torch.manual_seed(0)
+    names: dict = {}
+    exec(compile(example, "README.md", "exec"), names)
+    assert names["found"].low.shape == (8, 50) and len(names["pool"].table) == 10_000
+    assert "tensor" in capsys.readouterr().out
 
 
 @pytest.mark.slow
