@@ -103,7 +103,9 @@ class Prefixes(NamedTuple):
 class Found:
     """Collects the result: prefixes of queries that are done, what was discarded, the trace."""
 
-    def __init__(self, queries: int, beams: int, widest: int, trie: Trie, certify: bool, trace: bool, device: torch.device):
+    def __init__(self, queries: int, beams: int, widest: int, trie: Trie, certify: bool, trace: bool,
+                 device: torch.device):
+        """beams: kept at each level; widest: the most prefixes that a query may end with."""
         self._trie, self._beam_size, self._widest = trie, beams, 0
         self._whole = torch.zeros(3, queries, widest, dtype=torch.long, device=device)      # low, high, depth
         self._sums = torch.full((2, queries, widest), -torch.inf, device=device)            # scores, log_probs

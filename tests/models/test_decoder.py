@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from genius.models.decoder import DecoderConfig, IDDecoder, geometry
-from tests.search.tiny import DIM, LEVELS, tiny_decoder, tiny_quantizer
+from tests.search.tiny import DIM, tiny_decoder, tiny_quantizer
 
 
 def queries(b: int = 3, seed: int = 5) -> tuple[torch.Tensor, torch.Tensor]:

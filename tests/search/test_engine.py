@@ -123,7 +123,8 @@ def test_the_decoder_weight_is_the_runs_own_unless_asked_otherwise(engine, monke
 
 
 def test_reranking_finds_the_same_in_mode_set_as_in_mode_exact_and_that_is_the_default(engine):
-    default, some, exact = (engine.search(QUERIES, SearchOptions(beams=7, mode=mode)) for mode in (None, "set", "exact"))
+    default, some, exact = (engine.search(QUERIES, SearchOptions(beams=7, mode=mode))
+                            for mode in (None, "set", "exact"))
     for mine, theirs, whole in zip(default, some, exact, strict=True):
         assert shown(mine) == shown(theirs) and mine.mode == "set"
         assert [hit.row for hit in mine.hits] == [hit.row for hit in whole.hits]
