@@ -22,7 +22,7 @@ def number(value: float, digits: int) -> str:
 
 def shared_prefix(one: Sequence[int], other: Sequence[int]) -> int:
     """How many leading codes two IDs have in common."""
-    for level, (a, b) in enumerate(zip(one, other)):
+    for level, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return level
     return min(len(one), len(other))
@@ -46,10 +46,28 @@ def score_label(decoder_weight: float) -> str:
 def score_note(decoder_weight: float) -> str:
     """How the score of an ID is made, given the decoder's weight against codeword geometry."""
     if decoder_weight == 1:
-        return "log p: log-probability of the whole ID."
+        return "log p: log-probability of the ID."
     if decoder_weight == 0:
         return "Score: codeword geometry alone."
     return f"Score: {decoder_weight:g} × log-probability + {1 - decoder_weight:g} × codeword geometry."
+
+
+def ending_note(found: Sequence[GeneratedID], levels: int) -> str:
+    """What a score covers where a search stopped before the last code; empty if it never did."""
+    note = ""
+    if any(one.depth < len(one.codes) for one in found):
+        note = " Dashed codes were not decoded and have no part in it: no other ID begins as theirs does."
+    if any(len(one.codes) < levels for one in found):
+        note += " An open end (…) stands for all IDs that begin so."
+    return note
+
+
+def certificate(result: SearchResult) -> str:
+    """Whether the generated IDs are provably the best; empty where the search did not ask."""
+    if result.certified is None:
+        return ""
+    return (" Proven: no other valid ID can score higher than these." if result.certified else
+            " Not proven: an ID that was dropped on the way may score higher than some of these.")
 
 
 def summary(result: SearchResult, query: Query, forced: bool = True) -> dict[str, Any]:
@@ -116,12 +134,14 @@ def data_uri(webp: bytes) -> str:
 
 def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
     """The table of generated IDs, beside the query's own."""
-    blended = decoder_weight != 1
+    blended, levels = decoder_weight != 1, len(result.query_codes)
 
     def row(found: GeneratedID) -> dict[str, Any]:
         scores = [number(found.log_prob, 2)] + [number(found.score, 2)] * blended
-        return {"figures": [*scores, f"{found.bucket:,}"], **identifier(found.codes, result.query_codes)}
-    return {"columns": ["#", "ID", "log p"] + ["score"] * blended + ["items"], "note": score_note(decoder_weight),
+        return {"figures": [*scores, f"{found.bucket:,}"], "decoded": found.depth,
+                "open": len(found.codes) < levels, **identifier(found.codes, result.query_codes)}
+    return {"columns": ["#", "ID", "log p"] + ["score"] * blended + ["items"],
+            "note": score_note(decoder_weight) + ending_note(result.generated, levels) + certificate(result),
             "query": identifier(result.query_codes, result.query_codes),
             "rows": [row(found) for found in result.generated]}
 

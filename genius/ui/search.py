@@ -21,11 +21,14 @@ LARGEST_SIDE = 1_024   # pixels; far more than an encoder sees, and it bounds me
 def search_tab(engine: Engine) -> None:
     """Lay the tab out inside the current Blocks and wire it to the engine."""
 
-    def on_search(text: Any, picture: str | None, instruction: Any, beams: Any, k: Any, rerank: bool):
+    def on_search(text: Any, picture: str | None, instruction: Any, beams: Any, k: Any, rerank: bool,
+                  mode: Any):
         with told():
             image = open_image(picture, max_side=LARGEST_SIDE) if picture else None
             query = Query(text=text or "", image=image, instruction=instruction or "")
-            result, = engine.search([query], SearchOptions(beams=beams, k=k, rerank=rerank))
+            if mode == "set" and not rerank:    # then the order of the IDs counts, which only exact search gives
+                mode = "exact"
+            result, = engine.search([query], SearchOptions(beams=beams, k=k, rerank=rerank, mode=mode))
             pictures = [engine.index.thumbnail(hit.row) for hit in result.hits]
             weight = engine.decoder.config.decoder_weight
             forced = engine.quantizer.config.modality_code == "forced"
@@ -53,12 +56,15 @@ def search_tab(engine: Engine) -> None:
                 k = gr.Slider(1, 100, value=10, step=1, label="Results")
                 rerank = gr.Checkbox(True, label="Re-rank by embedding",
                                      info="Off: the order in which the IDs were generated")
+                mode = gr.Radio([("Exact", "exact"), ("Set", "set"), ("Fast", "fast")], value="set", label="Search",
+                                info="Set: the IDs that exact search finds, sooner. Fast: sooner still, but it may "
+                                     "miss some.", elem_id="mode")
         with gr.Column(scale=3, min_width=320, elem_id="found"):
             summary = Panel("summary")
             cards = Panel("cards")
             generated = Panel("generated")
 
-    gr.on([go.click, text.submit], on_search, [text, picture, instruction, beams, k, rerank],
+    gr.on([go.click, text.submit], on_search, [text, picture, instruction, beams, k, rerank, mode],
           [summary, cards, generated], concurrency_id="search", concurrency_limit=32,
           show_progress="minimal", show_progress_on=cards, api_visibility="private")
     gr.on([text.change, picture.change], on_given, [text, picture], instruction,

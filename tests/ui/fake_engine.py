@@ -93,23 +93,30 @@ class FakeEngine:
         own = (0, 17, 240, 3, 91, 255, 8, 128, 60)
         ids = sorted({own[:keep] + tuple(int(c) for c in random.integers(0, 256, 9 - keep))
                       for keep in random.integers(1, 9, options.beams)})
-        generated = [GeneratedID(codes, -3.2 - 0.7 * place, -3.2 - 0.7 * place, 1 + (place * 7) % 5)
-                     for place, codes in enumerate(ids)]
+        generated = [self.generated(codes, place, options.mode) for place, codes in enumerate(ids)]
         order = random.permutation(options.k) if options.rerank else np.arange(options.k)
         rows = random.integers(0, self.index.n, options.k)
         hits = []
         for rank, place in enumerate(order):
-            found = generated[place % len(generated)]
+            codes, found = ids[place % len(ids)], generated[place % len(ids)]
             item = self.index.item(int(rows[place]))
             if query.text == "hostile":
                 item = replace(item, id=HOSTILE, text=HOSTILE)
-            hits.append(Hit(int(rows[place]), item, found.codes, rank + 1, int(place) + 1, found.score,
+            hits.append(Hit(int(rows[place]), item, codes, rank + 1, int(place) + 1, found.score,
                             0.412 - 0.017 * rank))
         return SearchResult(
             hits=hits if query.text != "nothing" else [], generated=generated, query_codes=own,
-            modality_probabilities=np.array([0.93, 0.05, 0.02]), candidates=512,
+            modality_probabilities=np.array([0.93, 0.05, 0.02]), candidates=512, mode=options.mode or "set",
+            certified=len(query.text) % 2 == 0 if options.mode == "exact" else None,
             milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "expand": 0.6, "rerank": 2.4,
                           "fetch": 3.9})
+
+    @staticmethod
+    def generated(codes: tuple[int, ...], place: int, mode: str | None) -> GeneratedID:
+        """Decoded to the end in mode exact; else some are not, and in mode fast some stay open."""
+        score, items = -3.2 - 0.7 * place, 1 + (place * 7) % 5
+        depth = len(codes) if mode == "exact" else len(codes) - place % 4
+        return GeneratedID(codes[:depth] if mode == "fast" and items > 2 else codes, score, score, depth, items)
 
 
 if __name__ == "__main__":

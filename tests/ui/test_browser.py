@@ -70,6 +70,23 @@ def test_without_re_ranking_no_movement_is_claimed(visit):
     assert page.locator("#cards .card").count() == 10 and page.locator("#cards .moved").count() == 0
 
 
+def test_the_way_to_search_is_chosen_and_its_certificate_shown(visit, served):
+    page, note = visit(), "#generated .note"
+    search(page, "mug")
+    assert served.engine.queries[-1][1].mode == "set" and "roven" not in page.locator(note).inner_text()
+    page.click("#settings button")
+    page.get_by_label("Exact", exact=True).check()
+    for text, words in (("mugs", "Proven: no other valid ID can score higher"), ("cup", "Not proven")):
+        search(page, text)
+        assert served.engine.queries[-1][1].mode == "exact" and words in page.locator(note).inner_text()
+        assert page.locator("#generated .followed").count() == 0
+    page.get_by_label("Fast", exact=True).check()
+    search(page, "bowl")
+    assert "Dashed codes were not decoded" in page.locator(note).inner_text()
+    assert page.locator("#generated .followed").count() > 0
+    assert "…" in page.locator("#generated tbody").inner_text()
+
+
 def test_no_query_gets_one_sentence_and_the_page_stays_usable(visit):
     page = visit()
     page.click("#go")

@@ -18,7 +18,7 @@ def picture(path, **fields):
 
 def test_a_search_over_http_answers_all_three_panels(ask, served, photo):
     path = upload(served, "photo.jpg", photo.read_bytes()).json()[0]
-    answer = ask("on_search", "mug", picture(path), "Find one.", 20, 6, True)
+    answer = ask("on_search", "mug", picture(path), "Find one.", 20, 6, True, "set")
     summary, cards, generated = answer["output"]["data"]
     assert answer["success"] and len(cards["cards"]) == 6 and len(generated["rows"]) == 20
     assert "“mug” and your picture" in summary["sentence"]
@@ -37,7 +37,7 @@ def test_nothing_is_a_public_endpoint_yet(served):
     lambda path: {"url": "data:image/png;base64,AAAA"}])
 def test_a_picture_that_was_not_uploaded_never_reaches_the_engine(ask, served, photo, forge):
     before = len(served.engine.queries)
-    answer = ask("on_search", "mug", forge(str(photo)), "", 5, 3, True)
+    answer = ask("on_search", "mug", forge(str(photo)), "", 5, 3, True, "set")
     assert not answer["success"] and len(served.engine.queries) == before
     assert "Traceback" not in str(answer)
 
@@ -45,12 +45,18 @@ def test_a_picture_that_was_not_uploaded_never_reaches_the_engine(ask, served, p
 @pytest.mark.parametrize("beams", [0, -1, 10**6, None])
 def test_a_beam_size_that_the_slider_does_not_have_never_reaches_the_engine(ask, served, beams):
     before = len(served.engine.queries)
-    answer = ask("on_search", "mug", None, "", beams, 3, True)
+    answer = ask("on_search", "mug", None, "", beams, 3, True, "set")
+    assert not answer["success"] and len(served.engine.queries) == before
+
+
+def test_a_mode_that_is_not_offered_never_reaches_the_engine(ask, served):
+    before = len(served.engine.queries)
+    answer = ask("on_search", "mug", None, "", 5, 3, True, "quick")
     assert not answer["success"] and len(served.engine.queries) == before
 
 
 def test_a_bug_is_reported_without_its_details(ask):
-    answer = ask("on_search", "bug", None, "", 5, 3, True)
+    answer = ask("on_search", "bug", None, "", 5, 3, True, "set")
     assert answer["output"]["error"] == "The search failed on the server; its log says why."
 
 

@@ -15,7 +15,7 @@ def result(**changes):
                 generated_rank=3, score=-4.256, cosine=0.3149),
             Hit(row=2, item=Item("5:2", Modality.TEXT, "a cup"), codes=(1, 4, 7), rank=2,
                 generated_rank=1, score=-1.5, cosine=-0.02)]
-    generated = [GeneratedID((1, 4, 7), -1.5, -2.5, 1), GeneratedID((0, 4, 1), -4.256, -6.0, 1200)]
+    generated = [GeneratedID((1, 4, 7), -1.5, -2.5, 3, 1), GeneratedID((0, 4, 1), -4.256, -6.0, 3, 1200)]
     fields = dict(hits=hits, generated=generated, query_codes=OWN, candidates=1201,
                   modality_probabilities=np.array([0.3, 0.45, 0.25]),
                   milliseconds={"rerank": 0.04, "encode": 30.0, "beam": 1200.0})
@@ -92,6 +92,27 @@ def test_a_score_is_called_log_probability_only_when_geometry_has_no_part_in_it(
     assert present.cards(result(), [None, None], True, weight)["label"] == label
     assert ("score" in shown["columns"]) == (label == "score")
     assert word in shown["note"]
+
+
+def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
+    stopped = [GeneratedID((1, 4, 7), -1.5, -2.5, 2, 1), GeneratedID((0, 4), -4.256, -6.0, 2, 40)]
+    whole, leaf = present.generated(result(), 1.0), present.generated(result(generated=stopped[:1]), 1.0)
+    both, prefix = (present.generated(result(generated=found), 1.0) for found in (stopped, stopped[1:]))
+
+    assert [(row["decoded"], row["open"]) for row in whole["rows"]] == [(3, False), (3, False)]
+    assert [(row["decoded"], row["open"]) for row in both["rows"]] == [(2, False), (2, True)]
+    for shown, dashed, ends in ((whole, False, False), (leaf, True, False), (prefix, False, True), (both, True, True)):
+        assert ("Dashed codes were not decoded" in shown["note"]) == dashed
+        assert ("An open end (…) stands for all IDs that begin so." in shown["note"]) == ends
+
+
+@pytest.mark.parametrize("certified, words", [
+    (True, "log p: log-probability of the ID. Proven: no other valid ID can score higher than these."),
+    (False, "log p: log-probability of the ID. Not proven: an ID that was dropped on the way may score higher "
+            "than some of these."),
+    (None, "log p: log-probability of the ID.")])
+def test_the_certificate_is_told_beside_the_score_and_only_where_there_is_one(certified, words):
+    assert present.generated(result(certified=certified), 1.0)["note"] == words
 
 
 def test_numpy_numbers_become_plain_ones():

@@ -6,17 +6,19 @@ const node = (tag, attributes, ...children) => {
   return made;
 };
 
-// An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader.
-const chips = ({codes, shared}) => {
+// An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader;
+// those that were not decoded are dashed; an open end stands for all IDs that begin so.
+const chips = ({codes, shared, decoded = codes.length, open = false}) => {
   const list = node('span', {class: 'codes'});
   codes.forEach((code, level) => {
-    const one = node('span', {class: 'level'},
-      node('span', {class: level < shared ? 'code shared' : 'code'}, String(code)));
+    const kind = (level < shared ? ' shared' : '') + (level < decoded ? '' : ' followed');
+    const one = node('span', {class: 'level'}, node('span', {class: `code${kind}`}, String(code)));
     if (level + 1 < codes.length) one.append(' ·');
     list.append(one, ' ');
   });
-  list.title = shared ? `first ${shared} of ${codes.length} codes are the query's own`
-    : 'no code shared with the query';
+  if (open) list.append(node('span', {class: 'level'}, '· …'));
+  list.title = (shared ? `first ${shared} of ${codes.length} codes are the query's own`
+    : 'no code shared with the query') + (decoded < codes.length ? `; ${decoded} were decoded` : '');
   return list;
 };
 
