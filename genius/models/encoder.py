@@ -47,6 +47,10 @@ class Features:
         """(b, d) for dense search and re-ranking: the normalised sum of what is there."""
         return F.normalize(self.image + self.text, dim=-1)
 
+    def of(self, chosen: Tensor) -> Features:
+        """Of some of them; chosen (c,) numbers."""
+        return Features(self.image[chosen], self.text[chosen], self.image_mask[chosen], self.text_mask[chosen])
+
     def to(self, device: torch.device | str) -> Features:
         return Features(self.image.to(device), self.text.to(device),
                         self.image_mask.to(device), self.text_mask.to(device))

@@ -52,6 +52,10 @@ class EncodedQueries:
     z: Tensor             # (b, d) fused: what the decoder is given
     milliseconds: Milliseconds = field(default_factory=dict)
 
+    def of(self, chosen: Tensor) -> EncodedQueries:
+        """Some of them; chosen (c,) numbers."""
+        return EncodedQueries(self.features.of(chosen), self.embeddings[chosen], self.z[chosen], self.milliseconds)
+
 
 @dataclass(frozen=True)
 class Retrieved:

@@ -1,0 +1,1 @@
+"""How fast generating IDs is, beside its floor, transformers' `generate` and dense search."""
