@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -79,6 +80,8 @@ class Benchmark:
         for kind in self.options.ids:
             world = WORLDS[kind](max(self.options.items), self.config, self.work, self.options.seed)
             world.decoder.to(self.device)
+            if world.confidence:
+                self.report["confidence"] = {world.kind: world.confidence}
             for items in self.options.items:
                 print(f"{kind} IDs, {items:,} items", flush=True)
                 self._measure(world, items)
@@ -104,6 +107,9 @@ class Benchmark:
                    for name in options.systems if items <= dict(options.up_to).get(name, items)}
         rates = {dtype: matrix_rate(self.device, getattr(torch, dtype)) for dtype in ("float32", "bfloat16")}
         for batch in options.batches:
+            for system in systems.values():
+                system.rows.clear()
+                system.candidates.clear()
             times = measure_in_turns(
                 {name: system.search for name, system in systems.items()},
                 lambda number, batch=batch: world.vectors.queries(items, batch, number)[0],
@@ -124,10 +130,10 @@ class Benchmark:
 
     def _floor(self, system: Contender, rates: dict[str, float]) -> dict[str, Any]:
         """Rows decoded, and what their arithmetic alone would take, in ms a query."""
-        if system.last is None:
+        if not system.rows:
             return {}
-        rows, items = system.last.rows.float().mean().item(), (system.last.high - system.last.low).sum(1).float().mean()
-        found = {"rows": rows, "candidates": items.item()}
+        rows = fmean(system.rows)
+        found = {"rows": rows, "candidates": fmean(system.candidates)}
         if system.whole_vocabulary is None:
             return found
         operations = Operations.of(self.config).search(rows, system.whole_vocabulary)

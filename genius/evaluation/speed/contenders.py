@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import faiss
@@ -39,7 +39,8 @@ class Contender:
     bytes_per_item: float
     whole_vocabulary: bool | None = None    # of the decoder's softmax; None where no decoder of ours runs
     dtype: str = "float32"
-    last: Beams | None = None               # what a search of ours found last
+    rows: list[float] = field(default_factory=list)          # of each search of ours: beams decoded a query,
+    candidates: list[float] = field(default_factory=list)    # and items found
 
 
 def build(name: str, world: World, pool: Pool, items: int, beams: int, weight: float) -> Contender:
@@ -66,13 +67,15 @@ def _generate(world: World, pool: Pool, items: int, beams: int, weight: float) -
 def _beams(mode: str, geometry: bool = False) -> Callable[..., Contender]:
     def builder(world: World, pool: Pool, items: int, beams: int, weight: float) -> Contender:
         device = pool.trie.device
-        halved = mode == "fast" and bf16_pays(torch.device(device))
+        halved = bf16_pays(device) and (mode == "fast" or device.type == "cuda")
         decoder = CachedDecoder(world.decoder, torch.bfloat16 if halved else torch.float32)
 
         def search(queries: np.ndarray) -> Beams:
-            contender.last = beam_search(decoder, torch.from_numpy(queries).to(device), pool.trie, beams, mode=mode,
-                                         decoder_weight=0.0 if geometry else weight)
-            return contender.last
+            found = beam_search(decoder, torch.from_numpy(queries).to(device), pool.trie, beams, mode=mode,
+                                decoder_weight=0.0 if geometry else weight)
+            contender.rows.append(found.rows.float().mean().item())
+            contender.candidates.append((found.high - found.low).sum(1).float().mean().item())
+            return found
 
         contender = Contender(search, 0.0, (pool.table.nbytes + pool.trie.nbytes) / items,
                               None if geometry else mode != "fast", "bfloat16" if halved else "float32")

@@ -38,7 +38,7 @@ class Generate:
     def __call__(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """features (b, d) -> codes (b, w, M) and scores (b, w). Codes of beams of probability 0 mean nothing."""
         config, t5 = self._decoder.config, self._decoder.t5
-        prefix = self._decoder.project(features).unflatten(-1, (config.prefix, config.width)).to(t5.dtype)
+        prefix = self._decoder.project(features.to(t5.device)).unflatten(-1, (config.prefix, config.width))
         output = t5.generate(
             inputs_embeds=prefix, attention_mask=torch.ones(prefix.shape[:2], device=prefix.device),
             num_beams=self._beams, num_return_sequences=self._beams, max_new_tokens=config.levels, length_penalty=0.0,
@@ -46,7 +46,7 @@ class Generate:
             output_scores=True)
         codes = output.sequences[:, 1:].cpu() - self._offsets                          # after the start token
         return (codes.view(len(features), self._beams, config.levels),
-                output.sequences_scores.view(len(features), self._beams))
+                output.sequences_scores.cpu().view(len(features), self._beams))
 
 
 def nested_trie(packed: np.ndarray, decoder: IDDecoder) -> Nested:

@@ -8,8 +8,8 @@ codes so far leave of the query. The architecture can compute exactly that:
 with a sharpness s of each level, fitted to noisy views of items (`fitted_sharpness`): as confident as the noise allows.
 
 How, in the first two blocks; the others compute as ever and add nothing. The residual stream has coordinates for r
-(`left`), for the codeword of each level (`words`), the start token, the level, ‖e‖², and a constant. The constant is far
-larger than all others together, so T5's norms divide everything by nearly the same number, and all is linear but this:
+(`left`), for the codeword of each level (`words`), the start token, the level, ‖e‖², and a constant. The constant is
+far larger than all others together, so T5's norms divide everything by nearly the same number, and all is linear but:
 - Head h of self-attention looks h tokens back, by its position bias, or else at the start token, which is zero. So
   together the heads take the codewords so far off r, to which cross-attention adds the query.
 - The first feed-forward layer clears what the token itself brought, and turns its level into the next one.
@@ -32,7 +32,7 @@ CONSTANT = 64.0                                      # beside coordinates of at 
 SHARP = 40.0                                         # attention logit of what a head looks at; the start token: half
 LEAD = 20.0                                          # of the right level's logits
 HIGHEST = 100.0                                      # logit: in fp32, scores summed over 9 levels keep 1e-4
-CHOICES = [2 ** (step / 2) for step in range(25)]    # of a level's sharpness: 1 … 4096
+CHOICES = [2 ** (step / 2) for step in range(16)]    # of a level's sharpness: 1 … 181, beyond which fp32 errs by 1e-4
 
 
 @torch.no_grad()

@@ -23,7 +23,10 @@ def markdown(report: dict[str, Any]) -> str:
         f"- paper-size decoder (T5-small, 9 codes of 4,096), {report['beams']} beams, decoder weight "
         f"{report['decoder_weight']:g}, seed {report['seed']}",
         "- wall milliseconds a query for the search alone, medians of rounds in which all systems take turns in one "
-        "process; *n* rounds, least and most in the JSON"])]
+        "process; *n* rounds, least and most in the JSON",
+        *(f"- the decoder of {kind} IDs reads the codes' geometry (weights set by hand, sharpness fitted to noisy "
+          "queries); mean probability of the right code by level: " + ", ".join(f"{rate:.2f}" for rate in rates)
+          for kind, rates in report.get("confidence", {}).items())])]
     for kind in _unique(cell["ids"] for cell in report["cells"]):
         parts.append(f"## {kind.capitalize()} IDs")
         for batch in report["batches"]:

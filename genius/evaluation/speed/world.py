@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from genius.evaluation.speed.reader import fitted_sharpness, read_geometry
+from genius.evaluation.speed.reader import confidence, fitted_sharpness, read_geometry
 from genius.evaluation.speed.vectors import BLOCK, Clustered, Uniform, Vectors, blocks
 from genius.index.ids import pack, packed_bytes
 from genius.models.decoder import DecoderConfig, IDDecoder
@@ -29,7 +29,7 @@ from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
 
 SAMPLE = 8              # blocks that codebooks are learned from
 ITERATIONS = 6          # of k-means: enough for a benchmark
-VIEWS = 1024            # noisy queries that the decoder's confidence is fitted to
+VIEWS, SURE = 1024, 128    # noisy queries that the decoder's confidence is fitted to, and reported for
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class World:
     decoder: IDDecoder
     packed: np.ndarray        # (n, B) of all items, memory-mapped
     work: Path
+    confidence: list[float] | None = None    # mean probability of the right code at each level, if there is one
 
     def embeddings(self, items: int) -> np.ndarray:
         """(items, d) fp16 of the first items, memory-mapped."""
@@ -88,7 +89,8 @@ def realistic(items: int, config: DecoderConfig, work: Path, seed: int) -> World
         mine.copy_(codebook @ lift)
     read_geometry(decoder, quantizer.codebooks, lift,
                   fitted_sharpness(quantizer.codebooks, torch.from_numpy(views), codes))
-    return World("realistic", vectors, decoder, packed, work)
+    sure = confidence(decoder, torch.from_numpy(vectors.lifted(views[:SURE])), codes[:SURE])
+    return World("realistic", vectors, decoder, packed, work, sure)
 
 
 WORLDS: dict[str, Callable[[int, DecoderConfig, Path, int], World]] = {"uniform": uniform, "realistic": realistic}
