@@ -30,6 +30,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--split", choices=SPLITS[1:], default="test")
     parser.add_argument("--beams", default="50", metavar="N,N,…",
                         help="beam sizes: the largest for the tables, all for the sweep (default: 50)")
+    parser.add_argument("--decoder-weight", type=float, metavar="W",
+                        help="1: the decoder alone, 0: the geometry of the codes alone, between: a blend of both "
+                             "(default: as the run was tuned)")
     parser.add_argument("--limit", type=int, metavar="N", help="evaluate a sample of N queries a row")
     parser.add_argument("--instruction", choices=("seeded", "first"), default="seeded",
                         help="which phrasing a query gets: one by seed and query id, or the first")
@@ -40,7 +43,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     given = parser.parse_args(arguments)
     options = EvaluationOptions(given.split, beam_sizes(given.beams), positive(given.limit), given.seed,
-                                given.instruction, given.untrained_encoder)
+                                given.instruction, given.untrained_encoder,
+                                checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight)
     engine = Engine.load(given.run, given.device)
     collection = Collection(given.collection or trained_on(given.run))
     report = evaluate(engine, collection, options)

@@ -21,7 +21,8 @@ from genius.evaluation.queries import Phrasing, read_queries, training_targets
 from genius.evaluation.summary import Labels, summarise
 from genius.evaluation.systems import BATCH, Encoded, Outcome, search_every_way
 from genius.index.ids import packed_bytes
-from genius.search.engine import Engine
+from genius.schema import SearchOptions
+from genius.search.engine import Engine, queries_together
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class EvaluationOptions:
     seed: int = 0                     # of instructions, samples, intervals and the untrained encoder
     instruction: Phrasing = "seeded"
     untrained: bool = False           # also dense search by an untrained encoder: encodes every item anew
+    decoder_weight: float | None = None    # of the decoder against geometry; None: as the run was tuned
 
 
 def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions) -> dict[str, Any]:
@@ -61,7 +63,8 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
                 labels = Labels.of(sets[number], index, shared.rows, targets)
                 untrained = control.search(shared.rows, number, qrels) if control else Outcome({})
                 outcomes = {beams: (labels, untrained | outcome) for beams, outcome in
-                            search_every_way(engine, pool, shared.rows, queries, qrels, sizes).items()}
+                            search_every_way(engine, pool, shared.rows, queries, qrels, sizes,
+                                             options.decoder_weight).items()}
                 for kind in kinds:
                     tables[kind][number] = outcomes[widest]
                 if headline in kinds:
@@ -71,9 +74,11 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     def figures(outcomes: dict[int, tuple[Labels, Outcome]]) -> dict[str, Any]:
         return summarise([outcomes[number] for number in range(len(sets))], options.seed)
 
+    tuned = engine.decoder.config.decoder_weight
     return asdict(options) | {
-        "batch": BATCH, "machine": _machine(engine.device),
-        "decoder_weight": engine.decoder.config.decoder_weight,
+        "batch": {"encoded": BATCH, "searched": queries_together(widest)}, "machine": _machine(engine.device),
+        "decoder_weight": tuned if options.decoder_weight is None else options.decoder_weight,
+        "budget": SearchOptions().budget,
         "index": {"items": index.n, "ids": engine.pool.table.distinct, "code_sizes": list(index.code_sizes)},
         "bytes_per_item": _bytes(index.code_sizes, index.config.dim),
         "pools": [asdict(kind) | figures(tables[kind]) for kind in pool_kinds(options.split)],

@@ -16,8 +16,13 @@ every row alike. Brackets are bootstrap 95 % intervals. *Share of dense* is beam
 {HEADLINE}, where dense reaches {WORTH_A_SHARE:.0%}; its average is over those rows.
 
 *dense*: exact search over the embeddings. *quantized*: exact search over the quantized vectors, all IDs
-scored. *geometry*: the beam search by codebook distances alone. *beam*: as the run was tuned. Items
-that share an ID follow each other by index row unless re-ranked."""
+scored by look-up tables. *beam*: beam search over the valid IDs by the decoder, blended with geometry as said
+above; mode exact, the published algorithm, in the order of ID scores. *beam + re-rank*: mode set, which finds the
+same IDs sooner, re-ranked by embedding. *fast + re-rank*: mode fast, which decodes a quarter of the beams, stops
+where the prefixes hold few items and hands these over, up to a budget. *geometry*: each of these three by codebook
+distances alone (decoder weight 0); what the decoder adds is what it finds more than they. Items that share an ID
+follow each other by index row unless re-ranked."""
+RERANKED = ("geometry + re-rank", "beam + re-rank", "fast + re-rank")
 
 Row = dict[str, Any]
 Columns = dict[str, Callable[[Row], str]]    # heading -> cell of a row or of the average
@@ -28,7 +33,9 @@ def markdown(report: dict[str, Any]) -> str:
     pools, headline = report["pools"], report["pools"][0]
     parts = [f"# Retrieval: {report['run']} on {report['collection']}", _facts(report), RULE,
              f"## Hit rate at {HEADLINE}, {_pool_name(headline)}", _at_headline_cut(headline),
-             f"## Hit rate at {HEADLINE}, averages", _averages(pools)]
+             f"## Hit rate at {HEADLINE}, averages", _averages(pools),
+             f"## Hit rate at {HEADLINE}, how much more one finds than another",
+             "In points, averages over rows. Intervals are of the differences query by query.", _differences(pools)]
     if len(report["sweep"]) > 1:
         parts += [f"## Hit rate at {HEADLINE} by beam size, {_pool_name(headline)}, averages",
                   _sweep(report["sweep"])]
@@ -36,14 +43,16 @@ def markdown(report: dict[str, Any]) -> str:
               f"Hit rate at {HEADLINE} of queries all of whose positives were training targets (seen), and "
               "of those none of whose positives was one (new). Averages are over the rows that have any.",
               _by_target(headline),
-              "## What the beams kept",
+              "## What the beam searches handed over",
               "*Recall*: queries with a positive among the items handed to the re-ranker. *Items*: how many "
-              "those were. *First code*: queries whose most probable first code is that of a "
-              "positive: its modality, unless the run let first codes emerge."]
-    for pool in pools:
-        parts += [f"### {_pool_name(pool).capitalize()}", _beams(pool)]
-    parts += ["## Milliseconds per query",
-              f"{report['machine']}; batches of {report['batch']} queries, averages over rows. "
+              "those were. *Scored*: beams whose continuations the decoder scored, over all levels (geometry: the "
+              "codebook distances). *Certified*: queries whose IDs are provably the best of all valid IDs under the "
+              "model; mode exact alone was asked. *First code*: queries whose most probable first code is that of a "
+              "positive: its modality, unless the run let first codes emerge.",
+              _beams(pools), f"By row, {_pool_name(headline)}:", _beams_by_row(headline),
+              "## Milliseconds per query",
+              f"{report['machine']}; batches of {report['batch']['encoded']} queries to encode and of "
+              f"{report['batch']['searched']} to search by {report['beams'][-1]} beams, averages over rows. "
               "*Scan*: all embeddings, or all IDs.", _milliseconds(pools),
               "## Bytes per item", _bytes(report["bytes_per_item"]),
               f"## Hit rate at {HEADLINE}, other pools"]
@@ -64,7 +73,8 @@ def _facts(report: dict[str, Any]) -> str:
         f"instructions: {report['instruction']}; seed {report['seed']}",
         f"- {index['items']:,} items with {index['ids']:,} different IDs; codes a level: "
         + ", ".join(map(str, index["code_sizes"])),
-        f"- {report['beams'][-1]} beams, decoder weight {report['decoder_weight']:g} against geometry"])
+        f"- {report['beams'][-1]} beams, decoder weight {report['decoder_weight']:g} against geometry; mode fast: "
+        f"a budget of {report['budget']} items"])
 
 
 def _pool_name(pool: dict[str, Any]) -> str:
@@ -76,6 +86,13 @@ def _averages(pools: list[dict[str, Any]]) -> str:
     return table(["pool", *systems, "share of dense"], [
         [_pool_name(pool), *(_with_interval(pool["average"]["systems"][system]) for system in systems),
          _figure(pool["average"]["share_of_dense"], 1, 2)] for pool in pools])
+
+
+def _differences(pools: list[dict[str, Any]]) -> str:
+    pairs = list(pools[0]["average"]["differences"])
+    return table(["pool", *pairs], [
+        [_pool_name(pool), *(_with_interval(pool["average"]["differences"][pair]) for pair in pairs)]
+        for pool in pools])
 
 
 def _at_headline_cut(pool: dict[str, Any]) -> str:
@@ -100,19 +117,27 @@ def _by_target(pool: dict[str, Any]) -> str:
     for heading, count, rate in (("seen", "queries_trained", "trained_targets"),
                                  ("new", "queries_new", "new_targets")):
         columns[heading] = lambda row, count=count: _count(row.get(count))
-        for system in ("dense", "quantized", "geometry + re-rank", "beam + re-rank"):
+        for system in ("dense", "quantized", *RERANKED):
             columns[f"{heading}: {system}"] = \
                 lambda row, system=system, rate=rate: _percent(row["systems"][system][rate])
     return _rows(pool, columns)
 
 
-def _beams(pool: dict[str, Any]) -> str:
+def _beams(pools: list[dict[str, Any]]) -> str:
+    return table(["pool", "system", "recall", "items", "scored", "certified", "first code"], [
+        [_pool_name(pool), system, _percent(found["candidate_recall"]), _figure(found["items"], 1, 1),
+         _figure(found["scored"], 1, 1), _percent(found["certified"]), _percent(found["first_code"])]
+        for pool in pools for system, found in pool["average"]["beam"].items()], words=2)
+
+
+def _beams_by_row(pool: dict[str, Any]) -> str:
     columns: Columns = {}
-    for beam in pool["average"]["beam"]:
+    for system in RERANKED:
         columns |= {
-            f"{beam}: recall": lambda row, beam=beam: _percent(row["beam"][beam]["candidate_recall"]),
-            f"{beam}: items": lambda row, beam=beam: _figure(row["beam"][beam]["items_reranked"], 1, 1),
-            f"{beam}: first code": lambda row, beam=beam: _percent(row["beam"][beam]["first_code"])}
+            f"{system}: recall": lambda row, system=system: _percent(row["beam"][system]["candidate_recall"]),
+            f"{system}: items": lambda row, system=system: _figure(row["beam"][system]["items"], 1, 1)}
+    columns["beam: certified"] = lambda row: _percent(row["beam"]["beam"]["certified"])
+    columns["beam: first code"] = lambda row: _percent(row["beam"]["beam"]["first_code"])
     return _rows(pool, columns)
 
 
@@ -125,14 +150,18 @@ def _rows(pool: dict[str, Any], columns: Columns) -> str:
 
 
 def _sweep(sweep: list[dict[str, Any]]) -> str:
-    systems = ("geometry", "geometry + re-rank", "beam", "beam + re-rank")
-    return table(["beams", *systems, "share of dense", "beam: recall", "beam: items", "beam: ms a query"], [[
-        str(entry["beams"]), *(_with_interval(average["systems"][system]) for system in systems),
-        _figure(average["share_of_dense"], 1, 2),
-        _percent(average["beam"]["beam"]["candidate_recall"]),
-        _figure(average["beam"]["beam"]["items_reranked"], 1, 1),
-        _figure(sum(average["milliseconds"]["beam"].values()), 1, 2)]
-        for entry in sweep for average in [entry["average"]]], words=0)
+    columns: Columns = {}
+    for system in ("geometry", "geometry + re-rank", "beam", "beam + re-rank", "fast + re-rank"):
+        columns[system] = lambda row, system=system: _with_interval(row["systems"][system])
+    columns["share of dense"] = lambda row: _figure(row["share_of_dense"], 1, 2)
+    columns["beam: certified"] = lambda row: _percent(row["beam"]["beam"]["certified"])
+    for system in RERANKED[1:]:
+        columns |= {
+            f"{system}: recall": lambda row, system=system: _percent(row["beam"][system]["candidate_recall"]),
+            f"{system}: items": lambda row, system=system: _figure(row["beam"][system]["items"], 1, 1),
+            f"{system}: ms": lambda row, system=system: _figure(sum(row["milliseconds"][system].values()), 1, 2)}
+    return table(["beams", *columns], [[str(entry["beams"]), *(cell(entry["average"]) for cell in columns.values())]
+                                       for entry in sweep], words=0)
 
 
 def _milliseconds(pools: list[dict[str, Any]]) -> str:
@@ -162,9 +191,9 @@ def _task(task: int) -> str:
     return f"{task} {MODALITY_NAMES[query]} → {MODALITY_NAMES[candidate]}"
 
 
-def _with_interval(system: dict[str, Any]) -> str:
-    low, high = system["interval"]
-    return f"{_percent(system['hit'][str(HEADLINE)])} [{_percent(low)}, {_percent(high)}]"
+def _with_interval(figures: dict[str, Any]) -> str:
+    low, high = figures["interval"]
+    return f"{_percent(figures['hit'][str(HEADLINE)])} [{_percent(low)}, {_percent(high)}]"
 
 
 def _percent(rate: float | None) -> str:

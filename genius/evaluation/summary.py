@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from genius.evaluation.metrics import bootstrap_hit_rates, hit_rate, interval, mean
+from genius.evaluation.metrics import bootstrap_differences, bootstrap_hit_rates, hit_rate, interval, mean
 from genius.evaluation.queries import QuerySet
 from genius.evaluation.systems import Outcome
 from genius.index.store import Index
@@ -19,6 +19,8 @@ CUTS = (1, 5, 10, 50)      # hit rate at each of these
 HEADLINE = 5               # the cut of intervals, of shares of dense, and of tables with one figure a system
 DRAWS = 2000               # bootstrap samples
 WORTH_A_SHARE = 0.10       # rows in which dense search finds less than this say nothing of its share
+COMPARED = [("beam", "geometry"), ("beam + re-rank", "geometry + re-rank"), ("fast + re-rank", "beam + re-rank"),
+            ("fast + re-rank", "fast geometry + re-rank")]    # how much more the first finds than the second
 
 
 @dataclass(frozen=True)
@@ -52,36 +54,49 @@ def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
     entries, draws = [], []
     for number, (labels, outcome) in enumerate(rows):
         rng = np.random.default_rng((seed, number))
-        samples = {system: bootstrap_hit_rates(ranks, HEADLINE, DRAWS, rng)
-                   for system, ranks in outcome.ranks.items()}
-        entries.append(_entry(labels, outcome, samples))
+        ahead = _ahead(outcome.ranks)
+        samples = {"systems": {system: bootstrap_hit_rates(ranks, HEADLINE, DRAWS, rng)
+                               for system, ranks in outcome.ranks.items()},
+                   "differences": {pair: bootstrap_differences(values, DRAWS, rng)
+                                   for pair, values in ahead.items()}}
+        entries.append(_entry(labels, outcome, ahead, samples))
         draws.append(samples)
-    systems = entries[0]["systems"]
-    average = _average([{key: entry[key] for key in ("systems", "beam", "milliseconds", "share_of_dense")}
-                        for entry in entries])
-    for system in systems:
-        mean_draws = np.mean([samples[system] for samples in draws], axis=0)
-        average["systems"][system]["interval"] = interval(mean_draws)
+    average = _average([{key: entry[key] for key in ("systems", "beam", "differences", "milliseconds",
+                                                     "share_of_dense")} for entry in entries])
+    for table in ("systems", "differences"):
+        for name, figures in average[table].items():
+            figures["interval"] = interval(np.mean([samples[table][name] for samples in draws], axis=0))
     return {"rows": entries, "average": average}
 
 
-def _entry(labels: Labels, outcome: Outcome, samples: dict[str, np.ndarray]) -> dict[str, Any]:
+def _ahead(ranks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """For each two systems that are compared (q,): 1 where the first alone hits, −1 where the second does, else 0."""
+    return {f"{first} − {second}": (ranks[first] <= HEADLINE).astype(int) - (ranks[second] <= HEADLINE)
+            for first, second in COMPARED}
+
+
+def _entry(labels: Labels, outcome: Outcome, ahead: dict[str, np.ndarray],
+           samples: dict[str, dict[str, np.ndarray]]) -> dict[str, Any]:
     row, ranks = labels.queries.row, outcome.ranks
     systems = {system: {
         "hit": {str(k): hit_rate(found, k) for k in CUTS},
-        "interval": interval(samples[system]),
+        "interval": interval(samples["systems"][system]),
         "trained_targets": hit_rate(found[labels.trained], HEADLINE),
         "new_targets": hit_rate(found[labels.new], HEADLINE),
     } for system, found in ranks.items()}
     beam = {system: {
-        "candidate_recall": float(outcome.kept[system].mean()),
-        "items_reranked": float(outcome.considered[system].mean()),
-        "first_code": float(np.take_along_axis(labels.first_codes, first[:, None], axis=1).mean()),
-    } for system, first in outcome.first_code.items()}
+        "candidate_recall": float(found.kept.mean()),
+        "items": float(found.items.mean()),
+        "first_code": float(np.take_along_axis(labels.first_codes, found.first_code[:, None], axis=1).mean()),
+        "scored": float(found.scored.mean()),
+        "certified": None if found.certified is None else float(found.certified.mean()),
+    } for system, found in outcome.beams.items()}
+    differences = {pair: {"hit": {str(HEADLINE): float(values.mean())},
+                          "interval": interval(samples["differences"][pair])} for pair, values in ahead.items()}
     return {"task": row.task, "dataset": row.dataset, "queries": len(labels.queries),
             "candidates": labels.candidates, "without_positive": int((labels.inside == 0).sum()),
             "queries_trained": int(labels.trained.sum()), "queries_new": int(labels.new.sum()),
-            "share_of_dense": share_of_dense(ranks), "systems": systems, "beam": beam,
+            "share_of_dense": share_of_dense(ranks), "systems": systems, "beam": beam, "differences": differences,
             "milliseconds": outcome.milliseconds}
 
 

@@ -6,8 +6,8 @@ Shapes: q queries of a row, n items of the index, d embedding dim.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,13 +16,14 @@ from torch import Tensor
 
 from genius.evaluation.metrics import Qrels, first_hits, found_queries
 from genius.index.pool import Pool
+from genius.models.encoder import Features
 from genius.schema import Query, SearchOptions
 from genius.search.dense import flat_search, quantized_norms, quantized_search
-from genius.search.engine import EncodedQueries, Engine, Milliseconds
+from genius.search.engine import EncodedQueries, Engine, Milliseconds, queries_together
 from genius.search.rerank import expand, rank
 
 K = 50               # results looked at
-BATCH = 64           # queries that are encoded, and searched by beams, together
+BATCH = 64           # queries that are encoded together
 SCAN_BATCH = 1024    # queries of one pass over all vectors
 
 
@@ -36,6 +37,14 @@ class Encoded:
     def by(cls, engine: Engine, queries: Iterable[list[Query]]) -> Encoded:
         """queries: batches, opened one at a time."""
         return cls([engine.encode(batch) for batch in queries])
+
+    def together(self, size: int) -> Iterator[EncodedQueries]:
+        """In batches of at most `size` queries."""
+        for batch in self.batches:
+            for first in range(0, len(batch.z), size):
+                part, of = slice(first, first + size), batch.features
+                yield EncodedQueries(Features(of.image[part], of.text[part], of.image_mask[part], of.text_mask[part]),
+                                     batch.embeddings[part], batch.z[part], batch.milliseconds)
 
     @cached_property
     def embeddings(self) -> np.ndarray:
@@ -58,16 +67,23 @@ class Outcome:
     """What searching one pool gave for the queries of one row. A system is a way to rank."""
 
     ranks: dict[str, np.ndarray]    # system -> (q,) rank of the first positive, see first_hits
-    # of the beam searches alone, before re-ranking:
-    kept: dict[str, np.ndarray] = field(default_factory=dict)           # (q,) bool: a positive is a candidate
-    considered: dict[str, np.ndarray] = field(default_factory=dict)     # (q,) candidates
-    first_code: dict[str, np.ndarray] = field(default_factory=dict)     # (q,) the most probable
     milliseconds: dict[str, Milliseconds] = field(default_factory=dict)
+    beams: dict[str, BeamFigures] = field(default_factory=dict)    # of the beam searches
 
     def __or__(self, other: Outcome) -> Outcome:
         """Both, for the same queries and pool."""
-        return Outcome(self.ranks | other.ranks, self.kept | other.kept, self.considered | other.considered,
-                       self.first_code | other.first_code, self.milliseconds | other.milliseconds)
+        return Outcome(self.ranks | other.ranks, self.milliseconds | other.milliseconds, self.beams | other.beams)
+
+
+@dataclass(frozen=True)
+class BeamFigures:
+    """What a beam search did with each query, before any re-ranking."""
+
+    kept: np.ndarray                # (q,) bool: a positive is among the items that it handed over
+    items: np.ndarray               # (q,) how many those were
+    first_code: np.ndarray          # (q,) the most probable
+    scored: np.ndarray              # (q,) beams whose continuations were scored, over all levels
+    certified: np.ndarray | None    # (q,) bool: its IDs are provably the best; None: it was not asked
 
 
 def search_dense(embeddings: np.ndarray, rows: np.ndarray, queries: np.ndarray,
@@ -104,8 +120,8 @@ def search_quantized(engine: Engine, pool: Pool, encoded: Encoded, qrels: Qrels)
 
 
 def search_every_way(engine: Engine, pool: Pool, rows: np.ndarray, encoded: Encoded, qrels: Qrels,
-                     beams: Sequence[int]) -> dict[int, Outcome]:
-    """Beam size -> the systems "dense", "quantized", "geometry", "beam" and the last two re-ranked.
+                     beams: Sequence[int], decoder_weight: float | None = None) -> dict[int, Outcome]:
+    """Beam size -> the systems "dense", "quantized" and those of `beam_systems`.
 
     rows: those of the index that are in the pool.
     """
@@ -114,34 +130,44 @@ def search_every_way(engine: Engine, pool: Pool, rows: np.ndarray, encoded: Enco
     exhaustive = Outcome({"dense": dense, "quantized": quantized}, milliseconds={
         "dense": {"encode": encoded.milliseconds["encode"], "scan": dense_ms},
         "quantized": encoded.milliseconds | {"scan": quantized_ms}})
-    return {size: exhaustive
-            | search_beam("geometry", engine, pool, encoded, qrels, size, decoder_weight=0.0)
-            | search_beam("beam", engine, pool, encoded, qrels, size) for size in beams}
+    outcomes = {}
+    for size in beams:
+        outcomes[size] = exhaustive
+        for name, options in beam_systems(size, decoder_weight).items():
+            outcomes[size] |= search_beam(name, engine, pool, encoded, qrels, options)
+    return outcomes
 
 
-def search_beam(name: str, engine: Engine, pool: Pool, encoded: Encoded, qrels: Qrels, beams: int,
-                decoder_weight: float | None = None) -> Outcome:
-    """Beam search as generated (the system `name`) and re-ranked by embedding (`name + re-rank`).
+def beam_systems(beams: int, decoder_weight: float | None) -> dict[str, SearchOptions]:
+    """System -> how it searches: by geometry alone, and by the decoder, each in every mode.
 
-    decoder_weight: 0 for geometry alone; None as the run was tuned.
+    decoder_weight: of the decoder against geometry; None: as the run was tuned.
     """
-    options = SearchOptions(beams=beams, k=K, decoder_weight=decoder_weight)
-    generated, reranked, kept, considered, first, spent = [], [], [], [], [], []
+    def by(weight: float | None, name: str, fast: str) -> dict[str, SearchOptions]:
+        how = SearchOptions(beams=beams, k=K, decoder_weight=weight)
+        return {name: replace(how, mode="exact", rerank=False),    # in the order of scores, which only it gives
+                f"{name} + re-rank": replace(how, mode="set"),
+                f"{fast} + re-rank": replace(how, mode="fast")}
+
+    return by(0.0, "geometry", "fast geometry") | by(decoder_weight, "beam", "fast")
+
+
+def search_beam(name: str, engine: Engine, pool: Pool, encoded: Encoded, qrels: Qrels,
+                options: SearchOptions) -> Outcome:
+    """The system `name`: beam search as these options say, in batches as large as the engine's own."""
+    ranks, spent, figures = [], [], []
     start = 0
-    for batch in encoded.batches:
+    for batch in encoded.together(queries_together(options.beams)):
         found, size = engine.retrieve(batch, options, pool), len(batch.z)
-        in_order = rank(found.candidates, engine.index.embeddings, batch.embeddings.cpu().numpy(), K,
-                        rerank=False)
-        generated.append(first_hits(in_order.rows, qrels, start))
-        reranked.append(first_hits(found.ranked.rows, qrels, start))
-        kept.append(found_queries(found.candidates.query, found.candidates.row, qrels, start, size))
-        considered.append(found.candidates.counts)
-        first.append(found.beams.first.argmax(-1).cpu().numpy())
+        candidates, certified = found.candidates, found.beams.certified(options.beams)
+        ranks.append(first_hits(found.ranked.rows, qrels, start))
         spent.append((found.milliseconds, size))
+        figures.append((found_queries(candidates.query, candidates.row, qrels, start, size), candidates.counts,
+                        found.beams.first.argmax(-1).cpu().numpy(), found.beams.rows.cpu().numpy(),
+                        None if certified is None else certified.cpu().numpy()))
         start += size
-    return Outcome({name: np.concatenate(generated), f"{name} + re-rank": np.concatenate(reranked)},
-                   {name: np.concatenate(kept)}, {name: np.concatenate(considered)},
-                   {name: np.concatenate(first)}, {name: _mean(spent)})
+    return Outcome({name: np.concatenate(ranks)}, {name: _mean(spent)}, {name: BeamFigures(
+        *(None if parts[0] is None else np.concatenate(parts) for parts in zip(*figures, strict=True)))})
 
 
 def _mean(batches: list[tuple[Milliseconds, int]]) -> Milliseconds:

@@ -64,9 +64,10 @@ def test_every_pool_has_every_row_and_averages_that_add_up(report):
 def test_nothing_ranks_better_than_its_candidates_allow(report):
     for entry in report["sweep"]:
         for row in entry["rows"]:
-            for beam, kept in row["beam"].items():
-                assert row["systems"][f"{beam} + re-rank"]["hit"]["50"] <= kept["candidate_recall"]
-                assert kept["items_reranked"] <= row["candidates"]
+            assert len(row["beam"]) == 6
+            for system, found in row["beam"].items():
+                assert row["systems"][system]["hit"]["50"] <= found["candidate_recall"]
+                assert found["items"] <= row["candidates"]
 
 
 def test_more_beams_keep_more(report):
@@ -74,6 +75,25 @@ def test_more_beams_keep_more(report):
 
     assert [entry["beams"] for entry in report["sweep"]] == [1, 8, 100]
     assert kept == sorted(kept) and kept[0] < kept[-1] == 1.0
+
+
+def test_exact_search_says_what_it_proved_and_with_all_ids_it_proves_everything(report):
+    for entry in report["sweep"]:
+        for system, found in entry["average"]["beam"].items():
+            assert (found["certified"] is not None) == (system in ("geometry", "beam"))
+    assert report["sweep"][-1]["average"]["beam"]["beam"]["certified"] == 1.0
+    assert report["sweep"][0]["average"]["beam"]["beam"]["certified"] < 1.0
+
+
+def test_a_decoder_weight_of_nought_leaves_the_geometry_alone(engine, collection):
+    found = evaluate(engine, collection, EvaluationOptions(beams=(4,), limit=3, decoder_weight=0.0))
+
+    assert found["decoder_weight"] == 0.0
+    for row in found["pools"][0]["rows"]:
+        for tuned, alone in (("beam", "geometry"), ("beam + re-rank", "geometry + re-rank"),
+                             ("fast + re-rank", "fast geometry + re-rank")):
+            assert row["systems"][tuned]["hit"] == row["systems"][alone]["hit"]
+            assert row["beam"][tuned] == row["beam"][alone]
 
 
 def test_the_tables_are_those_of_the_widest_beam(report):

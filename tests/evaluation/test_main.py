@@ -13,12 +13,14 @@ from genius.evaluation.report import markdown
 def test_it_prints_the_tables_and_writes_them_beside_their_json(run, tmp_path, capsys):
     copy = shutil.copytree(run, tmp_path / "copy")
 
-    main([str(copy), "--beams", "5,2", "--limit", "2", "--device", "cpu"])
+    given = "--beams 5,2 --limit 2 --decoder-weight 0.5 --device cpu"
+    main([str(copy), *given.split()])
 
     report = json.loads((copy / "reports/retrieval.json").read_text())
-    assert report["command"] == f"python -m genius.evaluation {copy} --beams 5,2 --limit 2 --device cpu"
+    assert report["command"] == f"python -m genius.evaluation {copy} {given}"
     assert (report["run"], report["collection"], report["split"]) == ("copy", "collection", "test")
     assert (report["beams"], report["limit"], report["seed"]) == ([2, 5], 2, 0)
+    assert (report["decoder_weight"], report["budget"]) == (0.5, 200)
     assert (copy / "reports/retrieval.md").read_text() == markdown(report)
     assert capsys.readouterr().out.rstrip() == markdown(report).rstrip()
     assert sorted(file.name for file in (copy / "reports").iterdir()) == ["retrieval.json", "retrieval.md"]
@@ -63,3 +65,8 @@ def test_beam_sizes_are_sorted_and_checked():
 def test_a_limit_below_one_is_refused(run):
     with pytest.raises(UserError, match="expected at least 1 query a row"):
         main([str(run), "--limit", "0"])
+
+
+def test_a_decoder_weight_beyond_one_is_refused(run):
+    with pytest.raises(UserError, match="decoder weight must be a number from 0 to 1, not 1.5"):
+        main([str(run), "--decoder-weight", "1.5"])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from genius.evaluation.metrics import (MISS, Qrels, bootstrap_hit_rates, first_hits, found_queries,
-                                       hit_rate, interval, mean)
+from genius.evaluation.metrics import (MISS, Qrels, bootstrap_differences, bootstrap_hit_rates, first_hits,
+                                       found_queries, hit_rate, interval, mean)
 
 
 def test_the_first_positive_counts_and_later_ones_do_not():
@@ -57,7 +57,7 @@ def test_first_hits_agree_with_a_loop_over_sets():
     ranked[rng.random(ranked.shape) < 0.1] = -1
 
     expected = [next((rank for rank, row in enumerate(rows, 1) if row in wanted), MISS)
-                for rows, wanted in zip(ranked.tolist(), map(set, positives))]
+                for rows, wanted in zip(ranked.tolist(), map(set, positives), strict=True)]
 
     assert first_hits(ranked, Qrels.of(positives)).tolist() == expected
 
@@ -104,3 +104,15 @@ def test_bootstrap_is_fixed_by_its_seed_and_certain_where_nothing_varies():
 def test_averages_leave_out_what_is_unknown():
     assert mean([0.5, None, 1.0]) == 0.75
     assert mean([None]) is None
+
+
+@pytest.mark.parametrize("ahead", [[1, 1, -1, 0, 0, 0, 0], [0, 0, 0], [1, 1, 0], [-1, -1]])
+def test_bootstrap_differences_are_those_of_queries_drawn_one_by_one(ahead):
+    ahead, rng = np.array(ahead), np.random.default_rng(0)
+    drawn = rng.choice(ahead, size=(40_000, len(ahead))).mean(axis=1)
+
+    fast = bootstrap_differences(ahead, 40_000, rng)
+
+    assert fast.mean() == pytest.approx(drawn.mean(), abs=0.01)
+    assert fast.std() == pytest.approx(drawn.std(), abs=0.01)
+    assert set(np.round(fast, 9)) <= set(np.round(np.arange(-len(ahead), len(ahead) + 1) / len(ahead), 9))

@@ -114,4 +114,4 @@ def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(co
 
     found = read(broken, engine)[0]
 
-    assert dict(zip([query.id for query in found.queries], found.instructions))["0:3"] in PHRASINGS
+    assert dict(zip([query.id for query in found.queries], found.instructions, strict=True))["0:3"] in PHRASINGS

@@ -30,12 +30,30 @@ def test_the_headline_comes_first_and_holds_every_row(report):
     assert text.index(heading) == text.index("\n## ") + 1
     header, *rows, average = cells(text, heading)
     assert header == ["task", "dataset", "queries", "candidates", "dense", "quantized", "geometry",
-                      "geometry + re-rank", "beam", "beam + re-rank", "share of dense"]
+                      "geometry + re-rank", "fast geometry + re-rank", "beam", "beam + re-rank", "fast + re-rank",
+                      "share of dense"]
     assert [row[:4] for row in rows] == [["0 text → image", "shapes", "4", "48"],
                                          ["2 text → pair", "titled", "4", "48"],
                                          ["3 image → text", "shapes", "4", "48"]]
     dense = report["pools"][0]["average"]["systems"]["dense"]
     assert average[4].startswith(f"{100 * dense['hit']['5']:.1f} [{100 * dense['interval'][0]:.1f}, ")
+
+
+def test_differences_and_what_was_handed_over_have_a_line_for_each_pool(report):
+    text, first = markdown(report), report["pools"][0]["average"]
+    header, line, *others = cells(text, "## Hit rate at 5, how much more")
+    pair = "fast + re-rank − beam + re-rank"
+    figures = first["differences"][pair]
+    assert len(others) == 3 and line[0] == "global pool, all items"
+    assert line[header.index(pair)] == "{:.1f} [{:.1f}, {:.1f}]".format(
+        *(100 * value for value in (figures["hit"]["5"], *figures["interval"])))
+
+    header, *lines = cells(text, "## What the beam searches handed over")
+    assert header == ["pool", "system", "recall", "items", "scored", "certified", "first code"] and len(lines) == 24
+    for line, (system, found) in zip(lines, first["beam"].items(), strict=False):
+        assert line[1:5] == [system, f"{100 * found['candidate_recall']:.1f}", f"{found['items']:.1f}",
+                             f"{found['scored']:.1f}"]
+        assert (line[5] == "–") == (system not in ("geometry", "beam"))
 
 
 def test_a_report_read_back_from_its_json_is_the_same(report):

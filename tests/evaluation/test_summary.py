@@ -7,7 +7,7 @@ from genius.collections.mbeir import Row
 from genius.evaluation.metrics import MISS, Qrels
 from genius.evaluation.queries import QuerySet, read_queries, training_targets
 from genius.evaluation.summary import Labels, share_of_dense, summarise
-from genius.evaluation.systems import Outcome
+from genius.evaluation.systems import BeamFigures, Outcome, beam_systems
 
 
 def labels(queries: int, trained: list[bool], new: list[bool], dataset: str = "shapes") -> Labels:
@@ -16,18 +16,20 @@ def labels(queries: int, trained: list[bool], new: list[bool], dataset: str = "s
     return Labels(asked, first_codes, np.arange(queries), np.array(trained), np.array(new), candidates=9)
 
 
-def outcome(dense: list[int], reranked: list[int]) -> Outcome:
-    count = len(dense)
-    ranks = {"dense": dense, "beam": reranked, "beam + re-rank": reranked}
+def outcome(dense: list[int], reranked: list[int], geometry: list[int]) -> Outcome:
+    """"beam + re-rank" has ranks of its own, every other search by beams those of geometry."""
+    count, figures = len(dense), {}
+    for name in beam_systems(1, None):
+        figures[name] = BeamFigures(np.arange(count) > 0, np.arange(count), np.arange(count) % 3, np.full(count, 7),
+                                    np.arange(count) > 1 if name in ("geometry", "beam") else None)
+    ranks = {"dense": dense} | dict.fromkeys(figures, geometry) | {"beam + re-rank": reranked}
     return Outcome({system: np.array(found) for system, found in ranks.items()},
-                   kept={"beam": np.arange(count) > 0}, considered={"beam": np.arange(count)},
-                   first_code={"beam": np.arange(count) % 3},
-                   milliseconds={"dense": {"encode": 2.0, "scan": float(count)}})
+                   {"dense": {"encode": 2.0, "scan": float(count)}}, figures)
 
 
 FOUR = (labels(4, [True, False, False, False], [False, True, True, False]),
-        outcome([1, 4, 7, MISS], [1, 30, MISS, MISS]))
-TWO = (labels(2, [False, False], [True, True], "titled"), outcome([MISS, MISS], [2, MISS]))
+        outcome([1, 4, 7, MISS], [1, 30, MISS, MISS], [2, 3, 4, MISS]))
+TWO = (labels(2, [False, False], [True, True], "titled"), outcome([MISS, MISS], [2, MISS], [MISS, MISS]))
 
 
 def test_a_row_has_every_figure():
@@ -40,27 +42,44 @@ def test_a_row_has_every_figure():
     assert dense["hit"] == {"1": 0.25, "5": 0.5, "10": 0.75, "50": 0.75}
     assert (dense["trained_targets"], dense["new_targets"]) == (1.0, 0.5)
     assert row["share_of_dense"] == 0.5
-    assert row["beam"]["beam"] == {"candidate_recall": 0.75, "items_reranked": 1.5, "first_code": 0.5}
+    assert row["beam"]["beam"] == {"candidate_recall": 0.75, "items": 1.5, "first_code": 0.5, "scored": 7.0,
+                                   "certified": 0.5}
+    assert row["beam"]["fast + re-rank"]["certified"] is None
+    assert {pair: figures["hit"]["5"] for pair, figures in row["differences"].items()} == {
+        "beam − geometry": 0.0, "beam + re-rank − geometry + re-rank": -0.5, "fast + re-rank − beam + re-rank": 0.5,
+        "fast + re-rank − fast geometry + re-rank": 0.0}
 
 
 def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
     average = summarise([FOUR, TWO], seed=0)["average"]
 
     assert average["systems"]["dense"]["hit"] == {"1": 0.125, "5": 0.25, "10": 0.375, "50": 0.375}
-    assert average["systems"]["beam"]["hit"]["5"] == pytest.approx((0.25 + 0.5) / 2)
+    assert average["systems"]["beam + re-rank"]["hit"]["5"] == pytest.approx((0.25 + 0.5) / 2)
+    assert average["beam"]["beam"]["certified"] == 0.25 and average["beam"]["beam + re-rank"]["certified"] is None
+    assert average["differences"]["fast + re-rank − beam + re-rank"]["hit"]["5"] == pytest.approx((0.5 - 0.5) / 2)
     assert average["systems"]["dense"]["trained_targets"] == 1.0     # the second row has no such query
     assert average["share_of_dense"] == 0.5                          # dense finds nothing in the second row
     assert average["milliseconds"] == {"dense": {"encode": 2.0, "scan": 3.0}}
 
 
 def test_intervals_hold_their_rate_and_follow_the_seed():
-    first, again, other = (summarise([FOUR, TWO], seed)["average"]["systems"] for seed in (0, 0, 1))
+    first, again, other = (summarise([FOUR, TWO], seed)["average"] for seed in (0, 0, 1))
 
-    for figures in first.values():
+    for figures in (*first["systems"].values(), *first["differences"].values()):
         low, high = figures["interval"]
         assert low <= figures["hit"]["5"] <= high
     assert first == again
-    assert first["beam"]["interval"] == pytest.approx(other["beam"]["interval"], abs=0.13)
+    for table, name in (("systems", "beam"), ("differences", "fast + re-rank − beam + re-rank")):
+        assert first[table][name]["interval"] == pytest.approx(other[table][name]["interval"], abs=0.13)
+
+
+def test_a_difference_is_surer_than_its_two_rates_where_both_hit_the_same_queries():
+    average = summarise([FOUR] * 25, seed=0)["average"]
+    width = {name: np.diff(figures["interval"])[0] for name, figures in average["systems"].items()}
+
+    assert np.diff(average["differences"]["beam − geometry"]["interval"]) == 0 < width["beam"]
+    one_ahead = np.diff(average["differences"]["fast + re-rank − beam + re-rank"]["interval"])[0]
+    assert one_ahead < np.hypot(width["fast + re-rank"], width["beam + re-rank"])
 
 
 def test_the_average_of_many_rows_is_surer_than_one_row():

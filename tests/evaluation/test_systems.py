@@ -7,8 +7,8 @@ import torch
 from genius.evaluation import systems
 from genius.evaluation.metrics import MISS, Qrels
 from genius.evaluation.queries import read_queries
-from genius.evaluation.systems import Encoded, search_beam, search_dense, search_every_way, search_quantized
-from genius.schema import SearchOptions
+from genius.evaluation.systems import (Encoded, beam_systems, search_beam, search_dense, search_every_way,
+                                       search_quantized)
 
 
 @pytest.fixture(scope="module")
@@ -67,28 +67,73 @@ def test_a_geometry_beam_over_all_ids_is_quantized_and_reranked_it_is_dense(engi
     quantized, _ = search_quantized(engine, engine.pool, encoded, qrels)
     dense, _ = search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)
 
-    found = search_beam("geometry", engine, engine.pool, encoded, qrels, beams=500, decoder_weight=0.0)
+    found = search_every_way(engine, engine.pool, rows, encoded, qrels, [500])[500]
 
     assert found.ranks["geometry"].tolist() == quantized.tolist()
-    assert found.ranks["geometry + re-rank"].tolist() == dense.tolist()
-    assert found.kept["geometry"].all()
-    assert found.considered["geometry"].tolist() == [engine.index.n] * len(qrels)
+    for name in ("geometry + re-rank", "beam + re-rank"):
+        assert found.ranks[name].tolist() == dense.tolist()
+        assert found.beams[name].kept.all() and found.beams[name].items.tolist() == [engine.index.n] * len(qrels)
 
 
-@pytest.mark.parametrize("rerank", [True, False])
+@pytest.mark.parametrize("system", beam_systems(1, None))
 @pytest.mark.parametrize("beams", [1, 4, 12])
-def test_beam_ranks_are_those_of_the_search_that_is_served(engine, asked, encoded, rerank, beams):
+def test_beam_ranks_are_those_of_the_search_that_is_served(engine, asked, system, beams):
     qrels, queries = asked[0].qrels, asked[1]
-    served = engine.search(queries, SearchOptions(beams=beams, k=50, rerank=rerank))
+    options = beam_systems(beams, None)[system]
+    served = engine.search(queries, options)
 
-    found = search_beam("beam", engine, engine.pool, encoded, qrels, beams)
+    found = search_beam(system, engine, engine.pool, Encoded.by(engine, [queries]), qrels, options)
 
-    expected = [first_rank([hit.row for hit in result.hits], positives(qrels, number))
-                for number, result in enumerate(served)]
-    assert found.ranks["beam + re-rank" if rerank else "beam"].tolist() == expected
-    assert found.considered["beam"].tolist() == [result.candidates for result in served]
-    assert found.kept["beam"].tolist() == [rank != MISS for rank in expected]
-    assert found.first_code["beam"].tolist() == [result.modality_probabilities.argmax() for result in served]
+    expected, figures = [first_rank([hit.row for hit in result.hits], positives(qrels, number))
+                         for number, result in enumerate(served)], found.beams[system]
+    assert found.ranks[system].tolist() == expected
+    assert figures.items.tolist() == [result.candidates for result in served]
+    assert figures.kept.tolist() == [rank != MISS for rank in expected]
+    assert figures.first_code.tolist() == [result.modality_probabilities.argmax() for result in served]
+    assert figures.scored.tolist() == [result.decoded for result in served]
+    assert (served[0].certified is None) == (figures.certified is None) == (served[0].mode != "exact")
+    if figures.certified is not None:
+        assert figures.certified.tolist() == [result.certified for result in served]
+
+
+def test_the_systems_are_what_their_names_say():
+    found = {name: (how.mode, how.rerank, how.decoder_weight) for name, how in beam_systems(7, 0.25).items()}
+
+    assert found == {
+        "geometry": ("exact", False, 0), "geometry + re-rank": ("set", True, 0),
+        "fast geometry + re-rank": ("fast", True, 0),
+        "beam": ("exact", False, 0.25), "beam + re-rank": ("set", True, 0.25), "fast + re-rank": ("fast", True, 0.25)}
+    assert {(how.beams, how.k) for how in beam_systems(7, 0.25).values()} == {(7, 50)}
+
+
+def test_batches_are_as_large_as_the_engines_own_and_change_nothing(engine, asked, encoded, monkeypatch):
+    qrels, options = asked[0].qrels, beam_systems(4, None)["beam"]
+    expected = search_beam("beam", engine, engine.pool, encoded, qrels, options)
+    sizes, retrieve = [], engine.retrieve
+
+    def spy(batch, *rest):
+        sizes.append(len(batch.z))
+        return retrieve(batch, *rest)
+
+    monkeypatch.setattr(engine, "retrieve", spy)
+    monkeypatch.setattr(systems, "queries_together", lambda beams: beams // 2)
+    found = search_beam("beam", engine, engine.pool, encoded, qrels, options)
+
+    assert sizes == [2, 1, 1]    # of 3 + 1 that were encoded together
+    assert found.ranks["beam"].tolist() == expected.ranks["beam"].tolist()
+    assert found.beams["beam"].kept.tolist() == expected.beams["beam"].kept.tolist()
+    assert [len(part.features.image) for part in encoded.together(2)] == sizes
+
+
+@pytest.mark.parametrize("beams", [2, 9])
+def test_what_is_re_ranked_are_the_items_of_the_exact_search(engine, asked, encoded, beams):
+    found = search_every_way(engine, engine.pool, np.arange(engine.index.n), encoded, asked[0].qrels, [beams])[beams]
+
+    for name in ("geometry", "beam"):
+        exact, by_set = found.beams[name], found.beams[f"{name} + re-rank"]
+        assert exact.items.tolist() == by_set.items.tolist() and exact.kept.tolist() == by_set.kept.tolist()
+        assert (exact.scored >= by_set.scored).all()
+    assert found.beams["fast + re-rank"].items.sum() > found.beams["beam + re-rank"].items.sum()
 
 
 def test_a_positive_outside_the_pool_is_a_miss_everywhere(engine, asked, encoded):
@@ -99,7 +144,7 @@ def test_a_positive_outside_the_pool_is_a_miss_everywhere(engine, asked, encoded
     found = search_every_way(engine, engine.index.pool(rows), rows, encoded, qrels, [3, 30])
 
     assert all((ranks == MISS).all() for outcome in found.values() for ranks in outcome.ranks.values())
-    assert not found[30].kept["beam"].any()
+    assert not any(figures.kept.any() for figures in found[30].beams.values())
 
 
 def test_every_system_is_timed_by_stage(engine, asked, encoded):
@@ -107,6 +152,5 @@ def test_every_system_is_timed_by_stage(engine, asked, encoded):
 
     assert {system: set(stages) for system, stages in found.milliseconds.items()} == {
         "dense": {"encode", "scan"}, "quantized": {"encode", "fuse", "scan"},
-        "geometry": {"encode", "fuse", "beam", "expand", "rerank"},
-        "beam": {"encode", "fuse", "beam", "expand", "rerank"}}
+        **{system: {"encode", "fuse", "beam", "expand", "rerank"} for system in beam_systems(4, None)}}
     assert all(value > 0 for stages in found.milliseconds.values() for value in stages.values())
