@@ -30,6 +30,7 @@ from torch import Tensor
 from genius.models.decoder import START, IDDecoder
 
 BLOCK = 4096    # tokens whose logits are in memory at once
+LEAST = -80.0   # below the highest logit: no sum feels it, and exponentials of less are denormal, hence slow
 
 
 class _Layer(NamedTuple):
@@ -188,7 +189,8 @@ class CachedDecoder:
         for block in blocks:
             here = (hidden @ block).float()
             higher = torch.maximum(most, here.amax(-1))
-            total = total * (most - higher).exp_() + here.sub_(higher[:, None]).exp_().sum(-1)
+            here = here.sub_(higher[:, None]).clamp_(min=LEAST).exp_()
+            total = total * (most - higher).exp_() + here.sum(-1)
             most = higher
         return most + total.log_()
 

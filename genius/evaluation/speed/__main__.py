@@ -180,6 +180,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--systems", default=";".join(default.systems),
                         help=f"separated by semicolons: {'; '.join(BUILDERS)}")
     parser.add_argument("--rounds", type=int, default=default.rounds)
+    parser.add_argument("--patience", type=float, default=default.patience,
+                        help="seconds after which a slow system gets no more rounds (it has two at least)")
     parser.add_argument("--beams", type=int, default=default.beams)
     parser.add_argument("--decoder-weight", type=float, default=default.decoder_weight,
                         help="of our modes, against geometry")
@@ -192,7 +194,7 @@ def main(arguments: Sequence[str]) -> None:
     keep_freed_memory()
     device = usable_device(given.device)
     batches = given.batches or ",".join(map(str, GPU_BATCHES if device.type == "cuda" else default.batches))
-    options = replace(default, items=numbers(given.items), batches=numbers(batches), rounds=given.rounds,
+    options = replace(default, items=numbers(given.items), batches=numbers(batches), rounds=given.rounds, patience=given.patience,
                       ids=chosen(given.ids, ",", WORLDS), systems=chosen(given.systems, ";", BUILDERS),
                       beams=given.beams, decoder_weight=given.decoder_weight, seed=given.seed)
     command = shlex.join(["python", "-m", "genius.evaluation.speed", *arguments])
