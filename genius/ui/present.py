@@ -43,13 +43,13 @@ def score_label(decoder_weight: float) -> str:
     return "log p" if decoder_weight == 1 else "score"
 
 
-def score_note(decoder_weight: float) -> str:
+def score_note(decoder_weight: float, mode: str) -> str:
     """How the score of an ID is made, given the decoder's weight against codeword geometry."""
     if decoder_weight == 1:
         return "log p: log-probability of the ID."
-    if decoder_weight == 0:
-        return "Score: codeword geometry alone."
-    return f"Score: {decoder_weight:g} × log-probability + {1 - decoder_weight:g} × codeword geometry."
+    made = ("codeword geometry alone" if decoder_weight == 0 else
+            f"{decoder_weight:g} × log-probability + {1 - decoder_weight:g} × codeword geometry")
+    return f"Score: {made}{', made a probability at each level' if mode == 'fast' else ''}."
 
 
 def ending_note(found: Sequence[GeneratedID], levels: int) -> str:
@@ -141,7 +141,8 @@ def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
         return {"figures": [*scores, f"{found.bucket:,}"], "decoded": found.depth,
                 "open": len(found.codes) < levels, **identifier(found.codes, result.query_codes)}
     return {"columns": ["#", "ID", "log p"] + ["score"] * blended + ["items"],
-            "note": score_note(decoder_weight) + ending_note(result.generated, levels) + certificate(result),
+            "note": (score_note(decoder_weight, result.mode) + ending_note(result.generated, levels)
+                     + certificate(result)),
             "query": identifier(result.query_codes, result.query_codes),
             "rows": [row(found) for found in result.generated]}
 

@@ -94,6 +94,15 @@ def test_a_score_is_called_log_probability_only_when_geometry_has_no_part_in_it(
     assert word in shown["note"]
 
 
+@pytest.mark.parametrize("weight, note", [
+    (1.0, "log p: log-probability of the ID."),
+    (0.0, "Score: codeword geometry alone, made a probability at each level."),
+    (0.25, "Score: 0.25 × log-probability + 0.75 × codeword geometry, made a probability at each level.")])
+def test_a_blended_score_of_a_fast_search_is_a_probability(weight, note):
+    assert present.generated(result(mode="fast"), weight)["note"] == note
+    assert "made a probability" not in present.generated(result(mode="set"), weight)["note"]
+
+
 def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
     stopped = [GeneratedID((1, 4, 7), -1.5, -2.5, 2, 1), GeneratedID((0, 4), -4.256, -6.0, 2, 40)]
     whole, leaf = present.generated(result(), 1.0), present.generated(result(generated=stopped[:1]), 1.0)
