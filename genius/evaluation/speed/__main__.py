@@ -145,7 +145,7 @@ class Benchmark:
             self.report["agreement"][key] = agreement(world, pool, options.beams)
         if items <= RATED:
             self.report["certificates"][key] = certificates(world, pool, options.beams)
-        if world.kind == "realistic" and items == max(n for n in options.items if n <= RATED):
+        if world.kind == "realistic" and items == max((n for n in options.items if n <= RATED), default=0):
             self.report["hit_rates"][key] = hit_rates(world, pool, options.beams, options.decoder_weight)
 
 
@@ -194,8 +194,8 @@ def main(arguments: Sequence[str]) -> None:
     keep_freed_memory()
     device = usable_device(given.device)
     batches = given.batches or ",".join(map(str, GPU_BATCHES if device.type == "cuda" else default.batches))
-    options = replace(default, items=numbers(given.items), batches=numbers(batches), rounds=given.rounds, patience=given.patience,
-                      ids=chosen(given.ids, ",", WORLDS), systems=chosen(given.systems, ";", BUILDERS),
+    options = replace(default, items=numbers(given.items), batches=numbers(batches), ids=chosen(given.ids, ",", WORLDS),
+                      systems=chosen(given.systems, ";", BUILDERS), rounds=given.rounds, patience=given.patience,
                       beams=given.beams, decoder_weight=given.decoder_weight, seed=given.seed)
     command = shlex.join(["python", "-m", "genius.evaluation.speed", *arguments])
     with TemporaryDirectory() as scratch:

@@ -36,7 +36,8 @@ def measure_growth(packed: np.ndarray, code_sizes: Sequence[int], seed: int) -> 
     _, insert_one = _timed(lambda: pool.inserted(new[:1], np.array([n])))
     _, remove = _timed(lambda: grown.removed(rng.permutation(n)[:changed]))
     return pool, {
-        "items": n, "different_ids": pool.table.distinct, "build_seconds": build, "save_seconds": save, "load_seconds": load,
+        "items": n, "different_ids": pool.table.distinct,
+        "build_seconds": build, "save_seconds": save, "load_seconds": load,
         f"insert_{CHANGED}_seconds": insert, f"remove_{CHANGED}_seconds": remove, "insert_1_seconds": insert_one,
         "bytes_per_item": {"IDs": pool.table.packed.nbytes / n,
                            "rows and shared IDs": (pool.table.nbytes - pool.table.packed.nbytes) / n,

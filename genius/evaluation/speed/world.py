@@ -11,7 +11,9 @@ Shapes: n items, d dim, p native dim of realistic vectors, M levels, B bytes of 
 
 from __future__ import annotations
 
+import math
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from genius.errors import UserError
 from genius.evaluation.speed.reader import confidence, fitted_sharpness, read_geometry
 from genius.evaluation.speed.vectors import BLOCK, Clustered, Uniform, Vectors, blocks
 from genius.index.ids import pack, packed_bytes
@@ -123,9 +126,13 @@ def _codes(vectors: np.ndarray, modality: np.ndarray, books: list[np.ndarray]) -
 
 
 def _kept(file: Path, shape: tuple[int, int], dtype: type, fill: Callable[[np.ndarray], None]) -> np.ndarray:
-    """An array in a file, filled if it is not there."""
+    """An array in a file, filled if it is not there. Raises UserError if there is no room for it."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
+        size, free = math.prod(shape) * np.dtype(dtype).itemsize, shutil.disk_usage(file.parent).free
+        if size > free:
+            raise UserError(f"{file} takes {size / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; name another folder "
+                            "with --work, fewer --items, or --systems without flat, HNSW and IVF-PQ")
         aside = file.with_suffix(".part")
         out = np.lib.format.open_memmap(aside, mode="w+", dtype=dtype, shape=shape)
         fill(out)
