@@ -128,10 +128,15 @@ def _grown(now: Prefixes, trie: Trie, scores: Scores, decoded: Tensor, level: in
     owner, code = children.owner, children.code
     row = decoded.flatten().cumsum(0)[owner] - 1 if len(scores.gains) < decoded.numel() else owner
     place = row.clamp_(min=0) * scores.gains.shape[1] + code
-    step, gain, most = (table.take(place) for table in scores)
-    if len(scores.gains) < decoded.numel():
-        still = ~decoded.flatten()[owner]
-        step, gain, most = (values.masked_fill(still, 0) for values in (step, gain, most))
+    still = ~decoded.flatten()[owner] if len(scores.gains) < decoded.numel() else None
+
+    def taken(table: Tensor) -> Tensor:
+        values = table.take(place)                                                         # (c,)
+        return values if still is None else values.masked_fill_(still, 0)
+
+    step = taken(scores.log_probs)
+    gain = step if scores.gains is scores.log_probs else taken(scores.gains)
+    most = gain if scores.ceilings is scores.gains else taken(scores.ceilings)
     before, width = now.score.flatten()[owner], now.node.shape[1]
     return Continuations(owner // width, owner % width, code, children.node, step, before + gain, before + most)
 
