@@ -23,7 +23,7 @@ def build(n: int = 70) -> tuple[IDTable, Trie, torch.Tensor]:
 
 def numbers(table: IDTable, beams: Beams) -> torch.Tensor:
     """(b, w) which of the different IDs, counted from 0, each beam is."""
-    return torch.searchsorted(torch.from_numpy(table.ids), beams.low)
+    return torch.searchsorted(torch.from_numpy(table.ids), beams.low.contiguous())
 
 
 def queries() -> torch.Tensor:
