@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from genius.evaluation.speed.reader import HIGHEST, confidence, fitted_sharpness, read_geometry
+from genius.evaluation.speed import reader
+from genius.evaluation.speed.reader import confidence, fitted_sharpness, read_geometry
 from genius.models.decoder import IDDecoder
 from tests.evaluation.tiny_speed import CONFIG
 
@@ -94,14 +95,17 @@ def test_the_sharpness_makes_the_right_codes_as_probable_as_it_can():
         left = left - book[code]
 
 
-def test_less_noise_makes_it_sharper_as_far_as_logits_may_rise():
+def test_less_noise_makes_it_sharper_as_far_as_logits_may_rise(monkeypatch):
     books = codebooks()
     vague, sharp = (fitted_sharpness(books, *views(books, noise)) for noise in (0.8, 0.02))
-
     assert all(least < most for least, most in zip(vague, sharp, strict=True))
+
+    monkeypatch.setattr(reader, "HIGHEST", 3.0)
     left, codes = views(books, 0.02)
-    for book, code, s in zip(books, codes.T, sharp, strict=True):
-        assert s * float((2 * left @ book.T - book.square().sum(-1)).max()) <= HIGHEST
+    bounded = fitted_sharpness(books, left, codes)
+    assert bounded[1] < sharp[1]
+    for book, code, s in zip(books, codes.T, bounded, strict=True):
+        assert s * float((2 * left @ book.T - book.square().sum(-1)).max()) <= 3.0
         left = left - book[code]
 
 
