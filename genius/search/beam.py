@@ -61,10 +61,10 @@ def beam_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: int
     """
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose from {', '.join(MODES)}")
-    mode, own_codes, leaves = "exact" if certify else mode, mode == "fast", mode == "fast" and not certify
+    stops_early, leaves = mode == "set" and not certify, mode == "fast" and not certify
     beams = -(-beams // NARROWER) if leaves else beams
     widest = max(beams * TRACED if trace else beams, budget if leaves else 0)
-    scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=not own_codes, bounded=certify)
+    scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=mode != "fast", bounded=certify)
     found = Found(len(features), beams, widest, trie, certify, trace, features.device)
     now = Prefixes.empty(trie.root, len(features), features.device)
     for level in range(trie.levels):
@@ -73,15 +73,15 @@ def beam_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: int
         if level == 0:
             found.first(scores.log_probs)
         grown = _grown(now, trie, scores, decoded, level)                                  # (c,)
-        best = _best(grown.score, trie.lowest(grown.node), grown.query, len(now.query), widest)
-        found.note(now, grown, best, decoded)                                              # (b, ≥ v) into c
+        best = _best(grown.score, trie.lowest(grown.node), grown.query, len(now.query), widest)    # (b, ≥ v) into c
+        found.note(now, grown, best, decoded)
         every = now.extended(grown, best, decoded)
         now, last = every.first(beams), level == trie.levels - 1
         if leaves:
             done, kept = _handed_over(every, best >= 0, trie, beams, budget)               # (b,), (b, ≥ v)
             done |= last
             found.put(every.of(done), kept[done])
-        elif last or mode == "set":
+        elif last or stops_early:
             done = (now.node < 0).all(1)
             found.put(now.of(done))
         else:
