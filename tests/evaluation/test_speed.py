@@ -18,6 +18,9 @@ from genius.evaluation.speed.contenders import BUILDERS
 from genius.evaluation.speed.drawing import draw
 from genius.evaluation.speed.floor import Operations
 from genius.evaluation.speed.report import markdown
+from genius.index.pool import Pool
+from genius.models.cached import CachedDecoder
+from genius.search.beam import beam_search
 from tests.evaluation.tiny_speed import CONFIG, shrink, tiny_world
 
 OPTIONS = SpeedOptions(items=(300, 600), batches=(1, 3), rounds=2, beams=5, up_to=(("HNSW", 300),))
@@ -67,6 +70,22 @@ def test_the_floor_is_rows_times_operations_over_the_rate(report):
             assert rows[*where, "fast"] < rows[*where, "set"] <= rows[*where, "exact"]
 
 
+def test_rows_and_candidates_are_of_the_queries_that_were_timed(report, written, monkeypatch):
+    shrink(monkeypatch)
+    for kind in OPTIONS.ids:
+        world = worlds.WORLDS[kind](max(OPTIONS.items), CONFIG, written / "work", OPTIONS.seed)
+        pool = Pool.build(world.packed[:300], CONFIG.code_sizes)
+        for batch in OPTIONS.batches:
+            asked = [torch.from_numpy(world.vectors.queries(300, batch, number)[0]) for number in (1, 2)]
+            rounds = [beam_search(CachedDecoder(world.decoder), queries, pool.trie, OPTIONS.beams, mode="set")
+                      for queries in asked]
+            cell, = (cell for cell in report["cells"] if (cell["ids"], cell["items"], cell["batch"], cell["system"])
+                     == (kind, 300, batch, "set"))
+            assert cell["rows"] == pytest.approx(np.mean([found.rows.float().mean() for found in rounds]))
+            assert cell["candidates"] == pytest.approx(
+                np.mean([(found.high - found.low).sum(1).float().mean() for found in rounds]))
+
+
 def test_what_is_guaranteed_and_found_is_reported_for_both_kinds_of_ids(report):
     assert set(report["agreement"]) == {"uniform, 300", "realistic, 300"}
     for check in report["agreement"].values():
@@ -109,7 +128,11 @@ def _row(table: str, name: str) -> list[str]:
 def test_a_report_can_be_read_after_every_step(written, report):
     for measured in range(len(report["cells"])):
         part = report | {"cells": report["cells"][:measured], "indexes": report["indexes"][:1], "hit_rates": {}}
-        assert markdown(part).startswith("# Speed of the search")
+        text = markdown(part)
+        assert text.startswith("# Speed of the search")
+        for batch in OPTIONS.batches:
+            shown = {cell["ids"] for cell in part["cells"] if cell["batch"] == batch}
+            assert text.count(f"### Batch {batch}: milliseconds") == len(shown)
         ElementTree.fromstring(draw(part["cells"], 3))
 
 

@@ -75,6 +75,19 @@ def test_dense_systems_find_the_highest_cosines(engine, asked):
         assert mean_hit_rate(systems[name].search, sets, encoded) == pytest.approx(by_hand(best, sets))
 
 
+def test_every_row_of_queries_weighs_the_same(asked):
+    sets, encoded = asked
+    answer = sets[0].qrels.rows[:1]                      # of the first query of the first row, for everyone
+
+    def search(queries) -> np.ndarray:
+        return np.tile(answer, (len(queries.z), 1))
+
+    hits = [[answer[0] in some.qrels.rows[start:end] for start, end in zip(some.qrels.offsets, some.qrels.offsets[1:],
+                                                                          strict=False)] for some in sets]
+    assert len({len(row) for row in hits}) > 1 or len({sum(row) for row in hits}) > 1
+    assert mean_hit_rate(search, sets, encoded) == pytest.approx(sum(sum(row) / len(row) for row in hits) / len(hits))
+
+
 def test_bytes_hold_the_vectors_that_a_system_reads(engine):
     generated = {system.name: system.bytes_per_item for system in generating(engine)}
     others = {system.name: system.bytes_per_item for system in dense(engine.index.embeddings)}
