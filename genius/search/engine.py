@@ -32,13 +32,12 @@ from genius.schema import GeneratedID, Hit, Query, SearchOptions, SearchResult, 
 from genius.search.batching import Batcher
 from genius.search.beam import beam_search, widened_search
 from genius.search.beams import Beams
-from genius.search.checks import MAX_BEAMS, check_query, checked_k, checked_options
+from genius.search.checks import MAX_BEAMS, MAX_BUDGET, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
 from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, rank
 
 BEAMS_TOGETHER = 1600    # beams that are decoded together bound memory: 32 queries with 50 beams
 MOST_TOGETHER = 64       # queries, however few their beams
-MOST_FAST = 500          # items that mode fast hands to the re-ranker, however many share an ID
 
 Milliseconds = dict[str, float]    # by stage; of one query: its share of its batch
 
@@ -147,7 +146,7 @@ class Engine:
                 beams = beam_search(decoder, encoded.z, pool.trie, options.beams, **how,
                                     certify=options.certify or mode == "exact")
         with self._timed("expand", spent, count):
-            candidates = expand(beams, pool.table, MOST_FAST if mode == "fast" else MAX_CANDIDATES)
+            candidates = expand(beams, pool.table, MAX_BUDGET if mode == "fast" else MAX_CANDIDATES)
         with self._timed("rerank", spent, count):
             ranked = rank(candidates, self.index.embeddings, encoded.embeddings.cpu().numpy(), options.k,
                           options.rerank)
