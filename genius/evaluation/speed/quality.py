@@ -15,7 +15,8 @@ from genius.evaluation.speed.world import World
 from genius.index.pool import Pool
 from genius.models.cached import CachedDecoder
 from genius.search.beam import beam_search
-from genius.search.rerank import expand, rank
+from genius.search.checks import MAX_BUDGET
+from genius.search.rerank import MAX_CANDIDATES, expand, rank
 
 TOGETHER, CUT = 32, 5
 DRAW = 1_000_000    # of queries: none that a timing round draws
@@ -57,7 +58,7 @@ def hit_rates(world: World, pool: Pool, beams: int, weight: float, queries: int 
             asked, sought = world.vectors.queries(items, TOGETHER, DRAW + draw)
             found = beam_search(decoder, torch.from_numpy(asked).to(pool.trie.device), pool.trie, beams, mode=mode,
                                 decoder_weight=how)
-            candidates = expand(found, pool.table, 500 if mode == "fast" else 10_000)
+            candidates = expand(found, pool.table, MAX_BUDGET if mode == "fast" else MAX_CANDIDATES)
             ranked = rank(candidates, embeddings, asked, CUT)
             right = candidates.row == sought[candidates.query]
             kept.append(np.bincount(candidates.query[right], minlength=TOGETHER) > 0)
