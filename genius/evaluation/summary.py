@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from genius.evaluation.metrics import bootstrap_differences, bootstrap_hit_rates, hit_rate, interval, mean
+from genius.evaluation.metrics import (CUTS, bootstrap_differences, bootstrap_hit_rates, headline_cut, hit_rate,
+                                       interval, mean)
 from genius.evaluation.queries import QuerySet
 from genius.evaluation.systems import Outcome
 from genius.index.store import Index
 
-CUTS = (1, 5, 10, 50)      # hit rate at each of these
-HEADLINE = 5               # the cut of intervals, of shares of dense, and of tables with one figure a system
 DRAWS = 2000               # bootstrap samples
 WORTH_A_SHARE = 0.10       # rows in which dense search finds less than this say nothing of its share
 COMPARED = [("beam", "geometry"), ("beam + re-rank", "geometry + re-rank"), ("fast + re-rank", "beam + re-rank"),
@@ -53,9 +52,9 @@ def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
     """
     entries, draws = [], []
     for number, (labels, outcome) in enumerate(rows):
-        rng = np.random.default_rng((seed, number))
-        ahead = _ahead(outcome.ranks)
-        samples = {"systems": {system: bootstrap_hit_rates(ranks, HEADLINE, DRAWS, rng)
+        rng, cut = np.random.default_rng((seed, number)), headline_cut(labels.queries.row.dataset)
+        ahead = _ahead(outcome.ranks, cut)
+        samples = {"systems": {system: bootstrap_hit_rates(ranks, cut, DRAWS, rng)
                                for system, ranks in outcome.ranks.items()},
                    "differences": {pair: bootstrap_differences(values, DRAWS, rng)
                                    for pair, values in ahead.items()}}
@@ -69,20 +68,22 @@ def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
     return {"rows": entries, "average": average}
 
 
-def _ahead(ranks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _ahead(ranks: dict[str, np.ndarray], cut: int) -> dict[str, np.ndarray]:
     """For each two systems that are compared (q,): 1 where the first alone hits, −1 where the second does, else 0."""
-    return {f"{first} − {second}": (ranks[first] <= HEADLINE).astype(int) - (ranks[second] <= HEADLINE)
+    return {f"{first} − {second}": (ranks[first] <= cut).astype(int) - (ranks[second] <= cut)
             for first, second in COMPARED}
 
 
 def _entry(labels: Labels, outcome: Outcome, ahead: dict[str, np.ndarray],
            samples: dict[str, dict[str, np.ndarray]]) -> dict[str, Any]:
     row, ranks = labels.queries.row, outcome.ranks
+    cut = headline_cut(row.dataset)
     systems = {system: {
+        "headline": hit_rate(found, cut),
         "hit": {str(k): hit_rate(found, k) for k in CUTS},
         "interval": interval(samples["systems"][system]),
-        "trained_targets": hit_rate(found[labels.trained], HEADLINE),
-        "new_targets": hit_rate(found[labels.new], HEADLINE),
+        "trained_targets": hit_rate(found[labels.trained], cut),
+        "new_targets": hit_rate(found[labels.new], cut),
     } for system, found in ranks.items()}
     beam = {system: {
         "candidate_recall": float(found.kept.mean()),
@@ -91,19 +92,19 @@ def _entry(labels: Labels, outcome: Outcome, ahead: dict[str, np.ndarray],
         "scored": float(found.scored.mean()),
         "certified": None if found.certified is None else float(found.certified.mean()),
     } for system, found in outcome.beams.items()}
-    differences = {pair: {"hit": {str(HEADLINE): float(values.mean())},
-                          "interval": interval(samples["differences"][pair])} for pair, values in ahead.items()}
-    return {"task": row.task, "dataset": row.dataset, "queries": len(labels.queries),
+    differences = {pair: {"headline": float(values.mean()), "interval": interval(samples["differences"][pair])}
+                   for pair, values in ahead.items()}
+    return {"task": row.task, "dataset": row.dataset, "cut": cut, "queries": len(labels.queries),
             "candidates": labels.candidates, "without_positive": int((labels.inside == 0).sum()),
             "queries_trained": int(labels.trained.sum()), "queries_new": int(labels.new.sum()),
-            "share_of_dense": share_of_dense(ranks), "systems": systems, "beam": beam, "differences": differences,
+            "share_of_dense": share_of_dense(ranks, cut), "systems": systems, "beam": beam, "differences": differences,
             "milliseconds": outcome.milliseconds}
 
 
-def share_of_dense(ranks: dict[str, np.ndarray]) -> float | None:
+def share_of_dense(ranks: dict[str, np.ndarray], cut: int) -> float | None:
     """Hit rate of beam + re-rank over that of dense, where dense finds enough to say so."""
-    dense = hit_rate(ranks["dense"], HEADLINE)
-    return hit_rate(ranks["beam + re-rank"], HEADLINE) / dense if dense >= WORTH_A_SHARE else None
+    dense = hit_rate(ranks["dense"], cut)
+    return hit_rate(ranks["beam + re-rank"], cut) / dense if dense >= WORTH_A_SHARE else None
 
 
 def _average(values: list[Any]) -> Any:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
+from genius.evaluation.metrics import CUTS
 from genius.evaluation.queries import read_queries
-from genius.evaluation.summary import CUTS
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genius.evaluation.metrics import (MISS, Qrels, bootstrap_differences, bootstrap_hit_rates, first_hits,
-                                       found_queries, hit_rate, interval, mean)
+                                       found_queries, headline_cut, hit_rate, interval, mean)
 
 
 def test_the_first_positive_counts_and_later_ones_do_not():
@@ -116,3 +116,7 @@ def test_bootstrap_differences_are_those_of_queries_drawn_one_by_one(ahead):
     assert fast.mean() == pytest.approx(drawn.mean(), abs=0.01)
     assert fast.std() == pytest.approx(drawn.std(), abs=0.01)
     assert set(np.round(fast, 9)) <= set(np.round(np.arange(-len(ahead), len(ahead) + 1) / len(ahead), 9))
+
+
+def test_the_two_fashion_datasets_count_at_ten_whatever_their_names_begin_with():
+    assert [headline_cut(name) for name in ("fashion200k", "drawn_fashioniq", "fashion", "mscoco")] == [10, 10, 5, 5]

@@ -25,7 +25,7 @@ def cells(text: str, heading: str) -> list[list[str]]:
 
 def test_the_headline_comes_first_and_holds_every_row(report):
     text = markdown(report)
-    heading = "## Hit rate at 5, global pool, all items"
+    heading = "## Hit rate, global pool, all items"
 
     assert text.index(heading) == text.index("\n## ") + 1
     header, *rows, average = cells(text, heading)
@@ -36,17 +36,17 @@ def test_the_headline_comes_first_and_holds_every_row(report):
                                          ["2 text → pair", "titled", "4", "48"],
                                          ["3 image → text", "shapes", "4", "48"]]
     dense = report["pools"][0]["average"]["systems"]["dense"]
-    assert average[4].startswith(f"{100 * dense['hit']['5']:.1f} [{100 * dense['interval'][0]:.1f}, ")
+    assert average[4].startswith(f"{100 * dense['headline']:.1f} [{100 * dense['interval'][0]:.1f}, ")
 
 
 def test_differences_and_what_was_handed_over_have_a_line_for_each_pool(report):
     text, first = markdown(report), report["pools"][0]["average"]
-    header, line, *others = cells(text, "## Hit rate at 5, how much more")
+    header, line, *others = cells(text, "## Hit rate, how much more")
     pair = "fast + re-rank − beam + re-rank"
     figures = first["differences"][pair]
     assert len(others) == 3 and line[0] == "global pool, all items"
     assert line[header.index(pair)] == "{:.1f} [{:.1f}, {:.1f}]".format(
-        *(100 * value for value in (figures["hit"]["5"], *figures["interval"])))
+        *(100 * value for value in (figures["headline"], *figures["interval"])))
 
     header, *lines = cells(text, "## What the beam searches handed over")
     assert header == ["pool", "system", "recall", "items", "scored", "certified", "first code"] and len(lines) == 24
@@ -60,6 +60,18 @@ def test_a_report_read_back_from_its_json_is_the_same(report):
     assert markdown(json.loads(json.dumps(report))) == markdown(report)
 
 
+def test_a_row_of_another_cut_says_so_and_shows_its_rate(report):
+    changed = json.loads(json.dumps(report))
+    row = changed["pools"][0]["rows"][1]
+    row |= {"dataset": "drawn_fashioniq", "cut": 10}
+    row["systems"]["dense"]["headline"] = 0.123
+
+    _, first, second, *_ = cells(markdown(changed), "## Hit rate, global pool, all items")
+
+    assert (first[1], second[1]) == ("shapes", "drawn_fashioniq (hit@10)")
+    assert second[4].startswith("12.3 [")
+
+
 def test_a_sweep_has_a_line_for_each_beam_size_and_none_without(report):
     heading = "by beam size"
     assert [row[0] for row in cells(markdown(report), heading)] == ["beams", "2", "30"]
@@ -68,11 +80,11 @@ def test_a_sweep_has_a_line_for_each_beam_size_and_none_without(report):
 
 def test_pools_without_some_answers_say_how_many(report):
     text = markdown(report)
-    others = text[text.index("## Hit rate at 5, other pools"):]
+    others = text[text.index("## Hit rate, other pools"):]
     header, first, *_ = cells(others, "### Global pool, test items")
 
     assert first[header.index("no positive in pool")] == "1"
-    assert "no positive in pool" not in cells(text, "## Hit rate at 5, global pool, all items")[0]
+    assert "no positive in pool" not in cells(text, "## Hit rate, global pool, all items")[0]
 
 
 def test_what_is_unknown_is_a_dash(report):

@@ -40,14 +40,28 @@ def test_a_row_has_every_figure():
     assert (row["queries_trained"], row["queries_new"]) == (1, 2)
     dense = row["systems"]["dense"]
     assert dense["hit"] == {"1": 0.25, "5": 0.5, "10": 0.75, "50": 0.75}
+    assert (row["cut"], dense["headline"]) == (5, 0.5)
     assert (dense["trained_targets"], dense["new_targets"]) == (1.0, 0.5)
     assert row["share_of_dense"] == 0.5
     assert row["beam"]["beam"] == {"candidate_recall": 0.75, "items": 1.5, "first_code": 0.5, "scored": 7.0,
                                    "certified": 0.5}
     assert row["beam"]["fast + re-rank"]["certified"] is None
-    assert {pair: figures["hit"]["5"] for pair, figures in row["differences"].items()} == {
+    assert {pair: figures["headline"] for pair, figures in row["differences"].items()} == {
         "beam − geometry": 0.0, "beam + re-rank − geometry + re-rank": -0.5, "fast + re-rank − beam + re-rank": 0.5,
         "fast + re-rank − fast geometry + re-rank": 0.0}
+
+
+def test_fashion_is_counted_at_ten_and_averaged_with_the_others_at_five():
+    fashion = (labels(4, [True, False, False, False], [False, True, True, False], "drawn_fashion200k"), FOUR[1])
+
+    found = summarise([fashion, FOUR], seed=0)
+
+    row, dense = found["rows"][0], found["rows"][0]["systems"]["dense"]
+    assert (row["cut"], dense["headline"], dense["new_targets"]) == (10, 0.75, 1.0)
+    assert dense["interval"][0] > found["rows"][1]["systems"]["dense"]["interval"][0]
+    assert row["share_of_dense"] == pytest.approx(0.25 / 0.75)
+    assert found["average"]["systems"]["dense"]["headline"] == pytest.approx((0.75 + 0.5) / 2)
+    assert found["rows"][1]["share_of_dense"] == 0.5
 
 
 def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
@@ -56,7 +70,7 @@ def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
     assert average["systems"]["dense"]["hit"] == {"1": 0.125, "5": 0.25, "10": 0.375, "50": 0.375}
     assert average["systems"]["beam + re-rank"]["hit"]["5"] == pytest.approx((0.25 + 0.5) / 2)
     assert average["beam"]["beam"]["certified"] == 0.25 and average["beam"]["beam + re-rank"]["certified"] is None
-    assert average["differences"]["fast + re-rank − beam + re-rank"]["hit"]["5"] == pytest.approx((0.5 - 0.5) / 2)
+    assert average["differences"]["fast + re-rank − beam + re-rank"]["headline"] == pytest.approx((0.5 - 0.5) / 2)
     assert average["systems"]["dense"]["trained_targets"] == 1.0     # the second row has no such query
     assert average["share_of_dense"] == 0.5                          # dense finds nothing in the second row
     assert average["milliseconds"] == {"dense": {"encode": 2.0, "scan": 3.0}}
@@ -67,7 +81,7 @@ def test_intervals_hold_their_rate_and_follow_the_seed():
 
     for figures in (*first["systems"].values(), *first["differences"].values()):
         low, high = figures["interval"]
-        assert low <= figures["hit"]["5"] <= high
+        assert low <= figures["headline"] <= high
     assert first == again
     for table, name in (("systems", "beam"), ("differences", "fast + re-rank − beam + re-rank")):
         assert first[table][name]["interval"] == pytest.approx(other[table][name]["interval"], abs=0.13)
@@ -92,7 +106,7 @@ def test_the_average_of_many_rows_is_surer_than_one_row():
 
 @pytest.mark.parametrize(("dense", "share"), [([1] + [MISS] * 9, 1.0), ([1] + [MISS] * 10, None)])
 def test_a_share_needs_a_dense_search_that_reaches_ten_percent(dense, share):
-    assert share_of_dense({"dense": np.array(dense), "beam + re-rank": np.array(dense)}) == share
+    assert share_of_dense({"dense": np.array(dense), "beam + re-rank": np.array(dense)}, 5) == share
 
 
 def test_labels_of_real_queries(collection, engine):
