@@ -18,11 +18,17 @@ import open_clip
 import torch
 import torch.nn.functional as F
 from open_clip.transform import PreprocessCfg, image_transform_v2
+from open_clip.transformer import TextTransformer
 from PIL import Image
 from torch import Tensor, nn
 
 from genius.errors import UserError
 from genius.models.saving import load_model, save_model
+
+
+BYTES = 512       # tokens of CLIP's byte-pair encoding before its first merge
+SPECIAL = 2       # its start and its end of a text
+CLIP_VOCABULARY = 49_408
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,27 @@ def query_text(instruction: str, text: str) -> str:
     return normalise_text(f"{instruction} {text}")
 
 
+class ShortTokenizer(open_clip.SimpleTokenizer):
+    """CLIP's tokenizer with the first merges only: it knows fewer whole words, and still reads any text.
+
+    Merges are ordered by frequency, so what is left is the tokenizer that training would have stopped at.
+    """
+
+    def __init__(self, vocabulary: int, context_length: int):
+        """Raises UserError if the vocabulary has no room for the bytes."""
+        super().__init__(context_length=context_length)
+        if vocabulary < BYTES + SPECIAL:
+            raise UserError(f"text_cfg.vocab_size is {vocabulary}; CLIP's tokenizer needs at least {BYTES + SPECIAL}")
+        merges = vocabulary - BYTES - SPECIAL
+        tokens = list(self.encoder)
+        self.encoder = {token: at for at, token in enumerate(tokens[:BYTES + merges] + tokens[-SPECIAL:])}
+        self.decoder = {at: token for token, at in self.encoder.items()}
+        self.bpe_ranks = {merge: rank for merge, rank in self.bpe_ranks.items() if rank < merges}
+        self.vocab_size = vocabulary
+        self.all_special_ids = list(self.encoder.values())[-SPECIAL:]
+        self.sot_token_id, self.eot_token_id = self.all_special_ids
+
+
 class Encoder(nn.Module):
     """open_clip with masks for what is missing."""
 
@@ -81,6 +108,7 @@ class Encoder(nn.Module):
         custom = cfg.pop("custom_text", False) or "hf_model_name" in cfg["text_cfg"]
         self.clip = (open_clip.CustomTextCLIP if custom else open_clip.CLIP)(**cfg)
         self.dim: int = cfg["embed_dim"]
+        self._reads_short = custom and padding_is_inert(self.clip.text)
 
     @classmethod
     def from_open_clip(cls, architecture: str, pretrained: str) -> Encoder:
@@ -114,6 +142,9 @@ class Encoder(nn.Module):
         if "hf_tokenizer_name" in text:
             return open_clip.HFTokenizer(text["hf_tokenizer_name"], context_length=length,
                                          **text.get("tokenizer_kwargs", {}))
+        vocabulary = text.get("vocab_size", CLIP_VOCABULARY)
+        if vocabulary < CLIP_VOCABULARY:
+            return ShortTokenizer(vocabulary, length)
         return open_clip.SimpleTokenizer(context_length=length)
 
     def preprocess(self, images: Sequence[Image.Image]) -> Tensor:
@@ -121,8 +152,12 @@ class Encoder(nn.Module):
         return torch.stack([self._transform(image) for image in images])
 
     def tokenize(self, texts: Sequence[str]) -> Tensor:
-        """Texts, normalised here -> (b, n) tokens; what is too long is cut."""
-        return self._tokenizer([normalise_text(text) for text in texts])
+        """Texts, normalised here -> (b, n) tokens; what is too long is cut.
+
+        n is the context length, or where the text tower allows it that of the longest of these texts.
+        """
+        tokens = self._tokenizer([normalise_text(text) for text in texts])
+        return tokens[:, :int(tokens.argmax(-1).max()) + 1] if self._reads_short else tokens
 
     def forward(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
         """Encode b things of which some lack an image or a text.
@@ -130,7 +165,17 @@ class Encoder(nn.Module):
         pixels: (images there, 3, s, s); tokens: (texts there, n); masks: (b,) bool, say where they belong.
         """
         return Features(self._spread(self.clip.encode_image, pixels, image_mask),
-                        self._spread(self.clip.encode_text, tokens, text_mask), image_mask, text_mask)
+                        self._spread(self._encode_text, tokens, text_mask), image_mask, text_mask)
+
+    def _encode_text(self, tokens: Tensor) -> Tensor:
+        """(b, n) tokens -> (b, d). Of a tower that reads short: open_clip's arithmetic with its mask cut to n."""
+        if not self._reads_short:
+            return self.clip.encode_text(tokens)
+        tower, n = self.clip.text, tokens.shape[1]
+        x = tower.token_embedding(tokens) + tower.positional_embedding[:n]
+        x = tower.transformer(x, attn_mask=tower.attn_mask[:n, :n])
+        x = x[torch.arange(len(x), device=x.device), tokens.argmax(-1)]      # the end token has the highest number
+        return tower.ln_final(x) @ tower.text_projection
 
     def _spread(self, encode, values: Tensor, mask: Tensor) -> Tensor:
         """Encode what is there into its rows of a (b, d) tensor; the other rows are zero."""
@@ -157,3 +202,10 @@ class Encoder(nn.Module):
     @classmethod
     def load(cls, folder: Path) -> Encoder:
         return load_model(cls, EncoderConfig, folder)
+
+
+def padding_is_inert(tower: nn.Module) -> bool:
+    """Whether padding behind a text's end changes nothing: open_clip's own causal tower, read at the end token."""
+    return (isinstance(tower, TextTransformer) and tower.attn_mask is not None and tower.pool_type == "argmax"
+            and tower.cls_emb is None and not tower.use_pad_mask and not tower.output_tokens
+            and isinstance(tower.text_projection, nn.Parameter))

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import open_clip
 import pytest
@@ -8,7 +9,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from genius.errors import UserError
-from genius.models.encoder import Encoder, normalise_text, query_text
+from genius.models.encoder import Encoder, ShortTokenizer, normalise_text, query_text
 from tests.search.tiny import tiny_encoder
 
 
@@ -51,6 +52,55 @@ def test_a_batch_gives_what_each_thing_alone_gives():
 
     alone = [encoder.encode([image], [text]).embedding() for image, text in zip(images, texts, strict=True)]
     torch.testing.assert_close(together, torch.cat(alone), atol=1e-6, rtol=1e-5)
+
+
+WORDY = ["a dog", "An unbelievably multicoloured accordion, 1897 — naïve café 東京 🎈!", "x " * 40, "cats"]
+
+
+def short_encoder(vocabulary: int = 700, **text) -> Encoder:
+    torch.manual_seed(0)
+    config = tiny_encoder().config
+    cfg = config.model | {"custom_text": True,
+                          "text_cfg": config.model["text_cfg"] | {"vocab_size": vocabulary, "layers": 2} | text}
+    return Encoder(replace(config, model=cfg)).eval()
+
+
+@pytest.mark.parametrize("vocabulary", [514, 700, 49_407])
+def test_a_small_vocabulary_has_the_first_merges_and_still_reads_any_text(vocabulary):
+    tokenizer, whole = ShortTokenizer(vocabulary, 200), open_clip.SimpleTokenizer()
+    for text in WORDY:
+        tokens = tokenizer.encode(text)
+        assert max(tokens) < vocabulary - 2
+        assert tokenizer.decode(tokens) == whole.decode(whole.encode(text))
+    start, *words, end = tokenizer(["the"])[0].tolist()[:5 if vocabulary == 514 else 3]
+    assert (start, end) == (vocabulary - 2, vocabulary - 1)
+    assert len(words) == (3 if vocabulary == 514 else 1)
+    assert list(tokenizer.encoder)[:vocabulary - 2] == list(whole.encoder)[:vocabulary - 2]
+
+
+def test_clips_whole_vocabulary_keeps_clips_own_tokens():
+    assert torch.equal(tiny_encoder().tokenize(WORDY),
+                       open_clip.SimpleTokenizer(context_length=16)([normalise_text(text) for text in WORDY]))
+
+
+def test_a_vocabulary_without_room_for_the_bytes_is_refused_in_one_sentence():
+    with pytest.raises(UserError, match="vocab_size is 513; .* at least 514"):
+        short_encoder(513).tokenize(["x"])
+
+
+@pytest.mark.parametrize("texts", [["a dog", "cats"], ["a dog", "x " * 40]])
+def test_columns_behind_the_longest_text_change_nothing(texts):
+    encoder = short_encoder()
+    tokens = encoder.tokenize(texts)
+    assert tokens.shape[1] == min(16, int((tokens == 699).int().argmax(-1).max()) + 1)
+    with torch.inference_mode():
+        whole = encoder.clip.encode_text(F.pad(tokens, (0, 16 - tokens.shape[1])))
+    torch.testing.assert_close(encoder.encode([None] * len(texts), texts).text, whole, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("text", [{"pool_type": "last"}, {"no_causal_mask": True}, {"embed_cls": True}])
+def test_a_tower_that_sees_the_padding_is_given_all_of_it(text):
+    assert short_encoder(**text).tokenize(["a dog"]).shape == (1, 16)
 
 
 def test_features_are_those_of_open_clip_itself():
