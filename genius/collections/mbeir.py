@@ -5,6 +5,7 @@
     cand_pool/local/mbeir_{dataset}_task{N}[_{split}]_cand_pool.jsonl
     cand_pool/global/mbeir_union_{train,val,test}_cand_pool.jsonl
     instructions/query_instructions.tsv
+    instructions/held_out_instructions.tsv    phrasings for evaluation alone; M-BEIR has none
 
 Everything streams: what stays in memory is at most a bitmap of ids or one file's relevance judgements
 as integers, never the records.
@@ -27,6 +28,7 @@ from genius.collections.records import items, judgements, queries
 from genius.errors import UserError
 from genius.schema import Item, LabelledQuery
 
+HELD_OUT = Path("instructions/held_out_instructions.tsv")
 GLOBAL_POOLS = tuple(f"union_{split}" for split in layout.SPLITS)
 
 
@@ -112,6 +114,16 @@ class Collection:
     def instructions(self) -> Instructions:
         """(dataset id, query modality, candidate modality) -> phrasings."""
         return read_instructions(self.root / layout.INSTRUCTIONS)
+
+    def held_out_instructions(self) -> Instructions:
+        """Like `instructions`: phrasings that training never reads. Raises UserError if there are none."""
+        if not self.has_held_out_instructions():
+            raise UserError(f"{self.root} has no held-out instructions; write {HELD_OUT}, with the columns of "
+                            f"{layout.INSTRUCTIONS.name}, or evaluate with --instruction seeded")
+        return read_instructions(self.root / HELD_OUT)
+
+    def has_held_out_instructions(self) -> bool:
+        return (self.root / HELD_OUT).is_file()
 
     def image_path(self, relative: str) -> Path:
         """Where an image of the collection lies. Raises UserError for a path that leads out of it."""

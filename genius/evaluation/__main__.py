@@ -16,6 +16,7 @@ from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, reported
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
+from genius.evaluation.queries import PHRASINGS
 from genius.evaluation.report import markdown
 from genius.schema import SearchOptions
 from genius.search.checks import checked_options
@@ -34,8 +35,9 @@ def main(arguments: list[str]) -> None:
                         help="1: the decoder alone, 0: the geometry of the codes alone, between: a blend of both "
                              "(default: as the run was tuned)")
     parser.add_argument("--limit", type=int, metavar="N", help="evaluate a sample of N queries a row")
-    parser.add_argument("--instruction", choices=("seeded", "first"), default="seeded",
-                        help="which phrasing a query gets: one by seed and query id, or the first")
+    parser.add_argument("--instruction", choices=PHRASINGS, default="seeded",
+                        help="which phrasing a query gets: one by seed and query id, the first, or by seed one "
+                             "that training never read")
     parser.add_argument("--seed", type=int, default=0, help="of instructions, samples and intervals")
     parser.add_argument("--untrained-encoder", action="store_true",
                         help="compare with dense search by the same encoder untrained, which encodes "

@@ -10,20 +10,22 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from genius.collections.images import open_image
 from genius.collections.keys import id_key, key_dataset
-from genius.collections.mbeir import Collection, Row
+from genius.collections.layout import INSTRUCTIONS
+from genius.collections.mbeir import HELD_OUT, Collection, Row
 from genius.errors import UserError
 from genius.evaluation.metrics import Qrels
 from genius.index.features import batched
 from genius.index.store import Index
 from genius.schema import LabelledQuery, Modality, Query
 
-Phrasing = Literal["seeded", "first"]
+Phrasing = Literal["seeded", "first", "held-out"]
+PHRASINGS: tuple[Phrasing, ...] = get_args(Phrasing)
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,13 @@ def read_queries(collection: Collection, index: Index, split: str, *, limit: int
 
     limit: at most so many queries a row, a sample fixed by the seed; None: all.
     phrasing: which instruction of (dataset, query modality, target modality) a query gets: "first", or
-    "seeded", a choice by seed and query id that depends on nothing else. As in M-BEIR the target modality
-    is that of the first positive of the query's own dataset.
+    "seeded", a choice by seed and query id that depends on nothing else; "held-out" chooses likewise among
+    phrasings that training never reads. As in M-BEIR the target modality is that of the first positive of
+    the query's own dataset.
     Raises UserError for an item that the index does not hold, a query without positives, a missing
     instruction, and a split without queries.
     """
-    phrasings = collection.instructions()
+    phrasings = collection.held_out_instructions() if phrasing == "held-out" else collection.instructions()
     sets = []
     for row in sorted(collection.rows(), key=lambda row: (row.task, row.dataset_id)):
         queries = list(collection.queries(split, row)) if limit is None else heapq.nsmallest(
@@ -110,6 +113,7 @@ def _instruction(query: LabelledQuery, positives: list[int], row: Row, index: In
     target = Modality(int(index.modalities[positives[0]]))
     choices = phrasings.get((row.dataset_id, query.modality, target))
     if not choices:
+        file = HELD_OUT if phrasing == "held-out" else INSTRUCTIONS
         raise UserError(f"{row.dataset} has no instruction from {query.modality.mbeir} to {target.mbeir} "
-                        "(query_instructions.tsv); add a line")
-    return choices[draw(seed, "instruction", query.id) % len(choices) if phrasing == "seeded" else 0]
+                        f"({file.name}); add a line")
+    return choices[0 if phrasing == "first" else draw(seed, "instruction", query.id) % len(choices)]

@@ -53,6 +53,30 @@ def test_the_first_phrasing_can_be_asked_for(collection, engine):
     assert set(read(collection, engine, phrasing="first")[0].instructions) == {PHRASINGS[0]}
 
 
+def held_out(collection: Collection, lines: list[str]) -> None:
+    (collection.root / "instructions/held_out_instructions.tsv").write_text("\n".join(lines) + "\n")
+
+
+def test_held_out_phrasings_are_asked_and_no_others(collection, broken, engine):
+    held_out(broken, ["text\timage\tshapes\t0\tA picture, please.\tIs there a picture?",
+                      "image\ttext\tshapes\t0\tPut this into words.", "text\timage,text\ttitled\t1\tBoth, please."])
+
+    found = [read(broken, engine, seed=seed, phrasing="held-out") for seed in range(5)]
+
+    assert {text for sets in found for text in sets[0].instructions} == {"A picture, please.", "Is there a picture?"}
+    assert found[0][1].instructions == ["Both, please."] * 4
+    assert [query.id for query in found[0][0].queries] == [query.id for query in read(collection, engine)[0].queries]
+
+
+def test_held_out_phrasings_that_are_missing_are_named(collection, broken, engine):
+    with pytest.raises(UserError, match="has no held-out instructions; write instructions/held_out_instructions.tsv"):
+        read(collection, engine, phrasing="held-out")
+    held_out(broken, ["text\timage\tshapes\t0\tA picture, please."])
+
+    with pytest.raises(UserError, match=r"titled has no instruction from text to image,text \(held_out_instr"):
+        read(broken, engine, phrasing="held-out")
+
+
 def test_a_limit_takes_a_sample_that_the_order_of_the_file_does_not_change(collection, broken, engine):
     file = broken.root / "query/test/mbeir_shapes_task0_test.jsonl"
     file.write_text("\n".join(reversed(file.read_text().splitlines())) + "\n")
