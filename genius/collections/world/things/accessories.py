@@ -1,0 +1,161 @@
+"""Accessories: hats, shoes, bags and what else is carried or put on. Styles are cuts, or how a thing is held."""
+
+from __future__ import annotations
+
+from genius.collections.world.paint import Paint, ellipse, path, rect, solid, stroke
+from genius.collections.world.things.garments import CREAM, GOLD, WOOD, both, buttons, cloth, folds, shade, stitches
+from genius.collections.world.things.thing import Thing
+
+SOLE = "#40343a"
+
+
+def hat(paint: Paint, style: str) -> str:
+    if style == "peaked":
+        crown = cloth("M4 80 Q2 24 44 22 Q80 24 80 72 Q44 66 4 80 Z", paint)
+        peak = cloth("M38 75 Q60 64 80 68 Q98 74 98 90 Q74 82 40 90 Q34 82 38 75 Z", paint, paint.dark)
+        panels = folds("M44 23 Q24 34 22 72 M44 23 Q62 40 60 67", paint)
+        holes = ellipse(36, 44, 2, 2, paint.line) + ellipse(58, 40, 2, 2, paint.line)
+        return (crown + panels + holes + peak
+                + stitches("M42 84 Q72 76 93 84", paint) + ellipse(44, 22, 4.5, 3, paint.light, paint.line))
+    brim = solid('<ellipse cx="50" cy="77" rx="48" ry="18"/>', paint.fill, paint.line, 1.6)
+    crown = cloth("M24 74 Q22 34 34 27 Q43 23 50 30 Q57 23 66 27 Q78 34 76 74 Q50 86 24 74 Z", paint)
+    band = cloth("M23.6 62 Q50 73 76.4 62 L76.2 75 Q50 87 23.8 75 Z", paint, paint.dark)
+    rose = "".join(ellipse(31 + x, 73 + y, 3.4, 3.4, CREAM, paint.line, 1) for x, y in ((-4, -1), (0, -5), (4, -1), (2, 4), (-2, 4)))
+    return (brim + shade("M20 78 Q50 98 80 78 Q84 84 70 88 Q50 94 30 88 Q16 84 20 78 Z") + crown + folds("M50 31 Q47 40 50 50", paint)
+            + band + rose + ellipse(31, 73, 2.4, 2.4, GOLD))
+
+
+def sneaker(paint: Paint, style: str) -> str:
+    sole = cloth("M4 84 Q4 79 9 79 L92 79 Q98 80 98 87 Q97 96 88 96 L12 96 Q4 96 4 84 Z", paint, CREAM)
+    stripe = stroke("M6 87.5 L96 87.5", paint.base, 2.6)
+    toe = cloth("M78 79.5 Q76 66 84 63 Q97 66 97 79.5 Z", paint, CREAM)
+    if style == "low":
+        tongue = cloth("M40 52 Q40 33 47 31 Q54 31 58 45 Z", paint, paint.light)
+        upper = cloth("M6 80 Q3 58 8 43 Q12 38 17 43 Q28 57 43 46 Q58 58 78 61 Q96 64 97 80 Z", paint)
+        heel = cloth("M6 80 Q3 58 8 43 Q12 38 17 43 Q22 60 20 80 Z", paint, paint.dark)
+        laces = "".join(stroke(f"M{x} {y} L{x + 7} {y - 9}", colour, width) for colour, width in ((paint.line, 4.4), (CREAM, 2.6))
+                        for x, y in ((42, 57), (51, 62), (60, 66)))
+        return tongue + upper + toe + heel + laces + stitches("M36 52 Q44 72 70 74", paint) + sole + stripe
+    tongue = cloth("M38 24 Q40 6 48 6 Q56 8 54 30 Z", paint, paint.light)
+    upper = cloth("M7 80 Q10 50 7 16 Q26 8 46 18 L50 38 Q58 58 80 62 Q96 64 97 80 Z", paint)
+    heel = cloth("M7 80 Q10 50 7 16 L14 13.5 Q18 50 17 80 Z", paint, paint.dark)
+    laces = "".join(stroke(f"M{x} {y} L{x + 11} {y - 4}", colour, width) for colour, width in ((paint.line, 4.4), (CREAM, 2.6))
+                    for x, y in ((38, 24), (40, 35), (43, 46), (49, 57), (58, 66)))
+    patch = ellipse(28, 38, 9, 9, CREAM, paint.line) + ellipse(28, 38, 5, 5, paint.base)
+    return tongue + upper + toe + heel + patch + laces + sole + stripe
+
+
+def boot(paint: Paint, style: str) -> str:
+    if style == "ankle":
+        upper = cloth("M8 86 Q6 60 12 30 Q32 25 52 30 Q52 46 58 52 Q95 58 97 86 Z", paint)
+        elastic = cloth("M24 33 Q33 31 43 33 Q42 52 36 64 Q31 66 28 62 Q23 50 24 33 Z", paint, paint.dark)
+        ribs = folds("M28.5 37 L31 58 M33.5 36 L33.5 60 M38.5 37 L36 58", paint)
+        tab = stroke("M11 34 Q7 20 14 20 Q19 21 17 32", paint.dark, 3.6)
+        sole = path("M7 85 L97 85 Q99 91 94 91.5 L46 91.5 L38 89 L37 96 L8 96 Z", SOLE, paint.line)
+        return tab + upper + elastic + ribs + stitches("M62 84 Q62 62 78 60", paint) + folds("M52 38 Q56 54 66 58", paint) + sole
+    upper = cloth("M22 84 Q26 62 21 40 Q17 24 18 6 Q38 1 60 6 Q62 28 57 44 Q54 58 62 62 Q86 66 90 84 Z", paint)
+    cuff = cloth("M16 4 Q38 -1 62 4 L62 17 Q38 22 16 17 Z", paint, paint.light)
+    strap = cloth("M24 61 Q40 68 57 59 L60 66 Q42 75 24 68 Z", paint, paint.dark)
+    buckle = rect(36, 62, 9, 9.5, 2, "none", GOLD, 2.4)
+    sole = path("M21 83 L91 83 Q93 89 88 89.5 L58 89.5 L40 86 L36 96 L23 96 Z", SOLE, paint.line)
+    return upper + folds("M57 44 Q48 50 40 49 M24 50 Q32 54 36 52", paint) + cuff + strap + buckle + sole
+
+
+def sock(paint: Paint, style: str) -> str:
+    body = cloth("M24 16 Q27 40 22 56 Q14 72 17 82 Q21 95 38 96 L76 96 Q97 95 97 78 Q96 63 80 62 Q67 61 66 48 L67 16 Z", paint)
+    heel = cloth("M19.5 62 Q14 72 17 82 Q20 92 30 95 Q42 86 38 74 Q32 64 19.5 62 Z", paint, paint.dark)
+    toe = cloth("M78 96 Q70 80 80 62 Q96 63 97 78 Q97 95 78 96 Z", paint, paint.dark)
+    cuff = cloth("M22 4 Q45 1 69 4 L69 21 Q45 25 22 21 Z", paint, paint.light)
+    ribs = folds("M30 5 L30 21 M38 4 L38 22 M46 4 L46 22 M54 4 L54 22 M62 5 L62 21", paint)
+    return body + heel + toe + cuff + ribs + folds("M66 52 Q58 58 50 57 M66 46 Q60 50 55 49", paint)
+
+
+def glove(paint: Paint, style: str) -> str:
+    hand = cloth("M27 78 Q26 62 20 46 L11 27 Q9 19 15 17 Q21 15 25 22 L33 39 L31 13 Q31 5 37.5 5 Q44 5 44.5 12 L46.5 37 "
+                 "L49 9 Q50 2 56 2 Q63 3 62 11 L59.5 38 L66 17 Q69 10 75 12 Q81 15 79 22 L71 49 Q74 55 79 49 L87 41 "
+                 "Q92 36 96 40 Q100 45 96 52 L79 72 Q75 76 73 80 Z", paint)
+    cuff = cloth("M25 75 Q50 81 75 75 L77 93 Q50 99 23 93 Z", paint, paint.light)
+    ribs = folds("M33 78 L32 94 M41.5 79 L41 95.5 M50 79 L50 96 M58.5 79 L59 95.5 M67 78 L68 94", paint)
+    return hand + folds("M34 48 L37 66 M46 47 L47 66 M58 48 L56 66", paint) + cuff + ribs
+
+
+def handbag(paint: Paint, style: str) -> str:
+    if style == "clutch":
+        body = cloth("M5 42 Q50 38 95 42 L98 88 Q98 96 90 96 L10 96 Q2 96 2 88 Z", paint)
+        flap = cloth("M4 40 Q50 34 96 40 Q97 46 92 50 L56 75 Q50 78 44 75 L8 50 Q3 46 4 40 Z", paint)
+        loop = stroke("M90 44 Q104 30 92 22 Q80 20 86 42", paint.line, 4.6) + stroke("M90 44 Q104 30 92 22 Q80 20 86 42", paint.base, 2.4)
+        return (loop + body + shade("M8 54 L44 79 Q50 82 56 79 L92 54 L56 75 Q50 78 44 75 Z") + flap
+                + stitches("M9 45 L47 71 Q50 73 53 71 L91 45", paint) + solid('<circle cx="50" cy="72" r="5.5"/>', GOLD, paint.line))
+    strap = "M22 46 Q20 5 50 5 Q80 5 78 46"
+    handle = stroke(strap, paint.line, 8) + stroke(strap, paint.base, 5)
+    body = cloth("M14 44 Q50 38 86 44 L96 86 Q97 96 87 96 L13 96 Q3 96 4 86 Z", paint)
+    flap = cloth("M13 43 Q50 37 87 43 L89 58 Q86 74 50 76 Q14 74 11 58 Z", paint)
+    rings = "".join(ellipse(x, 46, 4, 4, "none", GOLD, 2.6) for x in (22, 78))
+    tongue = cloth("M44 66 L56 66 L56 84 Q50 88 44 84 Z", paint, paint.dark)
+    return (handle + body + shade("M10 62 Q16 80 50 82 Q84 80 90 62 L89 58 Q86 74 50 76 Q14 74 11 58 Z") + flap
+            + stitches("M15 57 Q20 70 50 71.5 Q80 70 85 57", paint) + rings + tongue + ellipse(50, 80, 2.6, 2.6, GOLD, paint.line, 1))
+
+
+def umbrella(paint: Paint, style: str) -> str:
+    if style == "folded":
+        hook = "M50 30 L50 13 Q50 3 42 3 Q34 3 34 12"
+        shaft = stroke(hook, paint.line, 6.6) + stroke(hook, WOOD, 4)
+        tip = stroke("M50 88 L50 97", paint.line, 4) + stroke("M50 88 L50 96.5", GOLD, 2)
+        canopy = cloth("M32 32 Q36 25 42 30 Q46 24 52 29 Q58 24 62 30 Q68 27 69 34 Q66 62 53 91 L47 91 Q34 62 32 32 Z", paint)
+        creases = shade("M42 31 Q44 60 49 88 Q52 60 52 30 Z") + folds("M42 31 Q44 60 49 88 M52 30 Q54 60 50.5 88 M62 31 Q62 56 52 88", paint)
+        band = cloth("M34.5 50 Q50 57 66 49 L64.5 57 Q50 64 36.5 58 Z", paint, paint.dark) + buttons(((58, 57),), paint)
+        return f'<g transform="rotate(24 50 50)">{shaft}{tip}{canopy}{creases}{band}</g>'
+    hook = "M50 40 L50 86 Q50 96 42 96 Q34 96 34 88"
+    shaft = stroke(hook, paint.line, 6) + stroke(hook, WOOD, 3.6)
+    spike = stroke("M50 3 L50 8", paint.line, 3.6)
+    canopy = cloth("M2 56 Q4 8 50 7 Q96 8 98 56 Q90 47 82 56 Q74 47 66 56 Q58 46 50 56 Q42 46 34 56 Q26 47 18 56 Q10 47 2 56 Z", paint)
+    panels = (shade("M50 7 Q20 20 18 56 Q26 47 34 56 Q36 20 50 7 Z") + shade("M50 7 L50 56 Q58 46 66 56 Q64 20 50 7 Z")
+              + shade("M50 7 Q80 20 82 56 Q90 47 98 56 Q96 8 50 7 Z"))
+    return shaft + spike + canopy + panels + folds("M50 8 Q20 20 18 56 M50 8 Q36 20 34 56 M50 8 L50 56 M50 8 Q64 20 66 56 M50 8 Q80 20 82 56", paint)
+
+
+def scarf(paint: Paint, style: str) -> str:
+    if style == "knotted":
+        fringes = _fringe("M14 87 L38 95", paint) + _fringe("M63 96 L85 88", paint)
+        tails = cloth("M40 46 Q24 62 10 84 L38 93 Q46 72 54 54 Z", paint) + cloth("M44 48 Q54 70 60 93 L87 85 Q76 62 60 46 Z", paint)
+        loop = cloth("M4 24 Q4 4 50 4 Q96 4 96 24 Q98 52 50 56 Q2 52 4 24 Z", paint)
+        hole = path("M18 20 Q24 12 50 12 Q76 12 82 20 Q76 30 50 31 Q24 30 18 20 Z", paint.dark, paint.line)
+        knot = cloth("M36 36 Q50 30 64 36 Q70 48 62 60 Q50 65 38 60 Q30 48 36 36 Z", paint)
+        return (fringes + tails + loop + hole + folds("M10 32 Q20 44 34 47 M90 32 Q80 44 66 47", paint) + knot
+                + folds("M42 38 Q40 48 43 58 M57 38 Q59 48 56 58", paint))
+    fringes = _fringe("M16 90 L42 90", paint) + _fringe("M59 78 L84 78", paint)
+    back = path("M34 32 Q36 14 50 14 Q64 14 66 32 Z", paint.dark, paint.line)
+    left = cloth("M14 87 L18 38 Q20 4 50 3 Q56 10 50 20 Q42 24 42 40 L44 87 Z", paint)
+    right = cloth("M57 75 L58 40 Q58 26 46 20 Q40 8 50 3 Q80 4 82 38 L86 75 Z", paint)
+    return fringes + back + left + right + folds("M26 32 Q24 60 23 84 M34 36 Q33 60 34 84 M68 34 Q67 54 67 72 M75 32 Q77 54 78 72", paint)
+
+
+def backpack(paint: Paint, style: str) -> str:
+    handle = "M39 14 Q38 3 50 3 Q62 3 61 14"
+    top = stroke(handle, paint.line, 6.6) + stroke(handle, paint.dark, 4)
+    sides = both("M20 58 Q5 58 4 72 L4 86 Q6 94 20 93 Z", paint, paint.dark)
+    body = cloth("M15 40 Q15 9 50 9 Q85 9 85 40 L87 86 Q87 96 77 96 L23 96 Q13 96 13 86 Z", paint)
+    flap = cloth("M15 40 Q15 9 50 9 Q85 9 85 40 L85 50 Q50 60 15 50 Z", paint)
+    pocket = cloth("M25 66 Q50 70 75 66 L76 84 Q76 91 69 91 L31 91 Q24 91 24 84 Z", paint)
+    zipper = stroke("M29 72 Q50 76 71 72", paint.line, 1.8) + rect(66, 72, 3, 7, 1.2, GOLD, paint.line, 1)
+    straps = "".join(rect(x, 30, 7, 32, 2, WOOD, paint.line) + rect(x - 1, 50, 9, 7, 1.5, "none", GOLD, 2.2) for x in (30, 63))
+    return (top + sides + body + shade("M14 52 Q50 63 86 52 L86 58 Q50 69 14 58 Z") + flap + stitches("M18 45 Q50 55 82 45", paint)
+            + pocket + zipper + straps)
+
+
+def _fringe(d: str, paint: Paint) -> str:
+    """Threads hanging across the end of a scarf: a thick dashed line."""
+    return "".join(f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-dasharray="2.6 1.4"/>'
+                   for colour, width in ((paint.line, 13), (paint.light, 10.5)))
+
+
+THINGS = (
+    Thing("hat", "garment", hat, ("brimmed", "peaked")),
+    Thing("sneaker", "garment", sneaker, ("low", "high")),
+    Thing("boot", "garment", boot, ("ankle", "knee-high")),
+    Thing("sock", "garment", sock),
+    Thing("glove", "garment", glove),
+    Thing("handbag", "garment", handbag, ("strapped", "clutch")),
+    Thing("umbrella", "garment", umbrella, ("open", "folded")),
+    Thing("scarf", "garment", scarf, ("knotted", "hanging")),
+    Thing("backpack", "garment", backpack))

@@ -1,0 +1,164 @@
+"""Garments: what is worn on the body. Styles are cuts."""
+
+from __future__ import annotations
+
+import re
+
+from genius.collections.world.paint import Paint, ellipse, path, rect, solid, stroke
+from genius.collections.world.things.thing import Thing
+
+CREAM = "#f8f1e0"      # linings, fur
+GOLD = "#e8c25a"       # buckles, clasps
+WOOD = "#b07a45"
+
+
+def cloth(d: str, paint: Paint, fill: str = "") -> str:
+    """A piece of cloth, in the garment's fill unless another is given."""
+    return solid(f'<path d="{d}"/>', fill or paint.fill, paint.line, 1.6)
+
+
+def opposite(d: str) -> str:
+    """A path of absolute points "x y", mirrored in the middle of the box."""
+    return re.sub(r"(-?[\d.]+) (-?[\d.]+)", lambda point: f"{100 - float(point[1]):g} {point[2]}", d)
+
+
+def both(d: str, paint: Paint, fill: str = "") -> str:
+    """A left and a right piece of cloth."""
+    return cloth(d, paint, fill) + cloth(opposite(d), paint, fill)
+
+
+def folds(d: str, paint: Paint, width: float = 1.5) -> str:
+    """Soft lines within cloth."""
+    return f'<g opacity=".45">{stroke(d, paint.line, width)}</g>'
+
+
+def shade(d: str) -> str:
+    """A shadow on cloth."""
+    return f'<path d="{d}" fill="#140a28" opacity=".18"/>'
+
+
+def stitches(d: str, paint: Paint) -> str:
+    return f'<path d="{d}" fill="none" stroke="{paint.line}" stroke-width="1.1" stroke-dasharray="2.6 2" opacity=".7"/>'
+
+
+def fluff(d: str, paint: Paint, width: float = 7) -> str:
+    """A fur trim along a path: beads, outlined together."""
+    return "".join(
+        f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="{thick}" stroke-dasharray=".1 {width * .62:g}" '
+        'stroke-linecap="round"/>' for colour, thick in ((paint.line, width + 2.6), (CREAM, width)))
+
+
+def buttons(points: tuple[tuple[float, float], ...], paint: Paint, fill: str = CREAM, radius: float = 2.1) -> str:
+    return "".join(ellipse(x, y, radius, radius, fill, paint.line, 1) for x, y in points)
+
+
+def shirt(paint: Paint, style: str) -> str:
+    if style == "short-sleeved":
+        neck = path("M34 9 Q50 3 66 9 L60 20 L40 20 Z", paint.dark, paint.line)
+        sleeves = both("M34 9 L22 13 Q8 20 2 44 Q11 53 23 54 L34 36 Z", paint)
+        torso = cloth("M34 9 L26 12 Q28 40 25 92 Q50 98 75 92 Q72 40 74 12 L66 9 Q62 25 50 25 Q38 25 34 9 Z", paint)
+        collar = cloth("M34 9 Q38 25 50 25 Q62 25 66 9 L61 7 Q59 19 50 19 Q41 19 39 7 Z", paint, paint.light)
+        hems = stitches("M4.5 40 Q13 48 24 49.5 M95.5 40 Q87 48 76 49.5 M26 87.5 Q50 93 74 87.5", paint)
+        pocket = path("M56 40 L69 40 L69 52 L62.5 56 L56 52 Z", paint.light, paint.line)
+        return neck + sleeves + torso + collar + hems + pocket + folds("M28 62 Q33 66 32 74 M72 66 Q66 70 67 78", paint)
+    sleeves = both("M33 11 Q17 14 13 32 L4 74 Q11 81 20 79 L33 44 Z", paint)
+    cuffs = both("M3.5 72 Q11 79 21 77 L18.5 89 Q9 89 1.5 84 Z", paint, paint.light)
+    torso = cloth("M36 8 L26 12 Q29 40 26 84 Q28 96 50 96 Q72 96 74 84 Q71 40 74 12 L64 8 L50 20 Z", paint)
+    placket = path("M45.8 18 L54.2 18 L54.2 95.6 L45.8 95.6 Z", paint.light, paint.line, 1.2)
+    neck = path("M37 7 Q50 1 63 7 L50 20 Z", paint.dark, paint.line)
+    collar = both("M37 5 L31 13 L40 27 L50 18 Q41 14 37 5 Z", paint, paint.light)
+    pocket = folds("M58 38 L69 38 L69 50 L63.5 53 L58 50 Z", paint)
+    return (sleeves + cuffs + torso + placket + neck + collar + pocket
+            + folds("M30 50 Q34 56 33 64 M70 62 Q66 68 67 76", paint)
+            + buttons(tuple((50, y) for y in (32, 46, 60, 74, 88)), paint, paint.dark))
+
+
+def dress(paint: Paint, style: str) -> str:
+    if style == "short":
+        frill = path("M9 84 L4 92 Q12 98 20 93 Q30 101 40 96 Q50 101 60 96 Q70 101 80 93 Q88 98 96 92 L91 84 Z",
+                     CREAM, paint.line)
+        skirt = cloth("M36 47 Q28 66 4 87 Q12 94 21 89 Q30 96 40 92 Q50 97 60 92 Q70 96 79 89 Q88 94 96 87 Q72 66 64 47 Z",
+                      paint)
+        sleeves = both("M37 7 Q25 5 20 14 Q17 23 22 29 Q29 29 34 25 Z", paint)
+        bodice = cloth("M37 6 L43 5 Q44 18 50 18 Q56 18 57 5 L63 6 Q64 18 69 25 Q66 36 64 48 L36 48 Q34 36 31 25 "
+                       "Q36 18 37 6 Z", paint)
+        sash = cloth("M35 44 Q50 48 65 44 L66 52 Q50 57 34 52 Z", paint, paint.dark)
+        bow = both("M50 49 Q40 38 34 45 Q32 54 40 55 Q46 54 50 49 Z", paint, paint.light)
+        return (frill + skirt + folds("M40 58 Q34 74 21 88 M46 58 Q45 76 40 91 M54 58 Q55 76 60 91 M60 58 Q66 74 79 88", paint)
+                + sleeves + bodice + sash + bow + ellipse(50, 49, 2.8, 3.2, paint.dark, paint.line))
+    gown = cloth("M38 3 L42 3 Q43 14 50 20 Q57 14 58 3 L62 3 Q62 14 67 20 Q65 31 61 38 Q70 50 71 64 Q74 84 86 93 "
+                 "Q68 98 50 96 Q32 98 14 93 Q26 84 29 64 Q30 50 39 38 Q35 31 33 20 Q38 14 38 3 Z", paint)
+    slit = path("M53 60 Q57 80 52 96 Q62 97 70 96 Q62 82 53 60 Z", paint.light, paint.line)
+    sash = cloth("M38.5 35 Q50 39 61.5 35 L63 42 Q50 47 37 42 Z", paint, paint.dark)
+    return (gown + slit + folds("M40 46 Q36 74 24 93 M47 47 Q44 76 38 95 M60 46 Q66 76 78 93 M37 24 Q42 30 49 22 "
+                                "M63 24 Q58 30 51 22", paint)
+            + sash + ellipse(50, 41, 3, 3.4, GOLD, paint.line))
+
+
+def trousers(paint: Paint, style: str) -> str:
+    if style == "cropped":
+        legs = cloth("M26 24 L74 24 Q86 54 94 89 Q76 97 57 94 Q54 74 50 58 Q46 74 43 94 Q24 97 6 89 Q14 54 26 24 Z", paint)
+        cuffs = both("M8 80 Q26 87 43.5 85 L42 95 Q22 98 5 90 Z", paint, paint.light)
+        band = cloth("M27 12 Q50 16 73 12 L75 25 Q50 30 25 25 Z", paint, paint.dark)
+        cord = stroke("M50 22 Q42 30 44 42 M50 22 Q58 30 55 40", CREAM, 2.4)
+        return (legs + cuffs + folds("M50 30 L50 58 M24 32 Q30 42 25 52 M76 32 Q70 42 75 52 M44 60 Q38 64 34 62", paint)
+                + band + folds("M33 15 L32 25 M40 16 L39.5 26 M60 16 L60.5 26 M67 15 L68 25", paint) + cord)
+    legs = cloth("M28 10 L72 10 Q78 46 80 92 L57 94 Q56 62 50 36 Q44 62 43 94 L20 92 Q22 46 28 10 Z", paint)
+    hems = both("M19 85 L43.5 87 L43.5 96 L18 94 Z", paint, paint.light)
+    band = cloth("M28 3 Q50 6 72 3 L73.5 13 Q50 17 26.5 13 Z", paint, paint.dark)
+    loops = "".join(rect(x, 3.5, 3.4, 11, 1, paint.base, paint.line, 1) for x in (33, 63.6))
+    return (legs + hems + stitches("M50 16 L50 36 M55.5 16 Q56 28 50 31", paint)
+            + folds("M27 24 Q36 24 38 15 M73 24 Q64 24 62 15 M32 34 Q33 60 31 84 M68 34 Q67 60 69 84 M50 36 Q44 42 38 42",
+                    paint)
+            + band + loops + ellipse(50, 10, 2.2, 2.2, GOLD, paint.line, 1))
+
+
+def skirt(paint: Paint, style: str) -> str:
+    if style == "short":
+        hem = "L88 95 L80 88 L69 97 L60 90 L50 98 L40 90 L31 97 L20 88 L12 95 L2 84"
+        pleats = cloth(f"M29 38 L71 38 Q84 62 98 84 {hem} Q16 62 29 38 Z", paint)
+        shades = "".join(shade(d) for d in (
+            "M31 40 L36 40 L20 88 L12 95 L2 84 Z", "M41 40 L45 40 L40 90 L31 97 Z", "M50 40 L54 40 L60 90 L50 98 Z",
+            "M60 40 L64 40 L80 88 L69 97 Z"))
+        band = cloth("M29 26 Q50 30 71 26 L72 39 Q50 44 28 39 Z", paint, paint.dark)
+        return (pleats + shades + folds("M36 42 L20 88 M45 42 L40 90 M54 42 L60 90 M64 42 L80 88", paint) + band
+                + buttons(((62, 35),), paint, GOLD, 2.6))
+    top = cloth("M35 9 L65 9 Q70 24 76 36 Q63 44 50 40 Q37 44 24 36 Q30 24 35 9 Z", paint)
+    middle = cloth("M27 35 L73 35 Q80 50 84 64 Q76 71 67 66 Q59 72 50 67 Q41 72 33 66 Q24 71 16 64 Q20 50 27 35 Z", paint)
+    bottom = cloth("M20 62 L80 62 Q88 76 92 91 Q84 98 76 93 Q67 99 58 94 Q50 99 42 94 Q33 99 24 93 Q16 98 8 91 "
+                   "Q12 76 20 62 Z", paint)
+    band = cloth("M35 2 Q50 5 65 2 L66 11 Q50 15 34 11 Z", paint, paint.dark)
+    creases = (folds("M28 72 L24 91 M42 74 L42 92 M58 74 L58 92 M72 72 L76 91", paint),
+               folds("M36 45 L33 64 M50 46 L50 65 M64 45 L67 64", paint), folds("M44 17 L40 36 M56 17 L60 36", paint))
+    return bottom + creases[0] + middle + creases[1] + top + creases[2] + band
+
+
+def coat(paint: Paint, style: str) -> str:
+    if style == "hooded":
+        hood = cloth("M50 1 Q75 3 74 28 Q72 38 50 40 Q28 38 26 28 Q25 3 50 1 Z", paint)
+        sleeves = both("M33 32 Q15 34 11 50 L3 76 Q11 84 22 81 L34 56 Z", paint)
+        body = cloth("M32 31 Q50 40 68 31 Q76 34 77 44 L82 92 Q50 99 18 92 L23 44 Q24 34 32 31 Z", paint)
+        inside = ellipse(50, 24, 15, 15, paint.dark, paint.line)
+        furs = (fluff("M50 9 Q65 9 65 24 Q65 38 50 40 Q35 38 35 24 Q35 9 50 9", paint)
+                + fluff("M4 78 Q12 84 21 81", paint) + fluff("M96 78 Q88 84 79 81", paint))
+        pockets = both("M26 66 L41 66 L41 81 Q33 84 25 81 Z", paint)
+        toggles = "".join(stroke(f"M43 {y} L57 {y}", paint.line, 1.8) + rect(45.5, y - 1.9, 9, 3.8, 1.9, WOOD, paint.line, 1)
+                          for y in (51, 64, 77))
+        return sleeves + body + folds("M50 42 L50 95", paint, 2) + pockets + hood + inside + furs + toggles
+    sleeves = both("M34 12 Q18 14 15 32 L7 78 Q14 84 23 82 L34 48 Z", paint)
+    cuffs = both("M7.5 74 Q15 80 24 78 L23 85 Q14 87 6 81 Z", paint, paint.dark)
+    body = cloth("M35 9 L27 13 Q30 34 29 50 Q22 74 16 92 Q50 99 84 92 Q78 74 71 50 Q70 34 73 13 L65 9 L50 14 Z", paint)
+    neck = path("M37 8 Q50 2 63 8 L51 34 Z", paint.dark, paint.line)
+    lapels = both("M38 4 Q30 6 27 14 L25 24 L33 25 L31 31 L50 46 Q42 26 38 4 Z", paint, paint.light)
+    belt = cloth("M28.5 50 Q50 55 71.5 50 L73.5 59 Q50 64 26.5 59 Z", paint, paint.dark)
+    buckle = rect(45, 51.5, 10, 11, 2, "none", GOLD, 2.4)
+    return (sleeves + cuffs + body + folds("M51 46 Q54 70 52 95 M28 70 L37 67 M72 70 L63 67", paint, 2) + neck + lapels + belt
+            + buckle + buttons(((44, 72), (60, 72), (44, 84), (61, 84)), paint, paint.dark, 2.5))
+
+
+THINGS = (
+    Thing("shirt", "garment", shirt, ("short-sleeved", "long-sleeved")),
+    Thing("dress", "garment", dress, ("short", "long")),
+    Thing("trousers", "garment", trousers, ("full-length", "cropped")),
+    Thing("skirt", "garment", skirt, ("short", "long")),
+    Thing("coat", "garment", coat, ("hooded", "collared")))
