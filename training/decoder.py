@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ from genius.index.trie import Trie
 from genius.models.cached import CachedDecoder
 from genius.models.decoder import IDDecoder
 from genius.models.quantizer import ResidualQuantizer
+from genius.models.saving import round_to_half
 from genius.search.beam import beam_search
 from training.checkpoint import Checkpoints, reseed
 from training.features import FeatureSet
@@ -85,11 +87,13 @@ def train(arguments: Arguments) -> None:
         checkpoints.save(decoder, optimizer, epoch, score=kept)
     if settings.keep_best:
         print(f"decoder: epoch {checkpoints.load_best(decoder)} is the best")
+    if settings.half:
+        round_to_half(decoder)
     recalls = {weight: held_out.candidate_recall(decoder, weight) for weight in settings.weights}
     print("unseen val targets among the beams, by decoder weight: "
           + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items()))
     decoder.config = dataclasses.replace(decoder.config, decoder_weight=max(recalls, key=recalls.get))
-    run.publish("decoder", decoder.save, ("quantizer",))
+    run.publish("decoder", partial(decoder.save, half=settings.half), ("quantizer",))
     checkpoints.clear()
 
 

@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from genius.artifacts import Run
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, reported
 from genius.models.encoder import Encoder, EncoderConfig, normalise_text, query_text
+from genius.models.saving import round_to_half
 from training.checkpoint import Checkpoints, reseed
 from training.optimisation import contrastive, cosine, decayed
 from training.pairs import Candidates, Pairs
@@ -43,7 +45,9 @@ def train(arguments: Arguments) -> None:
     encoder = new_encoder(settings).to(arguments.device, memory_format=torch.channels_last)
     if settings.epochs:
         fit(encoder, collection, settings, seed, run)
-    run.publish("encoder", encoder.eval().cpu().save)
+    if settings.half:
+        round_to_half(encoder)
+    run.publish("encoder", partial(encoder.eval().cpu().save, half=settings.half))
     shutil.rmtree(run.path / "cache", ignore_errors=True)
 
 

@@ -8,6 +8,7 @@ Shapes: b pairs of a batch, d dim, M levels.
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ from genius.explore.health import code_health, summary
 from genius.index.quantize import quantize_all
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
+from genius.models.saving import round_to_half
 from training.checkpoint import Checkpoints, reseed
 from training.features import Batch, FeatureSet
 from training.optimisation import contrastive, cosine, decayed
@@ -80,8 +82,10 @@ def train(arguments: Arguments) -> None:
     if settings.keep_best:
         print(f"quantizer: epoch {checkpoints.load_best(stage)} is the best")
     stage.eval()
-    run.publish("fusion", stage.fusion.save, ("encoder",))
-    run.publish("quantizer", stage.quantizer.save, ("encoder", "fusion"))
+    if settings.half:
+        round_to_half(stage)         # from here on the stage is what its readers will load
+    run.publish("fusion", partial(stage.fusion.save, half=settings.half), ("encoder",))
+    run.publish("quantizer", partial(stage.quantizer.save, half=settings.half), ("encoder", "fusion"))
     for files in (data.query_files, held_out.query_files, data.candidate_files):
         files.fuse(stage.fusion, run.digest("fusion"))
     codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], candidates.modalities, stage.quantizer)

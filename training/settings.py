@@ -41,6 +41,7 @@ class EncoderSettings:
     augment: bool = False            # random crops and flips
     stabilised: bool = False         # gradients clipped at norm 1, the temperature kept above 0.01 (ours)
     image_cache: int = 256           # side of the decoded images kept while training, pixels
+    half: bool = False               # weights stored, and from then on used, in half precision (ours)
     bf16: bool = True
 
     def __post_init__(self):
@@ -80,6 +81,7 @@ class QuantizerSettings:
     keep_best: bool = False          # the epoch that is best on validation, not the last (ours)
     initial_vectors: int = 16_000    # for k-means: the published first batch
     initial_iterations: int = 1000   # of k-means
+    half: bool = False               # weights stored, and from then on used, in half precision (ours)
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1, a batch holds at least 2 pairs")
@@ -101,6 +103,7 @@ class DecoderSettings:
     self_queries: bool = False       # every candidate is also its own query, unmixed (ours)
     keep_best: bool = False          # the epoch that is best on validation, not the last (ours)
     weights: tuple[float, ...] = (1.0,)   # of the decoder against geometry: the best is kept, the first of equals
+    half: bool = False               # weights stored, and from then on used, in half precision (ours)
     upsample_to: int = 0
     bf16: bool = True
 

@@ -128,8 +128,8 @@ class IDDecoder(nn.Module):
     def _prefix(self, features: Tensor) -> Tensor:
         return self.project(features).unflatten(-1, (self.config.prefix, self.config.width))   # (b, N, m)
 
-    def save(self, folder: Path) -> None:
-        save_model(self, self.config, folder)
+    def save(self, folder: Path, half: bool = False) -> None:
+        save_model(self, self.config, folder, half=half)
 
     @classmethod
     def load(cls, folder: Path) -> IDDecoder:

@@ -196,8 +196,8 @@ class Encoder(nn.Module):
         tokens = self.tokenize(worded) if worded else torch.zeros(0, dtype=torch.long)
         return self(*(part.to(self.device) for part in (pixels, image_mask, tokens, text_mask)))
 
-    def save(self, folder: Path) -> None:
-        save_model(self, self.config, folder)
+    def save(self, folder: Path, half: bool = False) -> None:
+        save_model(self, self.config, folder, half=half)
 
     @classmethod
     def load(cls, folder: Path) -> Encoder:

@@ -50,8 +50,8 @@ class Fusion(nn.Module):
         z = self.mix(branches) + weight * features.text + (1 - weight) * features.image
         return F.normalize(z, dim=-1)
 
-    def save(self, folder: Path) -> None:
-        save_model(self, self.config, folder)
+    def save(self, folder: Path, half: bool = False) -> None:
+        save_model(self, self.config, folder, half=half)
 
     @classmethod
     def load(cls, folder: Path) -> Fusion:

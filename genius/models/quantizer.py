@@ -25,6 +25,7 @@ from genius.schema import Modality
 
 MODALITY_CODES = ("forced", "emergent")
 GRADIENTS = ("rotation", "straight_through")
+AVERAGES = ("hits_", "sums_")     # buffers that move the codebooks in training
 
 
 @dataclass(frozen=True)
@@ -158,12 +159,13 @@ class ResidualQuantizer(nn.Module):
             self.get_buffer(f"sums_{level}").copy_(total)
             residual = residual - codebook[code]
 
-    def save(self, folder: Path) -> None:
-        save_model(self, self.config, folder)
+    def save(self, folder: Path, half: bool = False) -> None:
+        """What a reader needs; the moving averages stay in the checkpoints of training."""
+        save_model(self, self.config, folder, half=half, without=AVERAGES)
 
     @classmethod
     def load(cls, folder: Path) -> ResidualQuantizer:
-        return load_model(cls, QuantizerConfig, folder)
+        return load_model(cls, QuantizerConfig, folder, without=AVERAGES)
 
 
 def shares(residual: Tensor, code: Tensor, size: int) -> tuple[Tensor, Tensor]:

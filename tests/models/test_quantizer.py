@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
 
+from genius.errors import UserError
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer, kmeans, rotate
 
 CONFIG = QuantizerConfig(dim=6, levels=4, codebook_size=7)
@@ -143,3 +145,20 @@ def test_a_saved_quantizer_comes_back_the_same(tmp_path):
     quantizer, (z, modality) = started(), vectors(20)
     quantizer.save(tmp_path)
     assert torch.equal(ResidualQuantizer.load(tmp_path).encode(z, modality), quantizer.encode(z, modality))
+
+
+def test_a_saved_quantizer_holds_its_codebooks_and_nothing_else(tmp_path):
+    quantizer = started()
+    quantizer.save(tmp_path)
+    assert sorted(load_file(tmp_path / "model.safetensors")) == [f"codebook_{level}" for level in range(4)]
+    assert quantizer.hits_1.any()                   # saving takes nothing from the model itself
+
+
+def test_a_quantizer_that_lacks_a_codebook_is_refused(tmp_path):
+    quantizer = started()
+    quantizer.save(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    del weights["codebook_2"]
+    save_file(weights, tmp_path / "model.safetensors")
+    with pytest.raises(UserError, match="weights are missing or unknown, such as codebook_2"):
+        ResidualQuantizer.load(tmp_path)

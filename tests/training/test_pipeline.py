@@ -9,7 +9,12 @@ import torch
 from safetensors.torch import load_file
 
 from genius.artifacts import Run
+from genius.collections.images import open_image
 from genius.errors import UserError
+from genius.index.store import Index
+from genius.models.encoder import Encoder
+from genius.models.fusion import Fusion
+from genius.models.quantizer import ResidualQuantizer
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
@@ -96,6 +101,26 @@ def test_a_killed_stage_goes_on_from_its_last_epoch_and_ends_with_the_same_weigh
         expected, found = (load_file(Run(run).folder(part) / "model.safetensors") for run in (trained, tmp_path))
         assert expected.keys() == found.keys()
         assert all(torch.equal(expected[name], found[name]) for name in expected), part
+
+
+def test_half_precision_indexes_what_its_readers_compute(collection, tmp_path):
+    half = replace(TINY, **{stage: replace(getattr(TINY, stage), half=True)
+                            for stage in ("encoder", "quantizer", "decoder")})
+    pipeline.train(arguments(collection, tmp_path, half))
+    run, items = Run(tmp_path), list(collection.all_candidates())
+    for part in ("encoder", "fusion", "quantizer", "decoder"):
+        stored = load_file(run.folder(part) / "model.safetensors")
+        assert {tensor.dtype for tensor in stored.values()} <= {torch.float16, torch.int64}, part
+
+    index = Index.load(run.folder("index"))
+    encoder, fusion, quantizer = (kind.load(run.folder(part)) for kind, part in (
+        (Encoder, "encoder"), (Fusion, "fusion"), (ResidualQuantizer, "quantizer")))
+    images = [open_image(collection.image_path(item.image)) if item.image else None for item in items]
+    features = encoder.encode(images, [item.text for item in items])
+    with torch.inference_mode():
+        codes = quantizer.encode(fusion(features), torch.tensor([item.modality for item in items]))
+    torch.testing.assert_close(features.embedding(), torch.from_numpy(index.embeddings[:]).float(), atol=1e-3, rtol=0)
+    assert (codes.numpy() == index.codes(range(index.n))).all(1).mean() > 0.9       # features are kept as fp16
 
 
 def test_an_empty_collection_is_refused_in_one_sentence(collection, tmp_path):

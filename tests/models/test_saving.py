@@ -1,0 +1,77 @@
+from dataclasses import dataclass
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from genius.errors import UserError
+from genius.models.decoder import IDDecoder
+from genius.models.encoder import Encoder
+from genius.models.saving import load_model, round_to_half, save_model
+from tests.search.tiny import tiny_decoder, tiny_encoder
+
+
+@dataclass(frozen=True)
+class Config:
+    width: int = 3
+
+
+class Counted(nn.Module):
+    """A weight, a buffer of whole numbers, and one that only training needs."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.layer = nn.Linear(config.width, 2)
+        self.register_buffer("count", torch.tensor(70_001))
+        self.register_buffer("spare_total", torch.ones(config.width))
+
+
+def test_half_precision_halves_the_floating_weights_and_rounds_them(tmp_path):
+    torch.manual_seed(0)
+    model = Counted(Config())
+    save_model(model, Config(), tmp_path, half=True)
+
+    stored = load_file(tmp_path / "model.safetensors")
+    loaded = load_model(Counted, Config, tmp_path)
+
+    assert {name: tensor.dtype for name, tensor in stored.items()} == {
+        "layer.weight": torch.float16, "layer.bias": torch.float16, "count": torch.int64,
+        "spare_total": torch.float16}
+    assert torch.equal(loaded.layer.weight, model.layer.weight.half().float())
+    assert loaded.layer.weight.dtype == model.layer.weight.dtype == torch.float32
+    assert loaded.count == 70_001
+
+
+def test_a_model_rounded_before_it_is_saved_comes_back_the_same(tmp_path):
+    for kind, model in ((Encoder, Encoder(tiny_encoder().config)), (IDDecoder, tiny_decoder(geometry=True))):
+        before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        round_to_half(model)
+        model.save(tmp_path, half=True)
+        loaded = kind.load(tmp_path).state_dict()
+        assert all(torch.equal(tensor, loaded[name]) for name, tensor in model.state_dict().items())
+        assert any(not torch.equal(tensor, loaded[name]) for name, tensor in before.items())
+
+
+def test_tied_weights_are_stored_once_in_half_precision_too(tmp_path):
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "half").mkdir()
+    tiny_decoder().save(tmp_path / "whole")
+    tiny_decoder().save(tmp_path / "half", half=True)
+    assert load_file(tmp_path / "whole/model.safetensors").keys() == load_file(
+        tmp_path / "half/model.safetensors").keys()
+
+
+def test_a_weight_beyond_half_precision_is_named():
+    model = Counted(Config())
+    nn.init.constant_(model.layer.bias, 70_000.0)
+    with pytest.raises(UserError, match="layer.bias does not fit half precision"):
+        round_to_half(model)
+
+
+def test_what_is_left_out_is_not_missed_and_all_else_is(tmp_path):
+    save_model(Counted(Config()), Config(), tmp_path, without=("spare_",))
+    assert "spare_total" not in load_file(tmp_path / "model.safetensors")
+    assert load_model(Counted, Config, tmp_path, without=("spare_",)).spare_total.sum() == 3
+    with pytest.raises(UserError, match="weights are missing or unknown, such as spare_total"):
+        load_model(Counted, Config, tmp_path)
