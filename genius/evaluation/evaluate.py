@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
 from genius.evaluation.control import Control
-from genius.evaluation.pools import pool_kinds, read_pools
+from genius.evaluation.pools import read_pools
 from genius.evaluation.queries import Phrasing, read_queries, training_targets
 from genius.evaluation.summary import Labels, summarise
 from genius.evaluation.systems import BATCH, Encoded, Outcome, search_every_way
@@ -43,11 +43,11 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
 
     Raises UserError if the collection lacks queries, instructions or items, or is not the index's.
     """
-    index, headline, widest = engine.index, pool_kinds(options.split)[0], options.beams[-1]
+    index, widest = engine.index, options.beams[-1]
     sets = read_queries(collection, index, options.split, limit=options.limit, seed=options.seed,
                         phrasing=options.instruction)
     pools = read_pools(collection, index, [queries.row for queries in sets], options.split)
-    targets = training_targets(collection, index)
+    headline, targets = pools.kinds[0], training_targets(collection, index)
     engine.encode(next(sets[0].opened(collection, 1)))    # the first one loads what the times should not hold
     encoded = [Encoded.by(engine, queries.opened(collection, BATCH))
                for queries in tqdm(sets, desc="encode queries", unit="row")]
@@ -55,7 +55,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     with tempfile.TemporaryDirectory() as scratch:
         control = (Control.build(engine, collection, sets, options.seed, Path(scratch))
                    if options.untrained else None)
-        for shared in tqdm(pools, desc="search pools", unit="pool"):
+        for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
             pool = engine.pool if len(shared.rows) == index.n else index.pool(shared.rows, engine.device)
             for number, kinds in shared.uses.items():
                 queries, qrels = encoded[number], sets[number].qrels
@@ -81,7 +81,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         "budget": SearchOptions().budget,
         "index": {"items": index.n, "ids": engine.pool.table.distinct, "code_sizes": list(index.code_sizes)},
         "bytes_per_item": _bytes(index.code_sizes, index.config.dim),
-        "pools": [asdict(kind) | figures(tables[kind]) for kind in pool_kinds(options.split)],
+        "pools": [asdict(kind) | figures(tables[kind]) for kind in pools.kinds],
         "sweep": [{"beams": beams} | figures(sweep[beams]) for beams in options.beams]}
 
 

@@ -2,17 +2,18 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.evaluation.pools import PoolKind, pool_kinds, read_pools
+from genius.evaluation.pools import PoolKind, read_pools
 
 
 def ids_by_use(collection, engine, rows, split="test"):
     """(kind, row number) -> ids of the pool."""
     found = {}
-    for shared in read_pools(collection, engine.index, rows, split):
+    for shared in read_pools(collection, engine.index, rows, split).shared:
         ids = {item.id for item in engine.index.items(shared.rows)}
         for number, kinds in shared.uses.items():
             for kind in kinds:
@@ -39,9 +40,9 @@ def test_every_row_has_its_four_pools(collection, engine):
 def test_rows_share_the_global_pools(collection, engine):
     rows = collection.rows()
 
-    shared = read_pools(collection, engine.index, rows, "val")
+    pools = read_pools(collection, engine.index, rows, "val")
 
-    assert sorted(len(pool.uses) for pool in shared) == [1] * 6 + [3, 3]
+    assert sorted(len(pool.uses) for pool in pools.shared) == [1] * 6 + [3, 3]
 
 
 def test_a_pool_that_serves_twice_is_built_once(collection, engine, tmp_path):
@@ -51,9 +52,46 @@ def test_a_pool_that_serves_twice_is_built_once(collection, engine, tmp_path):
     for split in ("train", "val", "test"):
         (alone.root / f"cand_pool/global/mbeir_union_{split}_cand_pool.jsonl").write_text(local)
 
-    pool, = read_pools(alone, engine.index, [row], "test")
+    pools = read_pools(alone, engine.index, [row], "test")
 
-    assert pool.uses == {0: pool_kinds("test")}
+    pool, = pools.shared
+    assert pools.kinds == [PoolKind(scope, items) for scope in ("global", "local") for items in ("all", "test")]
+    assert pool.uses == {0: pools.kinds}
+
+
+class IndexOf:
+    """Some items, in the order of their ids."""
+
+    def __init__(self, ids):
+        self.ids = {id: row for row, id in enumerate(sorted(ids))}
+        self.n = len(self.ids)
+
+    def rows_of(self, ids):
+        return np.array([self.ids.get(id, -1) for id in ids])
+
+
+@pytest.mark.parametrize("split", ["test", "val"])
+def test_an_index_of_one_pool_is_searched_as_that_pool(collection, split):
+    """As the shipped run, whose index lacks what was for training alone."""
+    index = IndexOf(item.id for item in collection.candidates("union_test"))
+    rows = collection.rows()
+
+    pools = read_pools(collection, index, rows, split)
+
+    assert pools.kinds == [PoolKind("global", "test"), PoolKind("local", "test")]
+    found = {(kind, number): pool.rows for pool in pools.shared for number, kinds in pool.uses.items()
+             for kind in kinds}
+    for number, row in enumerate(rows):
+        local = {item.id for item in collection.local_pool(row)} & index.ids.keys()
+        assert found[pools.kinds[0], number].tolist() == list(range(index.n))
+        assert found[pools.kinds[1], number].tolist() == sorted(index.ids[id] for id in local)
+
+
+def test_an_index_of_neither_all_nor_one_pool_is_refused(collection):
+    index = IndexOf([item.id for item in collection.candidates("union_test")][1:])
+
+    with pytest.raises(UserError, match="none of its pools is what the index holds"):
+        read_pools(collection, index, collection.rows(), "test")
 
 
 def test_an_item_that_the_index_lacks_is_refused(collection, engine, tmp_path):
