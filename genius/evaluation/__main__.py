@@ -2,6 +2,8 @@
 
     python -m genius.evaluation RUN
     python -m genius.evaluation RUN --beams 1,5,10,20,30,50 --untrained-encoder
+
+A run that was trained on the procedural world is evaluated on that world, redrawn from its seed.
 """
 
 from __future__ import annotations
@@ -9,7 +11,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import tempfile
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from genius.artifacts import Run, write_json, write_text
 from genius.collections.layout import SPLITS
@@ -17,7 +22,8 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError, reported
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.queries import PHRASINGS
-from genius.evaluation.report import markdown
+from genius.evaluation.redraw import World, picture_digest
+from genius.evaluation.report import OTHER_PICTURES, markdown
 from genius.schema import SearchOptions
 from genius.search.checks import checked_options
 from genius.search.engine import Engine
@@ -48,14 +54,30 @@ def main(arguments: list[str]) -> None:
                                 given.instruction, given.untrained_encoder,
                                 checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight)
     engine = Engine.load(given.run, given.device)
-    collection = Collection(given.collection or trained_on(given.run))
-    report = evaluate(engine, collection, options)
-    report = {"command": shlex.join(["python", "-m", "genius.evaluation", *arguments]),
-              "run": given.run.resolve().name, "collection": collection.root.resolve().name} | report
+    facts = {"command": shlex.join(["python", "-m", "genius.evaluation", *arguments]), "run": given.run.resolve().name}
+    world = None if given.collection else World.of(Run(given.run).manifest)
+    if world:
+        report = facts | evaluate_redrawn(engine, world, options)
+    else:
+        collection = Collection(given.collection or trained_on(given.run))
+        report = facts | {"collection": collection.root.resolve().name} | evaluate(engine, collection, options)
     text = markdown(report)
     write_json(given.run / "reports" / "retrieval.json", report)
     write_text(given.run / "reports" / "retrieval.md", text)
     print(text)
+
+
+def evaluate_redrawn(engine: Engine, world: World, options: EvaluationOptions) -> dict[str, Any]:
+    """The report on the world that the run was trained on, drawn for it and deleted after."""
+    with tempfile.TemporaryDirectory() as scratch:
+        collection = world.redraw(Path(scratch), options.split, every_picture=options.untrained)
+        same = None
+        if world.pictures and options.split == "test":
+            same = picture_digest(collection) == world.pictures
+        if same is False:
+            print(OTHER_PICTURES, file=sys.stderr)
+        facts = {"collection": f"the world of seed {world.seed}", "world": asdict(world) | {"same_pictures": same}}
+        return facts | evaluate(engine, collection, options)
 
 
 def beam_sizes(text: str) -> tuple[int, ...]:

@@ -24,6 +24,8 @@ same IDs sooner, re-ranked by embedding. *fast + re-rank*: mode fast, which deco
 where the prefixes hold few items and hands these over, up to a budget. *geometry*: each of these three by codebook
 distances alone (decoder weight 0); what the decoder adds is what it finds more than they. Items that share an ID
 follow each other by index row unless re-ranked."""
+OTHER_PICTURES = ("the test queries' pictures, redrawn, differ from those at training time, by other versions of the "
+                  "libraries that draw and decode them; the records are the same")
 RERANKED = ("geometry + re-rank", "beam + re-rank", "fast + re-rank")
 
 Row = dict[str, Any]
@@ -70,13 +72,21 @@ def _facts(report: dict[str, Any]) -> str:
     index, rows = report["index"], report["pools"][0]["rows"]
     limit = f", at most {report['limit']} a row" if report["limit"] else ""
     return "\n".join([
-        f"- `{report['command']}`",
+        f"- `{report['command']}`", *_redrawn(report.get("world")),
         f"- {sum(row['queries'] for row in rows):,} {report['split']} queries in {len(rows)} rows{limit}; "
         f"instructions: {report['instruction']}; seed {report['seed']}",
         f"- {index['items']:,} items with {index['ids']:,} different IDs; codes a level: "
         + ", ".join(map(str, index["code_sizes"])),
         f"- {report['beams'][-1]} beams, decoder weight {report['decoder_weight']:g} against geometry; mode fast: "
         f"a budget of {report['budget']} items"])
+
+
+def _redrawn(world: dict[str, Any] | None) -> list[str]:
+    if world is None:
+        return []
+    pictures = {True: "the same test queries' pictures", False: OTHER_PICTURES, None: "pictures not compared"}
+    return [f"- redrawn from seed {world['seed']}, scale {world['scale']:,}, {world['pixels']} pixels; the same records "
+            f"(SHA-256 {world['digest'][:12]}…); {pictures[world['same_pictures']]}"]
 
 
 def _pool_name(pool: dict[str, Any]) -> str:
