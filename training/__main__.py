@@ -9,6 +9,7 @@ of its own, e.g. python -m training.decoder COLLECTION RUN.
 from __future__ import annotations
 
 from genius.artifacts import Run
+from genius.collections.mbeir import Collection
 from genius.errors import reported
 from training import decoder, encoder, features, index, quantizer
 from training.settings import Arguments, parse_arguments
@@ -19,6 +20,8 @@ TRAIN = dict(zip(STAGES, (encoder.train, features.train, quantizer.train, decode
 
 def train(arguments: Arguments) -> None:
     """Run the stages that are not done yet. Raises UserError if one was done with other settings."""
+    if pool := arguments.settings.index.pool:
+        next(index.pool_items(Collection(arguments.collection), pool))     # refuse an unknown one now, not at the end
     waiting = [name for name in STAGES if not is_done(name, arguments)]
     for name in waiting:
         run_stage(name, TRAIN[name], arguments)

@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+
+import numpy as np
 
 from genius.artifacts import Run
 from genius.collections.mbeir import Collection
-from genius.errors import reported
+from genius.errors import UserError, reported
 from genius.index.features import FeatureFiles
 from genius.index.quantize import quantize_all
 from genius.index.store import write_index
 from genius.models.quantizer import ResidualQuantizer
+from genius.schema import Item
 from training.features import facts
 from training.pairs import Candidates
 from training.settings import Arguments, parse_arguments
@@ -21,22 +25,42 @@ from training.stage import run_stage
 
 
 def train(arguments: Arguments) -> None:
-    """Quantize every candidate and publish the index."""
-    run, collection = Run(arguments.run), Collection(arguments.collection)
+    """Quantize every candidate, or those of one pool, and publish the index."""
+    settings, run, collection = arguments.settings.index, Run(arguments.run), Collection(arguments.collection)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
     candidates = Candidates.read(collection)
     files = FeatureFiles.finished(run.path / "features" / "candidates",
                                   facts(run, candidates.digest, arguments.settings.seed))
-    codes = quantize_all(files.fused(run.digest("fusion"))[:, 0], candidates.modalities, quantizer)
+    fused, modalities, embeddings = files.fused(run.digest("fusion"))[:, 0], candidates.modalities, files.embedding
+    if settings.pool:
+        rows = pool_rows(collection, settings.pool, candidates)
+        fused, modalities, embeddings = fused[rows], modalities[rows], embeddings[rows]
+    codes = quantize_all(fused, modalities, quantizer)
     instructions = [(query, candidate, text)
                     for (_, query, candidate), texts in collection.instructions().items() for text in texts]
 
     def write(folder: Path) -> None:
-        write_index(folder, collection.all_candidates(), codes, files.embedding, quantizer.config.code_sizes,
-                    image_path=collection.image_path, instructions=instructions)
+        write_index(folder, pool_items(collection, settings.pool), codes, embeddings, quantizer.config.code_sizes,
+                    image_path=collection.image_path, instructions=instructions,
+                    thumbnail_side=settings.thumbnail_side, thumbnail_quality=settings.thumbnail_quality)
 
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
     print(f"index: {len(codes)} items")
+
+
+def pool_items(collection: Collection, pool: str) -> Iterator[Item]:
+    """The items of a pool in its order; of all pools if none is named. Raises UserError for an unknown one."""
+    return collection.candidates(pool) if pool else collection.all_candidates()
+
+
+def pool_rows(collection: Collection, pool: str, candidates: Candidates) -> np.ndarray:
+    """(m,) the numbers of a pool's items among all candidates. Raises UserError if one was not encoded."""
+    ids = [item.id for item in pool_items(collection, pool)]
+    rows = candidates.rows(ids)
+    if (rows < 0).any():
+        raise UserError(f"{ids[rows.argmin()]} of pool {pool} is in no global pool of {collection.root}, so it was "
+                        "not encoded; set index.pool to a global pool")
+    return rows
 
 
 if __name__ == "__main__":

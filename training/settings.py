@@ -115,6 +115,19 @@ class DecoderSettings:
 
 
 @dataclass(frozen=True)
+class IndexSettings:
+    """What the index holds and shows."""
+
+    pool: str = ""                   # its items only, such as union_test; empty: every candidate
+    thumbnail_side: int = 192        # of the longer side, pixels
+    thumbnail_quality: int = 80      # of WebP, 1 to 100
+
+    def __post_init__(self):
+        expect(self.thumbnail_side >= 1 and 1 <= self.thumbnail_quality <= 100,
+               "thumbnail_side is at least 1 and thumbnail_quality is 1 to 100")
+
+
+@dataclass(frozen=True)
 class Settings:
     """A preset."""
 
@@ -122,6 +135,7 @@ class Settings:
     features: FeatureSettings
     quantizer: QuantizerSettings
     decoder: DecoderSettings
+    index: IndexSettings = field(default_factory=IndexSettings)
     seed: int = 0
 
     def check(self) -> None:

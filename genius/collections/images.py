@@ -63,10 +63,10 @@ def open_image(source: Path | str | bytes, *, max_side: int | None = None,
     return image
 
 
-def thumbnail(source: Path | str | bytes, side: int) -> bytes:
+def thumbnail(source: Path | str | bytes, side: int, quality: int = 80) -> bytes:
     """WebP bytes of the image, no side longer than `side`. Raises UserError like `open_image`."""
     stream = io.BytesIO()
-    open_image(source, max_side=side).save(stream, "WEBP", quality=80)
+    open_image(source, max_side=side).save(stream, "WEBP", quality=quality)
     return stream.getvalue()
 
 

@@ -1,7 +1,7 @@
 """An index on disk: the candidates of a collection, their IDs, embeddings and thumbnails.
 
     items.sqlite        row -> id, modality, text, image, source; unique by id
-    thumbnails.sqlite   row -> WebP
+    thumbnails.sqlite   row -> WebP; an image that several items share is kept once
     ids.npy             (n, B) packed IDs, by row; memory-mapped
     pool.safetensors    of large indexes: table and trie of all items, memory-mapped
     embeddings.npy      (n, d) fp16 CLIP-SF embeddings, normalised; memory-mapped
@@ -75,7 +75,7 @@ class Index:
         items, thumbnails = (ReadOnlyDatabase(folder / f"{name}.sqlite") for name in ("items", "thumbnails"))
         try:
             (count,), = items.select("SELECT max(row) + 1 FROM items")
-            thumbnails.select("SELECT max(row) FROM thumbnails")
+            thumbnails.select("SELECT webp FROM thumbnails LIMIT 1")
         except sqlite3.Error as error:
             raise UserError(f"{folder} has an unreadable database ({error}); build the index again") from None
         if count != config.n:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -23,16 +25,20 @@ BLOCK = 4096              # items in memory at once
 LARGE = 200_000           # items; from here on building their pool takes longer than loading it
 ITEMS = """CREATE TABLE items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
                                text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
-THUMBNAILS = "CREATE TABLE thumbnails (row INTEGER PRIMARY KEY, webp BLOB NOT NULL)"
+THUMBNAILS = """CREATE TABLE pictures (picture INTEGER PRIMARY KEY, webp BLOB NOT NULL);
+                CREATE TABLE shown (row INTEGER PRIMARY KEY, picture INTEGER NOT NULL);
+                CREATE VIEW thumbnails AS SELECT row, webp FROM shown JOIN pictures USING (picture);
+                CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID;"""
 
 
 def write_index(folder: Path, items: Iterable[Item], codes: np.ndarray, embeddings: np.ndarray,
                 code_sizes: Sequence[int], *, image_path: Callable[[str], Path] | None,
-                instructions: Iterable[Instruction], thumbnail_side: int = 192) -> None:
+                instructions: Iterable[Instruction], thumbnail_side: int = 192,
+                thumbnail_quality: int = 80) -> None:
     """Fill `folder`, which is empty.
 
     items: n of them, streamed; codes (n, M) and embeddings (n, d), normalised, may be memory-mapped.
-    image_path: finds an item's image; None makes no thumbnails.
+    image_path: finds an item's image; None makes no thumbnails. thumbnail_quality: of WebP, up to 100.
     Raises UserError that names the item if an image cannot be used, an id comes twice, or the number of
     items is another than that of codes and embeddings.
     """
@@ -48,7 +54,8 @@ def write_index(folder: Path, items: Iterable[Item], codes: np.ndarray, embeddin
     if n >= LARGE:
         Pool.build(packed, code_sizes).save(folder / POOL, packed)
     _write_embeddings(folder / "embeddings.npy", embeddings)
-    modalities = _write_items(folder, items, n, image_path, thumbnail_side)
+    shrink = partial(_thumbnail, image_path, thumbnail_side, thumbnail_quality) if image_path is not None else None
+    modalities = _write_items(folder, items, n, shrink)
     np.save(folder / "modalities.npy", modalities)
 
 
@@ -63,9 +70,8 @@ def _write_embeddings(file: Path, embeddings: np.ndarray) -> None:
     out.flush()
 
 
-def _write_items(folder: Path, items: Iterable[Item], n: int,
-                 image_path: Callable[[str], Path] | None, side: int) -> np.ndarray:
-    """Both databases; returns the modalities (n,)."""
+def _write_items(folder: Path, items: Iterable[Item], n: int, shrink: Callable[[Item], bytes] | None) -> np.ndarray:
+    """Both databases; returns the modalities (n,). shrink: makes an item's thumbnail."""
     modalities = np.zeros(n, dtype=np.uint8)
     row, changed = 0, (f"the collection no longer has the {n} candidates that were encoded; "
                        "compute the features again")
@@ -79,11 +85,8 @@ def _write_items(folder: Path, items: Iterable[Item], n: int,
                 (row + i, item.id, int(item.modality), item.text, item.image, item.source)
                 for i, item in enumerate(block)))
             modalities[row:row + len(block)] = [item.modality for item in block]
-            if image_path is not None:
-                pictured = [(row + i, item) for i, item in enumerate(block) if item.image is not None]
-                images = workers.map(partial(_thumbnail, image_path, side), (item for _, item in pictured))
-                thumbnails.executemany("INSERT INTO thumbnails VALUES (?, ?)",
-                                       ((at, image) for (at, _), image in zip(pictured, images, strict=True)))
+            if shrink is not None:
+                _write_thumbnails(thumbnails, row, block, partial(workers.map, shrink))
             row += len(block)
         if row < n:
             raise UserError(changed)
@@ -94,14 +97,30 @@ def _write_items(folder: Path, items: Iterable[Item], n: int,
     return modalities
 
 
+def _write_thumbnails(database: sqlite3.Connection, first: int, block: list[Item],
+                      shrink: Callable[[Iterable[Item]], Iterable[bytes]]) -> None:
+    """Those of the items from row `first` on. An image that several items share is shrunk and stored once."""
+    pictured = {first + i: item for i, item in enumerate(block) if item.image is not None}
+    items = {item.image: item for item in pictured.values()}       # one of each image
+    pictures = dict(database.execute("SELECT image, picture FROM json_each(?) AS wanted "
+                                     "CROSS JOIN seen ON seen.image = wanted.value", (json.dumps(list(items)),)))
+    (known,), = database.execute("SELECT ifnull(max(picture) + 1, 0) FROM pictures")
+    new = [item for image, item in items.items() if image not in pictures]
+    pictures |= {item.image: known + i for i, item in enumerate(new)}
+    database.executemany("INSERT INTO seen VALUES (?, ?)", ((item.image, pictures[item.image]) for item in new))
+    database.executemany("INSERT INTO pictures VALUES (?, ?)", enumerate(shrink(new), start=known))
+    database.executemany("INSERT INTO shown VALUES (?, ?)",
+                         ((row, pictures[item.image]) for row, item in pictured.items()))
+
+
 def _blocks(items: Iterable[Item]) -> Iterator[list[Item]]:
     items = iter(items)
     while block := list(islice(items, BLOCK)):
         yield block
 
 
-def _thumbnail(image_path: Callable[[str], Path], side: int, item: Item) -> bytes:
+def _thumbnail(image_path: Callable[[str], Path], side: int, quality: int, item: Item) -> bytes:
     try:
-        return thumbnail(image_path(item.image), side)
+        return thumbnail(image_path(item.image), side, quality)
     except UserError as error:
         raise UserError(f"candidate {item.id}: {error}") from None

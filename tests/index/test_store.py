@@ -76,6 +76,35 @@ def test_thumbnails_are_small_and_only_where_there_is_an_image(folder):
     assert index.thumbnail(1) is None
 
 
+def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
+    monkeypatch.setattr(writing, "BLOCK", 2)
+    shared = [Item("1:1", Modality.PAIR, "one", "a.png"), Item("1:2", Modality.IMAGE, image="b.png"),
+              Item("1:3", Modality.PAIR, "two", "b.png"), Item("1:4", Modality.TEXT, "three"),
+              Item("1:5", Modality.PAIR, "four", "a.png"), Item("1:6", Modality.PAIR, "five", "a.png"),
+              Item("1:7", Modality.TEXT, "six")]
+    write_index(tmp_path, shared, *arrays(), SIZES, image_path=images.joinpath, instructions=[], thumbnail_side=60)
+
+    index = Index.load(tmp_path)
+
+    assert [(picture := index.thumbnail(row)) and open_image(picture).size for row in range(N)] == [
+        (60, 20), (37, 60), (37, 60), None, (60, 20), (60, 20), None]
+    with sqlite3.connect(tmp_path / "thumbnails.sqlite") as database:
+        assert database.execute("SELECT count(*) FROM pictures").fetchone() == (2,)
+    database.close()
+
+
+def test_thumbnails_of_lower_quality_are_smaller(tmp_path, images):
+    rng = np.random.default_rng(0)
+    Image.fromarray(rng.integers(0, 255, (90, 90, 3), dtype=np.uint8)).save(images / "a.png")
+    sizes = []
+    for quality in (20, 90):
+        (tmp_path / str(quality)).mkdir()
+        write_index(tmp_path / str(quality), ITEMS, *arrays(), SIZES, image_path=images.joinpath, instructions=[],
+                    thumbnail_quality=quality)
+        sizes.append(len(Index.load(tmp_path / str(quality)).thumbnail(0)))
+    assert sizes[0] < sizes[1] / 2
+
+
 def test_an_index_without_pictures_can_be_written(tmp_path):
     write_index(tmp_path, ITEMS, *arrays(), SIZES, image_path=None, instructions=[])
     index = Index.load(tmp_path)

@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 
 from genius.artifacts import Run
 from genius.collections.images import open_image
+from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.index.store import Index
 from genius.models.encoder import Encoder
@@ -19,9 +20,10 @@ from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
-from training import quantizer
+from training import index, quantizer
 from training.checkpoint import Checkpoints
-from training.settings import Arguments
+from training.pairs import Candidates
+from training.settings import Arguments, IndexSettings
 from training.stage import STAGES, is_done, run_stage
 
 
@@ -59,8 +61,8 @@ def test_the_health_of_the_codes_is_reported(trained, collection):
 
 
 def test_candidates_carry_their_modality_as_first_code(trained):
-    index = Engine.load(trained, "cpu").index
-    assert (index.codes(range(index.n))[:, 0] == index.modalities).all()
+    served = Engine.load(trained, "cpu").index
+    assert (served.codes(range(served.n))[:, 0] == served.modalities).all()
 
 
 def test_training_again_has_nothing_left_to_do(trained, collection, capsys):
@@ -112,15 +114,48 @@ def test_half_precision_indexes_what_its_readers_compute(collection, tmp_path):
         stored = load_file(run.folder(part) / "model.safetensors")
         assert {tensor.dtype for tensor in stored.values()} <= {torch.float16, torch.int64}, part
 
-    index = Index.load(run.folder("index"))
+    served = Index.load(run.folder("index"))
     encoder, fusion, quantizer = (kind.load(run.folder(part)) for kind, part in (
         (Encoder, "encoder"), (Fusion, "fusion"), (ResidualQuantizer, "quantizer")))
     images = [open_image(collection.image_path(item.image)) if item.image else None for item in items]
     features = encoder.encode(images, [item.text for item in items])
     with torch.inference_mode():
         codes = quantizer.encode(fusion(features), torch.tensor([item.modality for item in items]))
-    torch.testing.assert_close(features.embedding(), torch.from_numpy(index.embeddings[:]).float(), atol=1e-3, rtol=0)
-    assert (codes.numpy() == index.codes(range(index.n))).all(1).mean() > 0.9       # features are kept as fp16
+    torch.testing.assert_close(features.embedding(), torch.from_numpy(served.embeddings[:]).float(), atol=1e-3, rtol=0)
+    assert (codes.numpy() == served.codes(range(served.n))).all(1).mean() > 0.9       # features are kept as fp16
+
+
+def test_an_index_of_one_pool_holds_its_items_with_their_own_codes_and_thumbnails(trained, collection, tmp_path):
+    shutil.copytree(trained, tmp_path / "run")
+    given = arguments(collection, tmp_path / "run",
+                      replace(TINY, index=IndexSettings("union_test", thumbnail_side=20)))
+    run_stage("index", index.train, given)
+
+    whole, part = Engine.load(trained, "cpu").index, Engine.load(tmp_path / "run", "cpu").index
+
+    items = list(collection.candidates("union_test"))
+    rows = whole.rows_of([item.id for item in items])
+    assert 0 < part.n < whole.n and part.items(range(part.n)) == items
+    assert (part.codes(range(part.n)) == whole.codes(rows)).all()
+    assert (part.embeddings[:] == whole.embeddings[:][rows]).all()
+    assert [(picture := part.thumbnail(row)) and open_image(picture).size for row in range(part.n)] == [
+        item.image and (20, 15) for item in items]
+
+
+def test_an_unknown_pool_is_refused_before_anything_is_trained(collection, tmp_path):
+    with pytest.raises(UserError, match="has no pool 'union_tset'; it has union_test"):
+        pipeline.train(arguments(collection, tmp_path / "run", replace(TINY, index=IndexSettings("union_tset"))))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_pool_with_an_item_that_was_not_encoded_is_refused(collection, tmp_path):
+    shutil.copytree(collection.root, tmp_path / "wrong")
+    wrong = Collection(tmp_path / "wrong")
+    candidates = Candidates.read(wrong)
+    with wrong.pool_files()["shapes_task3"].open("a") as pool:
+        pool.write('{"did": "0:999", "txt": "new", "img_path": null, "modality": "text", "src_content": ""}\n')
+    with pytest.raises(UserError, match="0:999 of pool shapes_task3 is in no global pool"):
+        index.pool_rows(wrong, "shapes_task3", candidates)
 
 
 def test_an_empty_collection_is_refused_in_one_sentence(collection, tmp_path):
