@@ -11,12 +11,13 @@ SOLE = "#40343a"
 
 def hat(paint: Paint, style: str) -> str:
     if style == "peaked":
-        crown = cloth("M4 80 Q2 24 44 22 Q80 24 80 72 Q44 66 4 80 Z", paint)
-        peak = cloth("M38 75 Q60 64 80 68 Q98 74 98 90 Q74 82 40 90 Q34 82 38 75 Z", paint, paint.dark)
-        panels = folds("M44 23 Q24 34 22 72 M44 23 Q62 40 60 67", paint)
-        holes = ellipse(36, 44, 2, 2, paint.line) + ellipse(58, 40, 2, 2, paint.line)
-        return (crown + panels + holes + peak
-                + stitches("M42 84 Q72 76 93 84", paint) + ellipse(44, 22, 4.5, 3, paint.light, paint.line))
+        crown = cloth("M3 90 Q-1 28 38 26 Q72 26 76 80 Q40 84 3 90 Z", paint)
+        peak = cloth("M42 90 Q50 75 72 73 Q95 77 99.5 92 Q99 96 94 95 Q70 88 42 90 Z", paint, paint.dark)
+        panels = folds("M38 27 Q16 38 16 86 M38 27 Q56 44 53 76", paint)
+        holes = ellipse(29, 50, 2, 2, paint.line) + ellipse(56, 46, 2, 2, paint.line)
+        button = ellipse(38, 26, 5, 3, paint.light, paint.line)
+        return crown + panels + holes + stitches("M5 84 Q26 80 45 78", paint) + peak + button + stitches(
+            "M48 86 Q54 79 72 77.5 Q90 81 95 91", paint)
     brim = solid('<ellipse cx="50" cy="77" rx="48" ry="18"/>', paint.fill, paint.line, 1.6)
     crown = cloth("M24 74 Q22 34 34 27 Q43 23 50 30 Q57 23 66 27 Q78 34 76 74 Q50 86 24 74 Z", paint)
     band = cloth("M23.6 62 Q50 73 76.4 62 L76.2 75 Q50 87 23.8 75 Z", paint, paint.dark)
@@ -26,39 +27,39 @@ def hat(paint: Paint, style: str) -> str:
 
 
 def sneaker(paint: Paint, style: str) -> str:
-    sole = cloth("M4 84 Q4 79 9 79 L92 79 Q98 80 98 87 Q97 96 88 96 L12 96 Q4 96 4 84 Z", paint, CREAM)
-    stripe = stroke("M6 87.5 L96 87.5", paint.base, 2.6)
-    toe = cloth("M78 79.5 Q76 66 84 63 Q97 66 97 79.5 Z", paint, CREAM)
+    sole = cloth("M4 88 Q3 84 8 84 L93 84 Q98 84 98 89 Q97 96 88 96 L12 96 Q5 96 4 88 Z", paint, CREAM)
+    stripe = stroke("M6.5 90.5 L96 90.5", paint.base, 2.2)
+    toe = cloth("M82 84 Q80 73 87 69.5 Q97 73 97 84 Z", paint, CREAM)
     if style == "low":
-        tongue = cloth("M40 52 Q40 33 47 31 Q54 31 58 45 Z", paint, paint.light)
-        upper = cloth("M6 80 Q3 58 8 43 Q12 38 17 43 Q28 57 43 46 Q58 58 78 61 Q96 64 97 80 Z", paint)
-        heel = cloth("M6 80 Q3 58 8 43 Q12 38 17 43 Q22 60 20 80 Z", paint, paint.dark)
-        laces = "".join(stroke(f"M{x} {y} L{x + 7} {y - 9}", colour, width) for colour, width in ((paint.line, 4.4), (CREAM, 2.6))
-                        for x, y in ((42, 57), (51, 62), (60, 66)))
-        return tongue + upper + toe + heel + laces + stitches("M36 52 Q44 72 70 74", paint) + sole + stripe
+        tongue = cloth("M40 46 Q40 26 47 24 Q55 24 59 40 Z", paint, paint.light)
+        upper = cloth("M6 84 Q3 58 8 36 Q12 31 17 36 Q28 50 43 39 Q56 56 78 64 Q97 69 97 84 Z", paint)
+        tab = cloth("M5.3 56 Q5.8 44 8 36 Q12 31 17 36 Q20 42 18 56 Z", paint, paint.dark)
+        laces = _laces(((44, 52, 7, -9), (54, 59, 7, -9), (64, 65, 7, -9)), paint)
+        return tongue + upper + toe + tab + laces + stitches("M34 46 Q42 72 72 79", paint) + sole + stripe
     tongue = cloth("M38 24 Q40 6 48 6 Q56 8 54 30 Z", paint, paint.light)
-    upper = cloth("M7 80 Q10 50 7 16 Q26 8 46 18 L50 38 Q58 58 80 62 Q96 64 97 80 Z", paint)
-    heel = cloth("M7 80 Q10 50 7 16 L14 13.5 Q18 50 17 80 Z", paint, paint.dark)
-    laces = "".join(stroke(f"M{x} {y} L{x + 11} {y - 4}", colour, width) for colour, width in ((paint.line, 4.4), (CREAM, 2.6))
-                    for x, y in ((38, 24), (40, 35), (43, 46), (49, 57), (58, 66)))
-    patch = ellipse(28, 38, 9, 9, CREAM, paint.line) + ellipse(28, 38, 5, 5, paint.base)
-    return tongue + upper + toe + heel + patch + laces + sole + stripe
+    upper = cloth("M7 84 Q10 50 7 16 Q26 8 46 18 L50 38 Q58 60 80 66 Q97 70 97 84 Z", paint)
+    tab = cloth("M8.2 36 Q8.2 26 7 16 L15 13.2 Q17 26 17 36 Z", paint, paint.dark)
+    laces = _laces(((38, 24, 11, -4), (40, 35, 11, -4), (43, 46, 11, -4), (49, 57, 11, -4), (58, 66, 11, -4)), paint)
+    patch = ellipse(28, 42, 7.5, 7.5, CREAM, paint.line) + ellipse(28, 42, 4, 4, paint.base)
+    return tongue + upper + toe + tab + patch + laces + stitches("M35 60 Q40 76 66 79", paint) + sole + stripe
 
 
 def boot(paint: Paint, style: str) -> str:
     if style == "ankle":
         upper = cloth("M8 86 Q6 60 12 30 Q32 25 52 30 Q52 46 58 52 Q95 58 97 86 Z", paint)
-        elastic = cloth("M24 33 Q33 31 43 33 Q42 52 36 64 Q31 66 28 62 Q23 50 24 33 Z", paint, paint.dark)
+        opening = path("M12 30 Q32 23 52 30 Q32 36 12 30 Z", paint.dark, paint.line)
+        elastic = cloth("M24 33.5 Q33 31.5 43 33.5 Q42 52 36 64 Q31 66 28 62 Q23 50 24 33.5 Z", paint, paint.dark)
         ribs = folds("M28.5 37 L31 58 M33.5 36 L33.5 60 M38.5 37 L36 58", paint)
-        tab = stroke("M11 34 Q7 20 14 20 Q19 21 17 32", paint.dark, 3.6)
-        sole = path("M7 85 L97 85 Q99 91 94 91.5 L46 91.5 L38 89 L37 96 L8 96 Z", SOLE, paint.line)
-        return tab + upper + elastic + ribs + stitches("M62 84 Q62 62 78 60", paint) + folds("M52 38 Q56 54 66 58", paint) + sole
-    upper = cloth("M22 84 Q26 62 21 40 Q17 24 18 6 Q38 1 60 6 Q62 28 57 44 Q54 58 62 62 Q86 66 90 84 Z", paint)
-    cuff = cloth("M16 4 Q38 -1 62 4 L62 17 Q38 22 16 17 Z", paint, paint.light)
-    strap = cloth("M24 61 Q40 68 57 59 L60 66 Q42 75 24 68 Z", paint, paint.dark)
-    buckle = rect(36, 62, 9, 9.5, 2, "none", GOLD, 2.4)
-    sole = path("M21 83 L91 83 Q93 89 88 89.5 L58 89.5 L40 86 L36 96 L23 96 Z", SOLE, paint.line)
-    return upper + folds("M57 44 Q48 50 40 49 M24 50 Q32 54 36 52", paint) + cuff + strap + buckle + sole
+        tab = stroke("M11 36 Q7 21 14 21 Q19 22 17 34", paint.dark, 3.6)
+        sole = path("M7 84 L97 84 Q99 91 94 91.5 L54 91.5 L40 87.5 L39 96 L8 96 Z", SOLE, paint.line)
+        return (upper + opening + elastic + ribs + tab + stitches("M64 83 Q64 63 79 60", paint)
+                + folds("M52 38 Q56 54 66 58", paint) + sole)
+    upper = cloth("M20 82 Q26 62 23 42 Q19 24 20 6 Q38 1 56 6 Q59 28 54 44 Q51 60 60 64 Q86 68 91 82 Z", paint)
+    cuff = cloth("M18 4 Q38 -1 58 4 L58 17 Q38 22 18 17 Z", paint, paint.light)
+    strap = cloth("M23 62 Q39 69 54 60 L58 67 Q41 76 22 69 Z", paint, paint.dark)
+    buckle = rect(34, 63, 9, 9.5, 2, "none", GOLD, 2.4)
+    sole = path("M19 81 L92 81 Q94 87.5 89 88 L58 88 L40 84 L36 96 L22 96 Z", SOLE, paint.line)
+    return upper + folds("M54 44 Q46 50 38 49 M25 50 Q32 54 36 52", paint) + cuff + strap + buckle + sole
 
 
 def sock(paint: Paint, style: str) -> str:
@@ -67,7 +68,8 @@ def sock(paint: Paint, style: str) -> str:
     toe = cloth("M78 96 Q70 80 80 62 Q96 63 97 78 Q97 95 78 96 Z", paint, paint.dark)
     cuff = cloth("M22 4 Q45 1 69 4 L69 21 Q45 25 22 21 Z", paint, paint.light)
     ribs = folds("M30 5 L30 21 M38 4 L38 22 M46 4 L46 22 M54 4 L54 22 M62 5 L62 21", paint)
-    return body + heel + toe + cuff + ribs + folds("M66 52 Q58 58 50 57 M66 46 Q60 50 55 49", paint)
+    creases = folds("M66 52 Q58 58 50 57 M66 46 Q60 50 55 49", paint)
+    return f'<g transform="translate(2.5 3) rotate(15 50 50) scale(.92)">{body}{heel}{toe}{cuff}{ribs}{creases}</g>'
 
 
 def glove(paint: Paint, style: str) -> str:
@@ -86,14 +88,14 @@ def handbag(paint: Paint, style: str) -> str:
         loop = stroke("M90 44 Q104 30 92 22 Q80 20 86 42", paint.line, 4.6) + stroke("M90 44 Q104 30 92 22 Q80 20 86 42", paint.base, 2.4)
         return (loop + body + shade("M8 54 L44 79 Q50 82 56 79 L92 54 L56 75 Q50 78 44 75 Z") + flap
                 + stitches("M9 45 L47 71 Q50 73 53 71 L91 45", paint) + solid('<circle cx="50" cy="72" r="5.5"/>', GOLD, paint.line))
-    strap = "M22 46 Q20 5 50 5 Q80 5 78 46"
-    handle = stroke(strap, paint.line, 8) + stroke(strap, paint.base, 5)
-    body = cloth("M14 44 Q50 38 86 44 L96 86 Q97 96 87 96 L13 96 Q3 96 4 86 Z", paint)
-    flap = cloth("M13 43 Q50 37 87 43 L89 58 Q86 74 50 76 Q14 74 11 58 Z", paint)
-    rings = "".join(ellipse(x, 46, 4, 4, "none", GOLD, 2.6) for x in (22, 78))
-    tongue = cloth("M44 66 L56 66 L56 84 Q50 88 44 84 Z", paint, paint.dark)
-    return (handle + body + shade("M10 62 Q16 80 50 82 Q84 80 90 62 L89 58 Q86 74 50 76 Q14 74 11 58 Z") + flap
-            + stitches("M15 57 Q20 70 50 71.5 Q80 70 85 57", paint) + rings + tongue + ellipse(50, 80, 2.6, 2.6, GOLD, paint.line, 1))
+    strap = "M16 54 Q10 4 50 4 Q90 4 84 54"
+    handle = stroke(strap, paint.line, 7.4) + stroke(strap, paint.base, 4.6)
+    body = cloth("M12 50 Q50 45 88 50 L96 87 Q97 96 87 96 L13 96 Q3 96 4 87 Z", paint)
+    flap = cloth("M11 49 Q50 44 89 49 L90 62 Q86 77 50 79 Q14 77 10 62 Z", paint)
+    rings = "".join(ellipse(x, 53, 4, 4, "none", GOLD, 2.6) for x in (16, 84))
+    tongue = cloth("M44 70 L56 70 L56 87 Q50 91 44 87 Z", paint, paint.dark)
+    return (handle + body + shade("M9 66 Q16 83 50 85 Q84 83 91 66 L90 62 Q86 77 50 79 Q14 77 10 62 Z") + flap
+            + stitches("M14 61 Q20 73 50 74.5 Q80 73 86 61", paint) + rings + tongue + ellipse(50, 83.5, 2.6, 2.6, GOLD, paint.line, 1))
 
 
 def umbrella(paint: Paint, style: str) -> str:
@@ -104,8 +106,8 @@ def umbrella(paint: Paint, style: str) -> str:
         canopy = cloth("M32 32 Q36 25 42 30 Q46 24 52 29 Q58 24 62 30 Q68 27 69 34 Q66 62 53 91 L47 91 Q34 62 32 32 Z", paint)
         creases = shade("M42 31 Q44 60 49 88 Q52 60 52 30 Z") + folds("M42 31 Q44 60 49 88 M52 30 Q54 60 50.5 88 M62 31 Q62 56 52 88", paint)
         band = cloth("M34.5 50 Q50 57 66 49 L64.5 57 Q50 64 36.5 58 Z", paint, paint.dark) + buttons(((58, 57),), paint)
-        return f'<g transform="rotate(24 50 50)">{shaft}{tip}{canopy}{creases}{band}</g>'
-    hook = "M50 40 L50 86 Q50 96 42 96 Q34 96 34 88"
+        return f'<g transform="translate(50.5 53) rotate(38) scale(1.12) translate(-50 -50)">{shaft}{tip}{canopy}{creases}{band}</g>'
+    hook = "M50 40 L50 84 Q50 93.5 42 93.5 Q34 93.5 34 86"
     shaft = stroke(hook, paint.line, 6) + stroke(hook, WOOD, 3.6)
     spike = stroke("M50 3 L50 8", paint.line, 3.6)
     canopy = cloth("M2 56 Q4 8 50 7 Q96 8 98 56 Q90 47 82 56 Q74 47 66 56 Q58 46 50 56 Q42 46 34 56 Q26 47 18 56 Q10 47 2 56 Z", paint)
@@ -116,18 +118,20 @@ def umbrella(paint: Paint, style: str) -> str:
 
 def scarf(paint: Paint, style: str) -> str:
     if style == "knotted":
-        fringes = _fringe("M14 87 L38 95", paint) + _fringe("M63 96 L85 88", paint)
-        tails = cloth("M40 46 Q24 62 10 84 L38 93 Q46 72 54 54 Z", paint) + cloth("M44 48 Q54 70 60 93 L87 85 Q76 62 60 46 Z", paint)
+        fringes = _fringe("M12.5 83.5 L37.5 91.5", paint) + _fringe("M62 91.5 L86 83.5", paint)
+        tails = cloth("M40 46 Q24 60 10 81 L38 90 Q46 72 54 54 Z", paint) + cloth("M44 48 Q54 70 61 90 L88 81 Q76 60 60 46 Z", paint)
         loop = cloth("M4 24 Q4 4 50 4 Q96 4 96 24 Q98 52 50 56 Q2 52 4 24 Z", paint)
         hole = path("M18 20 Q24 12 50 12 Q76 12 82 20 Q76 30 50 31 Q24 30 18 20 Z", paint.dark, paint.line)
         knot = cloth("M36 36 Q50 30 64 36 Q70 48 62 60 Q50 65 38 60 Q30 48 36 36 Z", paint)
         return (fringes + tails + loop + hole + folds("M10 32 Q20 44 34 47 M90 32 Q80 44 66 47", paint) + knot
                 + folds("M42 38 Q40 48 43 58 M57 38 Q59 48 56 58", paint))
-    fringes = _fringe("M16 90 L42 90", paint) + _fringe("M59 78 L84 78", paint)
-    back = path("M34 32 Q36 14 50 14 Q64 14 66 32 Z", paint.dark, paint.line)
-    left = cloth("M14 87 L18 38 Q20 4 50 3 Q56 10 50 20 Q42 24 42 40 L44 87 Z", paint)
-    right = cloth("M57 75 L58 40 Q58 26 46 20 Q40 8 50 3 Q80 4 82 38 L86 75 Z", paint)
-    return fringes + back + left + right + folds("M26 32 Q24 60 23 84 M34 36 Q33 60 34 84 M68 34 Q67 54 67 72 M75 32 Q77 54 78 72", paint)
+    peg = solid('<circle cx="50" cy="32" r="8.5"/>', WOOD, paint.line) + ellipse(50, 32, 3, 3, GOLD, paint.line, 1)
+    fringes = _fringe("M10 90 L39 90", paint) + _fringe("M62 78 L90 78", paint)
+    left = cloth("M8 87 L13 40 Q15 3 50 3 Q56 13 52 24 Q39 26 39 42 L41 87 Z", paint)
+    right = cloth("M60 75 L61 42 Q61 26 47 23 Q42 10 50 3 Q85 3 87 40 L92 75 Z", paint)
+    bands = path("M9.3 74 L40.6 74 L40.9 81 L8.6 81 Z M60.3 62 L90 62 L91 69 L60.1 69 Z", paint.light, paint.line, 1.2)
+    return fringes + peg + left + right + bands + folds("M23 34 Q20 52 19 71 M32 36 Q30 54 30 71 M70 34 Q70 46 71 59 "
+                                                        "M78 30 Q81 46 81 59 M50 8 Q56 14 53 22", paint)
 
 
 def backpack(paint: Paint, style: str) -> str:
@@ -141,6 +145,12 @@ def backpack(paint: Paint, style: str) -> str:
     straps = "".join(rect(x, 30, 7, 32, 2, WOOD, paint.line) + rect(x - 1, 50, 9, 7, 1.5, "none", GOLD, 2.2) for x in (30, 63))
     return (top + sides + body + shade("M14 52 Q50 63 86 52 L86 58 Q50 69 14 58 Z") + flap + stitches("M18 45 Q50 55 82 45", paint)
             + pocket + zipper + straps)
+
+
+def _laces(laces: tuple[tuple[float, float, float, float], ...], paint: Paint) -> str:
+    """Straight laces: x, y and how far each reaches across and down."""
+    d = " ".join(f"M{x} {y} l{across} {down}" for x, y, across, down in laces)
+    return stroke(d, paint.line, 4.4) + stroke(d, CREAM, 2.6)
 
 
 def _fringe(d: str, paint: Paint) -> str:

@@ -75,34 +75,34 @@ def shirt(paint: Paint, style: str) -> str:
 
 def dress(paint: Paint, style: str) -> str:
     if style == "short":
-        frill = path("M9 84 L4 92 Q12 98 20 93 Q30 101 40 96 Q50 101 60 96 Q70 101 80 93 Q88 98 96 92 L91 84 Z",
+        frill = path("M9 82 L4 90 Q12 96 20 91 Q30 98 40 94 Q50 98.5 60 94 Q70 98 80 91 Q88 96 96 90 L91 82 Z",
                      CREAM, paint.line)
-        skirt = cloth("M36 47 Q28 66 4 87 Q12 94 21 89 Q30 96 40 92 Q50 97 60 92 Q70 96 79 89 Q88 94 96 87 Q72 66 64 47 Z",
+        skirt = cloth("M36 47 Q28 66 4 85 Q12 92 21 87 Q30 94 40 90 Q50 95 60 90 Q70 94 79 87 Q88 92 96 85 Q72 66 64 47 Z",
                       paint)
         sleeves = both("M37 7 Q25 5 20 14 Q17 23 22 29 Q29 29 34 25 Z", paint)
         bodice = cloth("M37 6 L43 5 Q44 18 50 18 Q56 18 57 5 L63 6 Q64 18 69 25 Q66 36 64 48 L36 48 Q34 36 31 25 "
                        "Q36 18 37 6 Z", paint)
         sash = cloth("M35 44 Q50 48 65 44 L66 52 Q50 57 34 52 Z", paint, paint.dark)
         bow = both("M50 49 Q40 38 34 45 Q32 54 40 55 Q46 54 50 49 Z", paint, paint.light)
-        return (frill + skirt + folds("M40 58 Q34 74 21 88 M46 58 Q45 76 40 91 M54 58 Q55 76 60 91 M60 58 Q66 74 79 88", paint)
+        return (frill + skirt + folds("M40 58 Q34 74 21 86 M46 58 Q45 76 40 89 M54 58 Q55 76 60 89 M60 58 Q66 74 79 86", paint)
                 + sleeves + bodice + sash + bow + ellipse(50, 49, 2.8, 3.2, paint.dark, paint.line))
-    gown = cloth("M38 3 L42 3 Q43 14 50 20 Q57 14 58 3 L62 3 Q62 14 67 20 Q65 31 61 38 Q70 50 71 64 Q74 84 86 93 "
-                 "Q68 98 50 96 Q32 98 14 93 Q26 84 29 64 Q30 50 39 38 Q35 31 33 20 Q38 14 38 3 Z", paint)
-    slit = path("M53 60 Q57 80 52 96 Q62 97 70 96 Q62 82 53 60 Z", paint.light, paint.line)
-    sash = cloth("M38.5 35 Q50 39 61.5 35 L63 42 Q50 47 37 42 Z", paint, paint.dark)
-    return (gown + slit + folds("M40 46 Q36 74 24 93 M47 47 Q44 76 38 95 M60 46 Q66 76 78 93 M37 24 Q42 30 49 22 "
-                                "M63 24 Q58 30 51 22", paint)
-            + sash + ellipse(50, 41, 3, 3.4, GOLD, paint.line))
+    gown = cloth("M40 3 L43.5 3 Q44 12 50 17 Q56 12 56.5 3 L60 3 Q60 11 64.5 16 Q63 25 59.5 31 Q67 41 67 56 Q69 80 86 91 "
+                 "Q70 98 50 96 Q30 98 14 91 Q31 80 33 56 Q33 41 40.5 31 Q37 25 35.5 16 Q40 11 40 3 Z", paint)
+    slit = path("M54 58 Q60 78 54 96 Q64 97 72 94.5 Q61 80 54 58 Z", paint.light, paint.line)
+    sash = cloth("M40 28 Q50 32 60 28 L61.5 35 Q50 40 38.5 35 Z", paint, paint.dark)
+    return (gown + slit + folds("M40 40 Q41 72 24 93 M47 42 Q48 74 38 95 M61 40 Q61 70 78 92 M38.5 19 Q43 25 49 19 "
+                                "M61.5 19 Q57 25 51 19", paint)
+            + sash + ellipse(50, 34, 3, 3.4, GOLD, paint.line))
 
 
 def trousers(paint: Paint, style: str) -> str:
     if style == "cropped":
-        legs = cloth("M26 24 L74 24 Q86 54 94 89 Q76 97 57 94 Q54 74 50 58 Q46 74 43 94 Q24 97 6 89 Q14 54 26 24 Z", paint)
-        cuffs = both("M8 80 Q26 87 43.5 85 L42 95 Q22 98 5 90 Z", paint, paint.light)
-        band = cloth("M27 12 Q50 16 73 12 L75 25 Q50 30 25 25 Z", paint, paint.dark)
-        cord = stroke("M50 22 Q42 30 44 42 M50 22 Q58 30 55 40", CREAM, 2.4)
-        return (legs + cuffs + folds("M50 30 L50 58 M24 32 Q30 42 25 52 M76 32 Q70 42 75 52 M44 60 Q38 64 34 62", paint)
-                + band + folds("M33 15 L32 25 M40 16 L39.5 26 M60 16 L60.5 26 M67 15 L68 25", paint) + cord)
+        legs = cloth("M28 19 L72 19 Q84 52 91 89 Q75 97 56 94 Q54 68 50 50 Q46 68 44 94 Q25 97 9 89 Q16 52 28 19 Z", paint)
+        cuffs = both("M11 81 Q27 87 44.4 85 L43 95 Q24 98 8 90 Z", paint, paint.light)
+        band = cloth("M29 7 Q50 11 71 7 L73 20 Q50 25 27 20 Z", paint, paint.dark)
+        cord = stroke("M50 17 Q42 25 44 37 M50 17 Q58 25 55 35", CREAM, 2.4)
+        return (legs + cuffs + folds("M50 25 L50 50 M26 27 Q32 37 27 46 M74 27 Q68 37 73 46 M45 54 Q39 58 35 56", paint)
+                + band + folds("M35 10 L34 20 M42 11 L41.5 21 M58 11 L58.5 21 M65 10 L66 20", paint) + cord)
     legs = cloth("M28 10 L72 10 Q78 46 80 92 L57 94 Q56 62 50 36 Q44 62 43 94 L20 92 Q22 46 28 10 Z", paint)
     hems = both("M19 85 L43.5 87 L43.5 96 L18 94 Z", paint, paint.light)
     band = cloth("M28 3 Q50 6 72 3 L73.5 13 Q50 17 26.5 13 Z", paint, paint.dark)
@@ -115,13 +115,13 @@ def trousers(paint: Paint, style: str) -> str:
 
 def skirt(paint: Paint, style: str) -> str:
     if style == "short":
-        hem = "L88 95 L80 88 L69 97 L60 90 L50 98 L40 90 L31 97 L20 88 L12 95 L2 84"
+        hem = "L88 93 L80 87 L69 95 L60 89 L50 96 L40 89 L31 95 L20 87 L12 93 L2 84"
         pleats = cloth(f"M29 38 L71 38 Q84 62 98 84 {hem} Q16 62 29 38 Z", paint)
         shades = "".join(shade(d) for d in (
-            "M31 40 L36 40 L20 88 L12 95 L2 84 Z", "M41 40 L45 40 L40 90 L31 97 Z", "M50 40 L54 40 L60 90 L50 98 Z",
-            "M60 40 L64 40 L80 88 L69 97 Z"))
+            "M31 40 L36 40 L20 87 L12 93 L2 84 Z", "M41 40 L45 40 L40 89 L31 95 Z", "M50 40 L54 40 L60 89 L50 96 Z",
+            "M60 40 L64 40 L80 87 L69 95 Z"))
         band = cloth("M29 26 Q50 30 71 26 L72 39 Q50 44 28 39 Z", paint, paint.dark)
-        return (pleats + shades + folds("M36 42 L20 88 M45 42 L40 90 M54 42 L60 90 M64 42 L80 88", paint) + band
+        return (pleats + shades + folds("M36 42 L20 87 M45 42 L40 89 M54 42 L60 89 M64 42 L80 87", paint) + band
                 + buttons(((62, 35),), paint, GOLD, 2.6))
     top = cloth("M35 9 L65 9 Q70 24 76 36 Q63 44 50 40 Q37 44 24 36 Q30 24 35 9 Z", paint)
     middle = cloth("M27 35 L73 35 Q80 50 84 64 Q76 71 67 66 Q59 72 50 67 Q41 72 33 66 Q24 71 16 64 Q20 50 27 35 Z", paint)
