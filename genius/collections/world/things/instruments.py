@@ -11,56 +11,59 @@ OUTLINE = 1.8
 
 
 def guitar(paint: Paint, style: str) -> str:
-    neck = rect(46, 6, 8, 52, 1.5, WOOD, paint.line, 1.5) \
-        + stroke("M47 20 L53 20 M47 27 L53 27 M47 34 L53 34 M47 41 L53 41", STEEL, 1.2)
-    pegs = "".join(ellipse(x, y, 2.8, 2.2, IVORY, paint.line, 1.2) for x in (41, 59) for y in (-12, -5, 2))
-    head = path("M43 8 L41 -15 Q50 -20 59 -15 L57 8 Z", paint.dark, paint.line, 1.6)
-    body = solid('<path d="M50 46 C62 40 76 46 75 58 C74.5 66 69 68 70 73 C71 78 83 82 83 95 C83 110 68 117 50 117 '
-                 'C32 117 17 110 17 95 C17 82 29 78 30 73 C31 68 25.5 66 25 58 C24 46 38 40 50 46 Z"/>',
+    neck = rect(46, -2, 8, 60, 1.5, WOOD, paint.line, 1.5) \
+        + stroke("M47 8 L53 8 M47 16 L53 16 M47 24 L53 24 M47 32 L53 32", STEEL, 1.2)
+    pegs = "".join(ellipse(x, y, 3.2, 2.4, IVORY, paint.line, 1.2) for x in (40.5, 59.5) for y in (-21, -13.5, -6))
+    head = path("M43 0 L40.5 -25 Q50 -30 59.5 -25 L57 0 Z", paint.fill, paint.line, 1.6)
+    body = solid('<path d="M50 32 C64 26 80 32 80 46 C80 55 73 58 74 64 C75 70 89 75 89 90 C89 107 71 114 50 114 '
+                 'C29 114 11 107 11 90 C11 75 25 70 26 64 C27 58 20 55 20 46 C20 32 36 26 50 32 Z"/>',
                  paint.fill, paint.line, OUTLINE)
-    board = rect(46, 40, 8, 20, 1.5, WOOD, paint.line, 1.4)
-    hole = ellipse(50, 72, 11, 11, EBONY, PALE_WOOD, 2.6)
-    bridge = rect(36, 97, 28, 6, 2.4, WOOD, paint.line, 1.4)
-    strings = stroke("M47.8 2 L46.5 99 M50 2 L50 99 M52.2 2 L53.5 99", STRING, 0.9)
-    return '<g transform="translate(6.5 13.5) rotate(32 50 50) scale(.81)">' + pegs + neck + head + body + board \
-        + hole + bridge + strings + "</g>"
+    board = rect(46, 28, 8, 24, 1.5, WOOD, paint.line, 1.4)
+    hole = ellipse(50, 63, 12, 12, EBONY, PALE_WOOD, 3)
+    bridge = rect(34, 93, 32, 7, 2.6, WOOD, paint.line, 1.4)
+    strings = stroke("M47.8 -6 L46.5 96 M50 -6 L50 96 M52.2 -6 L53.5 96", STRING, 1)
+    return '<g transform="translate(7.6 18) rotate(32 50 50) scale(.73)">' + pegs + neck + head + body + board + hole \
+         + bridge + strings + "</g>"
 
 
 def drum(paint: Paint, style: str) -> str:
-    shell = solid('<path d="M8 42 L8 80 C8 101 92 101 92 80 L92 42 Z"/>', paint.fill, paint.line, OUTLINE)
-    cords = stroke("M10 53 L22 86 L36 59 L50 91 L64 59 L78 86 L90 53", paint.line, 3.4) \
-        + stroke("M10 53 L22 86 L36 59 L50 91 L64 59 L78 86 L90 53", STRING, 1.8)
-    lower = "M7 80 C7 101 93 101 93 80"
-    upper = "M7 43 C7 64 93 64 93 43"
-    hoops = "".join(stroke(curve, paint.line, 9) + stroke(curve, BRASS, 6) for curve in (lower, upper))
-    skin = ellipse(50, 41, 43, 15.5, IVORY, paint.line, OUTLINE) + ellipse(50, 42, 36, 11.5, "none", "#e3d8bd", 1.2)
-    sticks = stroke("M17 8 L54 42 M87 6 L58 38", EBONY, 5) + stroke("M17 8 L54 42 M87 6 L58 38", PALE_WOOD, 2.8) \
-        + ellipse(55, 43, 4.6, 3.8, PALE_WOOD, EBONY, 1.3) + ellipse(58, 38, 4.6, 3.8, PALE_WOOD, EBONY, 1.3)
-    return shell + cords + hoops + skin + sticks
+    shell = solid('<path d="M7 30 L7 80 C7 99 93 99 93 80 L93 30 Z"/>', paint.fill, paint.line, OUTLINE)
+    zigzag = "M9 41 L23 88 L36 48 L50 92 L64 48 L77 88 L91 41"
+    cords = stroke(zigzag, paint.line, 3.2) + stroke(zigzag, STRING, 1.7)
+    hoops = "".join(stroke(curve, paint.line, 7) + stroke(curve, BRASS, 4.2) for curve in (
+        "M6 31 C6 48 94 48 94 31", "M6 79 C6 97.5 94 97.5 94 79"))
+    skin = ellipse(50, 30, 43.5, 10.5, IVORY, paint.line, OUTLINE) + ellipse(50, 31, 37, 7.5, "none", "#e3d8bd", 1.2)
+    sticks = "M16 1 L53 30 M88 0 L60 27"
+    tips = ellipse(54, 31, 4.8, 3.8, PALE_WOOD, EBONY, 1.3) + ellipse(59, 27.5, 4.8, 3.8, PALE_WOOD, EBONY, 1.3)
+    return shell + cords + hoops + skin + stroke(sticks, EBONY, 5) + stroke(sticks, PALE_WOOD, 2.8) + tips
 
 
 def trumpet(paint: Paint, style: str) -> str:
-    loop = "M30 39 L66 39 C79 39 79 66 66 66 L27 66 C14 66 14 39 27 39"
-    lead = "M6 39 L40 39"
-    tubes = "".join(stroke(curve, paint.line, 11.5) for curve in (loop, lead)) \
-        + "".join(stroke(curve, paint.fill, 8) for curve in (loop, lead))
-    shine = stroke("M12 37 L62 37 M28 64 L64 64", "#ffffff88", 1.6)
-    valves = "".join(stroke(f"M{x} 33 L{x} 20", STEEL, 3) + ellipse(x, 19, 4.2, 2.6, IVORY, paint.line, 1.3)
-                     + rect(x - 4.5, 30, 9, 44, 3, paint.light, paint.line, 1.5) for x in (34, 46, 58))
-    bell = solid('<path d="M60 34 C76 34 88 28 94 14 L96 14 C100 14 101 64 96 64 L94 64 C88 50 76 44 60 44 Z"/>',
+    loop = "M30 40 L64 40 C84 40 84 72 64 72 L28 72 C8 72 8 40 28 40"
+    lead = "M8 40 L40 40"
+    tubes = "".join(stroke(curve, paint.line, 14.5) for curve in (loop, lead)) \
+        + "".join(stroke(curve, paint.fill, 11) for curve in (loop, lead))
+    shine = stroke("M11 37.5 L30 37.5 M28 69.5 L31 69.5 M64 69.5 Q72 69 74 60", "#ffffff99", 1.8)
+    valves = "".join(stroke(f"M{x} 30 L{x} 18", paint.line, 5) + stroke(f"M{x} 30 L{x} 18", STEEL, 2.4)
+                     + ellipse(x, 17, 4.6, 3, IVORY, paint.line, 1.4)
+                     + solid(f'<rect x="{x - 5}" y="29" width="10" height="53" rx="3.5"/>', paint.fill, paint.line, 1.6)
+                     for x in (36, 48, 60))
+    rings = stroke("M32.5 35 L39.5 35 M44.5 35 L51.5 35 M56.5 35 L63.5 35 M32.5 76 L39.5 76 M44.5 76 L51.5 76 M56.5 76 "
+                   "L63.5 76", paint.light, 2.6)
+    bell = solid('<path d="M62 33 C76 33 87 26 93 7 L97 7 C102 10 102 70 97 73 L93 73 C87 54 76 47 62 47 Z"/>',
                  paint.fill, paint.line, OUTLINE)
-    rim = ellipse(96, 39, 4.6, 26.5, paint.dark, paint.line, OUTLINE)
-    mouthpiece = path("M-2 33 Q-3 32 0 32 L3 35 L9 36 L9 42 L3 43 L0 46 Q-3 46 -2 45 Z", STEEL, paint.line, 1.4)
-    ring = ellipse(70, 76, 4, 4, "none", paint.line, 2.2)
-    return '<g transform="translate(0 6) rotate(-8 50 50)">' + tubes + shine + bell + rim + valves + mouthpiece \
-        + ring + "</g>"
+    rim = ellipse(97, 40, 4.4, 33, paint.dark, paint.line, OUTLINE)
+    mouthpiece = path("M-1 31 Q1 30 2 33 Q4 36 9 36 L9 44 Q4 44 2 47 Q1 50 -1 49 Z", STEEL, paint.line, 1.4)
+    return '<g transform="translate(2.5 8) rotate(-7 50 45) scale(.96)">' + tubes + shine + bell + rim + valves + rings \
+        + mouthpiece + "</g>"
 
 
 def piano(paint: Paint, style: str) -> str:
     legs = path("M10 70 L22 70 L18 93 L13 93 Z M78 70 L90 70 L87 93 L82 93 Z", paint.dark, paint.line, 1.5) \
         + ellipse(15.5, 93.5, 3, 2.5, BRASS, paint.line, 1.2) + ellipse(84.5, 93.5, 3, 2.5, BRASS, paint.line, 1.2)
     pedals = path("M44 70 L56 70 L54 88 L46 88 Z", paint.dark, paint.line, 1.4) \
-        + stroke("M46 89 L44 94 M50 89 L50 95 M54 89 L56 94", BRASS, 2.4)
+        + stroke("M46 89 L45 93 M50 89 L50 94 M54 89 L55 93", paint.line, 4.4) \
+        + stroke("M46 89 L45 93 M50 89 L50 94 M54 89 L55 93", BRASS, 2)
     lid = solid('<path d="M8 44 C2 30 2 14 10 3 C34 1 54 8 62 20 C70 32 84 28 93 44 Z"/>',
                 paint.fill, paint.line, OUTLINE)
     prop = stroke("M72 46 L56 17", paint.line, 3) + stroke("M72 46 L56 17", PALE_WOOD, 1.4)
@@ -77,22 +80,22 @@ def piano(paint: Paint, style: str) -> str:
 
 
 def violin(paint: Paint, style: str) -> str:
-    bow = stroke("M14 100 C10 60 14 22 20 -8", "#5a3517", 3.4) + stroke("M18 99 L24 -4", IVORY, 1.6) \
-        + rect(12, 88, 8, 11, 1.5, EBONY, "#17171c", 1)
-    scroll = ellipse(56, -11, 6.5, 6.5, paint.dark, paint.line, 1.5) + ellipse(56, -11, 2.2, 2.2, paint.line) \
-        + stroke("M46 0 L66 0 M46 7 L66 7", paint.line, 4.4) + path("M52 -8 L60 -8 L59.5 14 L52.5 14 Z", paint.dark,
-                                                                   paint.line, 1.4)
-    body = solid('<path d="M56 38 C68 36 80 42 79 54 C78.5 60 75 61 73 63 C69 67 69 75 73 80 C76 83 84 85 84 97 '
-                 'C84 110 70 116 56 116 C42 116 28 110 28 97 C28 85 36 83 39 80 C43 75 43 67 39 63 C37 61 33.5 60 '
-                 '33 54 C32 42 44 36 56 38 Z"/>', paint.fill, paint.line, OUTLINE)
-    holes = stroke("M46 66 C42 66 43 71 45 76 C47 81 48 86 43.5 87 M66 66 C70 66 69 71 67 76 C65 81 64 86 68.5 87",
-                   EBONY, 2.4)
-    board = path("M53 8 L59 8 L61 66 L51 66 Z", EBONY, paint.line, 1.3)
-    tailpiece = path("M50 92 L62 92 L59 112 L53 112 Z", EBONY, paint.line, 1.3) \
-        + path("M47 80 Q56 74 65 80 L64 84 L48 84 Z", PALE_WOOD, paint.line, 1.2)
-    chin = ellipse(40, 108, 9, 6, EBONY, paint.line, 1.3)
-    strings = stroke("M54 8 L53 94 M58 8 L59 94", STRING, 0.9)
-    return '<g transform="translate(8 13) rotate(-24 50 50) scale(.8)">' + bow + scroll + body + holes + chin + board \
+    stick = "M10 106 C6 64 10 26 16 -10"
+    bow = stroke("M14.5 105 L20.5 -6", EBONY, 3) + stroke("M14.5 105 L20.5 -6", IVORY, 1.6) \
+        + stroke(stick, EBONY, 5) + stroke(stick, WOOD, 3) + rect(8, 92, 8.5, 12, 1.5, EBONY, "#17171c", 1)
+    scroll = stroke("M46 -3 L66 -3 M46 5 L66 5", paint.line, 4.6) \
+        + path("M51.5 -8 L60.5 -8 L60 20 L52 20 Z", paint.dark, paint.line, 1.5) \
+        + ellipse(56, -13, 7, 7, paint.fill, paint.line, 1.6) + ellipse(56, -13, 2.4, 2.4, paint.line)
+    body = solid('<path d="M56 32 C70 29 84 36 83 49 C82 56 78 58 76 60 C71 65 71 72 75 77 C79 80 89 83 89 95 '
+                 'C89 110 73 116 56 116 C39 116 23 110 23 95 C23 83 33 80 37 77 C41 72 41 65 36 60 C34 58 30 56 '
+                 '29 49 C28 36 42 29 56 32 Z"/>', paint.fill, paint.line, OUTLINE)
+    curls = "M44 64 C39 64 40 70 42.5 76 C45 82 45.5 88 40.5 88 M68 64 C73 64 72 70 69.5 76 C67 82 66.5 88 71.5 88"
+    holes = stroke(curls, paint.light, 4) + stroke(curls, EBONY, 2.4)
+    board = path("M53 4 L59 4 L60.5 60 L51.5 60 Z", "#4a2f22", paint.line, 1.3)
+    tailpiece = path("M51 92 L61 92 L58.5 113 L53.5 113 Z", "#4a2f22", paint.line, 1.3) \
+        + path("M47.5 79 Q56 74 64.5 79 L63.5 83 L48.5 83 Z", PALE_WOOD, paint.line, 1.2)
+    strings = stroke("M54.5 2 L53.8 94 M57.5 2 L58.2 94", STRING, 1)
+    return '<g transform="translate(17.4 6.6) rotate(-24 50 50) scale(.745)">' + bow + scroll + body + holes + board \
         + tailpiece + strings + "</g>"
 
 

@@ -9,6 +9,7 @@ GLASS, GLARE = "#bfe6f6", "#f2fbff"
 TYRE, STEEL = "#2b2b33", "#cfd4db"
 LAMP, UNLIT_LAMP, TAIL_LAMP = "#ffdf5e", "#f3efe2", "#e2453c"
 LEATHER, WICKER, CREAM = "#7a4a2c", "#c8935a", "#fbf3df"
+BRASS, FIRE = "#e8b84a", "#f47a1f"
 OUTLINE = 1.8
 
 
@@ -24,24 +25,26 @@ def car(paint: Paint, style: str) -> str:
     lamps = ellipse(93, 66, 4, 5, LAMP if driving else UNLIT_LAMP, paint.line, 1.4) \
         + ellipse(6, 66, 2.6, 4, TAIL_LAMP, paint.line, 1.2)
     wheels = _wheel(24, 84, 12, paint) + _wheel(76, 84, 12, paint)
-    drawn = body + windows + glare + door + bumpers + lamps + wheels
+    driver = _head(62, 47, 6.2) if driving else ""
+    drawn = body + windows + driver + glare + door + bumpers + lamps + wheels
     return _moving(drawn, 66) if driving else drawn
 
 
 def bus(paint: Paint, style: str) -> str:
     driving = style == "driving"
-    body = solid('<path d="M2 30 Q2 16 16 16 L84 16 Q95 16 96 28 L98 60 L98 80 Q98 87 91 87 L9 87 Q2 87 2 80 Z"/>',
+    body = solid('<path d="M1 26 Q1 11 16 11 L84 11 Q95 11 96 24 L99 60 L99 80 Q99 87 92 87 L8 87 Q1 87 1 80 Z"/>',
                  paint.fill, paint.line, OUTLINE)
-    roof = rect(18, 11, 34, 6, 2.5, paint.dark, paint.line, 1.4)
-    windows = "".join(rect(x, 26, 15, 20, 3, GLASS, paint.line, 1.5) for x in (8, 26, 44))
-    door = rect(62, 26, 15, 57, 3, GLASS, paint.line, 1.5) + stroke("M69.5 27 L69.5 82", paint.line, 1.3)
-    windscreen = path("M82 26 L91 26 Q93 26 93.3 28 L95.5 50 L82 50 Z", GLASS, paint.line, 1.5)
-    glare = stroke("M12 41 L18 30 M30 41 L36 30 M48 41 L54 30 M65 44 L68 34 M85 44 L89 33", GLARE, 2.2)
+    roof = rect(18, 6, 32, 6, 2.5, paint.dark, paint.line, 1.4)
+    windows = "".join(rect(x, 22, 15, 19, 3, GLASS, paint.line, 1.5) for x in (8, 27, 46))
+    door = rect(66, 22, 12, 57, 3, GLASS, paint.line, 1.5) + stroke("M72 23 L72 78 M66 52 L78 52", paint.line, 1.3)
+    windscreen = path("M83 22 L91 22 Q93 22 93.3 24 L96 47 L83 47 Z", GLASS, paint.line, 1.5)
+    glare = stroke("M12 35 L17 26 M31 35 L36 26 M50 35 L55 26 M68.5 38 L70.5 29 M86 40 L90 29", GLARE, 2.2)
+    heads = _head(17, 33, 5.4) + _head(54, 33, 5.4) + _head(88, 38, 5.6) if driving else ""
     lamps = ellipse(94, 68, 3.6, 4.2, LAMP if driving else UNLIT_LAMP, paint.line, 1.4) \
-        + rect(2, 64, 4, 9, 1.6, TAIL_LAMP, paint.line, 1.2)
-    skirt = stroke("M7 80 L58 80", paint.dark, 2.4) + stroke("M7 53 L58 53", paint.light, 2.6)
+        + rect(1, 62, 4, 10, 1.6, TAIL_LAMP, paint.line, 1.2)
+    skirt = stroke("M7 81 L9 81 M39 81 L62 81", paint.dark, 2.4) + stroke("M6 48 L61 48", paint.light, 2.8)
     wheels = _wheel(24, 85, 11, paint) + _wheel(82, 85, 11, paint)
-    drawn = roof + body + windows + door + windscreen + glare + skirt + lamps + wheels
+    drawn = roof + body + windows + door + windscreen + heads + glare + skirt + lamps + wheels
     return _moving(drawn, 68) if driving else drawn
 
 
@@ -53,9 +56,9 @@ def truck(paint: Paint, style: str) -> str:
     trim = stroke("M3 20 L59 20 M3 68 L59 68", paint.dark, 2.4)
     cab = solid('<path d="M69 38 Q69 34 73 34 L83 34 Q87 34 89 39 L94 54 Q99 56 99 62 L99 82 L69 82 Z"/>',
                 paint.fill, paint.line, OUTLINE)
-    window = path("M74 40 L82 40 Q84 40 85 42 L89 55 L74 55 Z", GLASS, paint.line, 1.5) \
-        + stroke("M77 52 L81 43", GLARE, 2.2)
-    details = stroke("M72 59 L72 79 M87 59 L87 68", paint.line, 1.2) + stroke("M75 62 L79 62", STEEL, 2.4)
+    window = path("M73.5 39 L82 39 Q84.5 39 85.5 41 L90.5 57 L73.5 57 Z", GLASS, paint.line, 1.5) \
+        + (_head(81, 50, 5) if driving else "") + stroke("M76.5 52 L80 43", GLARE, 2.2)
+    details = stroke("M72.5 60 L72.5 79 M88 60 L88 69", paint.line, 1.2) + stroke("M75.5 63 L80 63", STEEL, 2.4)
     front = rect(93, 78, 9, 6, 2.4, STEEL, paint.line, 1.3) \
         + ellipse(96, 69, 3.2, 4, LAMP if driving else UNLIT_LAMP, paint.line, 1.3)
     wheels = "".join(_wheel(x, 85, 11, paint) for x in (15, 39, 82))
@@ -96,45 +99,46 @@ def airplane(paint: Paint, style: str) -> str:
     wing = solid('<path d="M42 56 L69 56 Q73 57 70 61 L40 92 Q38 95 34 95 L27 95 Q24 95 25 91 Z"/>',
                  paint.fill, paint.line, OUTLINE)
     tail = path("M8 46 L24 46 Q27 47 25 49 L12 58 Q10 59 7 59 L4 59 Q2 58 3 56 Z", paint.light, paint.line, 1.5)
-    return '<g transform="rotate(-9 50 50)">' + far_wing + far_tail + fin + body + cockpit + windows + engine + wing \
+    return '<g transform="translate(6 1.5) rotate(-9 50 50) scale(.92)">' + far_wing + far_tail + fin + body + cockpit + windows + engine + wing \
         + tail + "</g>"
 
 
 def sailboat(paint: Paint, style: str) -> str:
-    mast = stroke("M47 76 L47 4", paint.line, 4.6) + stroke("M47 76 L47 4", WICKER, 2.4)
-    pennant = path("M47 1 L66 6 L47 11 Z", TAIL_LAMP, paint.line, 1.3)
-    main = solid('<path d="M44 10 C24 26 10 48 5 68 Q24 72 44 68 Z"/>', paint.fill, paint.line, OUTLINE)
-    jib = solid('<path d="M50 15 C66 28 84 48 94 69 Q74 73 50 68 Z"/>', CREAM, paint.line, OUTLINE)
-    seams = stroke("M29 27 Q37 29 44 27 M15 46 Q30 50 44 46", paint.line, 1) \
-        + stroke("M61 30 L50 34 M76 49 L50 55", paint.light, 2.2)
-    hull = solid('<path d="M3 75 Q30 79 50 78 Q76 78 99 71 C96 84 88 95 76 96 L24 96 C12 95 5 86 3 75 Z"/>',
+    mast = stroke("M55 76 L55 4", paint.line, 4.6) + stroke("M55 76 L55 4", WICKER, 2.4)
+    pennant = path("M55 1 L74 6 L55 11 Z", TAIL_LAMP, paint.line, 1.3)
+    main = solid('<path d="M52 9 C28 24 9 46 2 67 Q26 72 52 68 Z"/>', paint.fill, paint.line, OUTLINE)
+    jib = solid('<path d="M59 15 C74 28 88 48 96 67 Q80 72 59 68 Z"/>', CREAM, paint.line, OUTLINE)
+    seams = stroke("M31 27 Q41 30 52 27 M14 47 Q33 52 52 47", paint.line, 1) \
+        + stroke("M69 31 L59 35 M82 49 L59 57", paint.base, 3)
+    boom = stroke("M4 71.5 L55 73", paint.line, 4) + stroke("M4 71.5 L55 73", WICKER, 2)
+    hull = solid('<path d="M1 74 Q30 79 50 78 Q76 78 100 70 C97 83 89 94 77 96 L22 96 C11 95 3 86 1 74 Z"/>',
                  paint.fill, paint.line, OUTLINE)
-    rail = stroke("M4 76 Q30 80 50 79 Q76 79 98 72", paint.light, 3)
+    rail = stroke("M3 75.5 Q30 80 50 79 Q76 79 98.5 71.5", paint.light, 3)
     portholes = "".join(ellipse(x, 87, 2.8, 2.8, GLASS, paint.line, 1.3) for x in (30, 46, 62))
-    return mast + pennant + main + jib + seams + hull + rail + portholes
+    return boom + mast + pennant + main + jib + seams + hull + rail + portholes
 
 
 def train(paint: Paint, style: str) -> str:
     driving = style == "driving"
-    frame = rect(4, 72, 88, 9, 3, TYRE) + path("M86 72 L93 72 L101 93 L84 93 Z", paint.dark, paint.line, 1.6) \
-        + stroke("M89 79 L89 90 M93 79 L95 90", paint.line, 1.2)
-    chimney = solid('<path d="M70 42 L72 24 L66 14 Q66 11 69 11 L88 11 Q91 11 91 14 L85 24 L86 42 Z"/>',
-                    paint.dark, paint.line, OUTLINE)
-    dome = solid('<path d="M45 42 L45 35 Q45 26 53 26 Q61 26 61 35 L61 42 Z"/>', "#e8b84a", paint.line, 1.6)
-    boiler = solid('<rect x="34" y="36" width="60" height="38" rx="8"/>', paint.fill, paint.line, OUTLINE)
-    bands = stroke("M50 37 L50 73 M66 37 L66 73", "#e8b84a", 2.2)
-    nose = rect(88, 40, 8, 30, 4, paint.dark, paint.line, 1.5) \
-        + ellipse(97, 47, 4, 5, LAMP if driving else UNLIT_LAMP, paint.line, 1.4)
-    cab = solid('<path d="M4 22 L38 22 L38 76 L4 76 Z"/>', paint.fill, paint.line, OUTLINE)
-    roof = path("M-1 22 Q0 13 9 13 L33 13 Q42 13 43 22 Q43 25 40 25 L2 25 Q-1 25 -1 22 Z", paint.dark, paint.line, 1.6)
-    window = rect(12, 31, 18, 18, 3, "#ffe9a0" if driving else GLASS, paint.line, 1.6) \
-        + stroke("M16 45 L22 35", GLARE, 2.2)
-    wheels = _wheel(20, 83, 13, paint) + _wheel(50, 83, 13, paint) + _wheel(75, 87, 9, paint)
-    rod = stroke("M20 85 L50 85 L72 85", paint.line, 5) + stroke("M20 85 L50 85 L72 85", STEEL, 2.6)
+    frame = rect(4, 72, 88, 9, 3, TYRE) + path("M86 72 L93 72 L101 94 L84 94 Z", paint.dark, paint.line, 1.6) \
+        + stroke("M89 79 L89.5 91 M92.5 79 L95 91", paint.line, 1.2)
+    chimney = solid('<path d="M69 36 L71 20 L64 8 Q64 4 68 4 L89 4 Q93 4 93 8 L86 20 L87 36 Z"/>',
+                    paint.fill, paint.line, OUTLINE)
+    dome = solid('<path d="M46 36 L46 27 Q46 18 54 18 Q62 18 62 27 L62 36 Z"/>', BRASS, paint.line, 1.6)
+    boiler = solid('<rect x="34" y="29" width="60" height="47" rx="9"/>', paint.fill, paint.line, OUTLINE)
+    bands = stroke("M50 30 L50 75 M68 30 L68 75", BRASS, 2.2)
+    nose = rect(88, 34, 8, 37, 4, paint.dark, paint.line, 1.5) \
+        + ellipse(97, 44, 4.4, 5.4, LAMP if driving else UNLIT_LAMP, paint.line, 1.4)
+    cab = solid('<path d="M4 18 L40 18 L40 77 L4 77 Z"/>', paint.fill, paint.line, OUTLINE)
+    roof = path("M-2 18 Q-1 7 9 7 L35 7 Q45 7 46 18 Q46 21 43 21 L1 21 Q-2 21 -2 18 Z", paint.dark, paint.line, 1.6)
+    window = rect(12, 28, 20, 18, 3, GLASS, paint.line, 1.6) + (_head(24, 39, 5.6) if driving else "") \
+        + stroke("M15 42 L20 32", GLARE, 2.2)
+    wheels = _wheel(19, 84, 12, paint) + _wheel(48, 84, 12, paint) + _wheel(73, 87, 9, paint)
+    rod = stroke("M19 86 L48 86 L71 86", paint.line, 5) + stroke("M19 86 L48 86 L71 86", STEEL, 2.6)
     drawn = frame + chimney + dome + boiler + bands + nose + cab + roof + window + wheels + rod
     if not driving:
         return drawn
-    return _cloud(((58, 12, 9), (44, 8, 8), (30, 7, 7), (17, 5, 5.5)), "#ffffff") + _moving(drawn, 47)
+    return _moving(drawn, 44) + _cloud(((73, 12, 4.5), (64, 8, 6), (52, 8, 8), (36, 8, 9.5), (20, 9, 7.5)), "#ffffff")
 
 
 def balloon(paint: Paint, style: str) -> str:
@@ -143,12 +147,14 @@ def balloon(paint: Paint, style: str) -> str:
                      'Z"/>', paint.fill, paint.line, OUTLINE)
     gores = stroke("M50 0 C24 12 24 52 40 71 M50 0 C76 12 76 52 60 71", paint.line, 1.3)
     shine = path("M20 34 C20 22 27 13 35 9 C28 18 25 28 25 40 Q20 40 20 34 Z", "#ffffff55")
+    swags = "M11 43 Q19 55 31 49 Q40 60 50 51 Q60 60 69 49 Q81 55 89 43"
+    bunting = stroke(swags, paint.line, 4.6) + stroke(swags, paint.light, 2.4)
     skirt = path("M33 69 L67 69 L64 75 Q50 78 36 75 Z", paint.dark, paint.line, 1.5)
     flame = path("M50 74 Q55 79 50 83 Q45 79 50 74 Z", LAMP)
     basket = solid('<path d="M39 84 L61 84 L59 95 Q58 98 54 98 L46 98 Q42 98 41 95 Z"/>', WICKER, "#5a3517", 1.5)
     weave = stroke("M41 89 L59 89 M42 93 L58 93 M46 85 L47 97 M54 85 L53 97", "#8a5a2c", 1.1)
     rim = rect(37, 82, 26, 4, 2, "#a86f38", "#5a3517", 1.2)
-    return flame + ropes + envelope + gores + shine + skirt + basket + weave + rim
+    return flame + ropes + envelope + gores + bunting + shine + skirt + basket + weave + rim
 
 
 def rocket(paint: Paint, style: str) -> str:
@@ -165,34 +171,35 @@ def rocket(paint: Paint, style: str) -> str:
     drawn = nozzle + fins + body + nose + porthole + belt + keel
     if style == "standing":
         return drawn
-    fire = path("M37 66 C32 78 40 86 50 97 C60 86 68 78 63 66 Z", "#f47a1f") \
-        + path("M42 66 C39 76 45 82 50 90 C55 82 61 76 58 66 Z", LAMP)
-    smoke = _cloud(((12, 86, 10), (88, 86, 10), (27, 84, 12), (73, 84, 12), (42, 90, 7), (58, 90, 7)), "#f3f0ee")
-    return smoke + fire + f'<g transform="translate(13 -2) scale(.74)">{drawn}</g>'
+    fire = path("M38 70 C32 80 40 88 50 98 C60 88 68 80 62 70 Z", FIRE, "#b8431a", 1.2) \
+        + path("M43 70 C40 79 45 84 50 91 C55 84 60 79 57 70 Z", LAMP)
+    smoke = _cloud(((11, 89, 7), (89, 89, 7), (24, 86, 10), (76, 86, 10), (39, 91, 6), (61, 91, 6)), "#f3f0ee")
+    return smoke + fire + f'<g transform="translate(8.5 -2) scale(.83)">{drawn}</g>'
 
 
 def helicopter(paint: Paint, style: str) -> str:
-    boom = solid('<path d="M50 40 L10 34 L4 22 Q2 18 6 18 L11 18 Q13 18 14 20 L22 31 L54 34 L52 58 Z"/>',
+    boom = solid('<path d="M52 36 L12 32 L5 15 Q4 12 7 12 L13 12 Q15 12 16 14 L24 27 L56 27 L52 62 Z"/>',
                  paint.fill, paint.line, OUTLINE)
-    tail_rotor = ellipse(7, 32, 3, 3, STEEL, paint.line, 1.3) + stroke("M0 22 L14 42", paint.line, 3.2)
-    mast = rect(59, 14, 6, 16, 2, STEEL, paint.line, 1.4)
-    rotor = path("M20 11 Q20 8.5 24 8.5 L100 8.5 Q104 8.5 104 11 Q104 13.5 100 13.5 L24 13.5 "
-                 "Q20 13.5 20 11 Z", paint.dark, paint.line, 1.4) + rect(56, 6, 12, 9, 3.5, STEEL, paint.line, 1.4)
-    engine = path("M46 32 Q47 23 56 23 L70 23 Q77 24 80 33 Z", paint.dark, paint.line, 1.5)
-    body = solid('<path d="M36 50 C37 36 48 29 64 29 C84 29 100 42 100 58 C100 72 90 78 74 78 L58 78 C44 78 35 66 36 50 '
+    tail_rotor = stroke("M1 20 L15 42", paint.line, 5) + stroke("M1 20 L15 42", STEEL, 2.4) \
+        + ellipse(8, 31, 3.2, 3.2, paint.light, paint.line, 1.3)
+    mast = rect(61, 10, 6, 14, 2, STEEL, paint.line, 1.4)
+    rotor = rect(24, 5.5, 79, 5.4, 2.7, paint.dark, paint.line, 1.4) + rect(57.5, 3, 13, 9.5, 3.5, STEEL, paint.line, 1.4)
+    engine = solid('<path d="M46 30 Q46 19 56 19 L72 19 Q80 20 83 31 Z"/>', paint.fill, paint.line, 1.6)
+    body = solid('<path d="M34 50 C35 34 47 25 64 25 C86 25 102 40 102 58 C102 74 91 82 75 82 L57 82 C42 82 33 68 34 50 '
                  'Z"/>', paint.fill, paint.line, OUTLINE)
-    glass = path("M75 36 C88 39 96 48 96.5 58 L77 58 Q73 58 73 54 L73 38 Q73 35.5 75 36 Z", GLASS, paint.line, 1.5) \
-        + stroke("M79 50 L84 43", GLARE, 2.6)
-    door = rect(52, 38, 15, 32, 3.5, paint.light, paint.line, 1.4) + rect(54.5, 41, 10, 13, 2.4, GLASS, paint.line, 1.2)
-    skids = stroke("M54 77 L50 90 M80 77 L84 90", paint.line, 3.4) \
-        + stroke("M34 91 L96 91 Q101 91 102 86", paint.line, 5.4) + stroke("M34 91 L96 91 Q101 91 102 86", STEEL, 2.6)
-    return boom + tail_rotor + mast + engine + skids + body + glass + door + rotor
+    glass = path("M77 34 C90 37 97.5 47 98 57 Q98 59 96 59 L79 59 Q75 59 75 55 L75 36 Q75 33.5 77 34 Z", GLASS,
+                 paint.line, 1.5) + stroke("M80 51 L86 42", GLARE, 2.6)
+    door = rect(52, 36, 17, 37, 4, "none", paint.line, 1.5) + rect(55, 39.5, 11, 14, 2.6, GLASS, paint.line, 1.3) \
+        + stroke("M63 60 L66 60", STEEL, 2.4)
+    stripe = stroke("M36 62 L47 62 M74 66 L98 66", paint.light, 3)
+    skids = stroke("M53 80 L49 93 M81 80 L85 93", paint.line, 3.6) \
+        + stroke("M33 94 L96 94 Q101 94 102 89", paint.line, 5.4) + stroke("M33 94 L96 94 Q101 94 102 89", STEEL, 2.6)
+    return boom + tail_rotor + mast + engine + skids + body + stripe + glass + door + rotor
 
 
 def _wheel(cx: float, cy: float, radius: float, paint: Paint) -> str:
     return ellipse(cx, cy, radius, radius, TYRE, "#17171c", 1) \
-        + ellipse(cx, cy, 0.58 * radius, 0.58 * radius, paint.light, paint.line, 1.2) \
-        + ellipse(cx, cy, 0.2 * radius, 0.2 * radius, paint.line)
+        + ellipse(cx, cy, 0.4 * radius, 0.4 * radius, paint.line, paint.light, 0.36 * radius)
 
 
 def _spoked(cx: float, paint: Paint) -> str:
@@ -205,16 +212,29 @@ def _spoked(cx: float, paint: Paint) -> str:
 
 def _moving(drawn: str, lamp: float) -> str:
     """A vehicle on its way: its lamp (whose y is given) shines, lines of speed and dust are behind it."""
-    beam = path(f"M88 {0.84 * lamp + 12:.1f} L104 {0.84 * lamp + 7:.1f} L104 {0.84 * lamp + 29:.1f} Z", "#fff0a0cc")
-    speed = stroke("M-2 46 L12 46 M-3 58 L9 58 M-2 70 L8 70", "#ffffff", 2.6)
-    return beam + f'<g transform="translate(12 15.4) scale(.84)">{drawn}</g>' + speed \
-        + _cloud(((10, 91, 5), (2, 91, 4), (-1, 85, 2.4)), "#e6dccb")
+    y = 0.88 * lamp + 11.5
+    beam = path(f"M90 {y - 3:.1f} L104 {y - 8:.1f} L104 {y + 14:.1f} Z", "#fff0a0d0")
+    speed = stroke("M-2.5 44 L9 44 M-2.5 55 L6 55 M-2.5 66 L4 66", "#ffffff", 2.8)
+    return beam + f'<g transform="translate(11 11.5) scale(.88)">{drawn}</g>' + speed \
+        + _cloud(((9, 90, 5.5), (2.3, 91, 4.5), (0.5, 84, 2.8)), "#e6dccb")
 
 
 def _cloud(puffs: tuple[tuple[float, float, float], ...], colour: str) -> str:
     """Round puffs (x, y, radius) of dust, smoke or steam."""
-    outline = "".join(ellipse(x, y, radius, radius, colour, "#8d8794", 1.4) for x, y, radius in puffs)
-    return outline + "".join(ellipse(x, y, radius - 0.7, radius - 0.7, colour) for x, y, radius in puffs)
+    circles = "".join(f"M{x - r:g} {y:g} a{r:g} {r:g} 0 1 0 {2 * r:g} 0 a{r:g} {r:g} 0 1 0 {-2 * r:g} 0 Z"
+                      for x, y, r in puffs)
+    return path(circles, colour, "#8d8794", 2.6) + path(circles, colour)    # the second hides the lines inside
+
+
+def _head(x: float, y: float, radius: float) -> str:
+    """Someone behind a window, looking to the right."""
+    return path(f"M{x - 1.1 * radius:.1f} {y + 1.45 * radius:.1f} Q{x:.1f} {y + 0.3 * radius:.1f} "
+                f"{x + 1.1 * radius:.1f} {y + 1.45 * radius:.1f} Z", "#47557a") \
+        + ellipse(x, y, 0.86 * radius, 0.92 * radius, "#efbe95", "#5a3517", 0.9) \
+        + path(f"M{x + 0.6 * radius:.1f} {y - 0.75 * radius:.1f} Q{x - 0.1 * radius:.1f} {y - 0.2 * radius:.1f} "
+               f"{x - 0.4 * radius:.1f} {y + 0.6 * radius:.1f} Q{x - 1.2 * radius:.1f} {y + 0.2 * radius:.1f} "
+               f"{x - 0.8 * radius:.1f} {y - 0.6 * radius:.1f} Q{x - 0.1 * radius:.1f} {y - 1.4 * radius:.1f} "
+               f"{x + 0.6 * radius:.1f} {y - 0.75 * radius:.1f} Z", "#5a3517")
 
 
 ROAD = ("parked", "driving")
