@@ -1,0 +1,150 @@
+"""Buildings."""
+
+from __future__ import annotations
+
+from genius.collections.world.paint import Paint, ellipse, path, rect, solid, stroke
+from genius.collections.world.things.thing import Thing
+
+WOOD, STONE, STONE_LINE = "#8a5f3c", "#a9a6a0", "#5d5a58"
+PANE, GLOW, NIGHT = "#bfe3f2", "#ffd978", "#3a3548"
+LEAF, LEAF_LINE = "#5c9a4c", "#2f5a30"
+
+
+def house(paint: Paint, style: str) -> str:
+    """A cottage seen from the front, its gable to the right, smoke above the chimney."""
+    smoke = stroke("M26 13 C20 9 30 6 25 1", "#ffffff", 4.4)
+    chimney = rect(20, 14, 13, 26, 1, "#b0644c", paint.line) + rect(18, 12, 17, 6, 1.5, "#8f4c3a", paint.line)
+    walls = solid('<path d="M11 46 H89 V95 H11 Z"/>', paint.fill, paint.line)
+    roof = path("M4 50 L18 24 H60 L48 50 Z", paint.dark, paint.line) + \
+        stroke("M11 41.5 H50 M15 33 H55", paint.line, 0.9)
+    gable = solid('<path d="M48 95 V49 L69 20 L90 49 V95 Z"/>', paint.fill, paint.line)
+    eaves = stroke("M44 52.5 L69 17.5 L94 52.5", paint.line, 7.4) + stroke("M44 52.5 L69 17.5 L94 52.5", paint.dark, 4.8)
+    attic = ellipse(69, 43, 6.4, 6.4, GLOW, paint.line) + stroke("M69 37 V49 M63 43 H75", paint.line, 1.1)
+    door = path("M60 95 V72 Q60 62 69 62 Q78 62 78 72 V95 Z", WOOD, paint.line) + ellipse(74.5, 80, 1.5, 1.5, GLOW)
+    window = rect(19, 60, 21, 19, 2, PANE, paint.line) + stroke("M29.5 60 V79 M19 69 H40", paint.line, 1.2) + \
+        rect(17, 78, 25, 4, 1.4, "#f6efe0", paint.line, 1)
+    bushes = path("M5 96 Q1 86 10 85 Q15 76 23 83 Q32 80 34 88 Q42 88 41 96 Z", LEAF, LEAF_LINE)
+    return smoke + chimney + walls + roof + gable + eaves + attic + door + window + bushes
+
+
+def lighthouse(paint: Paint, style: str) -> str:
+    """A tall round tower on a rock, with a gallery and a lamp."""
+    lit = style == "lit"
+    beams = path("M46 21 L-2 5 V37 Z M54 21 L102 5 V37 Z", "#ffe27a") if lit else ""
+    rock = path("M14 96 Q14 86 24 86 Q30 78 40 81 H64 Q72 78 77 85 Q88 86 87 96 Z", "#8d8a8c", "#4c494e")
+    cracks = stroke("M26 91 L31 88 L36 92 M66 89 L72 87 L76 91", "#5e5b60", 1.4)
+    shaft = solid('<path d="M39 35 H61 L69 86 Q50 92 31 86 Z"/>', paint.fill, paint.line)
+    door = path("M43 88 V76 Q43 69 50 69 Q57 69 57 76 V88 Q50 89.6 43 88 Z", WOOD, paint.line)
+    windows = "".join(rect(x - 3.2, y, 6.4, 8.6, 3.2, GLOW if lit else NIGHT, paint.line, 1.2)
+                      for x, y in ((50, 55), (50, 41.5)))
+    lantern = rect(41, 13, 18, 17, 1.5, "#fff0a0" if lit else "#cfe3ea", paint.line)
+    lamp = ellipse(50, 22, 5, 5, "#ffffff") if lit else path("M46.5 29 Q45 19 50 18 Q55 19 53.5 29 Z", "#8fb0bd")
+    bars = stroke("M45.4 13 V30 M54.6 13 V30", paint.line, 1.2)
+    gallery = rect(33, 29, 34, 7, 2, paint.dark, paint.line) + \
+        stroke("M34 29 V24 M41 29 V24 M59 29 V24 M66 29 V24 M33 23.6 H41 M59 23.6 H67", paint.line, 1.3)
+    roof = path("M37 14 Q50 -4 63 14 Z", paint.base, paint.line) + ellipse(50, 3.4, 2.2, 2.2, paint.dark, paint.line, 1.1)
+    return beams + rock + cracks + shaft + door + windows + lantern + lamp + bars + gallery + roof
+
+
+def windmill(paint: Paint, style: str) -> str:
+    """A tapering mill with four sails of lattice and cloth."""
+    body = solid('<path d="M36 38 H64 L76 95 H24 Z"/>', paint.fill, paint.line)
+    cap = path("M33 40 Q32 19 50 18 Q68 19 67 40 Z", paint.dark, paint.line)
+    balcony = rect(25, 69, 50, 4.6, 2, WOOD, paint.line) + stroke("M27 69 V63.5 M73 69 V63.5 M26 63.5 H33 M67 63.5 H74",
+                                                                  paint.line, 1.3)
+    door = path("M43 95 V83 Q43 76.5 50 76.5 Q57 76.5 57 83 V95 Z", WOOD, paint.line)
+    window = rect(46, 55, 8, 9.5, 3.6, GLOW, paint.line, 1.2)
+    sails = "".join(
+        f'<g transform="rotate({angle} 50 34)">' + rect(51, -13, 11, 36, 1, "#f7efdc", paint.line, 1.2)
+        + stroke("M51 -4 H62 M51 5 H62 M51 14 H62 M56.5 -13 V23", "#b79f7c", 1)
+        + stroke("M50 34 V-14", "#6b4a2f", 2.6) + "</g>" for angle in (38, 128, 218, 308))
+    hub = ellipse(50, 34, 4, 4, "#c9a063", paint.line)
+    grass = path("M15 96 Q17 90 24 92 H76 Q83 90 85 96 Z", LEAF, LEAF_LINE)
+    return body + cap + balcony + window + grass + door + sails + hub
+
+
+def castle(paint: Paint, style: str) -> str:
+    """A keep between two towers with pointed roofs, battlements, a gate and flags."""
+    keep = solid('<path d="M31 95 V24 H38 V30 H45 V24 H55 V30 H62 V24 H69 V95 Z"/>', paint.fill, paint.line)
+    wall = solid('<path d="M20 95 V55 H27 V60 H35 V55 H43 V60 H57 V55 H65 V60 H73 V55 H80 V95 Z"/>',
+                 paint.fill, paint.line)
+    parts = []
+    for x in (14.5, 85.5):
+        parts.append(solid(f'<path d="M{x - 11} 95 V40 H{x + 11} V95 Z"/>', paint.fill, paint.line))
+        parts.append(rect(x - 13, 37, 26, 7, 1.4, paint.light, paint.line))
+        parts.append(path(f"M{x - 14} 38 L{x} 10 L{x + 14} 38 Z", paint.dark, paint.line))
+        parts.append(rect(x - 3, 53, 6, 12, 3, NIGHT, paint.line, 1.1))
+    flags = stroke("M50 24 V4 M14.5 11 V3 M85.5 11 V3", paint.line, 1.5) + \
+        path("M50 4 L66 8.5 L50 13 Z", "#e8b93c", paint.line, 1.1) + \
+        path("M14.5 2 L24 5 L14.5 8 Z M85.5 2 L95 5 L85.5 8 Z", "#e8b93c", paint.line, 1)
+    windows = rect(40, 37, 6, 11, 3, GLOW, paint.line, 1.1) + rect(54, 37, 6, 11, 3, GLOW, paint.line, 1.1)
+    gate = path("M38 95 V78 Q38 65 50 65 Q62 65 62 78 V95 Z", WOOD, paint.line, 1.6) + \
+        stroke("M44 68.5 V95 M50 65.5 V95 M56 68.5 V95 M38.5 76 H61.5 M38 85 H62", "#4d3220", 1.3)
+    return keep + windows + flags + wall + "".join(parts) + gate
+
+
+def tower(paint: Paint, style: str) -> str:
+    """A slender tower with a wider room under a pointed roof, and ivy climbing up."""
+    shaft = solid('<path d="M38 44 H62 V88 L66 95 H34 L38 88 Z"/>', paint.fill, paint.line)
+    room = solid('<path d="M30 30 H70 V48 L63 55 H37 L30 48 Z"/>', paint.fill, paint.line)
+    corbels = stroke("M37 55 V58 M43.5 55 V58 M50 55 V58 M56.5 55 V58 M63 55 V58", paint.line, 3)
+    roof = solid('<path d="M24 32 Q42 24 50 3 Q58 24 76 32 Q50 38 24 32 Z"/>', paint.dark, paint.line)
+    pole = stroke("M50 6 V-3", paint.line, 1.5) + path("M50 -3 L62 0.5 L50 4 Z", "#e8b93c", paint.line, 1)
+    window = rect(44, 37, 12, 14, 6, GLOW, paint.line, 1.4) + stroke("M50 37 V51 M44 45 H56", paint.line, 1.1)
+    slits = rect(47.6, 62, 4.8, 9, 2.4, NIGHT, paint.line, 1)
+    door = path("M44 95 V85 Q44 78.5 50 78.5 Q56 78.5 56 85 V95 Z", WOOD, paint.line)
+    ivy = stroke("M64 94 C56 84 66 76 60 68 C57 63 62 60 60 57", LEAF_LINE, 1.6) + "".join(
+        ellipse(x, y, 3, 2.4, LEAF, LEAF_LINE, 0.9) for x, y in ((62, 88), (59, 81), (64, 77), (59, 71), (62, 63)))
+    ground = path("M22 96 Q24 89 32 91 H68 Q76 89 78 96 Z", LEAF, LEAF_LINE)
+    return shaft + room + corbels + roof + pole + window + slits + ground + door + ivy
+
+
+def bridge(paint: Paint, style: str) -> str:
+    """A stone bridge of two arches over water."""
+    water = path("M2 96 V86 Q50 80 98 86 V96 Z", "#6fb6dc", "#2c6a92") + \
+        stroke("M12 91 Q16 89 20 91 M34 93 Q39 91 44 93 M58 91 Q62 89 66 91 M79 93 Q84 91 89 93", "#e8f6fc", 1.4)
+    span = solid('<path d="M1 62 Q50 22 99 62 V90 H91 Q90 58 73 58 Q56 58 55 90 H45 Q44 58 27 58 Q10 58 9 90 H1 Z"/>',
+                 paint.fill, paint.line, 1.6)
+    arches = "".join(stroke(f"M{x - 18} 88 Q{x - 17} 58 {x} 58 Q{x + 17} 58 {x + 18} 88", paint.line, 5.4)
+                     + stroke(f"M{x - 18} 88 Q{x - 17} 58 {x} 58 Q{x + 17} 58 {x + 18} 88", paint.light, 3)
+                     for x in (27, 73))
+    rail = stroke("M1 60 Q50 20 99 60", paint.line, 8) + stroke("M1 60 Q50 20 99 60", paint.light, 5.4)
+    posts = "".join(rect(x - 3.4, y, 6.8, 13, 1.4, paint.dark, paint.line, 1.1)
+                    for x, y in ((4, 51), (27, 38), (50, 32), (73, 38), (96, 51)))
+    piers = path("M43 90 H57 L60 95 H40 Z", STONE, STONE_LINE)
+    return water + span + arches + piers + rail + posts
+
+
+def temple(paint: Paint, style: str) -> str:
+    """A temple's front: six steps wide, four columns and a pediment."""
+    back = rect(14, 40, 72, 42, 0, paint.dark, paint.line)
+    door = path("M42 82 V56 H58 V82 Z", NIGHT, paint.line)
+    columns = "".join(solid(f'<path d="M{x - 6} 43 H{x + 6} L{x + 7} 82 H{x - 7} Z"/>', paint.fill, paint.line)
+                      + rect(x - 8.4, 39.5, 16.8, 4.6, 1.2, paint.light, paint.line, 1.1)
+                      for x in (16.5, 38.5, 61.5, 83.5))
+    beam = solid('<path d="M5 31 H95 V40 H5 Z"/>', paint.fill, paint.line)
+    pediment = solid('<path d="M50 5 L98 31 H2 Z"/>', paint.fill, paint.line, 1.6)
+    ornament = ellipse(50, 21.5, 5.6, 5.6, "#e8b93c", paint.line)
+    steps = "".join(rect(x, y, 100 - 2 * x, 5, 1, paint.light, paint.line, 1.1)
+                    for x, y in ((6, 81.5), (3, 86), (0, 90.5)))
+    return back + door + columns + beam + pediment + ornament + steps
+
+
+def tent(paint: Paint, style: str) -> str:
+    """A camping tent with an open flap, ropes and pegs."""
+    ropes = stroke("M42 22 L2 93 M84 29 L99 92", "#6b5138", 1.5) + stroke("M2 90 L4 96 M99 89 L97 96", "#6b5138", 2.4)
+    side = solid('<path d="M40 20 Q64 28 84 27 L96 94 H68 Z"/>', paint.fill, paint.line, 1.6)
+    front = solid('<path d="M40 20 Q28 62 8 94 H70 Q50 62 40 20 Z"/>', paint.fill, paint.line, 1.6)
+    inside = path("M40 36 Q36 70 26 94 H55 Q43 70 40 36 Z", NIGHT, paint.line)
+    flap = path("M40 36 Q45 66 57 94 H52 Q56 74 40 36 Z", paint.light, paint.line, 1.1) + \
+        path("M40 36 Q37 64 30 94 H24 Q22 80 40 36 Z", paint.light, paint.line, 1.1)
+    mat = path("M26 94 L22 96 H60 L55 94 Z", paint.dark, paint.line, 1)
+    lantern = ellipse(40.5, 56, 2.6, 3.2, GLOW, "#7a5a20", 1) + stroke("M40.3 40 V52", "#a08a70", 0.9)
+    pole = stroke("M40 21 V8", "#6b5138", 2.2) + path("M40 6 L57 11 L40 16 Z", "#e8b93c", paint.line, 1.1)
+    return ropes + side + pole + front + inside + lantern + flap + mat
+
+
+THINGS = (
+    Thing("house", "building", house), Thing("lighthouse", "building", lighthouse, ("dark", "lit")),
+    Thing("windmill", "building", windmill), Thing("castle", "building", castle), Thing("tower", "building", tower),
+    Thing("bridge", "building", bridge), Thing("temple", "building", temple), Thing("tent", "building", tent))
