@@ -1,0 +1,285 @@
+"""Scenes far from the sea and the town: forest, mountains, desert, meadow, snowfield."""
+
+from __future__ import annotations
+
+import random
+
+from genius.collections.world.scenes.forms import (
+    SIDE, at, box, bush, disc, drawn, filled, fir, gradient, heights, hills, polygon, scattered, smooth, tufts)
+from genius.collections.world.scenes.land import Land
+from genius.collections.world.scenes.light import Light
+
+FLOWERS = ("#ffffff", "#ffd83d", "#e8506a", "#9a6be0")
+
+
+def forest(light: Light, chance: random.Random) -> Land:
+    """Trunks in three depths under a closed canopy, moss below."""
+    defs = gradient("s-land", (0, light.ground("#9dbb56"), 1), (.5, light.ground("#668f3e"), 1),
+                    (1, light.ground("#3f6a34"), 1))
+    parts = [filled(box(0, 0, SIDE, 170), light.on("#cfe6b4", .35), .55)]
+    rows = ((.85, "#7d9a78", 13, 5, 150, 40, "#8fb583"), (.5, "#6a6a48", 8, 10, 158, 32, "#5f9450"))
+    for far, bark, count, thick, foot, low, leaf in rows:
+        trunks = "".join(_trunk(chance, x, thick * chance.uniform(.7, 1.2), foot + chance.uniform(-2, 6))
+                         for x in _apart(chance, count))
+        crown = "".join(disc(x, low - 22 + chance.uniform(-8, 8), chance.uniform(20, 29)) for x in range(-4, 270, 26))
+        parts += [filled(trunks, light.on(bark, far)), filled(box(0, 0, SIDE, low - 18) + crown, light.on(leaf, far)),
+                  filled(_undergrowth(chance, foot + 2, 9), light.ground(leaf, far, .6))]
+    parts.append(filled(hills(chance, 164, 4, 5), "url(#s-land)"))
+    parts.append(filled(_path(chance), light.ground("#c9ab78", .1)))
+    for x, thick in ((chance.uniform(4, 20), chance.uniform(26, 34)), (chance.uniform(236, 252), chance.uniform(26, 34))):
+        foot = chance.uniform(196, 214)
+        parts.append(filled(_trunk(chance, x, thick, foot), light.on("#5d4130")))
+        parts.append(filled(box(x - thick * .1, -4, thick * .22, foot - 4), light.on("#7a5840"), .8))
+        parts.append(drawn("".join(f"M{at(x + dx * thick, y)}v{chance.uniform(10, 24):.1f}" for dx, y in
+                                   ((-.28, 70), (.3, 96), (-.22, 128), (.25, 150))), light.on("#3f2a20"), 1.6))
+        parts.append(filled(bush(chance, x, foot + 5, thick * 1.9, 13, 6), light.ground("#4f8a3a", 0, .7)))
+    leaves = "".join(disc(x, chance.uniform(-16, 4), chance.uniform(20, 28)) for x in range(0, 262, 22))
+    corners = "".join(disc(x, chance.uniform(4, 24), chance.uniform(17, 25)) for x in (2, 22, 40, 216, 236, 254))
+    parts.append(filled(leaves + corners, light.ground("#2f6b36", 0, .35)))
+    parts.append(filled("".join(disc(chance.uniform(0, SIDE), chance.uniform(-4, 10), chance.uniform(7, 12))
+                                for _ in range(16)), light.ground("#4d9044", 0, .5), .8))
+    if light.weather in ("clear", "cloudy") and light.time != "night":
+        ray = {"dawn": "#ffe6b8", "day": "#fffbd2", "dusk": "#ffb070"}[light.time]
+        shift = chance.uniform(-30, 30)
+        parts.append(filled("".join(polygon(((x + shift, 0), (x + shift + 18, 0), (x + shift - 34, 190),
+                                             (x + shift - 72, 190))) for x in (96, 148, 204)), ray,
+                            .26 if light.weather == "clear" else .12))
+    grass = drawn(tufts(chance, scattered(chance, 16, 182, 246), 8), light.ground("#2f5a2c", 0, .4), 1.3, .8)
+    ferns = "".join(_fern(chance, x, 262, lean) for x, lean in ((8, .5), (34, .9), (226, -.9), (250, -.4)))
+    return Land(defs, "".join(parts) + grass, filled(ferns, light.ground("#2c6a35", 0, .35)))
+
+
+def _apart(chance: random.Random, count: int) -> list[float]:
+    return [(n + chance.uniform(.15, .85)) * SIDE / count for n in range(count)]
+
+
+def _trunk(chance: random.Random, x: float, thick: float, foot: float) -> str:
+    lean, half = chance.uniform(-6, 6), thick / 2
+    return (f"M{at(x + lean - half * .8, -4)}H{x + lean + half * .8:.1f}Q{at(x + half * .7, foot * .6, x + half, foot - 10)}"
+            f"Q{at(x + half * 1.1, foot - 2, x + half * 1.8, foot)}H{x - half * 1.8:.1f}"
+            f"Q{at(x - half * 1.1, foot - 2, x - half, foot - 10)}Q{at(x - half * .7, foot * .6, x + lean - half * .8, -4)}Z")
+
+
+def _undergrowth(chance: random.Random, y: float, tall: float) -> str:
+    return "".join(disc(x + chance.uniform(-6, 6), y, chance.uniform(10, 15), tall * chance.uniform(.6, 1.2))
+                   for x in range(0, 262, 18)) + box(0, y, SIDE, 14)
+
+
+def _path(chance: random.Random) -> str:
+    """A footpath that winds from the foreground to the horizon."""
+    end, bend, width = chance.uniform(112, 144), chance.uniform(-26, 26), chance.uniform(62, 80)
+    start = 128 - bend
+    return (f"M{at(start - width, 260)}C{at(start - width * .3, 222, end + bend - 22, 200, end - 3, 163)}"
+            f"H{end + 4:.1f}C{at(end + bend + 24, 200, start + width * .7, 222, start + width, 260)}Z")
+
+
+def _fern(chance: random.Random, x: float, y: float, lean: float) -> str:
+    parts = []
+    for n in range(7):
+        turn = lean + (n - 3) * .34
+        long = 38 * chance.uniform(.75, 1.1)
+        tip = (x + turn * long, y - long * (1.15 - abs(turn) * .45))
+        parts.append(f"M{at(x - 3, y)}Q{at(x + turn * long * .3 - 4, y - long * .8, *tip)}"
+                     f"Q{at(x + turn * long * .55 + 3, y - long * .5, x + 4, y)}Z")
+    return "".join(parts)
+
+
+def mountains(light: Light, chance: random.Random) -> Land:
+    """Snow-capped peaks over dark firs, an alp with boulders in front."""
+    defs = gradient("s-land", (0, light.ground("#a9bf68"), 1), (1, light.ground("#5f8a4a"), 1))
+    far = [(x + chance.uniform(-12, 12), 86 + chance.uniform(-22, 22) * (n % 2 or -1))
+           for n, x in enumerate(range(-20, 300, 26))]
+    parts = [filled(polygon([(-20, 160), *far, (280, 160)]), light.on("#8fa3c6", .75))]
+    tops = [chance.uniform(34, 62), chance.uniform(190, 222), chance.uniform(112, 142)]
+    for n, x in enumerate(tops):
+        top = chance.uniform(22, 38) if n < 2 else chance.uniform(54, 68)
+        parts.append(_peak(light, chance, x, top, 158, chance.uniform(66, 82) if n < 2 else chance.uniform(50, 62), .22))
+    parts.append(filled(hills(chance, 146, 5, 4, 180), light.ground("#6f9a86", .5, .5)))
+    for far_off, base, tall, step in ((.42, 154, 20, 11), (.2, 163, 28, 15)):
+        trees = "".join(fir(x + chance.uniform(-4, 4), base + chance.uniform(-2, 4), tall * chance.uniform(.7, 1.15), 3, .2)
+                        for x in range(-4, 264, step) if chance.random() < .86)
+        parts.append(filled(trees + box(0, base - 2, SIDE, 12), light.ground("#35604e", far_off, .35)))
+    parts.append(filled(hills(chance, 170, 5, 3), "url(#s-land)"))
+    parts.append(filled(hills(chance, 222, 8, 2), light.ground("#4f7a40"), .55))
+    for x, y, wide in ((chance.uniform(10, 34), chance.uniform(186, 200), 20), (chance.uniform(224, 246),
+                       chance.uniform(190, 206), 24), (chance.uniform(20, 236), 246, 15)):
+        parts.append(_boulder(light, chance, x, y, wide * chance.uniform(.8, 1.2)))
+    spots = scattered(chance, 15, 180, 250)
+    parts.append(drawn(tufts(chance, spots, 6), light.ground("#3f6a38", 0, .3), 1.2, .8))
+    parts.append(filled("".join(disc(x, y, 1.7) for x, y in scattered(chance, 20, 184, 252)),
+                        light.on("#f3e9ff"), .95))
+    return Land(defs, "".join(parts))
+
+
+def _peak(light: Light, chance: random.Random, x: float, top: float, foot: float, half: float, far: float) -> str:
+    """A mountain lit from the left: its body, its shaded side, its snow cap."""
+    high = foot - top
+    ridge = [(x, top)]
+    for n in range(1, 6):
+        ridge.append((x + (8 if n % 2 else -5) * chance.uniform(.5, 1.3) + n * 1.5, top + high * n / 5))
+    body = polygon([(x - half, foot), (x - half * .45, top + high * .52), (x - half * .28, top + high * .3), (x, top),
+                    (x + half * .33, top + high * .27), (x + half * .5, top + high * .52), (x + half, foot)])
+    shade = polygon([*ridge, (x + half, foot), (x + half * .5, top + high * .52), (x + half * .33, top + high * .27)])
+    low = .42 + .14 * light.air.white
+    cap = [(x, top), (x + half * .33, top + high * .27), (x + half * .42, top + high * low)]
+    teeth = [(x + half * share, top + high * (low - .02 + dip * chance.uniform(.7, 1.3)))
+             for share, dip in ((.3, -.06), (.2, .08), (.08, -.07), (-.04, .1), (-.15, -.05), (-.26, .07))]
+    left = [(x - half * .4, top + high * low), (x - half * .28, top + high * .3)]
+    return (filled(body, light.ground("#7b84a0", far, .3)) + filled(shade, light.ground("#566083", far, .25))
+            + filled(polygon([*cap, *teeth, *left]), light.on("#ffffff", far * .4))
+            + filled(polygon([(x, top), *ridge[1:2], *teeth[1:2], cap[2], cap[1]]), light.on("#bccbe6", far * .4)))
+
+
+def _boulder(light: Light, chance: random.Random, x: float, y: float, wide: float) -> str:
+    high = wide * chance.uniform(.6, .85)
+    body = [(x - wide, y), (x - wide * .8, y - high * .6), (x - wide * .2, y - high), (x + wide * .5, y - high * .8),
+            (x + wide, y)]
+    lit = [(x - wide * .8, y - high * .6), (x - wide * .2, y - high), (x + wide * .5, y - high * .8),
+           (x + wide * .1, y - high * .55)]
+    return filled(polygon(body), light.on("#6d7482")) + filled(polygon(lit), light.ground("#a3aab5"))
+
+
+def desert(light: Light, chance: random.Random) -> Land:
+    """Red mesas behind long dunes, saguaros far off."""
+    defs = gradient("s-land", (0, light.ground("#f2a44c", .1), 1), (1, light.ground("#d9762f"), 1))
+    parts = []
+    for x, wide, high, far in ((chance.uniform(18, 50), chance.uniform(40, 54), chance.uniform(46, 62), .35),
+                               (chance.uniform(196, 236), chance.uniform(42, 58), chance.uniform(38, 66), .25),
+                               (chance.uniform(100, 150), chance.uniform(24, 34), chance.uniform(18, 26), .75)):
+        parts.append(_mesa(light, chance, x, wide, 146, high, far))
+    parts.append(filled(hills(chance, 144, 4, 4), light.ground("#e9b36a", .35)))
+    saguaros = "".join(_saguaro(chance, x, y, tall) for x, y, tall in (
+        (chance.uniform(14, 40), 172, 44), (chance.uniform(216, 244), 164, 34), (chance.uniform(60, 100), 152, 14),
+        (chance.uniform(156, 196), 152, 13)))
+    crest = heights(chance, 164, 9, 3)
+    parts.append(filled(smooth(crest) + f"V{SIDE}H-10Z", light.ground("#f0b45e", .15)))
+    parts.append(filled(smooth(crest) + "L" + "L".join(at(px, py + (16 if n % 2 else 3)) for n, (px, py)
+                                                       in reversed(list(enumerate(crest)))) + "Z",
+                        light.ground("#c96f34", .15), .75))
+    parts.append(drawn(saguaros, light.ground("#3d7a4c", .12, .3), 6.4))
+    parts.append(filled(hills(chance, 190, 8, 2), "url(#s-land)"))
+    ripples = "".join(f"M{at(x, y)}q{at(9, -4, 18, 0)}t{at(18, 0)}" for x, y in scattered(chance, 17, 200, 250))
+    parts.append(drawn(ripples, light.ground("#b35a26", 0, .5), 1.5, .6))
+    stones = "".join(disc(x, y, chance.uniform(1.4, 3.4), 1.5) for x, y in scattered(chance, 12, 198, 252))
+    parts.append(filled(stones, light.on("#8d4a26"), .8))
+    return Land(defs, "".join(parts))
+
+
+def _mesa(light: Light, chance: random.Random, x: float, wide: float, foot: float, high: float, far: float) -> str:
+    top, left, right = foot - high, x - wide * .5, x + wide * .5
+    step = wide * chance.uniform(.1, .2)
+    body = [(left - wide * .45, foot), (left - step * .5, foot - high * .42), (left, top + high * .12),
+            (left + step, top + high * .1), (left + step * 1.2, top), (right - step * .4, top + 2),
+            (right, top + high * .2), (right + step * .5, foot - high * .42), (right + wide * .45, foot)]
+    shade = [(right - wide * .34, top + 1), *body[5:], (x + wide * .2, foot), (right - wide * .24, foot - high * .4)]
+    bands = "".join(f"M{at(left + step * .4, top + high * share)}L{at(right - step * .1, top + high * (share + .03))}"
+                    for share in (.3, .46))
+    return (filled(polygon(body), light.ground("#c4512c", far, .35)) + filled(polygon(shade), light.on("#8e3526", far), .8)
+            + drawn(bands, light.on("#e58a55", far), 2.6, .75))
+
+
+def _saguaro(chance: random.Random, x: float, y: float, tall: float) -> str:
+    """A cactus of three strokes."""
+    out, turn = tall * .24, chance.choice((-1, 1))
+    return (f"M{at(x, y)}V{y - tall:.1f}M{at(x, y - tall * .35)}q{at(-turn * out, 0, -turn * out, -tall * .14)}v{-tall * .2:.1f}"
+            f"M{at(x, y - tall * .5)}q{at(turn * out, 0, turn * out, -tall * .12)}v{-tall * .16:.1f}")
+
+
+def meadow(light: Light, chance: random.Random) -> Land:
+    """Green hills with hedges and a farm, a fence, flowers up to the viewer's feet."""
+    defs = gradient("s-land", (0, light.ground("#a6d65a"), 1), (1, light.ground("#5aa83e"), 1))
+    parts = [filled(hills(chance, 122, 12, 3), light.ground("#8fbf8a", .7)),
+             filled(hills(chance, 136, 9, 3), light.ground("#8cc860", .42))]
+    hedge = "".join(bush(chance, x + chance.uniform(-8, 8), 146, chance.uniform(16, 30), chance.uniform(8, 15), 4)
+                    for x in range(4, 260, 34) if chance.random() < .75)
+    parts.append(filled(hedge, light.ground("#4f8f4c", .4, .5)))
+    parts.append(_farm(light, chance.choice((chance.uniform(24, 52), chance.uniform(200, 226))), 146))
+    parts.append(filled(hills(chance, 152, 6, 3), light.ground("#9fd45c", .18)))
+    parts.append(_fence(light, chance, 168))
+    parts.append(filled(hills(chance, 172, 5, 3), "url(#s-land)"))
+    parts.append(filled(hills(chance, 226, 7, 2), light.ground("#489638"), .5))
+    parts.append(drawn(tufts(chance, scattered(chance, 20, 178, 252), 7), light.ground("#3a7f30", 0, .3), 1.2, .85))
+    for colour in FLOWERS:
+        spots = scattered(chance, 13, 176, 254)
+        parts.append(filled("".join(disc(x, y, 1.2 + (y - 170) * .026) for x, y in spots), light.ground(colour, 0, .25)))
+    blades = drawn(tufts(chance, [(x + chance.uniform(-5, 5), 260) for x in range(2, 260, 13)], 19),
+                   light.ground("#2f7a2e", 0, .35), 2.2)
+    blooms = "".join(_bloom(light, chance, x) for x in (chance.uniform(8, 60), chance.uniform(196, 246)))
+    return Land(defs, "".join(parts), blades + blooms)
+
+
+def _farm(light: Light, x: float, y: float) -> str:
+    window = "#ffd667" if light.dark else light.on("#5a7a94", .3)
+    return (filled(box(x - 11, y - 13, 22, 14), light.on("#f4e6cc", .25))
+            + filled(polygon(((x - 14, y - 12), (x - 7, y - 23), (x + 7, y - 23), (x + 14, y - 12))),
+                     light.ground("#c8473a", .25, .6))
+            + filled(box(x - 7, y - 9, 4, 4) + box(x + 3, y - 9, 4, 4), window))
+
+
+def _fence(light: Light, chance: random.Random, y: float) -> str:
+    posts = "".join(box(x, y - 15 + chance.uniform(-1, 1), 3.4, 24) for x in range(2, 260, 28))
+    rails = f"M-4 {y - 10:.1f}H260M-4 {y - 3:.1f}H260"
+    return drawn(rails, light.ground("#b98a58", .1, .5), 2.2) + filled(posts, light.ground("#96683e", .1, .4))
+
+
+def _bloom(light: Light, chance: random.Random, x: float) -> str:
+    """A daisy in the foreground."""
+    y, radius = chance.uniform(234, 242), 5.2
+    petals = "".join(disc(x + dx * radius, y + dy * radius, 3.1) for dx, dy in
+                     ((0, -1), (.87, -.5), (.87, .5), (0, 1), (-.87, .5), (-.87, -.5)))
+    return (drawn(f"M{at(x, y)}q2 10 0 24", light.on("#2f7a2e"), 2) + filled(petals, light.on(chance.choice(FLOWERS)))
+            + filled(disc(x, y, 3), light.on("#f5b52e")))
+
+
+def snowfield(light: Light, chance: random.Random) -> Land:
+    """White drifts with blue shadows, laden firs, sometimes an igloo; northern lights on a clear night."""
+    defs = gradient("s-land", (0, light.on("#ffffff"), 1), (1, light.on("#c4d8f2"), 1))
+    parts = []
+    if light.time == "night" and light.weather in ("clear", "cloudy"):
+        defs += gradient("s-aurora", (0, "#58f0b4", 0), (.55, "#58f0b4", .6), (1, "#8c6cf0", 0))
+        for lift in (0, 26):
+            line = heights(chance, 52 + lift, 16, 4)
+            lower = "".join("L" + at(x, y + 40) for x, y in reversed(line))
+            parts.append(filled(smooth(line) + lower + "Z", "url(#s-aurora)", .75))
+    parts.append(filled(hills(chance, 128, 8, 4), light.on("#b4cbe8", .6)))
+    trees = "".join(fir(x + chance.uniform(-4, 4), 144 + chance.uniform(-2, 5), chance.uniform(14, 24), 3, .22)
+                    for x in range(0, 262, 16) if chance.random() < .6)
+    parts.append(filled(trees, light.on("#7f9cb4", .4)))
+    parts.append(filled(hills(chance, 144, 7, 3), light.on("#dbe8f8", .2)))
+    left = chance.random() < .5
+    for x, y, tall in ((chance.uniform(10, 26), 186, 96), (chance.uniform(46, 60), 168, 54),
+                       (chance.uniform(230, 248), 182, 86), (chance.uniform(196, 212), 164, 46)):
+        if (x < 128) == left or x < 30 or x > 228:
+            parts.append(_laden(light, x, y, tall * chance.uniform(.85, 1.1)))
+    crest = heights(chance, 166, 7, 3)
+    parts.append(filled(smooth(crest) + f"V{SIDE}H-10Z", light.on("#f6faff")))
+    if chance.random() < .6:
+        parts.append(_igloo(light, chance.uniform(196, 208) if left else chance.uniform(48, 60), 176))
+    parts.append(filled(hills(chance, 186, 6, 2), "url(#s-land)"))
+    parts.append(filled(hills(chance, 228, 8, 2), light.on("#aac6ea"), .45))
+    dents = "".join(f"M{at(x, y)}q{at(10, 5, 24, 1)}" for x, y in scattered(chance, 11, 192, 250))
+    parts.append(drawn(dents, light.on("#9dbbe2"), 1.8, .7))
+    prints = "".join(disc(150 + (n % 2) * 7 + n * 3.2, 250 - n * 5.6, 2.6 - n * .12, 1.5 - n * .06) for n in range(12))
+    parts.append(filled(prints, light.on("#8fb0da"), .75))
+    return Land(defs, "".join(parts))
+
+
+def _laden(light: Light, x: float, y: float, tall: float) -> str:
+    """A fir with snow on its boughs."""
+    caps = "".join(polygon(((x, y - tall + tall * .86 * n / 4 - 1), (x + wide, y - tall + tall * .86 * n / 4 + tall * .14),
+                            (x + wide * .4, y - tall + tall * .86 * n / 4 + tall * .11),
+                            (x, y - tall + tall * .86 * n / 4 + tall * .17),
+                            (x - wide * .4, y - tall + tall * .86 * n / 4 + tall * .11),
+                            (x - wide, y - tall + tall * .86 * n / 4 + tall * .14)))
+                   for n, wide in enumerate((tall * .085, tall * .13, tall * .17, tall * .2)))
+    return filled(fir(x, y + 4, tall), light.on("#3f7468", .1)) + filled(caps, light.on("#ffffff"))
+
+
+def _igloo(light: Light, x: float, y: float) -> str:
+    dome = f"M{at(x - 24, y)}a24 24 0 0 1 48 0z"
+    bricks = (f"M{at(x - 22, y - 9)}q22 6 44 0M{at(x - 16, y - 17)}q16 5 32 0M{at(x - 8, y - 14)}v-9M{at(x + 8, y - 14)}v-9"
+              f"M{at(x - 14, y - 7)}v-9M{at(x + 14, y - 7)}v-9")
+    door = f"M{at(x - 9, y)}v-5a9 9 0 0 1 18 0v5z"
+    glow = "#ffd27a" if light.dark else light.on("#5f7fa8")
+    return (filled(dome, light.on("#eef5ff")) + drawn(bricks, light.on("#a9c3e4"), 1.3)
+            + drawn(door, light.on("#c9dcf2"), 4) + filled(door, glow))

@@ -1,0 +1,57 @@
+"""What falls or drifts between the viewer and the things."""
+
+from __future__ import annotations
+
+import random
+
+from genius.collections.world.paint import mixed
+from genius.collections.world.scenes.forms import SIDE, at, box, disc, drawn, filled, gradient, halo
+from genius.collections.world.scenes.light import Light
+
+
+def falling(light: Light, chance: random.Random) -> tuple[str, str]:
+    """SVG definitions and markup of rain, snow or fog over the whole picture; both empty in dry weather."""
+    chance = random.Random(chance.getrandbits(32))
+    if light.weather == "rainy":
+        return "", rain(light, chance, 62)
+    if light.weather == "snowy":
+        return "", snow(light, chance, 84)
+    if light.weather == "foggy":
+        return _fog(light, chance)
+    return "", ""
+
+
+def rain(light: Light, chance: random.Random, count: int) -> str:
+    """Slanting streaks, those near by longer and brighter."""
+    colour = {"dawn": "#f2f0fa", "day": "#f4faff", "dusk": "#e6cfe0", "night": "#a9bce8"}[light.time]
+    slant = chance.uniform(.14, .34) * chance.choice((-1, 1))
+
+    def streaks(number: int, length: float) -> str:
+        parts = []
+        for _ in range(number):
+            long = length * chance.uniform(.7, 1.2)
+            parts.append(f"M{at(chance.uniform(-10, 266), chance.uniform(-14, 250))}l{at(-slant * long, long)}")
+        return "".join(parts)
+
+    return drawn(streaks(count * 3 // 5, 13), colour, 1.1, .5) + drawn(streaks(count * 2 // 5, 22), colour, 1.9, .62)
+
+
+def snow(light: Light, chance: random.Random, count: int) -> str:
+    """Flakes, small ones far off and large ones near by."""
+    colour = {"dawn": "#fffafa", "day": "#ffffff", "dusk": "#f8e2e6", "night": "#c6d2f2"}[light.time]
+
+    def flakes(number: int, small: float, large: float) -> str:
+        return "".join(disc(chance.uniform(0, SIDE), chance.uniform(0, SIDE), chance.uniform(small, large))
+                       for _ in range(number))
+
+    return (filled(flakes(count * 2 // 3, 1.1, 1.9), colour, .85)
+            + filled(flakes(count // 3, 2.3, 3.9), colour, .92))
+
+
+def _fog(light: Light, chance: random.Random) -> tuple[str, str]:
+    fog = mixed(light.hour.fog, "#ffffff", .12)
+    defs = (gradient("s-fog", (0, fog, .1), (.45, fog, .34), (.8, fog, .16), (1, fog, .42))
+            + halo("s-bank", (0, fog, .8), (.5, fog, .45), (1, fog, 0)))
+    banks = "".join(filled(disc(chance.uniform(0, SIDE), y + chance.uniform(-8, 8), chance.uniform(90, 140),
+                                chance.uniform(13, 20)), "url(#s-bank)", .8) for y in (112, 158, 226, 248))
+    return defs, filled(box(0, 0, SIDE, SIDE), "url(#s-fog)") + banks
