@@ -30,36 +30,35 @@ def house(paint: Paint, style: str) -> str:
 def lighthouse(paint: Paint, style: str) -> str:
     """A tall round tower on a rock, with a gallery and a lamp."""
     lit = style == "lit"
-    beams = path("M46 21 L-2 5 V37 Z M54 21 L102 5 V37 Z", "#ffe27a") if lit else ""
-    rock = path("M14 96 Q14 86 24 86 Q30 78 40 81 H64 Q72 78 77 85 Q88 86 87 96 Z", "#8d8a8c", "#4c494e")
-    cracks = stroke("M26 91 L31 88 L36 92 M66 89 L72 87 L76 91", "#5e5b60", 1.4)
-    shaft = solid('<path d="M39 35 H61 L69 86 Q50 92 31 86 Z"/>', paint.fill, paint.line)
-    door = path("M43 88 V76 Q43 69 50 69 Q57 69 57 76 V88 Q50 89.6 43 88 Z", WOOD, paint.line)
+    beams = '<g opacity=".8">' + path("M46 21 L-2 5 V37 Z M54 21 L102 5 V37 Z", "#ffe27a") + "</g>" if lit else ""
+    rock = path("M9 96 Q9 87 20 87 Q26 80 36 83 H68 Q76 79 81 86 Q92 87 91 96 Z", "#8d8a8c", "#4c494e")
+    cracks = stroke("M16 92 L21 90 L25 93 M76 90 L81 89 L85 92", "#5e5b60", 1.4)
+    shaft = solid('<path d="M34 35 H66 L76 88 Q50 94 24 88 Z"/>', paint.fill, paint.line)
+    door = path("M42 90.6 V77 Q42 69 50 69 Q58 69 58 77 V90.6 Q50 91.6 42 90.6 Z", WOOD, paint.line)
     windows = "".join(rect(x - 3.2, y, 6.4, 8.6, 3.2, GLOW if lit else NIGHT, paint.line, 1.2)
                       for x, y in ((50, 55), (50, 41.5)))
-    lantern = rect(41, 13, 18, 17, 1.5, "#fff0a0" if lit else "#cfe3ea", paint.line)
+    lantern = rect(39, 12, 22, 18, 1.5, "#fff0a0" if lit else "#cfe3ea", paint.line)
     lamp = ellipse(50, 22, 5, 5, "#ffffff") if lit else path("M46.5 29 Q45 19 50 18 Q55 19 53.5 29 Z", "#8fb0bd")
-    bars = stroke("M45.4 13 V30 M54.6 13 V30", paint.line, 1.2)
-    gallery = rect(33, 29, 34, 7, 2, paint.dark, paint.line) + \
-        stroke("M34 29 V24 M41 29 V24 M59 29 V24 M66 29 V24 M33 23.6 H41 M59 23.6 H67", paint.line, 1.3)
-    roof = path("M37 14 Q50 -4 63 14 Z", paint.base, paint.line) + ellipse(50, 3.4, 2.2, 2.2, paint.dark, paint.line, 1.1)
+    bars = stroke("M44.4 13 V30 M55.6 13 V30", paint.line, 1.2)
+    gallery = rect(27, 29, 46, 7.5, 2, paint.dark, paint.line) + \
+        stroke("M28.5 29 V23 M35 29 V23 M65 29 V23 M71.5 29 V23 M28 22.6 H38 M62 22.6 H72", paint.line, 1.3)
+    roof = path("M34 14 Q50 -7 66 14 Z", paint.base, paint.line) + ellipse(50, 2.6, 2.2, 2.2, paint.dark, paint.line, 1.1)
     return beams + rock + cracks + shaft + door + windows + lantern + lamp + bars + gallery + roof
 
 
 def windmill(paint: Paint, style: str) -> str:
     """A tapering mill with four sails of lattice and cloth."""
-    body = solid('<path d="M36 38 H64 L76 95 H24 Z"/>', paint.fill, paint.line)
-    cap = path("M33 40 Q32 19 50 18 Q68 19 67 40 Z", paint.dark, paint.line)
-    balcony = rect(25, 69, 50, 4.6, 2, WOOD, paint.line) + stroke("M27 69 V63.5 M73 69 V63.5 M26 63.5 H33 M67 63.5 H74",
-                                                                  paint.line, 1.3)
+    body = solid('<path d="M33 36 H67 L80 95 H20 Z"/>', paint.fill, paint.line)
+    cap = path("M30 38 Q29 15 50 14 Q71 15 70 38 Z", paint.dark, paint.line)
+    balcony = rect(20, 71, 60, 4.6, 2, WOOD, paint.line)
     door = path("M43 95 V83 Q43 76.5 50 76.5 Q57 76.5 57 83 V95 Z", WOOD, paint.line)
-    window = rect(46, 55, 8, 9.5, 3.6, GLOW, paint.line, 1.2)
+    window = rect(45.5, 56, 9, 10.5, 4.2, GLOW, paint.line, 1.2)
     sails = "".join(
-        f'<g transform="rotate({angle} 50 34)">' + rect(51, -13, 11, 36, 1, "#f7efdc", paint.line, 1.2)
-        + stroke("M51 -4 H62 M51 5 H62 M51 14 H62 M56.5 -13 V23", "#b79f7c", 1)
-        + stroke("M50 34 V-14", "#6b4a2f", 2.6) + "</g>" for angle in (38, 128, 218, 308))
-    hub = ellipse(50, 34, 4, 4, "#c9a063", paint.line)
-    grass = path("M15 96 Q17 90 24 92 H76 Q83 90 85 96 Z", LEAF, LEAF_LINE)
+        f'<g transform="rotate({angle} 50 33)">' + rect(50.8, -14, 9.4, 34, 1, "#f7efdc", paint.line, 1.2)
+        + stroke("M51 -5.5 H60 M51 3 H60 M51 11.5 H60 M55.5 -14 V20", "#b79f7c", 1)
+        + stroke("M50 33 V-15", "#6b4a2f", 2.6) + "</g>" for angle in (40, 130, 220, 310))
+    hub = ellipse(50, 33, 4, 4, "#c9a063", paint.line)
+    grass = path("M11 96 Q13 90 20 92 H80 Q87 90 89 96 Z", LEAF, LEAF_LINE)
     return body + cap + balcony + window + grass + door + sails + hub
 
 
@@ -84,35 +83,35 @@ def castle(paint: Paint, style: str) -> str:
 
 
 def tower(paint: Paint, style: str) -> str:
-    """A slender tower with a wider room under a pointed roof, and ivy climbing up."""
-    shaft = solid('<path d="M38 44 H62 V88 L66 95 H34 L38 88 Z"/>', paint.fill, paint.line)
-    room = solid('<path d="M30 30 H70 V48 L63 55 H37 L30 48 Z"/>', paint.fill, paint.line)
-    corbels = stroke("M37 55 V58 M43.5 55 V58 M50 55 V58 M56.5 55 V58 M63 55 V58", paint.line, 3)
-    roof = solid('<path d="M24 32 Q42 24 50 3 Q58 24 76 32 Q50 38 24 32 Z"/>', paint.dark, paint.line)
-    pole = stroke("M50 6 V-3", paint.line, 1.5) + path("M50 -3 L62 0.5 L50 4 Z", "#e8b93c", paint.line, 1)
-    window = rect(44, 37, 12, 14, 6, GLOW, paint.line, 1.4) + stroke("M50 37 V51 M44 45 H56", paint.line, 1.1)
-    slits = rect(47.6, 62, 4.8, 9, 2.4, NIGHT, paint.line, 1)
-    door = path("M44 95 V85 Q44 78.5 50 78.5 Q56 78.5 56 85 V95 Z", WOOD, paint.line)
-    ivy = stroke("M64 94 C56 84 66 76 60 68 C57 63 62 60 60 57", LEAF_LINE, 1.6) + "".join(
-        ellipse(x, y, 3, 2.4, LEAF, LEAF_LINE, 0.9) for x, y in ((62, 88), (59, 81), (64, 77), (59, 71), (62, 63)))
-    ground = path("M22 96 Q24 89 32 91 H68 Q76 89 78 96 Z", LEAF, LEAF_LINE)
-    return shaft + room + corbels + roof + pole + window + slits + ground + door + ivy
+    """A round tower with a wider room under a pointed roof, and ivy climbing up."""
+    shaft = solid('<path d="M33 46 H67 V87 L72 95 H28 L33 87 Z"/>', paint.fill, paint.line)
+    room = solid('<path d="M24 31 H76 V49 L68 57 H32 L24 49 Z"/>', paint.fill, paint.line)
+    corbels = stroke("M33 57 V60 M41.5 57 V60 M50 57 V60 M58.5 57 V60 M67 57 V60", paint.line, 3.4)
+    roof = solid('<path d="M17 33 Q41 25 50 3 Q59 25 83 33 Q50 40 17 33 Z"/>', paint.dark, paint.line)
+    flag = stroke("M50 6 V-3", paint.line, 1.5) + path("M50 -3 L63 0.7 L50 4.4 Z", "#e8b93c", paint.line, 1)
+    window = rect(43.5, 39, 13, 14, 6, GLOW, paint.line, 1.4) + stroke("M50 39 V53 M44 47 H56", paint.line, 1.1)
+    slit = rect(40, 64, 4.8, 9, 2.4, NIGHT, paint.line, 1)
+    door = path("M43 95 V85 Q43 78 50 78 Q57 78 57 85 V95 Z", WOOD, paint.line)
+    ivy = stroke("M69 94 C60 86 70 78 63 70 C60 66 65 62 62 58", LEAF_LINE, 1.6) + "".join(
+        ellipse(x, y, 3.3, 2.6, LEAF, LEAF_LINE, 0.9) for x, y in ((66, 90), (62, 84), (68, 79), (62, 73), (66, 66)))
+    ground = path("M16 96 Q18 89 27 91.5 H73 Q82 89 84 96 Z", LEAF, LEAF_LINE)
+    return shaft + room + corbels + roof + flag + window + slit + ground + door + ivy
 
 
 def bridge(paint: Paint, style: str) -> str:
-    """A stone bridge of two arches over water."""
-    water = path("M2 96 V86 Q50 80 98 86 V96 Z", "#6fb6dc", "#2c6a92") + \
-        stroke("M12 91 Q16 89 20 91 M34 93 Q39 91 44 93 M58 91 Q62 89 66 91 M79 93 Q84 91 89 93", "#e8f6fc", 1.4)
-    span = solid('<path d="M1 62 Q50 22 99 62 V90 H91 Q90 58 73 58 Q56 58 55 90 H45 Q44 58 27 58 Q10 58 9 90 H1 Z"/>',
+    """A humped stone bridge of two arches over water."""
+    water = path("M2 96 V84 Q50 78 98 84 V96 Z", "#6fb6dc", "#2c6a92") + \
+        stroke("M16 89 Q21 87 26 89 M24 93 Q29 91 34 93 M67 90 Q72 88 77 90 M76 94 Q81 92 86 94", "#e8f6fc", 1.4)
+    span = solid('<path d="M1 56 Q50 14 99 56 V92 H86 Q86 60 72 60 Q58 60 58 92 H42 Q42 60 28 60 Q14 60 14 92 H1 Z"/>',
                  paint.fill, paint.line, 1.6)
-    arches = "".join(stroke(f"M{x - 18} 88 Q{x - 17} 58 {x} 58 Q{x + 17} 58 {x + 18} 88", paint.line, 5.4)
-                     + stroke(f"M{x - 18} 88 Q{x - 17} 58 {x} 58 Q{x + 17} 58 {x + 18} 88", paint.light, 3)
-                     for x in (27, 73))
-    rail = stroke("M1 60 Q50 20 99 60", paint.line, 8) + stroke("M1 60 Q50 20 99 60", paint.light, 5.4)
-    posts = "".join(rect(x - 3.4, y, 6.8, 13, 1.4, paint.dark, paint.line, 1.1)
-                    for x, y in ((4, 51), (27, 38), (50, 32), (73, 38), (96, 51)))
-    piers = path("M43 90 H57 L60 95 H40 Z", STONE, STONE_LINE)
-    return water + span + arches + piers + rail + posts
+    ring = "".join(f"M{x - 16} 91 Q{x - 16} 57 {x} 57 Q{x + 16} 57 {x + 16} 91" for x in (28, 72))
+    rail = "M1 54 Q50 12 99 54"
+    lines = stroke(ring, paint.line, 5) + stroke(ring, paint.light, 2.8) + \
+        stroke(rail, paint.line, 9) + stroke(rail, paint.light, 6.4)
+    posts = "".join(rect(x - 4, y, 8, 15, 1.6, paint.dark, paint.line, 1.2)
+                    for x, y in ((4.5, 43), (27, 29), (50, 24), (73, 29), (95.5, 43)))
+    pier = path("M41 90 H59 L63 96 H37 Z M0 90 H15 L18 96 H-1 Z M100 90 H85 L82 96 H101 Z", STONE, STONE_LINE)
+    return water + span + lines + pier + posts
 
 
 def temple(paint: Paint, style: str) -> str:
