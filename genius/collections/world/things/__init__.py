@@ -5,15 +5,17 @@ from __future__ import annotations
 from genius.collections.world.things import (
     accessories,
     animals,
+    buildings,
     food,
     furniture,
     garments,
     instruments,
     plants,
     vehicles,
+    wildlife,
 )
 from genius.collections.world.things.thing import Thing
 
-MODULES = (animals, vehicles, instruments, garments, accessories, food, plants, furniture)
+MODULES = (animals, wildlife, vehicles, instruments, buildings, garments, accessories, food, plants, furniture)
 THINGS: dict[str, Thing] = {thing.name: thing for module in MODULES for thing in module.THINGS}
 assert len(THINGS) == sum(len(module.THINGS) for module in MODULES), "two kinds of thing share a name"
