@@ -1,6 +1,6 @@
 """Train a run from a collection: encoder, features, quantizer, decoder, index.
 
-    python -m training COLLECTION RUN [--preset small|paper|paper-text]
+    python -m training COLLECTION RUN [--preset small|demo|paper|paper-text]
 
 Killed and started again, it goes on from the last epoch of the stage it was in. Each stage is also a command
 of its own, e.g. python -m training.decoder COLLECTION RUN.

@@ -1,6 +1,6 @@
 """Train the ID decoder on cached fused features (Eq. 10, Eq. 11).
 
-    python -m training.decoder COLLECTION RUN [--preset small|paper|paper-text]
+    python -m training.decoder COLLECTION RUN [--preset small|demo|paper|paper-text]
 
 Where the preset asks for it, the epoch that is kept and the decoder's weight against the codes' geometry are
 chosen on validation queries whose targets were no training targets: those show whether it generalises or only

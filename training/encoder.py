@@ -1,6 +1,6 @@
 """Train the encoder: CLIP score fusion by contrastive learning (Eq. 2).
 
-    python -m training.encoder COLLECTION RUN [--preset small|paper|paper-text]
+    python -m training.encoder COLLECTION RUN [--preset small|demo|paper|paper-text]
 
 Shapes: b pairs of a batch, d embedding dim, s image side, n tokens.
 """
@@ -69,7 +69,7 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
     """Run the epochs, from the last checkpoint if there is one."""
     candidates = Candidates.read(collection)
     pairs, held_out = (Pairs.read(collection, split, candidates) for split in ("train", "val"))
-    content = Content(collection, [pairs, held_out], settings.image_cache,
+    content = Content(collection, [pairs, held_out], settings,
                       encoder.config.preprocess["resize_mode"], run.path / "cache")
     optimizer = torch.optim.AdamW(decayed(encoder, settings.weight_decay), lr=settings.learning_rate,
                                   betas=settings.betas, eps=1e-6, fused=True)
@@ -109,13 +109,15 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
 class Content:
     """Texts and decoded images of queries and of the candidates that answer them."""
 
-    def __init__(self, collection: Collection, splits: Sequence[Pairs], side: int, resize_mode: str, cache: Path):
+    def __init__(self, collection: Collection, splits: Sequence[Pairs], settings: EncoderSettings,
+                 resize_mode: str, cache: Path):
+        self.settings = settings
         needed = np.unique(np.concatenate([pairs.positives for pairs in splits]))
         self.position = {int(row): at for at, row in enumerate(needed)}
         self.items = [item for row, item in enumerate(collection.all_candidates()) if row in self.position]
         paths = [item.image for item in self.items if item.image]
         paths += [image for pairs in splits for image in pairs.images if image]
-        self.pixels = PixelCache(collection, paths, side, resize_mode, cache)
+        self.pixels = PixelCache(collection, paths, settings.image_cache, resize_mode, cache)
 
     def queries(self, encoder: Encoder, pairs: Pairs, queries: np.ndarray, rng: np.random.Generator,
                 augment: bool) -> tuple[Tensor, ...]:
@@ -136,7 +138,8 @@ class Content:
         if image_mask.any():
             raw = self.pixels.read([image for image in images if image is not None])
             side = side if isinstance(side, int) else side[0]
-            pixels = normalised((augmented if augment else resized)(raw, side), seen["mean"], seen["std"])
+            raw = augmented(raw, side, self.settings.crop, self.settings.mirror) if augment else resized(raw, side)
+            pixels = normalised(raw, seen["mean"], seen["std"])
             pixels = pixels.contiguous(memory_format=torch.channels_last)
         if text_mask.any():
             tokens = encoder.tokenize([text for text in texts if normalise_text(text)])

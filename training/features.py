@@ -1,6 +1,6 @@
 """Encode every candidate and every labelled query once, into memory-mapped files.
 
-    python -m training.features COLLECTION RUN [--preset small|paper|paper-text]
+    python -m training.features COLLECTION RUN [--preset small|demo|paper|paper-text]
 
 RUN/features/candidates, RUN/features/train and RUN/features/val are what the later stages read.
 """

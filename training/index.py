@@ -1,6 +1,6 @@
 """Build the index that a run is served from: IDs, embeddings, item records and thumbnails.
 
-    python -m training.index COLLECTION RUN [--preset small|paper|paper-text]
+    python -m training.index COLLECTION RUN [--preset small|demo|paper|paper-text]
 """
 
 from __future__ import annotations

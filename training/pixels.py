@@ -62,14 +62,17 @@ class PixelCache:
         return torch.from_numpy(self.pixels[rows]).float() / 255
 
 
-def augmented(images: Tensor, side: int) -> Tensor:
-    """Random crops of 55 to 100 % of the area, mildly stretched and mirrored: (b, 3, c, c) -> (b, 3, s, s)."""
+def augmented(images: Tensor, side: int, crop: float, mirror: bool) -> Tensor:
+    """Random crops of at least this share of the area, mildly stretched, half of them mirrored if so wished.
+
+    (b, 3, c, c) -> (b, 3, s, s)
+    """
     b = len(images)
-    scale = torch.empty(b).uniform_(0.55, 1).sqrt()
+    scale = torch.empty(b).uniform_(crop, 1).sqrt()
     stretch = torch.empty(b).uniform_(-0.15, 0.15).exp()
     width, height = (scale * stretch).clamp(max=1), (scale / stretch).clamp(max=1)
     theta = torch.zeros(b, 2, 3)
-    theta[:, 0, 0] = width * (torch.randint(0, 2, (b,)) * 2 - 1)
+    theta[:, 0, 0] = width * (torch.randint(0, 2, (b,)) * 2 - 1) if mirror else width
     theta[:, 1, 1] = height
     theta[:, 0, 2] = (torch.rand(b) * 2 - 1) * (1 - width)
     theta[:, 1, 2] = (torch.rand(b) * 2 - 1) * (1 - height)

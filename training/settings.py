@@ -1,7 +1,7 @@
 """Every setting of every stage, and the presets.
 
 `paper` reproduces the published code; `paper-text` is what the paper itself says where the two differ; `small`
-is ours: all from scratch, on two CPU cores.
+and `demo` are ours: all from scratch, on two CPU cores; `demo` is the shipped run over the drawn world.
 A setting is changed from the command line with --set STAGE.NAME=VALUE.
 """
 
@@ -38,7 +38,9 @@ class EncoderSettings:
     betas: tuple[float, float] = (0.9, 0.98)
     warmup: float = 0.0              # share of all steps
     both_ways: bool = False          # also candidate -> query, as CLIP; the published loss is one-way
-    augment: bool = False            # random crops and flips
+    augment: bool = False            # random crops and light, and what the next two say
+    crop: float = 0.55               # the smallest share of the area that a crop keeps
+    mirror: bool = True              # false where left and right mean something
     stabilised: bool = False         # gradients clipped at norm 1, the temperature kept above 0.01 (ours)
     image_cache: int = 256           # side of the decoded images kept while training, pixels
     half: bool = False               # weights stored, and from then on used, in half precision (ours)
@@ -47,6 +49,7 @@ class EncoderSettings:
     def __post_init__(self):
         expect(self.epochs >= 0, "epochs is at least 0")
         expect(self.batch >= 2 and self.group >= 1, "a batch holds at least 2 pairs, a group 1")
+        expect(0 < self.crop <= 1, "crop is a share above 0, 1 at most")
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,22 @@ SMALL = Settings(
         epochs=4, batch=512, learning_rate=5e-4, warmup_steps=200, self_queries=True, keep_best=True,
         weights=(1.0, 0.75, 0.5, 0.25, 0.1), upsample_to=5000))
 
-PRESETS = {"small": SMALL, "paper": PAPER, "paper-text": PAPER_TEXT}
+DEMO = Settings(     # the shipped run: its parts are small enough to be kept in a repository
+    encoder=replace(
+        SMALL.encoder,
+        architecture={
+            "embed_dim": SMALL_DIM, "custom_text": True,
+            "vision_cfg": {"timm_model_name": "resnet10t", "timm_pool": "avg", "timm_proj": "linear",
+                           "image_size": 64},
+            "text_cfg": {"context_length": 64, "vocab_size": 16384, "width": 192, "heads": 4, "layers": 3}},
+        epochs=12, upsample_to=0, crop=0.75, mirror=False, image_cache=72, bf16=False, half=True),
+    features=SMALL.features,
+    quantizer=replace(SMALL.quantizer, fusion=FusionConfig(SMALL_DIM, branch=256, hidden=512), half=True),
+    decoder=replace(SMALL.decoder, half=True,
+                    decoder=replace(SMALL.decoder.decoder, layers=3, ff_width=512, prefix=6)),
+    index=IndexSettings(pool="union_test", thumbnail_side=128))
+
+PRESETS = {"small": SMALL, "demo": DEMO, "paper": PAPER, "paper-text": PAPER_TEXT}
 
 
 @dataclass(frozen=True)

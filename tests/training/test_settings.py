@@ -1,7 +1,11 @@
 import pytest
+from torch import nn
 
 from genius.errors import UserError
-from training.settings import PAPER, PRESETS, SMALL, changed
+from genius.models.decoder import IDDecoder
+from genius.models.fusion import Fusion
+from training.encoder import new_encoder
+from training.settings import DEMO, PAPER, PRESETS, SMALL, changed
 
 
 def test_a_setting_is_changed_at_any_depth_and_nothing_else_is():
@@ -20,6 +24,8 @@ def test_whole_numbers_serve_where_fractions_are_expected():
     ("encoders.epochs=3", "no 'encoders'; choose from encoder, features"),
     ("encoder.epochs=three", "expected a value like"),
     ("encoder.bf16=1", "expected a value like true"),
+    ("encoder.crop=0", "crop is a share above 0"),
+    ("index.thumbnail_quality=101", "thumbnail_quality is 1 to 100"),
     ("quantizer.quantizer.gradient=magic", "none of rotation, straight_through")])
 def test_a_setting_that_cannot_be_is_refused_in_one_sentence(change, message):
     with pytest.raises(UserError, match=message):
@@ -37,3 +43,16 @@ def test_the_paper_preset_has_the_published_sizes():
     assert PAPER.quantizer.quantizer.code_sizes == (3,) + (4096,) * 8
     assert (PAPER.decoder.decoder.width, PAPER.decoder.decoder.layers, PAPER.decoder.decoder.prefix) == (512, 6, 30)
     assert (PAPER.quantizer.rq_weight, PAPER.quantizer.mse_weight, PAPER.quantizer.temperature) == (100, 100, 0.01)
+
+
+def test_the_demo_preset_fits_the_space_that_its_parts_may_take():
+    encoder, stage = new_encoder(DEMO.encoder), DEMO.quantizer
+    parts = [Fusion(stage.fusion), IDDecoder(DEMO.decoder.decoder)]
+    codebooks = sum(stage.quantizer.code_sizes) * stage.quantizer.dim
+    assert 2 * numbers(encoder) <= 20e6                                            # two bytes a number
+    assert 2 * (codebooks + sum(numbers(part) for part in parts)) <= 12e6
+
+
+def numbers(model: nn.Module) -> int:
+    stored = {tensor.data_ptr(): tensor.numel() for tensor in model.state_dict().values()}     # tied ones once
+    return sum(stored.values())
