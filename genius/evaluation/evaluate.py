@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
 from genius.evaluation.control import Control
+from genius.evaluation.following import measure_following
 from genius.evaluation.pools import read_pools
 from genius.evaluation.queries import Phrasing, read_queries, training_targets
 from genius.evaluation.summary import Labels, summarise
@@ -71,6 +72,10 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
                     for beams in options.beams:
                         sweep[beams][number] = outcomes[beams]
 
+    following = measure_following(engine, collection, sets, [queries.batches for queries in encoded],
+                                  split=options.split, limit=options.limit, seed=options.seed,
+                                  decoder_weight=options.decoder_weight)
+
     def figures(outcomes: dict[int, tuple[Labels, Outcome]]) -> dict[str, Any]:
         return summarise([outcomes[number] for number in range(len(sets))], options.seed)
 
@@ -82,6 +87,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         "index": {"items": index.n, "ids": engine.pool.table.distinct, "code_sizes": list(index.code_sizes)},
         "bytes_per_item": _bytes(index.code_sizes, index.config.dim),
         "pools": [asdict(kind) | figures(tables[kind]) for kind in pools.kinds],
+        "following": following,
         "sweep": [{"beams": beams} | figures(sweep[beams]) for beams in options.beams]}
 
 

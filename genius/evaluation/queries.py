@@ -84,6 +84,13 @@ def training_targets(collection: Collection, index: Index) -> np.ndarray:
     return targets
 
 
+def right_first_codes(qrels: Qrels, index: Index) -> np.ndarray:
+    """(q, codes) bool: the ID of a positive starts with this code."""
+    right = np.zeros((len(qrels), index.code_sizes[0]), dtype=bool)
+    right[qrels.owners, index.codes(qrels.rows)[:, 0]] = True
+    return right
+
+
 def draw(seed: int, purpose: str, name: str) -> int:
     """A number that looks random and depends only on what it is given (64 bits)."""
     digest = hashlib.blake2b(f"{seed}/{purpose}/{name}".encode(), digest_size=8).digest()

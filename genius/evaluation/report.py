@@ -54,6 +54,10 @@ def markdown(report: dict[str, Any]) -> str:
               "model; mode exact alone was asked. *First code*: queries whose most probable first code is that of a "
               "positive: its modality, unless the run let first codes emerge.",
               _beams(pools), f"By row, {_pool_name(headline)}:", _beams_by_row(headline),
+              "## First codes under other instructions",
+              "Queries whose most probable first code is right: *asked* as in the tables above, in phrasings that "
+              "training never read (*held out*), and with the same text and picture under an instruction that wants "
+              "another kind of thing (*swapped*: right is the code of that kind).", _following(report["following"]),
               "## Milliseconds per query",
               f"{report['machine']}; batches of {report['batch']['encoded']} queries to encode and of "
               f"{report['batch']['searched']} to search by {report['beams'][-1]} beams, averages over rows. "
@@ -151,6 +155,15 @@ def _beams_by_row(pool: dict[str, Any]) -> str:
     columns["beam: certified"] = lambda row: _percent(row["beam"]["beam"]["certified"])
     columns["beam: first code"] = lambda row: _percent(row["beam"]["beam"]["first_code"])
     return _rows(pool, columns)
+
+
+def _following(found: dict[str, Any]) -> str:
+    def shares(row: Row) -> list[str]:
+        return [_percent(row[way]) for way in ("asked", "held_out", "swapped")]
+
+    return table(["task", "dataset", "asked", "held out", "swapped"],
+                 [*([_task(row["task"]), row["dataset"], *shares(row)] for row in found["rows"]),
+                  ["**average**", "", *shares(found["average"])]], words=2)
 
 
 def _rows(pool: dict[str, Any], columns: Columns) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from genius.evaluation.metrics import (CUTS, bootstrap_differences, bootstrap_hit_rates, headline_cut, hit_rate,
                                        interval, mean)
-from genius.evaluation.queries import QuerySet
+from genius.evaluation.queries import QuerySet, right_first_codes
 from genius.evaluation.systems import Outcome
 from genius.index.store import Index
 
@@ -37,12 +37,11 @@ class Labels:
     def of(cls, queries: QuerySet, index: Index, pool: np.ndarray, targets: np.ndarray) -> Labels:
         """pool: rows of the index. targets: (n,) bool, the item was a training target."""
         qrels = queries.qrels
-        first_codes = np.zeros((len(qrels), index.code_sizes[0]), dtype=bool)
-        first_codes[qrels.owners, index.codes(qrels.rows)[:, 0]] = True
         member = np.zeros(index.n, dtype=bool)
         member[pool] = True
         known, positives = qrels.count(targets), np.diff(qrels.offsets)
-        return cls(queries, first_codes, qrels.count(member), known == positives, known == 0, len(pool))
+        return cls(queries, right_first_codes(qrels, index), qrels.count(member), known == positives, known == 0,
+                   len(pool))
 
 
 def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
