@@ -12,6 +12,7 @@ SHADE = "rgba(28,12,40,.28)"       # what lies in the shadow of a part above it
 BARK, BARK_LINE = "#8a5a36", "#3c2412"
 LEAF, LEAF_LINE = "#57a548", "#22502a"
 SAND, SAND_LINE = "#dcb877", "#80602e"
+FLOWER = 39                        # y of the middle of the sunflower's head
 
 
 def tree(paint: Paint, style: str) -> str:
@@ -19,15 +20,18 @@ def tree(paint: Paint, style: str) -> str:
 
 
 def _round_tree(paint: Paint) -> str:
-    trunk = solid('<path d="M43 60 C45 76 44 88 34 96 Q44 94 48 96 Q54 93 66 96 C57 88 56 76 58 60 Z"/>', BARK, BARK_LINE, 1.7)
-    boughs = path("M47 74 L34 60 L39 58 L50 68 L60 56 L65 59 L54 75 Z", BARK, BARK_LINE, 1.3)
+    trunk = solid('<path d="M43 60 C45 76 44 88 33 96 Q44 94 48 96 Q54 93 67 96 C57 88 56 76 58 60 Z"/>',
+                  BARK, BARK_LINE, 1.7)
+    boughs = path("M46 78 L30 64 L36 60 L50 71 L62 58 L68 61 L55 78 Z", BARK, BARK_LINE, 1.3)
     crown = solid('<path d="M26 70 C11 73 1 62 6 51 C-2 41 5 27 17 26 C18 11 34 4 45 10 C55 0 74 3 78 17 '
                   'C92 17 100 32 93 43 C101 54 92 69 78 67 C72 77 56 78 50 70 C44 78 31 78 26 70 Z"/>',
                   paint.fill, paint.line, 1.8)
-    clumps = stroke("M22 48 C26 56 37 56 41 49 M52 34 C57 42 70 41 73 33 M60 58 C66 62 74 59 76 53 M34 26 C37 31 44 32 48 28",
-                    paint.line, 1.6)
-    gloss = path("M14 40 C12 33 17 29 22 30 C24 20 33 15 41 18 C35 21 31 25 30 33 C23 33 18 36 14 40 Z", SHINE)
-    return trunk + boughs + crown + clumps + gloss
+    clumps = path("M26 70 C11 73 1 62 6 51 C11 61 22 63 29 57 C34 66 47 66 52 58 C58 65 72 64 76 54 C84 57 91 52 93 43 "
+                  "C101 54 92 69 78 67 C72 77 56 78 50 70 C44 78 31 78 26 70 Z", SHADE)
+    lobes = stroke("M17 26 C23 24 29 26 32 31 M78 17 C71 16 65 20 63 27 M93 43 C87 38 80 39 77 43 "
+                   "M45 10 C50 12 53 16 54 21 M36 49 C36 42 43 39 48 43", paint.line, 1.4)
+    gloss = path("M12 42 C10 34 15 30 21 31 C23 20 33 14 42 18 C35 20 30 25 29 34 C22 33 16 36 12 42 Z", SHINE)
+    return trunk + boughs + crown + clumps + lobes + gloss
 
 
 def _conifer(paint: Paint) -> str:
@@ -39,8 +43,8 @@ def _conifer(paint: Paint) -> str:
          "C25 66 18 65 16 59 C32 52 43 38 50 20 Z", "M34 42 Q50 53 66 42 L70 47 Q50 59 30 47 Z"),
         ("M50 1 C56 18 63 30 75 37 C73 42 67 43 63 40 C60 46 54 46 50 41 C46 46 40 46 37 40 C33 43 27 42 25 37 "
          "C37 30 44 18 50 1 Z", "")))
-    gloss = path("M47 11 Q44 24 34 34 Q42 32 47 11 Z M38 50 Q32 56 26 58 Q34 59 38 50 Z M34 71 Q27 77 19 80 Q30 80 34 71 Z",
-                 SHINE)
+    gloss = path("M47 11 Q44 24 34 34 Q42 32 47 11 Z M38 50 Q32 56 26 58 Q34 59 38 50 Z "
+                 "M34 71 Q27 77 19 80 Q30 80 34 71 Z", SHINE)
     return trunk + tiers + gloss
 
 
@@ -49,12 +53,13 @@ def tulip(paint: Paint, style: str) -> str:
     left = solid('<path d="M49 95 C28 94 14 78 13 58 C27 64 42 76 49 95 Z"/>', LEAF, LEAF_LINE, 1.6)
     right = solid('<path d="M51 95 C70 94 86 82 89 64 C73 68 58 78 51 95 Z"/>', LEAF, LEAF_LINE, 1.6)
     veins = stroke("M46 90 C38 80 30 72 20 66 M55 90 C63 81 71 75 81 70", LEAF_LINE, 1.1)
-    back = path("M26 26 C30 14 36 8 40 6 C46 8 48 12 50 15 C52 12 54 8 60 6 C64 8 70 14 74 26 L50 44 Z", paint.dark, paint.line, 1.7)
+    back = path("M26 26 C30 14 36 8 40 6 C46 8 48 12 50 15 C52 12 54 8 60 6 C64 8 70 14 74 26 L50 44 Z",
+                paint.dark, paint.line, 1.7)
     sides = "".join(solid(f'<path d="{d}"/>', paint.fill, paint.line, 1.8) for d in (
         "M50 60 C24 62 12 46 14 28 C14.5 17 17 9 19 3 C34 8 46 22 52 44 C54 54 54 58 50 60 Z",
         "M50 60 C76 62 88 46 86 28 C85.5 17 83 9 81 3 C66 8 54 22 48 44 C46 54 46 58 50 60 Z"))
-    front = solid('<path d="M50 60.5 C34 60 27 48 30 36 C33 25 42 18 50 12 C58 18 67 25 70 36 C73 48 66 60 50 60.5 Z"/>',
-                  paint.fill, paint.line, 1.8)
+    front = solid('<path d="M50 60.5 C34 60 27 48 30 36 C33 25 42 18 50 12 C58 18 67 25 70 36 '
+                  'C73 48 66 60 50 60.5 Z"/>', paint.fill, paint.line, 1.8)
     gloss = path("M20 26 C20 19 21 14 23 11 C27 13 29 16 30 18 C25 24 24 30 25 38 C22 38 20 32 20 26 Z "
                  "M36 40 C36 33 41 28 46 24 C43 31 41 36 41 44 C41 49 36 46 36 40 Z", SHINE)
     return left + right + veins + stem + back + sides + front + gloss
@@ -72,8 +77,7 @@ def _round_cactus(paint: Paint) -> str:
                     "M45 63 v4.5 M42.8 65.2 h4.4 M20 27 v4.5 M17.8 29.2 h4.4 M25 41 v4.5 M22.8 43.2 h4.4 "
                     "M74 21 v4.5 M71.8 23.2 h4.4 M82 34 v4.5 M79.8 36.2 h4.4 M69 38 v4.5 M66.8 40.2 h4.4",
                     paint.line, 1.3)
-    buds = "".join(solid(f'<path d="M{x} {y} C{x - 9} {y - 4} {x - 8} {y - 11} {x - 6} {y - 14} L{x - 2} {y - 10} L{x} {y - 15} '
-                         f'L{x + 2} {y - 10} L{x + 6} {y - 14} C{x + 8} {y - 11} {x + 9} {y - 4} {x} {y} Z"/>',
+    buds = "".join(solid(f'<path d="M{x} {y} c-9 -4 -8 -11 -6 -14 l4 4 l2 -5 l2 5 l4 -4 c2 3 3 10 -6 14 Z"/>',
                          "#f0609a", "#7a1f4a", 1.3) for x, y in ((11, 21), (88, 14), (48, 34)))
     pot = solid('<path d="M25 82 L30 93 Q31 96 35 96 H65 Q69 96 70 93 L75 82 Z"/>', "#c9673c", "#5d2712", 1.7)
     rim = solid('<rect x="21" y="75" width="58" height="9" rx="3"/>', "#d97a4a", "#5d2712", 1.7)
@@ -83,23 +87,25 @@ def _round_cactus(paint: Paint) -> str:
 def _branched_cactus(paint: Paint) -> str:
     sand = path("M6 96 C12 88 30 86 50 86 C70 86 88 88 94 96 Z", SAND, SAND_LINE, 1.5)
     stones = ellipse(24, 93, 5, 3, "#a9977e", SAND_LINE, 1.2) + ellipse(78, 93.4, 4, 2.6, "#a9977e", SAND_LINE, 1.2)
-    arms = solid('<path d="M40 68 C16 69 5 62 5 46 V33 C5 20 25 20 25 33 V43 C25 49 31 50 40 49 Z"/>', paint.fill, paint.line, 1.8) + \
-        solid('<path d="M60 58 C84 59 95 52 95 36 V24 C95 11 75 11 75 24 V33 C75 39 69 40 60 39 Z"/>', paint.fill, paint.line, 1.8)
+    arms = "".join(solid(f'<path d="{d}"/>', paint.fill, paint.line, 1.8) for d in (
+        "M40 68 C16 69 5 62 5 46 V33 C5 20 25 20 25 33 V43 C25 49 31 50 40 49 Z",
+        "M60 58 C84 59 95 52 95 36 V24 C95 11 75 11 75 24 V33 C75 39 69 40 60 39 Z"))
     body = solid('<path d="M34 90 V18 C34 -4 66 -4 66 18 V90 Q50 94 34 90 Z"/>', paint.fill, paint.line, 1.8)
     ribs = stroke("M43 10 V86 M50 7 V87 M57 10 V86 M12 32 V46 C12 56 20 60 31 60 M18 30 V44 "
                   "M88 23 V36 C88 46 80 50 69 50 M82 21 V34", paint.line, 1)
-    spines = stroke("M34 24 l-4 -2 M34 38 l-4 -2 M34 78 l-4 -2 M66 28 l4 -2 M66 66 l4 -2 M66 80 l4 -2 M5 44 l-4 -2 M12 62 l-3 3 "
-                    "M95 34 l4 -2 M88 53 l3 3", paint.line, 1.5)
+    spines = stroke("M34 24 l-4 -2 M34 38 l-4 -2 M34 78 l-4 -2 M66 28 l4 -2 M66 66 l4 -2 M66 80 l4 -2 M5 44 l-4 -2 "
+                    "M12 62 l-3 3 M95 34 l4 -2 M88 53 l3 3", paint.line, 1.5)
     return sand + arms + body + ribs + spines + stones
 
 
 def mushroom(paint: Paint, style: str) -> str:
-    stalk = solid('<path d="M38 46 C40 64 39 78 31 90 C34 97 66 97 69 90 C61 78 60 64 62 46 Z"/>', "#f3e6cd", "#6d5330", 1.7)
+    stalk = solid('<path d="M38 46 C40 64 39 78 31 90 C34 97 66 97 69 90 C61 78 60 64 62 46 Z"/>',
+                  "#f3e6cd", "#6d5330", 1.7)
     skirt = path("M37 60 C43 64 57 64 63 60 L69 71 Q64 69 62 74 Q57 70 54 75 Q50 71 46 75 Q43 70 38 74 Q36 69 31 71 Z",
                  "#fff6e2", "#6d5330", 1.4)
     under = solid('<path d="M4 51 C14 66 86 66 96 51 C80 44 20 44 4 51 Z"/>', "#e6cfa6", "#6d5330", 1.5)
-    gills = stroke("M14 54 L38 50 M24 58 L42 51 M37 60.5 L46 51 M50 61.5 V51 M63 60.5 L54 51 M76 58 L58 51 M86 54 L62 50",
-                   "#a9844f", 1.3)
+    gills = stroke("M14 54 L38 50 M24 58 L42 51 M37 60.5 L46 51 M50 61.5 V51 M63 60.5 L54 51 M76 58 L58 51 "
+                   "M86 54 L62 50", "#a9844f", 1.3)
     cap = solid('<path d="M4 51 C-2 22 26 3 50 3 C74 3 102 22 96 51 C86 57 75 50 50 50 C25 50 14 57 4 51 Z"/>',
                 paint.fill, paint.line, 1.9)
     gloss = path("M14 38 C15 24 26 14 39 11 C44 11 43 15 39 16 C30 20 23 27 20 39 C18 44 13 44 14 38 Z", SHINE)
@@ -110,43 +116,58 @@ def mushroom(paint: Paint, style: str) -> str:
 
 
 def sunflower(paint: Paint, style: str) -> str:
-    stem = stroke("M50 60 C52 74 49 86 50 95", LEAF_LINE, 6.6) + stroke("M50 60 C52 74 49 86 50 94.6", LEAF, 4)
+    stem = stroke("M50 60 C52 74 49 86 50 94", LEAF_LINE, 7) + stroke("M50 60 C52 74 49 86 50 93.6", LEAF, 4.4)
     leaves = "".join(solid(f'<path d="{d}"/>', LEAF, LEAF_LINE, 1.5) for d in (
-        "M49 93 C40 95 24 92 17 77 C31 73 46 79 49 93 Z", "M51 89 C58 92 76 89 83 74 C69 70 54 76 51 89 Z"))
-    back = path(_petals(12, 20, 40.5, 15), paint.dark, paint.line, 1.5)
-    front = solid(f'<path d="{_petals(12, 18, 39, 0)}"/>', paint.fill, paint.line, 1.6)
-    disc = solid('<circle cx="50" cy="41" r="15.5"/>', "#6a3b1c", "#2e1608", 1.7)
-    seeds = "".join(ellipse(50 + r * math.cos(i * 2.4), 41 + r * math.sin(i * 2.4), 1.25, 1.25, "#c98a3c")
-                    for i in range(12) for r in [3.4 * math.sqrt(i + .6)])
-    return stem + leaves + back + front + disc + seeds
+        "M49 94 C40 97 22 95 14 79 C29 75 45 81 49 94 Z", "M51 90 C58 94 78 91 86 76 C71 72 55 77 51 90 Z"))
+    veins = stroke("M46 91 Q34 86 22 82 M54 88 Q66 83 78 78", LEAF_LINE, 1.1)
+    back = _petals(11, 18, 39, 180 / 11)
+    behind = path(back, paint.fill) + path(back, SHADE, paint.line, 1.5)
+    front = solid(f'<path d="{_petals(11, 17, 37.5, 0)}"/>', paint.fill, paint.line, 1.6)
+    disc = solid(f'<circle cx="50" cy="{FLOWER}" r="14"/>', "#6a3b1c", "#2e1608", 1.7)
+    seeds = " ".join(f"M{50 + r * math.cos(2.4 * i):.1f} {FLOWER + r * math.sin(2.4 * i):.1f} h.1"
+                     for i in range(16) for r in [2.9 * math.sqrt(i + .6)])     # Vogel's spiral, as in nature
+    return stem + leaves + veins + behind + front + disc + stroke(seeds, "#d3974a", 2.3)
 
 
 def _petals(count: int, inner: float, outer: float, turn: float) -> str:
-    """Broad pointed petals around (50, 41), each starting at `inner` from there."""
+    """Broad pointed petals around the sunflower's middle; the first is turned by `turn` degrees."""
     half = math.pi / count
 
     def at(radius: float, angle: float) -> str:
-        return f"{50 + radius * math.sin(angle):.1f} {41 - radius * math.cos(angle):.1f}"
+        return f"{50 + radius * math.sin(angle):.1f} {FLOWER - radius * math.cos(angle):.1f}"
 
-    whole = [math.radians(turn) + 2 * half * i for i in range(count)]
     return "".join(f"M{at(inner * .6, a)} L{at(inner, a - half)} Q{at(outer * .86, a - half * 1.1)} {at(outer, a)} "
-                   f"Q{at(outer * .86, a + half * 1.1)} {at(inner, a + half)} Z" for a in whole)
+                   f"Q{at(outer * .86, a + half * 1.1)} {at(inner, a + half)} Z"
+                   for a in (math.radians(turn) + 2 * half * i for i in range(count)))
 
 
 def palm(paint: Paint, style: str) -> str:
-    trunk = solid('<path d="M47 36 C55 54 52 78 38 96 H58 C64 78 64 54 55 34 Z"/>', "#b3814d", "#4d3015", 1.7)
-    rings = stroke("M51.5 46 Q56 48 59.5 45 M53 57 Q58 59.5 61.5 56 M52.5 68 Q57 70.5 61.5 67 M49.5 79 Q55 82 60 78.5 "
-                   "M44.5 88 Q52 91.5 58 88", "#6d4622", 1.6)
-    fronds = "".join(solid(f'<path d="{d}"/>', paint.fill, paint.line, 1.7) for d in (
-        "M50 33 C40 20 22 20 2 52 C8 52 10 58 10 64 C15 59 19 58 22 63 C24 56 29 53 33 57 C35 49 44 45 50 33 Z",
-        "M52 33 C62 20 80 20 98 52 C92 52 90 58 90 64 C85 59 81 58 78 63 C76 56 71 53 67 57 C65 49 56 45 52 33 Z",
-        "M51 35 C44 18 26 6 3 20 C8 22 8 27 6 32 C13 30 17 32 18 37 C24 34 29 34 31 39 C37 36 45 38 51 35 Z",
-        "M51 35 C58 18 76 4 98 18 C93 20 92 26 94 31 C87 29 83 31 82 36 C76 33 71 34 69 39 C63 36 57 38 51 35 Z",
-        "M51 36 C38 26 36 10 52 1 C55 4 58 4 62 3 C62 8 64 11 68 12 C65 16 65 20 67 23 C60 24 57 30 51 36 Z"))
-    veins = stroke("M49 32 C38 26 22 30 8 50 M53 32 C64 26 80 30 93 50 M49 33 C38 18 22 14 9 20 M53 33 C64 16 80 12 93 18 "
-                   "M51 32 C48 22 50 12 55 6", paint.line, 1.2)
-    nuts = "".join(solid(f'<circle cx="{x}" cy="{y}" r="5"/>', "#7a4a26", "#34190a", 1.4) for x, y in ((46, 40), (57, 40), (51.5, 43)))
-    return trunk + rings + fronds + veins + nuts
+    trunk = solid('<path d="M46 34 C55 54 52 78 37 96 H59 C65 78 65 54 56 34 Z"/>', "#b3814d", "#4d3015", 1.7)
+    rings = stroke("M51 50 Q56 52 61 49 M53 60 Q58 62.5 62.5 59 M52 70 Q57 72.5 62 69 M49 80 Q55 83 61 79.5 "
+                   "M44 89 Q52 92.5 59 89", "#6d4622", 1.6)
+    nuts = "".join(solid(f'<circle cx="{x}" cy="{y}" r="5.5"/>', "#7a4a26", "#34190a", 1.4)
+                   for x, y in ((45, 41), (58, 41), (51.5, 45)))
+    fronds = "".join(solid(f'<path d="{_frond(*tip)}"/>', paint.fill, paint.line, 1.6) for tip in (
+        (27, 6, 12), (75, 6, 12), (8, 66, 38), (94, 66, 38), (0, 34, 30), (102, 34, 30)))
+    veins = stroke("M48 32 Q23 10 8 34 M54 32 Q79 10 94 34 M47 33 Q20 24 12 62 M55 33 Q82 24 90 62", paint.line, 1.2)
+    return trunk + rings + nuts + fronds + veins
+
+
+def _frond(x: float, y: float, lift: float) -> str:
+    """A feathered leaf that arches from the top of the palm's trunk to its tip at (x, y)."""
+    root_y, teeth = 33, 5
+    bend_x, bend_y = (51 + x) / 2, (root_y + y) / 2 - lift
+
+    def at(t: float, drop: float) -> str:
+        px = (1 - t) ** 2 * 51 + 2 * t * (1 - t) * bend_x + t * t * x
+        py = (1 - t) ** 2 * root_y + 2 * t * (1 - t) * bend_y + t * t * y
+        return f"{px:.1f} {py + drop:.1f}"
+
+    steps = [1 - (i + 1) / (teeth + 1) for i in range(teeth)]
+    points = [at(t + .02, 10 + 17 * math.sin(math.pi * t)) for t in steps]
+    notches = [at(t - .05, 4 + 12 * math.sin(math.pi * t)) for t in steps]
+    hem = " ".join(f"L{point} L{notch}" for point, notch in zip(points, notches, strict=True))
+    return f"M51 {root_y} Q{bend_x:.1f} {bend_y:.1f} {x} {y} {hem} Z"
 
 
 THINGS = (
