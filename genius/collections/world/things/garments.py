@@ -32,9 +32,9 @@ def folds(d: str, paint: Paint, width: float = 1.5) -> str:
     return f'<g opacity=".45">{stroke(d, paint.line, width)}</g>'
 
 
-def shade(d: str) -> str:
-    """A shadow on cloth."""
-    return f'<path d="{d}" fill="#140a28" opacity=".18"/>'
+def shade(d: str, strength: float = 0.18) -> str:
+    """A shadow on cloth. Where shadows alternate they must be faint, or they pass for a striped pattern."""
+    return f'<path d="{d}" fill="#140a28" opacity="{strength}"/>'
 
 
 def stitches(d: str, paint: Paint) -> str:
@@ -77,17 +77,18 @@ def dress(paint: Paint, style: str) -> str:
     if style == "short":
         frill = path("M9 82 L4 90 Q12 96 20 91 Q30 98 40 94 Q50 98.5 60 94 Q70 98 80 91 Q88 96 96 90 L91 82 Z",
                      CREAM, paint.line)
-        skirt = cloth("M36 47 Q28 66 4 85 Q12 92 21 87 Q30 94 40 90 Q50 95 60 90 Q70 94 79 87 Q88 92 96 85 Q72 66 64 47 Z",
-                      paint)
+        skirt = cloth("M36 47 Q28 66 4 85 Q12 92 21 87 Q30 94 40 90 Q50 95 60 90 Q70 94 79 87 Q88 92 96 85 Q72 66 "
+                      "64 47 Z", paint)
+        creases = folds("M40 58 Q34 74 21 86 M46 58 Q45 76 40 89 M54 58 Q55 76 60 89 M60 58 Q66 74 79 86", paint)
         sleeves = both("M37 7 Q25 5 20 14 Q17 23 22 29 Q29 29 34 25 Z", paint)
         bodice = cloth("M37 6 L43 5 Q44 18 50 18 Q56 18 57 5 L63 6 Q64 18 69 25 Q66 36 64 48 L36 48 Q34 36 31 25 "
                        "Q36 18 37 6 Z", paint)
         sash = cloth("M35 44 Q50 48 65 44 L66 52 Q50 57 34 52 Z", paint, paint.dark)
         bow = both("M50 49 Q40 38 34 45 Q32 54 40 55 Q46 54 50 49 Z", paint, paint.light)
-        return (frill + skirt + folds("M40 58 Q34 74 21 86 M46 58 Q45 76 40 89 M54 58 Q55 76 60 89 M60 58 Q66 74 79 86", paint)
-                + sleeves + bodice + sash + bow + ellipse(50, 49, 2.8, 3.2, paint.dark, paint.line))
-    gown = cloth("M40 3 L43.5 3 Q44 12 50 17 Q56 12 56.5 3 L60 3 Q60 11 64.5 16 Q63 25 59.5 31 Q67 41 67 56 Q69 80 86 91 "
-                 "Q70 98 50 96 Q30 98 14 91 Q31 80 33 56 Q33 41 40.5 31 Q37 25 35.5 16 Q40 11 40 3 Z", paint)
+        knot = ellipse(50, 49, 2.8, 3.2, paint.dark, paint.line)
+        return frill + skirt + creases + sleeves + bodice + sash + bow + knot
+    gown = cloth("M40 3 L43.5 3 Q44 12 50 17 Q56 12 56.5 3 L60 3 Q60 11 64.5 16 Q63 25 59.5 31 Q67 41 67 56 Q69 80 86 "
+                 "91 Q70 98 50 96 Q30 98 14 91 Q31 80 33 56 Q33 41 40.5 31 Q37 25 35.5 16 Q40 11 40 3 Z", paint)
     slit = path("M54 58 Q60 78 54 96 Q64 97 72 94.5 Q61 80 54 58 Z", paint.light, paint.line)
     sash = cloth("M40 28 Q50 32 60 28 L61.5 35 Q50 40 38.5 35 Z", paint, paint.dark)
     return (gown + slit + folds("M40 40 Q41 72 24 93 M47 42 Q48 74 38 95 M61 40 Q61 70 78 92 M38.5 19 Q43 25 49 19 "
@@ -97,40 +98,42 @@ def dress(paint: Paint, style: str) -> str:
 
 def trousers(paint: Paint, style: str) -> str:
     if style == "cropped":
-        legs = cloth("M28 19 L72 19 Q84 52 91 89 Q75 97 56 94 Q54 68 50 50 Q46 68 44 94 Q25 97 9 89 Q16 52 28 19 Z", paint)
-        cuffs = both("M11 81 Q27 87 44.4 85 L43 95 Q24 98 8 90 Z", paint, paint.light)
-        band = cloth("M29 7 Q50 11 71 7 L73 20 Q50 25 27 20 Z", paint, paint.dark)
-        cord = stroke("M50 17 Q42 25 44 37 M50 17 Q58 25 55 35", CREAM, 2.4)
-        return (legs + cuffs + folds("M50 25 L50 50 M26 27 Q32 37 27 46 M74 27 Q68 37 73 46 M45 54 Q39 58 35 56", paint)
-                + band + folds("M35 10 L34 20 M42 11 L41.5 21 M58 11 L58.5 21 M65 10 L66 20", paint) + cord)
-    legs = cloth("M28 10 L72 10 Q78 46 80 92 L57 94 Q56 62 50 36 Q44 62 43 94 L20 92 Q22 46 28 10 Z", paint)
-    hems = both("M19 85 L43.5 87 L43.5 96 L18 94 Z", paint, paint.light)
-    band = cloth("M28 3 Q50 6 72 3 L73.5 13 Q50 17 26.5 13 Z", paint, paint.dark)
-    loops = "".join(rect(x, 3.5, 3.4, 11, 1, paint.base, paint.line, 1) for x in (33, 63.6))
-    return (legs + hems + stitches("M50 16 L50 36 M55.5 16 Q56 28 50 31", paint)
-            + folds("M27 24 Q36 24 38 15 M73 24 Q64 24 62 15 M32 34 Q33 60 31 84 M68 34 Q67 60 69 84 M50 36 Q44 42 38 42",
-                    paint)
-            + band + loops + ellipse(50, 10, 2.2, 2.2, GOLD, paint.line, 1))
+        legs = cloth("M26 30 L74 30 Q90 58 97 87 Q81 97 63 95 Q58 76 50 60 Q42 76 37 95 Q19 97 3 87 Q10 58 26 30 Z",
+                     paint)
+        cuffs = both("M5.5 78 Q21 87 40.5 85 L37 96 Q17 98 1.5 88 Z", paint, paint.light)
+        band = cloth("M27 18 Q50 22 73 18 L75 31 Q50 36 25 31 Z", paint, paint.dark)
+        gathers = folds("M33 21 L32 31 M40.5 22 L40 32 M59.5 22 L60 32 M67 21 L68 31", paint)
+        cord = stroke("M50 28 Q42 36 44 48 M50 28 Q58 36 55 46", CREAM, 2.4)
+        creases = folds("M50 36 L50 60 M24 38 Q30 48 24 56 M76 38 Q70 48 76 56 M44 66 Q38 69 33 67", paint)
+        return legs + cuffs + creases + band + gathers + cord
+    legs = cloth("M30 10 L70 10 Q76 46 80 94 Q69 97 57 96 Q56 62 50 34 Q44 62 43 96 Q31 97 20 94 Q24 46 30 10 Z", paint)
+    seams = stitches("M50 16 L50 34 M55.5 16 Q56 28 50 31 M21.5 89.5 L43 91.5 M78.5 89.5 L57 91.5", paint)
+    creases = folds("M29 24 Q38 24 39 15 M71 24 Q62 24 61 15 M33 34 Q33 60 31.5 86 M67 34 Q67 60 68.5 86 "
+                    "M50 34 Q44 40 38 40", paint)
+    band = cloth("M30 3 Q50 6 70 3 L71.5 13 Q50 17 28.5 13 Z", paint, paint.dark)
+    loops = "".join(rect(x, 3.5, 3.4, 11, 1, paint.base, paint.line, 1) for x in (35, 61.6))
+    return legs + seams + creases + band + loops + ellipse(50, 10, 2.2, 2.2, GOLD, paint.line, 1)
 
 
 def skirt(paint: Paint, style: str) -> str:
     if style == "short":
         hem = "L88 93 L80 87 L69 95 L60 89 L50 96 L40 89 L31 95 L20 87 L12 93 L2 84"
         pleats = cloth(f"M29 38 L71 38 Q84 62 98 84 {hem} Q16 62 29 38 Z", paint)
-        shades = "".join(shade(d) for d in (
+        shades = shade(" ".join((
             "M31 40 L36 40 L20 87 L12 93 L2 84 Z", "M41 40 L45 40 L40 89 L31 95 Z", "M50 40 L54 40 L60 89 L50 96 Z",
-            "M60 40 L64 40 L80 87 L69 95 Z"))
+            "M60 40 L64 40 L80 87 L69 95 Z")), 0.09)
         band = cloth("M29 26 Q50 30 71 26 L72 39 Q50 44 28 39 Z", paint, paint.dark)
         return (pleats + shades + folds("M36 42 L20 87 M45 42 L40 89 M54 42 L60 89 M64 42 L80 87", paint) + band
                 + buttons(((62, 35),), paint, GOLD, 2.6))
     top = cloth("M35 9 L65 9 Q70 24 76 36 Q63 44 50 40 Q37 44 24 36 Q30 24 35 9 Z", paint)
-    middle = cloth("M27 35 L73 35 Q80 50 84 64 Q76 71 67 66 Q59 72 50 67 Q41 72 33 66 Q24 71 16 64 Q20 50 27 35 Z", paint)
+    middle = cloth("M27 35 L73 35 Q80 50 84 64 Q76 71 67 66 Q59 72 50 67 Q41 72 33 66 Q24 71 16 64 Q20 50 27 35 Z",
+                   paint)
     bottom = cloth("M20 62 L80 62 Q88 76 92 91 Q84 98 76 93 Q67 99 58 94 Q50 99 42 94 Q33 99 24 93 Q16 98 8 91 "
                    "Q12 76 20 62 Z", paint)
     band = cloth("M35 2 Q50 5 65 2 L66 11 Q50 15 34 11 Z", paint, paint.dark)
-    creases = (folds("M28 72 L24 91 M42 74 L42 92 M58 74 L58 92 M72 72 L76 91", paint),
-               folds("M36 45 L33 64 M50 46 L50 65 M64 45 L67 64", paint), folds("M44 17 L40 36 M56 17 L60 36", paint))
-    return bottom + creases[0] + middle + creases[1] + top + creases[2] + band
+    return (bottom + folds("M28 72 L24 91 M42 74 L42 92 M58 74 L58 92 M72 72 L76 91", paint)
+            + middle + folds("M36 45 L33 64 M50 46 L50 65 M64 45 L67 64", paint)
+            + top + folds("M44 17 L40 36 M56 17 L60 36", paint) + band)
 
 
 def coat(paint: Paint, style: str) -> str:
@@ -142,8 +145,8 @@ def coat(paint: Paint, style: str) -> str:
         furs = (fluff("M50 9 Q65 9 65 24 Q65 38 50 40 Q35 38 35 24 Q35 9 50 9", paint)
                 + fluff("M4 78 Q12 84 21 81", paint) + fluff("M96 78 Q88 84 79 81", paint))
         pockets = both("M26 66 L41 66 L41 81 Q33 84 25 81 Z", paint)
-        toggles = "".join(stroke(f"M43 {y} L57 {y}", paint.line, 1.8) + rect(45.5, y - 1.9, 9, 3.8, 1.9, WOOD, paint.line, 1)
-                          for y in (51, 64, 77))
+        toggles = stroke("M43 51 L57 51 M43 64 L57 64 M43 77 L57 77", paint.line, 1.8) + "".join(
+            rect(45.5, y - 1.9, 9, 3.8, 1.9, WOOD, paint.line, 1) for y in (51, 64, 77))
         return sleeves + body + folds("M50 42 L50 95", paint, 2) + pockets + hood + inside + furs + toggles
     sleeves = both("M34 12 Q18 14 15 32 L7 78 Q14 84 23 82 L34 48 Z", paint)
     cuffs = both("M7.5 74 Q15 80 24 78 L23 85 Q14 87 6 81 Z", paint, paint.dark)
@@ -152,8 +155,9 @@ def coat(paint: Paint, style: str) -> str:
     lapels = both("M38 4 Q30 6 27 14 L25 24 L33 25 L31 31 L50 46 Q42 26 38 4 Z", paint, paint.light)
     belt = cloth("M28.5 50 Q50 55 71.5 50 L73.5 59 Q50 64 26.5 59 Z", paint, paint.dark)
     buckle = rect(45, 51.5, 10, 11, 2, "none", GOLD, 2.4)
-    return (sleeves + cuffs + body + folds("M51 46 Q54 70 52 95 M28 70 L37 67 M72 70 L63 67", paint, 2) + neck + lapels + belt
-            + buckle + buttons(((44, 72), (60, 72), (44, 84), (61, 84)), paint, paint.dark, 2.5))
+    edges = folds("M51 46 Q54 70 52 95 M28 70 L37 67 M72 70 L63 67", paint, 2)
+    return (sleeves + cuffs + body + edges + neck + lapels + belt + buckle
+            + buttons(((44, 72), (60, 72), (44, 84), (61, 84)), paint, paint.dark, 2.5))
 
 
 THINGS = (
