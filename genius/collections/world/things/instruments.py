@@ -54,16 +54,15 @@ def trumpet(paint: Paint, style: str) -> str:
                  paint.fill, paint.line, OUTLINE)
     rim = ellipse(97, 40, 4.4, 33, paint.dark, paint.line, OUTLINE)
     mouthpiece = path("M-1 31 Q1 30 2 33 Q4 36 9 36 L9 44 Q4 44 2 47 Q1 50 -1 49 Z", STEEL, paint.line, 1.4)
-    return '<g transform="translate(2.5 8) rotate(-7 50 45) scale(.96)">' + tubes + shine + bell + rim + valves + rings \
-        + mouthpiece + "</g>"
+    return '<g transform="translate(2.5 8) rotate(-7 50 45) scale(.96)">' + tubes + shine + bell + rim + valves \
+        + rings + mouthpiece + "</g>"
 
 
 def piano(paint: Paint, style: str) -> str:
     legs = path("M10 70 L22 70 L18 93 L13 93 Z M78 70 L90 70 L87 93 L82 93 Z", paint.dark, paint.line, 1.5) \
         + ellipse(15.5, 93.5, 3, 2.5, BRASS, paint.line, 1.2) + ellipse(84.5, 93.5, 3, 2.5, BRASS, paint.line, 1.2)
     pedals = path("M44 70 L56 70 L54 88 L46 88 Z", paint.dark, paint.line, 1.4) \
-        + stroke("M46 89 L45 93 M50 89 L50 94 M54 89 L55 93", paint.line, 4.4) \
-        + stroke("M46 89 L45 93 M50 89 L50 94 M54 89 L55 93", BRASS, 2)
+        + stroke("M44 92 L45.5 90 M50 93 L50 90 M56 92 L54.5 90", "#c9952c", 2.6)
     lid = solid('<path d="M8 44 C2 30 2 14 10 3 C34 1 54 8 62 20 C70 32 84 28 93 44 Z"/>',
                 paint.fill, paint.line, OUTLINE)
     prop = stroke("M72 46 L56 17", paint.line, 3) + stroke("M72 46 L56 17", PALE_WOOD, 1.4)
@@ -73,45 +72,47 @@ def piano(paint: Paint, style: str) -> str:
     case = solid('<path d="M4 46 Q4 43 8 43 L92 43 Q96 43 96 46 L98 70 Q98 75 93 75 L7 75 Q2 75 2 70 Z"/>',
                  paint.fill, paint.line, OUTLINE)
     keyboard = rect(9, 54, 82, 13, 1.5, IVORY, paint.line, 1.5) \
-        + stroke("".join(f"M{x:.1f} 54.5 L{x:.1f} 66.5 " for x in (9 + 82 / 14 * n for n in range(1, 14))), "#a39c92", 0.8)
+        + stroke("".join(f"M{9 + 82 / 14 * n:.1f} 54.5 V66.5 " for n in range(1, 14)), "#a39c92", 0.8)
     sharps = "".join(f"M{9 + 82 / 14 * n:.1f} 55.5 L{9 + 82 / 14 * n:.1f} 60.5 "
                      for n in range(1, 14) if n % 7 not in (0, 3))
     return legs + pedals + lid + plate + prop + music + case + keyboard + stroke(sharps, EBONY, 3.2)
 
 
 def violin(paint: Paint, style: str) -> str:
-    stick = "M10 106 C6 64 10 26 16 -10"
-    bow = stroke("M14.5 105 L20.5 -6", EBONY, 3) + stroke("M14.5 105 L20.5 -6", IVORY, 1.6) \
-        + stroke(stick, EBONY, 5) + stroke(stick, WOOD, 3) + rect(8, 92, 8.5, 12, 1.5, EBONY, "#17171c", 1)
+    stick = "M9 99 C5 62 8 26 13 -8"
+    bow = stroke("M13.5 98 L17.5 -5", EBONY, 3) + stroke("M13.5 98 L17.5 -5", IVORY, 1.6) \
+        + stroke(stick, EBONY, 5) + stroke(stick, WOOD, 3) + rect(7, 84, 8.5, 12, 1.5, EBONY, "#17171c", 1)
     scroll = stroke("M46 -3 L66 -3 M46 5 L66 5", paint.line, 4.6) \
         + path("M51.5 -8 L60.5 -8 L60 20 L52 20 Z", paint.dark, paint.line, 1.5) \
-        + ellipse(56, -13, 7, 7, paint.fill, paint.line, 1.6) + ellipse(56, -13, 2.4, 2.4, paint.line)
-    body = solid('<path d="M56 32 C70 29 84 36 83 49 C82 56 78 58 76 60 C71 65 71 72 75 77 C79 80 89 83 89 95 '
-                 'C89 110 73 116 56 116 C39 116 23 110 23 95 C23 83 33 80 37 77 C41 72 41 65 36 60 C34 58 30 56 '
-                 '29 49 C28 36 42 29 56 32 Z"/>', paint.fill, paint.line, OUTLINE)
+        + ellipse(56, -13, 7.5, 7.5, paint.fill, paint.line, 1.8) \
+        + stroke("M59 -17 Q52 -19 52 -13 Q53 -8 58 -10 Q60 -13 56.5 -13.5", paint.light, 1.6)
+    body = solid('<path d="M56 32 C70 28 85 35 84 48 C83.5 54 79 56 82 61.5 C72 65 72 74 83 77 C81 81 90 85 90 96 '
+                 'C90 110 73 116 56 116 C39 116 22 110 22 96 C22 85 31 81 29 77 C40 74 40 65 30 61.5 C33 56 28.5 54 '
+                 '28 48 C27 35 42 28 56 32 Z"/>', paint.fill, paint.line, OUTLINE)
     curls = "M44 64 C39 64 40 70 42.5 76 C45 82 45.5 88 40.5 88 M68 64 C73 64 72 70 69.5 76 C67 82 66.5 88 71.5 88"
     holes = stroke(curls, paint.light, 4) + stroke(curls, EBONY, 2.4)
     board = path("M53 4 L59 4 L60.5 60 L51.5 60 Z", "#4a2f22", paint.line, 1.3)
     tailpiece = path("M51 92 L61 92 L58.5 113 L53.5 113 Z", "#4a2f22", paint.line, 1.3) \
         + path("M47.5 79 Q56 74 64.5 79 L63.5 83 L48.5 83 Z", PALE_WOOD, paint.line, 1.2)
     strings = stroke("M54.5 2 L53.8 94 M57.5 2 L58.2 94", STRING, 1)
-    return '<g transform="translate(17.4 6.6) rotate(-24 50 50) scale(.745)">' + bow + scroll + body + holes + board \
+    return '<g transform="translate(17.5 5.8) rotate(-24 50 50) scale(.745)">' + bow + scroll + body + holes + board \
         + tailpiece + strings + "</g>"
 
 
 def harp(paint: Paint, style: str) -> str:
     strings = "".join(f"M{x} {top} L{x} {bottom} " for x, top, bottom in (
         (25, 26, 84), (33, 32, 80), (41, 36, 74), (49, 36, 67), (57, 33, 59), (65, 30, 51), (73, 28, 43)))
-    wires = stroke(strings, paint.line, 1.9) + stroke(strings, BRASS, 1.1)
+    wires = stroke(strings, paint.line, 2.2) + stroke(strings, STRING, 1.1)
     box = solid('<path d="M22 88 L80 24 Q86 20 92 26 Q95 31 90 37 L44 95 Z"/>', paint.fill, paint.line, OUTLINE)
     neck = solid('<path d="M9 22 C6 8 16 1 24 7 C33 15 40 26 52 23 C64 20 70 10 82 11 C94 12 99 24 92 32 '
                  'C84 36 82 25 74 26 C64 28 58 36 46 37 C34 38 26 28 20 26 Z"/>', paint.fill, paint.line, OUTLINE)
     column = solid('<path d="M8 20 Q14 14 22 20 L23 86 L9 86 Z"/>', paint.fill, paint.line, OUTLINE)
+    flutes = stroke("M13 33 L13 75 M18 33 L18 75", paint.dark, 1.3)
     rings = rect(6, 24, 19, 5, 2, BRASS, paint.line, 1.3) + rect(7, 78, 18, 5, 2, BRASS, paint.line, 1.3)
     crown = ellipse(15, 10, 4, 4, BRASS, paint.line, 1.4) + ellipse(86, 20, 3, 3, BRASS, paint.line, 1.3)
     foot = solid('<path d="M4 90 Q4 84 10 84 L40 84 Q48 86 52 92 Q53 96 48 96 L8 96 Q4 96 4 90 Z"/>',
                  paint.dark, paint.line, OUTLINE)
-    return wires + box + column + neck + rings + crown + foot
+    return wires + box + column + flutes + neck + rings + crown + foot
 
 
 THINGS = (

@@ -26,7 +26,7 @@ def car(paint: Paint, style: str) -> str:
         + ellipse(6, 66, 2.6, 4, TAIL_LAMP, paint.line, 1.2)
     wheels = _wheel(24, 84, 12, paint) + _wheel(76, 84, 12, paint)
     driver = _head(62, 47, 6.2) if driving else ""
-    drawn = body + windows + driver + glare + door + bumpers + lamps + wheels
+    drawn = body + windows + glare + driver + door + bumpers + lamps + wheels
     return _moving(drawn, 66) if driving else drawn
 
 
@@ -39,12 +39,12 @@ def bus(paint: Paint, style: str) -> str:
     door = rect(66, 22, 12, 57, 3, GLASS, paint.line, 1.5) + stroke("M72 23 L72 78 M66 52 L78 52", paint.line, 1.3)
     windscreen = path("M83 22 L91 22 Q93 22 93.3 24 L96 47 L83 47 Z", GLASS, paint.line, 1.5)
     glare = stroke("M12 35 L17 26 M31 35 L36 26 M50 35 L55 26 M68.5 38 L70.5 29 M86 40 L90 29", GLARE, 2.2)
-    heads = _head(17, 33, 5.4) + _head(54, 33, 5.4) + _head(88, 38, 5.6) if driving else ""
+    heads = _head(17, 33, 5.4) + _head(54, 33, 5.4) + _head(90, 37, 5) if driving else ""
     lamps = ellipse(94, 68, 3.6, 4.2, LAMP if driving else UNLIT_LAMP, paint.line, 1.4) \
         + rect(1, 62, 4, 10, 1.6, TAIL_LAMP, paint.line, 1.2)
     skirt = stroke("M7 81 L9 81 M39 81 L62 81", paint.dark, 2.4) + stroke("M6 48 L61 48", paint.light, 2.8)
     wheels = _wheel(24, 85, 11, paint) + _wheel(82, 85, 11, paint)
-    drawn = roof + body + windows + door + windscreen + heads + glare + skirt + lamps + wheels
+    drawn = roof + body + windows + door + windscreen + glare + heads + skirt + lamps + wheels
     return _moving(drawn, 68) if driving else drawn
 
 
@@ -57,7 +57,7 @@ def truck(paint: Paint, style: str) -> str:
     cab = solid('<path d="M69 38 Q69 34 73 34 L83 34 Q87 34 89 39 L94 54 Q99 56 99 62 L99 82 L69 82 Z"/>',
                 paint.fill, paint.line, OUTLINE)
     window = path("M73.5 39 L82 39 Q84.5 39 85.5 41 L90.5 57 L73.5 57 Z", GLASS, paint.line, 1.5) \
-        + (_head(81, 50, 5) if driving else "") + stroke("M76.5 52 L80 43", GLARE, 2.2)
+        + stroke("M76.5 52 L80 43", GLARE, 2.2) + (_head(81.5, 50, 5) if driving else "")
     details = stroke("M72.5 60 L72.5 79 M88 60 L88 69", paint.line, 1.2) + stroke("M75.5 63 L80 63", STEEL, 2.4)
     front = rect(93, 78, 9, 6, 2.4, STEEL, paint.line, 1.3) \
         + ellipse(96, 69, 3.2, 4, LAMP if driving else UNLIT_LAMP, paint.line, 1.3)
@@ -83,7 +83,20 @@ def bicycle(paint: Paint, style: str) -> str:
     stand = "" if driving else stroke("M44 78 L33 95", paint.line, 3)
     lamp = ellipse(88, 48, 3.6, 3.6, LAMP if driving else UNLIT_LAMP, paint.line, 1.3)
     drawn = wheels + guard + stand + tubes + saddle + handlebar + crank + lamp + basket
-    return _moving(drawn, 48) if driving else drawn
+    return _moving(drawn + _rider(paint), 48, 0.78) if driving else drawn
+
+
+def _rider(paint: Paint) -> str:
+    """Who rides the bicycle, in its colours."""
+    leg, torso, arm = "M37 22 L60 42 L53 80", "M36 20 Q40 4 51 -2", "M51 0 L48 14 L61 17"
+    trousers = stroke(leg, paint.line, 12) + stroke(leg, "#47557a", 9.4) \
+        + path("M48 78 L58 79 Q64 82 63 86 L47 85 Z", LEATHER, paint.line, 1.4)
+    jersey = stroke(torso, paint.line, 22) + stroke(torso, paint.fill, 19)
+    face = ellipse(62, -14, 9, 9.5, "#f2c49c", "#5a3517", 1.4) + ellipse(66.5, -14.5, 1.3, 1.8, "#2b2b33") \
+        + path("M49 -14 C48 -28 70 -33 73 -18 Q61 -21 57 -12 Z", paint.fill, paint.line, 1.6)
+    sleeve = stroke(arm, paint.line, 9) + stroke(arm, paint.fill, 6.4) \
+        + ellipse(61.5, 16.5, 3.8, 3.8, "#f2c49c", "#5a3517", 1.3)
+    return trousers + jersey + face + sleeve
 
 
 def airplane(paint: Paint, style: str) -> str:
@@ -99,8 +112,8 @@ def airplane(paint: Paint, style: str) -> str:
     wing = solid('<path d="M42 56 L69 56 Q73 57 70 61 L40 92 Q38 95 34 95 L27 95 Q24 95 25 91 Z"/>',
                  paint.fill, paint.line, OUTLINE)
     tail = path("M8 46 L24 46 Q27 47 25 49 L12 58 Q10 59 7 59 L4 59 Q2 58 3 56 Z", paint.light, paint.line, 1.5)
-    return '<g transform="translate(6 1.5) rotate(-9 50 50) scale(.92)">' + far_wing + far_tail + fin + body + cockpit + windows + engine + wing \
-        + tail + "</g>"
+    return '<g transform="translate(6 1.5) rotate(-9 50 50) scale(.92)">' + far_wing + far_tail + fin + body + cockpit \
+        + windows + engine + wing + tail + "</g>"
 
 
 def sailboat(paint: Paint, style: str) -> str:
@@ -131,8 +144,8 @@ def train(paint: Paint, style: str) -> str:
         + ellipse(97, 44, 4.4, 5.4, LAMP if driving else UNLIT_LAMP, paint.line, 1.4)
     cab = solid('<path d="M4 18 L40 18 L40 77 L4 77 Z"/>', paint.fill, paint.line, OUTLINE)
     roof = path("M-2 18 Q-1 7 9 7 L35 7 Q45 7 46 18 Q46 21 43 21 L1 21 Q-2 21 -2 18 Z", paint.dark, paint.line, 1.6)
-    window = rect(12, 28, 20, 18, 3, GLASS, paint.line, 1.6) + (_head(24, 39, 5.6) if driving else "") \
-        + stroke("M15 42 L20 32", GLARE, 2.2)
+    window = rect(12, 28, 20, 18, 3, GLASS, paint.line, 1.6) + stroke("M15 42 L20 32", GLARE, 2.2) \
+        + (_head(23, 38, 5.6) if driving else "")
     wheels = _wheel(19, 84, 12, paint) + _wheel(48, 84, 12, paint) + _wheel(73, 87, 9, paint)
     rod = stroke("M19 86 L48 86 L71 86", paint.line, 5) + stroke("M19 86 L48 86 L71 86", STEEL, 2.6)
     drawn = frame + chimney + dome + boiler + bands + nose + cab + roof + window + wheels + rod
@@ -161,9 +174,9 @@ def rocket(paint: Paint, style: str) -> str:
     nozzle = path("M42 80 L58 80 L62 90 L38 90 Z", "#5b6070", paint.line, 1.5)
     fins = solid('<path d="M35 54 C22 60 16 74 17 96 L30 88 L40 84 Z M65 54 C78 60 84 74 83 96 L70 88 L60 84 Z"/>',
                  paint.fill, paint.line, OUTLINE)
-    body = solid('<path d="M50 0 C66 12 74 32 72 54 C71 66 67 76 62 83 L38 83 C33 76 29 66 28 54 C26 32 34 12 50 0 Z"/>',
-                 paint.fill, paint.line, OUTLINE)
-    nose = path("M50 0 C58 6 64 14 68 24 Q50 30 32 24 C36 14 42 6 50 0 Z", paint.dark, paint.line, 1.5)
+    body = solid('<path d="M50 0 C66 12 74 32 72 54 C71 66 67 76 62 83 L38 83 C33 76 29 66 28 54 C26 32 34 12 '
+                 '50 0 Z"/>', paint.fill, paint.line, OUTLINE)
+    nose = path("M50 0 C57 5 62 11.5 66 20 Q50 26 34 20 C38 11.5 43 5 50 0 Z", paint.dark, paint.line, 1.5)
     porthole = ellipse(50, 43, 11, 11, STEEL, paint.line, 1.5) + ellipse(50, 43, 7.6, 7.6, GLASS, paint.line, 1.3) \
         + stroke("M46 44 Q46 39 50 38.5", GLARE, 2)
     belt = stroke("M31 68 Q50 74 69 68", paint.light, 3.4)
@@ -173,7 +186,7 @@ def rocket(paint: Paint, style: str) -> str:
         return drawn
     fire = path("M38 70 C32 80 40 88 50 98 C60 88 68 80 62 70 Z", FIRE, "#b8431a", 1.2) \
         + path("M43 70 C40 79 45 84 50 91 C55 84 60 79 57 70 Z", LAMP)
-    smoke = _cloud(((11, 89, 7), (89, 89, 7), (24, 86, 10), (76, 86, 10), (39, 91, 6), (61, 91, 6)), "#f3f0ee")
+    smoke = _cloud(((13, 90, 6), (87, 90, 6), (25, 88, 8.5), (75, 88, 8.5), (39, 91.5, 5), (61, 91.5, 5)), "#f3f0ee")
     return smoke + fire + f'<g transform="translate(8.5 -2) scale(.83)">{drawn}</g>'
 
 
@@ -183,17 +196,18 @@ def helicopter(paint: Paint, style: str) -> str:
     tail_rotor = stroke("M1 20 L15 42", paint.line, 5) + stroke("M1 20 L15 42", STEEL, 2.4) \
         + ellipse(8, 31, 3.2, 3.2, paint.light, paint.line, 1.3)
     mast = rect(61, 10, 6, 14, 2, STEEL, paint.line, 1.4)
-    rotor = rect(24, 5.5, 79, 5.4, 2.7, paint.dark, paint.line, 1.4) + rect(57.5, 3, 13, 9.5, 3.5, STEEL, paint.line, 1.4)
+    rotor = rect(24, 5.5, 79, 5.4, 2.7, paint.dark, paint.line, 1.4) \
+        + rect(57.5, 3, 13, 9.5, 3.5, STEEL, paint.line, 1.4)
     engine = solid('<path d="M46 30 Q46 19 56 19 L72 19 Q80 20 83 31 Z"/>', paint.fill, paint.line, 1.6)
-    body = solid('<path d="M34 50 C35 34 47 25 64 25 C86 25 102 40 102 58 C102 74 91 82 75 82 L57 82 C42 82 33 68 34 50 '
-                 'Z"/>', paint.fill, paint.line, OUTLINE)
+    body = solid('<path d="M34 50 C35 34 47 25 64 25 C86 25 102 40 102 58 C102 74 91 82 75 82 L57 82 C42 82 33 68 '
+                 '34 50 Z"/>', paint.fill, paint.line, OUTLINE)
     glass = path("M77 34 C90 37 97.5 47 98 57 Q98 59 96 59 L79 59 Q75 59 75 55 L75 36 Q75 33.5 77 34 Z", GLASS,
                  paint.line, 1.5) + stroke("M80 51 L86 42", GLARE, 2.6)
     door = rect(52, 36, 17, 37, 4, "none", paint.line, 1.5) + rect(55, 39.5, 11, 14, 2.6, GLASS, paint.line, 1.3) \
         + stroke("M63 60 L66 60", STEEL, 2.4)
     stripe = stroke("M36 62 L47 62 M74 66 L98 66", paint.light, 3)
     skids = stroke("M53 80 L49 93 M81 80 L85 93", paint.line, 3.6) \
-        + stroke("M33 94 L96 94 Q101 94 102 89", paint.line, 5.4) + stroke("M33 94 L96 94 Q101 94 102 89", STEEL, 2.6)
+        + stroke("M33 94 L94 94 Q99 94 100 89", paint.line, 5.4) + stroke("M33 94 L94 94 Q99 94 100 89", STEEL, 2.6)
     return boom + tail_rotor + mast + engine + skids + body + stripe + glass + door + rotor
 
 
@@ -210,13 +224,14 @@ def _spoked(cx: float, paint: Paint) -> str:
         + ellipse(cx, 73, 19.5, 19.5, "none", paint.fill, 4.4) + ellipse(cx, 73, 3, 3, STEEL, paint.line, 1.3)
 
 
-def _moving(drawn: str, lamp: float) -> str:
+def _moving(drawn: str, lamp: float, scale: float = 0.88) -> str:
     """A vehicle on its way: its lamp (whose y is given) shines, lines of speed and dust are behind it."""
-    y = 0.88 * lamp + 11.5
+    left, top = 100 - 101 * scale, 96 - 96 * scale
+    y = scale * lamp + top
     beam = path(f"M90 {y - 3:.1f} L104 {y - 8:.1f} L104 {y + 14:.1f} Z", "#fff0a0d0")
-    speed = stroke("M-2.5 44 L9 44 M-2.5 55 L6 55 M-2.5 66 L4 66", "#ffffff", 2.8)
-    return beam + f'<g transform="translate(11 11.5) scale(.88)">{drawn}</g>' + speed \
-        + _cloud(((9, 90, 5.5), (2.3, 91, 4.5), (0.5, 84, 2.8)), "#e6dccb")
+    speed = stroke(f"M-2.5 44 H{left - 2:.1f} M-2.5 55 H{left - 5:.1f} M-2.5 66 H{left - 7:.1f}", "#ffffff", 2.8)
+    return beam + f'<g transform="translate({left:.2f} {top:.2f}) scale({scale})">{drawn}</g>' + speed \
+        + _cloud(((left - 2, 90, 5.5), (left - 8.8, 91, 4.5), (left - 10.6, 84, 2.8)), "#e6dccb")
 
 
 def _cloud(puffs: tuple[tuple[float, float, float], ...], colour: str) -> str:
@@ -228,13 +243,11 @@ def _cloud(puffs: tuple[tuple[float, float, float], ...], colour: str) -> str:
 
 def _head(x: float, y: float, radius: float) -> str:
     """Someone behind a window, looking to the right."""
-    return path(f"M{x - 1.1 * radius:.1f} {y + 1.45 * radius:.1f} Q{x:.1f} {y + 0.3 * radius:.1f} "
-                f"{x + 1.1 * radius:.1f} {y + 1.45 * radius:.1f} Z", "#47557a") \
-        + ellipse(x, y, 0.86 * radius, 0.92 * radius, "#efbe95", "#5a3517", 0.9) \
-        + path(f"M{x + 0.6 * radius:.1f} {y - 0.75 * radius:.1f} Q{x - 0.1 * radius:.1f} {y - 0.2 * radius:.1f} "
-               f"{x - 0.4 * radius:.1f} {y + 0.6 * radius:.1f} Q{x - 1.2 * radius:.1f} {y + 0.2 * radius:.1f} "
-               f"{x - 0.8 * radius:.1f} {y - 0.6 * radius:.1f} Q{x - 0.1 * radius:.1f} {y - 1.4 * radius:.1f} "
-               f"{x + 0.6 * radius:.1f} {y - 0.75 * radius:.1f} Z", "#5a3517")
+    left, right, chest = x - 1.2 * radius, x + 1.1 * radius, y + 1.4 * radius
+    return path(f"M{left:.1f} {chest:.1f} Q{x:.1f} {y:.1f} {right:.1f} {chest:.1f} Z", "#47557a") \
+        + ellipse(round(x - 0.2 * radius, 2), round(y - 0.2 * radius, 2), radius, radius, "#5a3517") \
+        + ellipse(round(x + 0.2 * radius, 2), round(y + 0.15 * radius, 2), 0.76 * radius, 0.8 * radius, "#f2c49c") \
+        + ellipse(round(x + 0.5 * radius, 2), round(y + 0.05 * radius, 2), 0.15 * radius, 0.2 * radius, "#2b2b33")
 
 
 ROAD = ("parked", "driving")
