@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from math import acos, atan2, cos, hypot, radians, sin
 
-from genius.collections.world.paint import ellipse, path, stroke
+from genius.collections.world.paint import Paint, ellipse, path, stroke
 
 Joint = tuple[float, float, float]    # x, y, radius
 
@@ -36,9 +36,14 @@ def _segment(one: Joint, other: Joint) -> str:
             f"L{on(x2, y2, r2, heading - spread)}A{r2} {r2} 0 {int(r2 > r1)} 1 {on(x2, y2, r2, heading + spread)}Z")
 
 
-def merged(d: str, fill: str, line: str, width: float = 1.5) -> str:
+def merged(d: str, fill: str, line: str) -> str:
     """Overlapping outlines as one solid: lit as a whole, with a line around it but none inside."""
-    return path(d, line, line, 2 * width) + path(d, fill) + path(d, "url(#lit)")
+    return path(d, fill, line, 3) + path(d, fill) + path(d, "url(#lit)")
+
+
+def coat(d: str, paint: Paint) -> str:
+    """Overlapping outlines as one solid in the thing's own colour and pattern."""
+    return path(d, paint.base, paint.line, 3) + path(d, paint.fill) + path(d, "url(#lit)")    # the base hides tiles' seams
 
 
 def tube(d: str, fill: str, line: str, width: float) -> str:

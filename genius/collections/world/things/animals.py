@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from genius.collections.world.form import closed_eye, eye, limb, merged, oval, placed, tube
+from genius.collections.world.form import closed_eye, coat, eye, limb, merged, oval, placed, tube
 from genius.collections.world.paint import Paint, ellipse, path, rect, stroke
 from genius.collections.world.things.thing import Thing
 
@@ -13,17 +13,16 @@ def cat(paint: Paint, style: str) -> str:
     if style == "walking":
         far = merged(limb((36, 64, 9), (42, 80, 5.5), (39, 91, 4.8)) + limb((60, 64, 8), (56, 80, 5.5), (52, 91, 4.8)),
                      paint.dark, paint.line)
-        body = merged(limb((26, 60, 16), (66, 57, 15)) + limb((22, 66, 10), (17, 80, 6), (20, 91, 5))
-                      + limb((67, 62, 9), (73, 80, 5.5), (72, 91, 5)), paint.fill, paint.line)
+        body = coat(limb((26, 60, 16), (66, 57, 15)) + limb((22, 66, 10), (17, 80, 6), (20, 91, 5))
+                      + limb((67, 62, 9), (73, 80, 5.5), (72, 91, 5)), paint)
         return (tube("M17 54 C2 44 4 22 16 12", paint.fill, paint.line, 8) + far + body
-                + ellipse(23, 93, 6, 3, paint.light) + ellipse(75, 93, 6, 3, paint.light)
+                + ellipse(22, 92.4, 7, 4, paint.light, paint.line) + ellipse(74, 92.4, 7, 4, paint.light, paint.line)
                 + placed(_cat_head(paint, False), 74, 37, .9))
     if style == "sleeping":
-        return (merged(oval(47, 68, 45, 28), paint.fill, paint.line) + stroke("M24 90 C8 80 14 56 36 58", paint.line, 1.5)
+        return (coat(oval(47, 68, 45, 28), paint) + stroke("M24 90 C8 80 14 56 36 58", paint.line, 1.5)
                 + placed(_cat_head(paint, True), 69, 71, .95, 8)
                 + tube("M10 80 C16 94 36 93 56 91", paint.fill, paint.line, 8))
-    body = merged("M35 48 C22 60 16 78 21 90 Q24 96 34 96 L66 96 Q77 96 79 89 C83 76 76 60 63 48 Z",
-                  paint.fill, paint.line)
+    body = coat("M35 48 C22 60 16 78 21 90 Q24 96 34 96 L66 96 Q77 96 79 89 C83 76 76 60 63 48 Z", paint)
     bib = path("M38 54 Q49 62 60 54 Q62 68 49 77 Q36 68 38 54 Z", paint.light)
     paws = "".join(ellipse(x, 92, 7.5, 4.6, paint.light, paint.line) for x in (41, 57))
     return (tube("M72 90 C94 94 100 74 90 58", paint.fill, paint.line, 8) + body + bib
@@ -32,8 +31,8 @@ def cat(paint: Paint, style: str) -> str:
 
 
 def _cat_head(paint: Paint, asleep: bool) -> str:
-    skull = merged("M-20 -6 L-21 -29 Q-20 -32 -17 -30 L-5 -18 Q0 -19 5 -18 L17 -30 Q20 -32 21 -29 L20 -6 "
-                   "Q28 4 22 11 Q14 20 0 20 Q-14 20 -22 11 Q-28 4 -20 -6 Z", paint.fill, paint.line)
+    skull = coat("M-20 -6 L-21 -29 Q-20 -32 -17 -30 L-5 -18 Q0 -19 5 -18 L17 -30 Q20 -32 21 -29 L20 -6 "
+                   "Q28 4 22 11 Q14 20 0 20 Q-14 20 -22 11 Q-28 4 -20 -6 Z", paint)
     ears = path("M-17 -12 L-17.5 -25 L-8 -16 Z M17 -12 L17.5 -25 L8 -16 Z", PINK)
     eyes = "".join(closed_eye(x, 0, paint.line, 5) if asleep else eye(x, -1, 5) for x in (-10, 10))
     muzzle = ellipse(-5, 10, 7, 5.4, paint.light) + ellipse(5, 10, 7, 5.4, paint.light)
@@ -47,17 +46,16 @@ def dog(paint: Paint, style: str) -> str:
     if style == "running":
         far = merged(limb((34, 58, 10), (28, 76, 6), (14, 91, 4.5)) + limb((58, 60, 9), (70, 78, 5.5), (84, 89, 4.5)),
                      paint.dark, paint.line)
-        body = merged(limb((27, 53, 15), (60, 52, 16), (70, 42, 12)) + limb((23, 56, 12), (13, 72, 6.5), (2, 82, 5))
-                      + limb((66, 58, 10), (82, 68, 6), (95, 74, 5)), paint.fill, paint.line)
+        body = coat(limb((27, 53, 15), (60, 52, 16), (70, 42, 12)) + limb((23, 56, 12), (14, 72, 6.5), (4, 81, 5))
+                      + limb((66, 58, 10), (82, 68, 6), (95, 74, 5)), paint)
         return (tube("M15 47 C4 42 0 30 4 20", paint.fill, paint.line, 7) + far + body
                 + placed(_dog_head(paint, False, 48, True), 67, 32, .95))
     if style == "sleeping":
-        body = merged(limb((26, 73, 21), (64, 76, 17)) + limb((64, 88, 7), (88, 90, 5.5)), paint.fill, paint.line)
+        body = coat(limb((26, 73, 21), (64, 76, 17)) + limb((64, 88, 7), (88, 90, 5.5)), paint)
         return (tube("M12 90 C0 92 -1 80 6 76", paint.fill, paint.line, 6) + body
                 + stroke("M30 94 H46 M22 94 C8 86 16 64 34 68 C46 72 44 86 36 93", paint.line, 1.5)
                 + placed(_dog_head(paint, True, 0, False), 67, 68, 1.05, 8))
-    body = merged(limb((36, 76, 19), (54, 50, 15)) + oval(32, 80, 20, 16) + limb((62, 56, 10), (63, 78, 7), (65, 90, 6)),
-                  paint.fill, paint.line)
+    body = coat(limb((36, 76, 19), (54, 50, 15)) + oval(32, 80, 20, 16) + limb((62, 56, 10), (63, 78, 7), (65, 90, 6)), paint)
     return (tube("M18 88 C2 86 -1 70 6 60", paint.fill, paint.line, 7) + body
             + path("M60 56 Q72 56 70 72 Q62 70 60 56 Z", paint.light)
             + stroke("M30 92 C20 82 30 66 42 70 C52 74 52 84 46 90", paint.line, 1.5)
@@ -70,7 +68,7 @@ def _dog_head(paint: Paint, asleep: bool, ear: float, panting: bool) -> str:
     far_ear = merged(oval(10, -13, 7, 5, 30), paint.dark, paint.line)
     tongue = path("M12 14 Q11 26 17 25 Q22 23 20 13 Z", ROSE, paint.line, 1) if panting else ""
     collar = stroke("M-15 15 Q-4 24 9 19", "#c8323c", 4.5) + ellipse(-1, 23.5, 3, 3, GOLD, "#6b4a10", 1)
-    skull = merged(oval(0, 0, 19, 17.5) + limb((8, 5, 11), (22, 7, 8.5)), paint.fill, paint.line)
+    skull = coat(oval(0, 0, 19, 17.5) + limb((8, 5, 11), (22, 7, 8.5)), paint)
     muzzle = path("M14 4 Q22 0 29 4 Q32 10 26 14 Q18 17 13 13 Q10 8 14 4 Z", paint.light)
     face = closed_eye(8, -4, paint.line, 4) if asleep else eye(8, -5, 4)
     nose = ellipse(27.5, 2.5, 4.6, 3.8, NOSE) + ellipse(26.5, 1.4, 1.4, .9, "#ffffff")
@@ -81,42 +79,51 @@ def _dog_head(paint: Paint, asleep: bool, ear: float, panting: bool) -> str:
 
 def horse(paint: Paint, style: str) -> str:
     if style == "galloping":
-        far_feet, near_feet = ((21, 92), (91, 74)), ((4, 80), (77, 72))
-        far = limb((32, 56, 9), (34, 74, 5), far_feet[0] + (3.8,)) + limb((60, 54, 9), (77, 66, 4.8), far_feet[1] + (3.8,))
-        near = limb((26, 52, 12), (18, 67, 6), near_feet[0] + (3.8,)) + limb((64, 52, 10), (83, 56, 5), near_feet[1] + (3.8,))
-        trunk = limb((28, 46, 15), (60, 45, 14.5)) + limb((62, 40, 12), (78, 20, 8))
-        head, mane = (79, 18, .95, -8), "M80 5 C62 2 50 8 40 22 C48 20 50 22 44 32 C54 30 60 32 66 24 C72 18 78 16 82 9 Z"
-        tail = "M16 40 C10 24 -2 26 -3 40 C2 36 2 48 -2 54 C8 54 16 50 20 44 Z"
+        trunk = ("M12 40 C16 31 28 30 38 32 C48 33 52 30 57 23 C62 15 68 9 76 9 L84 22 C84 32 82 40 77 47 "
+                 "C72 56 60 60 48 58 C38 58 28 63 20 59 C12 55 10 46 12 40 Z")
+        far = limb((30, 54, 10), (34, 70, 5.6), (25, 80, 4.2), (18, 90, 3.8)) + limb((62, 51, 9), (78, 64, 5), (69, 75, 3.8))
+        near = limb((22, 49, 12), (21, 66, 6), (12, 75, 4.4), (6, 83, 3.8)) + limb((69, 47, 10), (85, 58, 5.2), (94, 69, 3.8))
+        hooves = _hoof(paint, 17, 91, 30), _hoof(paint, 67, 77, 40), _hoof(paint, 5.5, 84, 40), _hoof(paint, 94, 69.5, -40)
+        mane = ("M80 7 C72 1 62 2 58 8 C50 4 46 8 42 14 C38 14 35 18 34 23 C42 22 46 24 46 30 C54 32 60 28 63 22 "
+                "C68 20 74 16 80 7 Z")
+        tail = "M17 36 C13 24 3 24 -1 32 C3 34 1 40 -1 46 C5 50 13 50 19 46 Z"
+        x, y = 77, 17
     else:
-        far_feet, near_feet = ((37, 92), (57, 92)), ((21, 92), (68, 92))
-        far = limb((34, 58, 9), (38, 74, 5), far_feet[0] + (4,)) + limb((58, 58, 9), (57, 74, 4.8), far_feet[1] + (4,))
-        near = limb((26, 54, 13), (20, 73, 5.5), near_feet[0] + (4,)) + limb((66, 55, 10.5), (68, 74, 5), near_feet[1] + (4,))
-        trunk = limb((28, 50, 16), (62, 50, 15.5)) + limb((64, 45, 13), (74, 18, 8.5))
-        head, mane = (74, 16, 1, 8), "M76 2 C60 2 53 16 46 38 C52 38 56 40 60 34 C68 26 70 18 78 7 Z"
-        tail = "M16 40 C0 42 4 62 2 80 C10 80 20 68 20 46 Z"
-    hooves = [path(f"M{x - 4.6} {y - 1} H{x + 4.6} L{x + 6} {y + 4} H{x - 5.4} Z", "#3a2d2a", paint.line, 1)
-              for x, y in far_feet + near_feet]
-    return (merged(far, paint.dark, paint.line) + "".join(hooves[:2]) + merged(tail, paint.dark, paint.line)
-            + merged(trunk + near, paint.fill, paint.line) + "".join(hooves[2:]) + placed(_horse_head(paint), *head)
-            + merged(mane, paint.dark, paint.line))
+        trunk = ("M11 47 C13 36 24 33 34 35 C44 37 50 37 54 31 C59 22 60 11 68 6 L81 18 C81 28 80 36 79 44 "
+                 "C79 54 76 61 70 64 C58 67 44 66 37 64 C28 70 18 69 14 62 C10 57 10 52 11 47 Z")
+        far = limb((34, 58, 10), (32, 71, 5.8), (36, 80, 4.3), (35, 91, 3.8)) + limb((60, 58, 9), (58, 75, 4.8), (57, 91, 3.8))
+        near = limb((24, 54, 13), (18, 71, 6.4), (22, 81, 4.6), (21, 91, 4)) + limb((69, 56, 10), (71, 75, 5), (70, 91, 4))
+        hooves = tuple(_hoof(paint, x, 91.5, 0) for x in (35, 57, 21, 70))
+        mane = ("M77 4 C68 0 59 4 57 13 C51 15 50 21 52 25 C46 27 44 34 46 41 C54 41 60 36 62 30 "
+                "C67 27 69 21 69 17 C74 15 77 10 77 4 Z")
+        tail = "M13 42 C1 42 1 56 3 64 C4 72 1 78 -1 83 C9 84 17 76 17 65 C17 57 19 52 19 46 Z"
+        x, y = 74, 15
+    body = coat(trunk + near + limb((x, y, 9.5), (x + 17, y + 14, 6.8)), paint)
+    return (merged(far, paint.dark, paint.line) + "".join(hooves[:2]) + merged(tail, paint.dark, paint.line) + body
+            + "".join(hooves[2:]) + placed(_horse_face(paint), x, y) + merged(mane, paint.dark, paint.line))
 
 
-def _horse_head(paint: Paint) -> str:
-    ear = path("M-4 -6 L-3 -15 Q1 -12 3 -6 Z", paint.base, paint.line)
-    skull = path(limb((0, 0, 9), (17, 11, 6.2)), paint.fill) + stroke("M3 -8.5 L20 5.6 Q26 13 18 17 L10 13", paint.line, 1.5)
-    muzzle = path("M14 5 L20 5.4 Q25 11 20 16.6 L15 16.6 Q10 10 14 5 Z", paint.light)
-    return ear + skull + muzzle + ellipse(20.5, 9.5, 1.1, 1.5, paint.line) + eye(4, -1, 3)
+def _hoof(paint: Paint, x: float, y: float, turn: float) -> str:
+    return placed(path("M-4.6 -1 H4.6 L6 4 H-5.4 Z", "#4a372c", paint.line, 1.2), x, y, 1, turn)
+
+
+def _horse_face(paint: Paint) -> str:
+    ear = coat("M-1 -8 L4 -16 Q8 -11 7 -5 Z", paint)
+    muzzle = path(limb((15, 12.6, 6.4), (17, 14, 6.6)), paint.light)
+    cheek = stroke("M-3 9 Q6 12 8 3", paint.line, 1.3)
+    return (ear + cheek + muzzle + ellipse(21, 13, 1.2, 1.7, paint.line) + stroke("M20 18.5 Q16 18 14 15.5", paint.line, 1.2)
+            + eye(5, -1, 3.5))
 
 
 def rabbit(paint: Paint, style: str) -> str:
     if style == "hopping":
-        far = merged(limb((60, 54, 8), (74, 74, 5)) + limb((30, 64, 11), (22, 82, 6), (10, 92, 4.5)), paint.dark, paint.line)
-        body = merged(limb((28, 56, 22), (62, 48, 16)) + limb((66, 54, 9), (84, 70, 5.5))
-                      + limb((22, 62, 16), (14, 78, 8), (1, 86, 5)), paint.fill, paint.line)
-        return (far + ellipse(7, 42, 9, 9, IVORY, paint.line) + body
-                + stroke("M14 76 C24 78 40 70 40 56", paint.line, 1.5)
-                + placed(_rabbit_ears(paint), 72, 28, .9, -52) + placed(_rabbit_face(paint), 74, 36, .95))
-    body = merged(oval(42, 72, 30, 24) + limb((56, 62, 15), (62, 80, 9), (65, 91, 5)), paint.fill, paint.line)
+        far = merged(limb((60, 56, 8), (72, 76, 5.2)) + limb((30, 66, 11), (24, 82, 6), (15, 91, 5)), paint.dark, paint.line)
+        body = coat("M7 58 C5 40 22 30 40 34 C52 36 62 32 72 36 C84 44 80 60 66 66 C54 70 44 76 28 76 C14 76 8 68 7 58 Z"
+                      + limb((66, 56, 10), (82, 68, 6), (91, 73, 5)) + limb((20, 66, 12), (9, 80, 6.6), (3, 90, 5)), paint)
+        return (far + ellipse(7, 44, 9, 9, IVORY, paint.line) + body
+                + stroke("M20 78 C32 80 42 70 38 58 C36 52 30 49 24 50", paint.line, 1.5)
+                + placed(_rabbit_ears(paint), 65, 28, .94, -50) + placed(_rabbit_face(paint), 73, 36, 1))
+    body = coat(oval(42, 72, 30, 24) + limb((56, 62, 15), (62, 80, 9), (65, 91, 5)), paint)
     return (ellipse(12, 80, 10, 10, IVORY, paint.line) + body
             + stroke("M24 92 C14 76 28 60 42 66 C52 71 52 84 44 90", paint.line, 1.5)
             + ellipse(40, 91.5, 14, 4.6, paint.light, paint.line) + ellipse(68, 92, 7.5, 4.2, paint.light, paint.line)
@@ -124,13 +131,12 @@ def rabbit(paint: Paint, style: str) -> str:
 
 
 def _rabbit_ears(paint: Paint) -> str:
-    ears = merged(oval(-10, -11, 7, 20, -14) + oval(10, -11, 7, 20, 12), paint.fill, paint.line)
+    ears = coat(oval(-10, -11, 7, 20, -14) + oval(10, -11, 7, 20, 12), paint)
     return ears + path(oval(-10, -12, 3.4, 14, -14) + oval(10, -12, 3.4, 14, 12), PINK)
 
 
 def _rabbit_face(paint: Paint) -> str:
-    skull = merged("M0 -16 C13 -16 19 -6 19 2 C22 10 12 17 0 17 C-12 17 -22 10 -19 2 C-19 -6 -13 -16 0 -16 Z",
-                   paint.fill, paint.line)
+    skull = coat("M0 -16 C13 -16 19 -6 19 2 C22 10 12 17 0 17 C-12 17 -22 10 -19 2 C-19 -6 -13 -16 0 -16 Z", paint)
     cheeks = ellipse(-5, 8, 6.5, 5.6, paint.light) + ellipse(5, 8, 6.5, 5.6, paint.light)
     teeth = rect(-2.6, 11, 5.2, 4.6, 1, "#ffffff", paint.line, .8)
     return (skull + cheeks + teeth + path("M-3 2.6 H3 L0 6.4 Z", ROSE, ROSE, 1.4) + eye(-9, -3, 4.4) + eye(9, -3, 4.4)
@@ -140,17 +146,17 @@ def _rabbit_face(paint: Paint) -> str:
 
 def elephant(paint: Paint, style: str) -> str:
     if style == "sitting":
-        body = merged(limb((38, 70, 25), (48, 46, 22)) + limb((44, 84, 12), (66, 87, 9)) + oval(56, 28, 22, 21)
-                      + limb((68, 32, 11), (83, 33, 7), (92, 24, 5.5), (93, 10, 4.6)), paint.fill, paint.line)
-        arm = merged(limb((54, 60, 10), (68, 70, 8)), paint.fill, paint.line)
+        body = coat(limb((38, 70, 25), (48, 46, 22)) + limb((44, 84, 12), (66, 87, 9)) + oval(56, 28, 22, 21)
+                      + limb((68, 34, 11), (79, 37, 8), (87, 35, 6.6), (92, 28, 5.8), (94, 19, 5.2), (92, 9, 4.8)), paint)
+        arm = coat(limb((54, 60, 10), (68, 70, 8)), paint)
         return (tube("M16 86 Q4 90 3 80", paint.dark, paint.line, 3) + body + arm
                 + merged(oval(72, 86, 7, 9.6, 10), paint.light, paint.line)
                 + stroke("M70 79 L72 82 M76 80 L76 83", paint.line, 1.4)
                 + _tusk(70, 38, -18) + _elephant_ear(paint, 40, 30, 1.05) + eye(66, 22, 4))
     far = merged(limb((34, 70, 10), (34, 87, 9)) + limb((60, 70, 10), (61, 87, 9)), paint.dark, paint.line)
-    body = merged("M4 52 C4 26 26 14 48 18 C60 20 66 30 66 50 L66 62 C66 80 22 80 12 70 C6 66 4 60 4 52 Z"
+    body = coat("M4 52 C4 26 26 14 48 18 C60 20 66 30 66 50 L66 62 C66 80 22 80 12 70 C6 66 4 60 4 52 Z"
                   + limb((20, 66, 13), (20, 86, 10)) + limb((54, 68, 12), (50, 86, 10)) + oval(68, 40, 22, 22)
-                  + limb((80, 46, 12), (89, 64, 8), (90, 80, 6), (97, 86, 4.4)), paint.fill, paint.line)
+                  + limb((80, 46, 12), (89, 64, 8), (90, 80, 6), (97, 86, 4.4)), paint)
     nails = "".join(ellipse(x, 94, 2.2, 2, IVORY, paint.line, .8) for x in (15, 20, 25, 45, 50, 55))
     return (far + tube("M6 44 Q-1 54 2 66", paint.dark, paint.line, 3) + body + nails
             + stroke("M88 60 L95 58 M89 69 L97 68 M88 77 L95 77", paint.line, 1.2)
@@ -158,7 +164,7 @@ def elephant(paint: Paint, style: str) -> str:
 
 
 def _elephant_ear(paint: Paint, x: float, y: float, scale: float) -> str:
-    outer = merged("M8 -18 C-10 -24 -22 -10 -18 6 C-15 18 -4 24 6 18 C14 10 16 -6 8 -18 Z", paint.fill, paint.line)
+    outer = coat("M8 -18 C-10 -24 -22 -10 -18 6 C-15 18 -4 24 6 18 C14 10 16 -6 8 -18 Z", paint)
     return placed(outer + path("M5 -12 C-7 -17 -15 -8 -12 4 C-10 12 -3 16 4 12 C9 6 10 -5 5 -12 Z", paint.light), x, y, scale)
 
 
@@ -168,31 +174,35 @@ def _tusk(x: float, y: float, turn: float) -> str:
 
 def giraffe(paint: Paint, style: str) -> str:
     if style == "grazing":
-        feet = ((22, 92), (33, 92), (45, 92), (68, 92))
-        far = limb((30, 48, 9), (34, 72, 4.8), (33, 92, 3.8)) + limb((48, 50, 9), (46, 72, 4.8), (45, 92, 3.8))
-        near = limb((24, 44, 12), (22, 70, 5), (22, 92, 3.8)) + limb((54, 46, 11), (63, 70, 5), (68, 92, 3.8))
-        trunk = limb((26, 36, 14), (52, 34, 16)) + limb((56, 32, 14), (82, 50, 7.5), (86, 66, 6.5))
-        mane, head = "M56 17 C74 24 90 40 94 62", (86, 72, 1, 52)
-        grass = path("M78 96 Q80 88 77 84 Q83 88 84 92 Q86 84 90 82 Q89 90 92 92 Q95 87 99 86 Q96 92 97 96 Z", "#5fae4d", "#2c5a2a", 1)
+        trunk = limb((20, 40, 11), (42, 35, 13)) + limb((45, 31, 10), (63, 37, 7), (78, 53, 6), (85, 69, 5.6))
+        far = limb((25, 46, 8), (26, 70, 4.2), (26, 91, 3.5)) + limb((40, 44, 8), (38, 70, 4.2), (36, 91, 3.5))
+        near = limb((18, 44, 10), (13, 70, 4.6), (14, 91, 3.7)) + limb((45, 42, 9.5), (52, 70, 4.6), (56, 91, 3.7))
+        head, (x, y, turn) = limb((86, 70, 6.8), (91, 84, 5)), (86, 70, 48)
+        mane, tail, hooves = "M48 21 C66 22 84 36 91 58", "M10 40 Q2 46 3 62", (26, 36, 14, 56)
+        grass = path("M68 96 Q70 89 66 85 Q73 88 75 92 Q77 86 82 84 Q81 90 84 92 Q88 87 92 86 Q90 92 92 96 Z", "#5fae4d",
+                     "#2c5a2a", 1)
     else:
-        feet = ((25, 92), (36, 92), (51, 92), (61, 92))
-        far = limb((34, 64, 8), (36, 78, 4.6), (36, 92, 3.8)) + limb((50, 64, 8), (51, 78, 4.6), (51, 92, 3.8))
-        near = limb((28, 60, 12), (24, 78, 5), (25, 92, 3.8)) + limb((56, 58, 11), (60, 78, 5), (61, 92, 3.8))
-        trunk = limb((30, 57, 14), (54, 52, 16)) + limb((57, 48, 13), (68, 14, 7))
-        mane, head, grass = "M48 36 C54 28 58 18 60 8", (69, 13, 1.15, 6), ""
-    hooves = [path(f"M{x - 4.4} {y - 1} H{x + 4.4} L{x + 5.4} {y + 4} H{x - 5.4} Z", "#4a372c", paint.line, 1) for x, y in feet]
-    return (tube(mane, paint.dark, paint.line, 4) + merged(far, paint.dark, paint.line) + hooves[1] + hooves[2]
-            + tube("M15 54 Q8 60 9 74" if not grass else "M13 34 Q4 40 5 56", paint.dark, paint.line, 3)
-            + merged(trunk + near, paint.fill, paint.line) + hooves[0] + hooves[3] + placed(_giraffe_head(paint), *head) + grass)
+        trunk = limb((36, 58, 11), (55, 53, 13)) + limb((58, 48, 10), (66, 32, 7), (71, 16, 6.2))
+        far = limb((41, 62, 8), (43, 77, 4.2), (42, 91, 3.5)) + limb((54, 62, 8), (54, 77, 4.2), (53, 91, 3.5))
+        near = limb((34, 60, 10), (30, 77, 4.6), (31, 91, 3.7)) + limb((59, 58, 9.5), (63, 77, 4.6), (64, 91, 3.7))
+        head, (x, y, turn) = limb((72, 16, 7.6), (88, 22, 5.6)), (72, 16, 0)
+        mane, tail, hooves, grass = "M50 39 C57 34 61 22 64 9", "M25 56 Q16 62 18 78", (42, 53, 31, 64), ""
+    feet = [_hoof(paint, foot, 91.5, 0) for foot in hooves]
+    return (tube(mane, paint.dark, paint.line, 4.6) + merged(far, paint.dark, paint.line) + feet[0] + feet[1]
+            + tube(tail, paint.dark, paint.line, 2.6) + placed(_giraffe_horns(paint), x, y, 1, turn)
+            + coat(trunk + near + head, paint) + feet[2] + feet[3]
+            + placed(_giraffe_face(paint), x, y, 1, turn) + grass)
 
 
-def _giraffe_head(paint: Paint) -> str:
-    horns = stroke("M-3 -5 L-4 -11 M4 -5 L4 -11", paint.line, 2.6) + "".join(
-        ellipse(x, -11, 2.2, 2.2, paint.dark, paint.line, 1) for x in (-4, 4))
-    ear = merged(oval(-9, -4, 6, 2.8, 20), paint.light, paint.line, 1.2)
-    skull = path(limb((0, 0, 7.5), (15, 5, 5.2)), paint.fill) + stroke("M1 -8 L16 -.6 Q23 5 15 10.6 L4 7.5", paint.line, 1.5)
-    return (ear + horns + skull + ellipse(15.5, 5, 5, 5, paint.light) + ellipse(17.5, 3.2, .9, 1.2, paint.line)
-            + stroke("M19 7 Q15 9 12 7", paint.line, 1) + eye(4, -2, 3))
+def _giraffe_horns(paint: Paint) -> str:
+    return tube("M-3 -5 L-4 -12 M4 -5 L4 -12", paint.fill, paint.line, 2) + "".join(
+        ellipse(x, -12, 2.6, 2.6, paint.dark, paint.line, 1.4) for x in (-4, 4))
+
+
+def _giraffe_face(paint: Paint) -> str:
+    ear = merged(oval(-9, -4, 7, 3.2, 20), paint.light, paint.line)
+    return (ear + path(limb((14, 5.2, 5.4), (16, 6, 5.6)), paint.light) + ellipse(19, 4.4, 1, 1.4, paint.line)
+            + stroke("M20 9 Q16 10 13 7.6", paint.line, 1.2) + eye(5, -1.5, 3.5))
 
 
 THINGS = (

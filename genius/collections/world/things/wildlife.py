@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from genius.collections.world.form import closed_eye, eye, limb, merged, mirrored, oval, placed, tube
+from genius.collections.world.form import closed_eye, coat, eye, limb, merged, mirrored, oval, placed, tube
 from genius.collections.world.paint import Paint, ellipse, path, shape, solid, stroke
 from genius.collections.world.things.thing import Thing
 
@@ -11,24 +11,24 @@ BILL, BILL_LINE, SNOW, SKIN, SKIN_LINE, BARK = "#f59a23", "#7a3c0c", "#fdfbf5", 
 
 def owl(paint: Paint, style: str) -> str:
     if style == "flying":
-        wing = merged("M56 40 C66 20 84 14 100 18 C101 28 99 34 95 38 C97 46 92 50 88 51 C88 58 82 62 78 61 "
-                      "C76 68 68 70 64 67 L56 68 Z", paint.fill, paint.line)
+        wing = coat("M56 40 C66 20 84 14 100 18 C101 28 99 34 95 38 C97 46 92 50 88 51 C88 58 82 62 78 61 "
+                      "C76 68 68 70 64 67 L56 68 Z", paint)
         feathers = stroke("M95 38 Q86 40 80 34 M88 51 Q80 50 75 43 M78 61 Q72 58 69 50", paint.line, 1.4)
         tail = merged("M40 72 L33 91 Q41 90 42 95 Q50 91 58 95 Q59 90 67 91 L60 72 Z", paint.dark, paint.line)
-        body = merged(oval(50, 60, 19, 25), paint.fill, paint.line)
+        body = coat(oval(50, 60, 19, 25), paint)
         return (tail + mirrored(wing + feathers) + body + _plumage(paint, 50, 67, .8)
                 + mirrored(_claw(44, 86)) + placed(_owl_face(paint), 50, 36, .86))
     branch = tube("M4 93.5 C30 91 70 95 96 91", BARK, "#3e2817", 3.4) + path(
         "M84 91 Q86 82 96 81 Q96 90 84 91 Z", "#6cb552", "#2c5a2a", 1.1)
-    body = merged("M20 34 C10 60 20 92 50 92 C80 92 90 60 80 34 Z", paint.fill, paint.line)
-    wing = merged("M18 40 C4 56 8 80 22 88 C33 80 31 56 18 40 Z", paint.fill, paint.line)
+    body = coat("M20 34 C10 60 20 92 50 92 C80 92 90 60 80 34 Z", paint)
+    wing = coat("M18 40 C4 56 8 80 22 88 C33 80 31 56 18 40 Z", paint)
     return (branch + body + _plumage(paint, 50, 72, 1) + mirrored(wing + stroke("M14 76 Q20 76 23 70 M17 84 Q23 82 26 77",
             paint.line, 1.3) + _claw(41, 91)) + placed(_owl_face(paint), 50, 32, 1.12))
 
 
 def _owl_face(paint: Paint) -> str:
-    head = merged("M-27 -26 Q-14 -17 0 -18 Q14 -17 27 -26 Q30 -12 29 -2 C28 14 14 19 0 19 C-14 19 -28 14 -29 -2 "
-                  "Q-30 -12 -27 -26 Z", paint.fill, paint.line)
+    head = coat("M-27 -26 Q-14 -17 0 -18 Q14 -17 27 -26 Q30 -12 29 -2 C28 14 14 19 0 19 C-14 19 -28 14 -29 -2 "
+                  "Q-30 -12 -27 -26 Z", paint)
     eyes = "".join(ellipse(x, 0, 12, 12, paint.light, paint.line, 1.2) + ellipse(x, 0, 8.4, 8.4, "#ffd24a", "#3b2a10", 1)
                    + ellipse(x, 0, 5, 5.4, "#1d1a22") + ellipse(x - 1.6, -2, 1.8, 1.8, "#ffffff") for x in (-12, 12))
     return head + eyes + path("M-4.4 5 Q0 2 4.4 5 L0 15 Z", BILL, BILL_LINE, 1.2)
@@ -45,37 +45,41 @@ def _claw(x: float, y: float) -> str:
 
 def penguin(paint: Paint, style: str) -> str:
     if style == "sliding":
-        feet = merged("M12 76 L-2 68 Q-3 75 2 78 Q-3 82 0 87 Z", BILL, BILL_LINE)
-        body = merged("M8 80 C10 62 34 52 56 52 C58 34 72 28 82 32 C98 38 98 58 92 70 C86 88 70 95 46 95 C26 95 10 92 8 80 Z",
-                      paint.fill, paint.line)
-        belly = path("M20 91 C40 78 62 84 72 66 C76 60 86 60 90 66 C86 84 70 93.5 46 93.5 C32 93.5 24 93 20 91 Z", SNOW)
-        wing = merged("M56 64 C50 44 34 30 22 32 C20 46 32 66 48 72 C54 73 57 70 56 64 Z", paint.fill, paint.line)
-        return (feet + body + belly + wing + path("M94 46 Q102 48 103 53 Q96 56 91 54 Z", BILL, BILL_LINE, 1.2)
-                + ellipse(84, 46, 8, 8.6, SNOW) + eye(85, 46, 4))
+        feet = merged("M10 78 L-1 68 Q-3 75 2 78 Q-3 83 -1 88 Z", BILL, BILL_LINE)
+        body = coat(limb((14, 82, 10), (44, 74, 20.5), (68, 73, 22)) + oval(75, 49, 22, 22), paint)
+        belly = path("M12 91 C30 80 52 86 66 78 C76 72 86 74 89 77 C84 88 76 94.4 66 94.6 L46 94.4 C34 94 22 93 12 91 Z",
+                     SNOW, paint.line, 1)
+        wing = coat(limb((50, 66, 8.5), (32, 50, 6.5), (23, 40, 4)), paint)
+        return feet + body + belly + wing + placed(_penguin_face(), 78, 48)
     feet = "".join(ellipse(x, 92.4, 11, 3.8, BILL, BILL_LINE, 1.2) for x in (38, 64))
-    arms = merged(limb((29, 44, 8), (12, 66, 5.5), (9, 74, 4)) + limb((73, 44, 8), (88, 64, 5.5), (93, 71, 4)),
-                  paint.fill, paint.line)
-    body = merged("M51 4 C33 4 27 16 29 32 C18 46 16 70 22 84 Q28 93 51 93 Q74 93 80 84 C86 70 84 46 73 32 "
-                  "C75 16 69 4 51 4 Z", paint.fill, paint.line)
-    belly = path("M55 40 C40 42 34 58 36 74 C38 87 46 91 56 91 C68 91 75 84 76 70 C77 54 70 41 55 40 Z", SNOW, paint.line, 1)
-    mask = ellipse(45, 22, 9, 9.6, SNOW) + ellipse(63, 22, 9, 9.6, SNOW)
-    return (feet + arms + body + belly + mask + eye(46, 21, 4.2) + eye(62, 21, 4.2)
-            + path("M46 28 Q54 23 62 28 Q58 37 54 37 Q50 37 46 28 Z", BILL, BILL_LINE, 1.2) + stroke("M47 29 Q54 32 61 29", BILL_LINE, 1))
+    arms = coat(limb((29, 44, 8), (12, 66, 5.5), (9, 74, 4)) + limb((73, 44, 8), (88, 64, 5.5), (93, 71, 4)), paint)
+    body = coat("M51 4 C33 4 27 16 29 32 C18 46 16 70 22 84 Q28 93 51 93 Q74 93 80 84 C86 70 84 46 73 32 "
+                  "C75 16 69 4 51 4 Z", paint)
+    belly = path("M55 41 C40 43 34 58 36 74 C38 87 46 91 56 91 C68 91 75 84 76 70 C77 54 70 42 55 41 Z", SNOW, paint.line, 1)
+    return feet + arms + body + belly + placed(_penguin_face(), 54, 21)
+
+
+def _penguin_face() -> str:
+    mask = ellipse(-9, 1, 9, 9.6, SNOW) + ellipse(9, 1, 9, 9.6, SNOW)
+    return (mask + eye(-8, 0, 4.2) + eye(8, 0, 4.2) + path("M-8 7 Q0 2 8 7 Q4 16 0 16 Q-4 16 -8 7 Z", BILL, BILL_LINE, 1.2)
+            + stroke("M-7 8 Q0 11 7 8", BILL_LINE, 1))
 
 
 def turtle(paint: Paint, style: str) -> str:
     if style == "resting":
-        shell = merged("M4 86 C2 46 24 22 50 22 C76 22 98 46 96 86 Q50 96 4 86 Z", paint.fill, paint.line)
-        scutes = stroke("M36 27 L27 50 L40 66 H60 L73 50 L64 27 M27 50 L7 58 M73 50 L93 58 M40 66 L34 86", paint.line, 2)
-        rim = tube("M5 87 Q50 98 95 87", paint.dark, paint.line, 5)
-        hollow = path("M54 92 C52 74 60 68 72 68 C84 68 92 76 90 90 Q72 94 54 92 Z", "#2d2430", paint.line, 1.6)
-        head = merged("M60 93 C58 80 64 75 72 75 C80 75 86 80 84 92 Q72 95 60 93 Z", SKIN, SKIN_LINE)
-        return (shell + scutes + rim + hollow + head + closed_eye(67, 84, SKIN_LINE, 3.2) + closed_eye(78, 84, SKIN_LINE, 3.2)
-                + merged(oval(20, 92, 9, 3.6), SKIN, SKIN_LINE))
+        feet = merged(oval(19, 86, 12, 9) + oval(81, 86, 12, 9), SKIN, SKIN_LINE)
+        shell = coat("M3 80 C3 44 24 18 50 18 C76 18 97 44 97 80 C84 88 70 88 64 80 Q50 70 36 80 C30 88 16 88 3 80 Z", paint)
+        scutes = stroke("M36 22 L28 44 L39 60 H61 L72 44 L64 22 M28 44 L8 54 M72 44 L92 54 M39 60 L30 80 M61 60 L70 80",
+                        paint.line, 2)
+        rim = tube("M4 80 C16 88 30 88 36 80 Q50 68 64 80 C70 88 84 88 96 80", paint.dark, paint.line, 5)
+        hollow = path("M32 82 Q50 66 68 82 L67 94 Q50 97 33 94 Z", "#2d2430", paint.line, 1.4)
+        head = merged(oval(50, 87, 14, 9.5), SKIN, SKIN_LINE)
+        return (feet + hollow + head + shell + scutes + rim + closed_eye(44, 86, SKIN_LINE, 3.4)
+                + closed_eye(56, 86, SKIN_LINE, 3.4) + stroke("M47.5 92 Q50 93.6 52.5 92", SKIN_LINE, 1.3))
     far = merged(limb((28, 80, 7), (32, 91, 5)) + limb((56, 80, 7), (54, 91, 5)), "#7f9d58", SKIN_LINE)
-    near = merged("M6 78 L-3 87 Q6 88 14 82 Z" + limb((16, 80, 9), (12, 89.5, 6.4)) + limb((68, 80, 9), (73, 89.5, 6.4))
+    near = merged("M6 76 L14 82 Q6 88 -3 87 Z" + limb((16, 80, 9), (12, 89.5, 6.4)) + limb((68, 80, 9), (73, 89.5, 6.4))
                   + limb((74, 76, 9), (88, 58, 11)), SKIN, SKIN_LINE)
-    shell = merged("M3 76 C3 42 22 20 42 20 C64 20 82 42 81 76 Q42 85 3 76 Z", paint.fill, paint.line)
+    shell = coat("M3 76 C3 42 22 20 42 20 C64 20 82 42 81 76 Q42 85 3 76 Z", paint)
     scutes = stroke("M31 24 L23 45 L34 61 H52 L62 45 L54 24 M23 45 L7 55 M62 45 L78 54 M34 61 L29 79 M52 61 L57 79",
                     paint.line, 2)
     return (far + near + shell + scutes + tube("M4 77 Q42 87 80 77", paint.dark, paint.line, 5) + eye(91, 54, 4)
@@ -85,18 +89,17 @@ def turtle(paint: Paint, style: str) -> str:
 def fish(paint: Paint, style: str) -> str:
     tail = merged("M26 52 C18 32 8 22 0 24 C8 42 8 62 0 80 C8 82 18 72 26 52 Z", paint.dark, paint.line)
     fins = merged("M34 28 C40 8 58 4 74 22 Z M44 76 C46 90 58 94 66 80 Z", paint.dark, paint.line)
-    body = merged("M20 52 C30 24 56 14 76 24 C90 31 96 42 97 50 C96 62 88 73 76 79 C56 89 32 80 20 52 Z",
-                  paint.fill, paint.line)
+    body = coat("M20 52 C30 24 56 14 76 24 C90 31 96 42 97 50 C96 62 88 73 76 79 C56 89 32 80 20 52 Z", paint)
     belly = path("M34 70 C50 80 76 76 92 60 C88 72 80 77 75 78.5 C60 86 44 82 34 70 Z", paint.light)
     fin = merged("M58 56 C46 50 36 56 34 64 C44 70 54 68 60 62 Z", paint.dark, paint.line)
     return (tail + fins + body + belly + stroke("M66 28 C60 40 60 58 67 74", paint.line, 1.8)
-            + stroke("M42 12 L47 22 M52 9 L54 20 M62 11 L61 20 M4 34 L15 46 M4 70 L15 58", paint.line, 1.3) + fin
+            + stroke("M44 15.5 L48 23 M53 12.5 L55 20 M62 14 L62 20 M4 34 L15 46 M4 70 L15 58", paint.line, 1.3) + fin
             + eye(79, 42, 6.4) + stroke("M96 54 Q90 60 85 57", paint.line, 1.8))
 
 
 def butterfly(paint: Paint, style: str) -> str:
-    lower = merged("M51 50 C66 48 86 54 86 70 C86 76 82 80 80 84 C78 94 68 98 63 90 C56 82 50 66 51 50 Z", paint.fill, paint.line)
-    upper = merged("M51 48 C54 24 74 2 92 5 C103 8 100 32 92 46 C84 57 64 57 51 52 Z", paint.fill, paint.line)
+    lower = coat("M51 50 C66 48 86 54 86 70 C86 76 82 80 80 84 C78 94 68 98 63 90 C56 82 50 66 51 50 Z", paint)
+    upper = coat("M51 48 C54 24 74 2 92 5 C103 8 100 32 92 46 C84 57 64 57 51 52 Z", paint)
     edge = path("M92 5 C103 8 100 32 92 46 C90 50 86 52 82 53 C92 40 94 22 84 7 C87 5.4 90 4.6 92 5 Z", paint.dark)
     dots = "".join(ellipse(x, y, r, r, "#ffffff") for x, y, r in ((93, 13, 2.4), (95.4, 22, 2), (94.4, 31, 2), (91.4, 40, 1.8)))
     veins = stroke("M56 46 Q68 36 78 20 M56 50 Q74 48 86 38 M56 56 Q68 66 70 82", paint.line, 1.3)
@@ -110,7 +113,7 @@ def snail(paint: Paint, style: str) -> str:
     skin, line = "#ecc795", "#5a3b1c"
     stalks = tube("M84 58 L78 36 M88 58 L95 38", skin, line, 3.6)
     body = merged("M-2 95 C6 88 14 86 22 84 L64 82 C74 78 72 66 76 58 C80 48 96 50 97 62 C98 78 94 90 84 95 Z", skin, line)
-    shell = merged(oval(40, 50, 38, 38), paint.fill, paint.line)
+    shell = coat(oval(40, 50, 38, 38), paint)
     spiral = stroke("M76 60 C68 80 44 84 28 74 C12 62 14 38 30 30 C46 22 62 34 60 50 C58 64 40 66 35 55 C32 46 42 41 46 48",
                     paint.line, 3)
     return (stalks + body + shell + spiral + eye(78, 34, 4.4) + eye(95, 36, 4.4) + stroke("M94 68 Q90 73 85 71", line, 1.5)
