@@ -79,8 +79,7 @@ def table(paint: Paint, style: str) -> str:
 
 def lamp(paint: Paint, style: str) -> str:
     lit = style == "lit"
-    glow = ellipse(50, 38, 49, 38, "rgba(255,233,130,.34)") + \
-        path("M12 51 L6 88 C10 102 90 102 94 88 L88 51 Z", "rgba(255,234,120,.5)") if lit else ""
+    glow = path("M12 51 L5 88 C10 102 90 102 95 88 L88 51 Z", "rgba(255,234,120,.55)") if lit else ""
     foot = solid('<path d="M26 96 C26 89 36 88 42 87 H58 C64 88 74 89 74 96 Z"/>', BRASS, BRASS_LINE, 1.6)
     body = solid('<path d="M43 57 C43 62 28 65 28 75 C28 83 38 87 43 89 H57 C62 87 72 83 72 75 C72 65 57 62 57 57 Z"/>',
                  paint.fill, paint.line, 1.7)
@@ -115,17 +114,17 @@ def bed(paint: Paint, style: str) -> str:
 def bookcase(paint: Paint, style: str) -> str:
     frame = solid('<path d="M14 8 H86 V96 H77 L74 92 H26 L23 96 H14 Z"/>', paint.fill, paint.line, 1.8)
     cornice = solid('<path d="M10 9 L13 2 Q50 -2 87 2 L90 9 Z"/>', paint.fill, paint.line, 1.7)
-    backs = path("M20 12 H80 V39 H20 Z M20 43 H80 V70 H20 Z", mixed(paint.dark, "#1c1420", .35), paint.line, 1.5)
+    backs = path("M20 12 H80 V35 H20 Z M20 39 H80 V62 H20 Z", mixed(paint.dark, "#1c1420", .35), paint.line, 1.5)
     books = "".join(rect(x, floor - high, wide, high, 1, colour, paint.line, 1.1) for x, floor, wide, high, colour in (
-        (21, 39, 9, 24, paint.fill), (30, 39, 9, 20, PAPER), (39, 39, 10, 25, paint.light), (49, 39, 9, 21, paint.fill),
-        (70, 39, 9, 23, PAPER), (37, 70, 9, 23, paint.fill), (46, 70, 8, 19, PAPER), (54, 70, 10, 25, paint.fill)))
-    leaning = path("M58.5 39 L63 17 L70 18.5 L66 39 Z", paint.fill, paint.line, 1.1) + \
-        path("M65 70 L70.5 48 L78.5 50 L73 70 Z", paint.light, paint.line, 1.1)
-    globe = path("M24 70 L28.5 63 L33 70 Z", BRASS, BRASS_LINE, 1) + \
-        solid('<circle cx="28.5" cy="58" r="7"/>', "#6fb7d6", "#23485c", 1.2)
-    doors = "".join(solid(f'<rect x="{x}" y="74" width="28" height="15" rx="2"/>', paint.fill, paint.line, 1.5)
-                    for x in (20.5, 51.5))
-    knobs = "".join(ellipse(x, 81.5, 2, 2, BRASS, BRASS_LINE, 1.1) for x in (45, 55))
+        (21, 35, 9, 20, paint.base), (30, 35, 9, 17, PAPER), (39, 35, 10, 21, paint.light), (49, 35, 9, 18, paint.base),
+        (70, 35, 9, 19, PAPER), (37, 62, 9, 19, paint.base), (46, 62, 8, 16, PAPER), (54, 62, 10, 21, paint.base)))
+    leaning = path("M58.5 35 L63 16 L70 17.5 L66 35 Z", paint.base, paint.line, 1.1) + \
+        path("M65 62 L70.5 43 L78 45 L73 62 Z", paint.light, paint.line, 1.1)
+    globe = path("M24 62 L28.5 56 L33 62 Z", BRASS, BRASS_LINE, 1) + \
+        solid('<circle cx="28.5" cy="51" r="6.5"/>', "#6fb7d6", "#23485c", 1.2)
+    doors = "".join(solid(f'<rect x="{x}" y="66" width="29.5" height="24" rx="2"/>', paint.fill, paint.line, 1.5)
+                    for x in (20, 50.5))
+    knobs = "".join(ellipse(x, 78, 2, 2, BRASS, BRASS_LINE, 1.1) for x in (45, 55))
     return frame + cornice + backs + books + leaning + globe + doors + knobs
 
 

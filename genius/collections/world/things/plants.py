@@ -120,9 +120,9 @@ def sunflower(paint: Paint, style: str) -> str:
     leaves = "".join(solid(f'<path d="{d}"/>', LEAF, LEAF_LINE, 1.5) for d in (
         "M49 94 C40 97 22 95 14 79 C29 75 45 81 49 94 Z", "M51 90 C58 94 78 91 86 76 C71 72 55 77 51 90 Z"))
     veins = stroke("M46 91 Q34 86 22 82 M54 88 Q66 83 78 78", LEAF_LINE, 1.1)
-    back = _petals(11, 18, 39, 180 / 11)
-    behind = path(back, paint.fill) + path(back, SHADE, paint.line, 1.5)
-    front = solid(f'<path d="{_petals(11, 17, 37.5, 0)}"/>', paint.fill, paint.line, 1.6)
+    back = _petals(9, 18, 38, 20)
+    behind = path(back, paint.dark, paint.line, 1.5)
+    front = solid(f'<path d="{_petals(9, 18, 38.5, 0)}"/>', paint.fill, paint.line, 1.6)
     disc = solid(f'<circle cx="50" cy="{FLOWER}" r="14"/>', "#6a3b1c", "#2e1608", 1.7)
     seeds = " ".join(f"M{50 + r * math.cos(2.4 * i):.1f} {FLOWER + r * math.sin(2.4 * i):.1f} h.1"
                      for i in range(16) for r in [2.9 * math.sqrt(i + .6)])     # Vogel's spiral, as in nature
