@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from genius.collections.world.paint import Paint, ellipse, path, rect, solid, stroke
-from genius.collections.world.things.garments import CREAM, GOLD, WOOD, both, buttons, cloth, folds, shade, stitches
+from genius.collections.world.things.cloth import (
+    CREAM,
+    GOLD,
+    WOOD,
+    both,
+    buttons,
+    cloth,
+    cord,
+    folds,
+    shade,
+    stitches,
+)
 from genius.collections.world.things.thing import Thing
 
 SOLE = "#40343a"
@@ -87,13 +98,12 @@ def handbag(paint: Paint, style: str) -> str:
     if style == "clutch":
         body = cloth("M5 42 Q50 38 95 42 L98 88 Q98 96 90 96 L10 96 Q2 96 2 88 Z", paint)
         flap = cloth("M4 40 Q50 34 96 40 Q97 46 92 50 L56 75 Q50 78 44 75 L8 50 Q3 46 4 40 Z", paint)
-        loop = "M90 44 Q104 30 92 22 Q80 20 86 42"
+        loop = cord("M90 44 Q104 30 92 22 Q80 20 86 42", paint, paint.base, 2.6)
         shadow = shade("M8 54 L44 79 Q50 82 56 79 L92 54 L56 75 Q50 78 44 75 Z")
         clasp = solid('<circle cx="50" cy="72" r="5.5"/>', GOLD, paint.line)
-        return (stroke(loop, paint.line, 4.6) + stroke(loop, paint.base, 2.4) + body + shadow + flap
-                + stitches("M9 45 L47 71 Q50 73 53 71 L91 45", paint) + clasp)
-    strap = "M16 54 Q10 4 50 4 Q90 4 84 54"
-    handle = stroke(strap, paint.line, 7.4) + stroke(strap, paint.base, 4.6)
+        seam = stitches("M9 45 L47 71 Q50 73 53 71 L91 45", paint)
+        return loop + body + shadow + flap + seam + clasp
+    handle = cord("M16 54 Q10 4 50 4 Q90 4 84 54", paint, paint.base, 5)
     body = cloth("M12 50 Q50 45 88 50 L96 87 Q97 96 87 96 L13 96 Q3 96 4 87 Z", paint)
     flap = cloth("M11 49 Q50 44 89 49 L90 62 Q86 77 50 79 Q14 77 10 62 Z", paint)
     rings = "".join(ellipse(x, 53, 4, 4, "none", GOLD, 2.6) for x in (16, 84))
@@ -105,9 +115,8 @@ def handbag(paint: Paint, style: str) -> str:
 
 def umbrella(paint: Paint, style: str) -> str:
     if style == "folded":
-        hook = "M50 30 L50 13 Q50 3 42 3 Q34 3 34 12"
-        shaft = stroke(hook, paint.line, 6.6) + stroke(hook, WOOD, 4)
-        tip = stroke("M50 88 L50 97", paint.line, 4) + stroke("M50 88 L50 96.5", GOLD, 2)
+        shaft = cord("M50 30 L50 13 Q50 3 42 3 Q34 3 34 12", paint, WOOD, 4.4)
+        tip = cord("M50 88 L50 97", paint, GOLD, 2)
         canopy = cloth("M32 32 Q36 25 42 30 Q46 24 52 29 Q58 24 62 30 Q68 27 69 34 Q66 62 53 91 L47 91 Q34 62 32 32 Z",
                        paint)
         creases = shade("M42 31 Q44 60 49 88 Q52 60 52 30 Z", 0.09) + folds(
@@ -115,11 +124,10 @@ def umbrella(paint: Paint, style: str) -> str:
         band = cloth("M34.5 50 Q50 57 66 49 L64.5 57 Q50 64 36.5 58 Z", paint, paint.dark) + buttons(((58, 57),), paint)
         return ('<g transform="translate(50.5 53) rotate(38) scale(1.12) translate(-50 -50)">'
                 f'{shaft}{tip}{canopy}{creases}{band}</g>')
-    hook = "M50 40 L50 84 Q50 93.5 42 93.5 Q34 93.5 34 86"
-    shaft = stroke(hook, paint.line, 6) + stroke(hook, WOOD, 3.6)
+    shaft = cord("M50 40 L50 84 Q50 93.5 42 93.5 Q34 93.5 34 86", paint, WOOD, 4)
     spike = stroke("M50 3 L50 8", paint.line, 3.6)
-    canopy = cloth("M2 56 Q4 8 50 7 Q96 8 98 56 Q90 47 82 56 Q74 47 66 56 Q58 46 50 56 Q42 46 34 56 Q26 47 18 56 Q10 47 "
-                   "2 56 Z", paint)
+    canopy = cloth("M2 56 Q4 8 50 7 Q96 8 98 56 Q90 47 82 56 Q74 47 66 56 Q58 46 50 56 Q42 46 34 56 Q26 47 18 56 "
+                   "Q10 47 2 56 Z", paint)
     panels = shade("M50 7 Q20 20 18 56 Q26 47 34 56 Q36 20 50 7 Z M50 7 L50 56 Q58 46 66 56 Q64 20 50 7 Z "
                    "M50 7 Q80 20 82 56 Q90 47 98 56 Q96 8 50 7 Z", 0.09)
     ribs = folds("M50 8 Q20 20 18 56 M50 8 Q36 20 34 56 M50 8 L50 56 M50 8 Q64 20 66 56 M50 8 Q80 20 82 56", paint)
@@ -146,8 +154,7 @@ def scarf(paint: Paint, style: str) -> str:
 
 
 def backpack(paint: Paint, style: str) -> str:
-    handle = "M39 14 Q38 3 50 3 Q62 3 61 14"
-    top = stroke(handle, paint.line, 6.6) + stroke(handle, paint.dark, 4)
+    handle = cord("M39 14 Q38 4 50 4 Q62 4 61 14", paint, paint.dark, 4.4)
     sides = both("M20 58 Q5 58 4 72 L4 86 Q6 94 20 93 Z", paint, paint.dark)
     body = cloth("M15 40 Q15 9 50 9 Q85 9 85 40 L87 86 Q87 96 77 96 L23 96 Q13 96 13 86 Z", paint)
     flap = cloth("M15 40 Q15 9 50 9 Q85 9 85 40 L85 50 Q50 60 15 50 Z", paint)
@@ -156,13 +163,12 @@ def backpack(paint: Paint, style: str) -> str:
     straps = "".join(rect(x, 30, 7, 32, 2, WOOD, paint.line) + rect(x - 1, 50, 9, 7, 1.5, "none", GOLD, 2.2)
                      for x in (30, 63))
     shadow = shade("M14 52 Q50 63 86 52 L86 58 Q50 69 14 58 Z")
-    return top + sides + body + shadow + flap + stitches("M18 45 Q50 55 82 45", paint) + pocket + zipper + straps
+    return handle + sides + body + shadow + flap + stitches("M18 45 Q50 55 82 45", paint) + pocket + zipper + straps
 
 
 def _laces(laces: tuple[tuple[float, float, float, float], ...], paint: Paint) -> str:
     """Straight laces: x, y and how far each reaches across and down."""
-    d = " ".join(f"M{x} {y} l{across} {down}" for x, y, across, down in laces)
-    return stroke(d, paint.line, 4.4) + stroke(d, CREAM, 2.6)
+    return cord(" ".join(f"M{x} {y} l{across} {down}" for x, y, across, down in laces), paint, CREAM, 2.6)
 
 
 def _fringe(d: str, paint: Paint) -> str:

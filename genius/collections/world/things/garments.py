@@ -2,54 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
-from genius.collections.world.paint import Paint, ellipse, path, rect, solid, stroke
+from genius.collections.world.paint import Paint, ellipse, path, rect, stroke
+from genius.collections.world.things.cloth import (
+    CREAM,
+    GOLD,
+    WOOD,
+    both,
+    buttons,
+    cloth,
+    fluff,
+    folds,
+    shade,
+    stitches,
+)
 from genius.collections.world.things.thing import Thing
-
-CREAM = "#f8f1e0"      # linings, fur
-GOLD = "#e8c25a"       # buckles, clasps
-WOOD = "#b07a45"
-
-
-def cloth(d: str, paint: Paint, fill: str = "") -> str:
-    """A piece of cloth, in the garment's fill unless another is given."""
-    return solid(f'<path d="{d}"/>', fill or paint.fill, paint.line, 1.6)
-
-
-def opposite(d: str) -> str:
-    """A path of absolute points "x y", mirrored in the middle of the box."""
-    return re.sub(r"(-?[\d.]+) (-?[\d.]+)", lambda point: f"{100 - float(point[1]):g} {point[2]}", d)
-
-
-def both(d: str, paint: Paint, fill: str = "") -> str:
-    """A left and a right piece of cloth."""
-    return cloth(d, paint, fill) + cloth(opposite(d), paint, fill)
-
-
-def folds(d: str, paint: Paint, width: float = 1.5) -> str:
-    """Soft lines within cloth."""
-    return f'<g opacity=".45">{stroke(d, paint.line, width)}</g>'
-
-
-def shade(d: str, strength: float = 0.18) -> str:
-    """A shadow on cloth. Where shadows alternate they must be faint, or they pass for a striped pattern."""
-    return f'<path d="{d}" fill="#140a28" opacity="{strength}"/>'
-
-
-def stitches(d: str, paint: Paint) -> str:
-    return f'<path d="{d}" fill="none" stroke="{paint.line}" stroke-width="1.1" stroke-dasharray="2.6 2" opacity=".7"/>'
-
-
-def fluff(d: str, paint: Paint, width: float = 7) -> str:
-    """A fur trim along a path: beads, outlined together."""
-    return "".join(
-        f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="{thick}" stroke-dasharray=".1 {width * .62:g}" '
-        'stroke-linecap="round"/>' for colour, thick in ((paint.line, width + 2.6), (CREAM, width)))
-
-
-def buttons(points: tuple[tuple[float, float], ...], paint: Paint, fill: str = CREAM, radius: float = 2.1) -> str:
-    return "".join(ellipse(x, y, radius, radius, fill, paint.line, 1) for x, y in points)
 
 
 def shirt(paint: Paint, style: str) -> str:
@@ -119,9 +85,8 @@ def skirt(paint: Paint, style: str) -> str:
     if style == "short":
         hem = "L88 93 L80 87 L69 95 L60 89 L50 96 L40 89 L31 95 L20 87 L12 93 L2 84"
         pleats = cloth(f"M29 38 L71 38 Q84 62 98 84 {hem} Q16 62 29 38 Z", paint)
-        shades = shade(" ".join((
-            "M31 40 L36 40 L20 87 L12 93 L2 84 Z", "M41 40 L45 40 L40 89 L31 95 Z", "M50 40 L54 40 L60 89 L50 96 Z",
-            "M60 40 L64 40 L80 87 L69 95 Z")), 0.09)
+        shades = shade("M31 40 L36 40 L20 87 L12 93 L2 84 Z M41 40 L45 40 L40 89 L31 95 Z M50 40 L54 40 L60 89 L50 "
+                       "96 Z M60 40 L64 40 L80 87 L69 95 Z", 0.09)
         band = cloth("M29 26 Q50 30 71 26 L72 39 Q50 44 28 39 Z", paint, paint.dark)
         return (pleats + shades + folds("M36 42 L20 87 M45 42 L40 89 M54 42 L60 89 M64 42 L80 87", paint) + band
                 + buttons(((62, 35),), paint, GOLD, 2.6))
