@@ -92,11 +92,18 @@ class CollectionWriter:
             f"{query.id} 0 {did} 1 {query.task}\n" for did in query.positives)
 
     def instructions(self, dataset_id: int, dataset: str, query: Modality, candidate: Modality,
-                     prompts: Sequence[str]) -> None:
-        """Add the phrasings that ask this dataset for this kind of candidate with this kind of query."""
+                     prompts: Sequence[str], held_out: bool = False) -> None:
+        """Add the phrasings that ask this dataset for this kind of candidate with this kind of query.
+
+        held_out: phrasings that training does not see.
+        """
         assert not any("\t" in text or "\n" in text for text in prompts)
-        self._file(layout.INSTRUCTIONS).write(
+        self._file(layout.HELD_OUT_INSTRUCTIONS if held_out else layout.INSTRUCTIONS).write(
             "\t".join((query.mbeir, candidate.mbeir, dataset, str(dataset_id), *prompts)) + "\n")
+
+    def finish(self) -> None:
+        """Close the files; nothing can be added any more."""
+        self._open.close()
 
     def _file(self, relative: Path) -> IO[str]:
         if relative not in self._files:
