@@ -8,7 +8,7 @@ from genius.collections.world.things.thing import Thing
 SHINE = "rgba(255,255,255,.5)"     # a gloss on a wet or glazed surface
 SHADE = "rgba(28,12,40,.28)"       # what lies in the shadow of a part above it
 STEM, LEAF, LEAF_LINE = "#7a4a26", "#5fae4b", "#25552b"
-DOUGH, DOUGH_LINE = "#dba163", "#6b3d18"
+DOUGH, CRUST, DOUGH_LINE = "#dba163", "#a86a2f", "#6b3d18"
 
 
 def apple(paint: Paint, style: str) -> str:
@@ -33,25 +33,26 @@ def cupcake(paint: Paint, style: str) -> str:
     folds = stroke("M24 50 Q48 60 73 47 M34 34 Q50 41 65 31", paint.line, 1.1)
     gloss = path("M13 53 Q17 49 22 50 Q16 55 14 61 Q10 57 13 53 Z M25 39 Q28 36 32 37 Q27 41 26 46 Q22 43 25 39 Z",
                  SHINE)
-    cherry = solid('<circle cx="50" cy="15" r="9"/>', "#d22b45", "#5e0f1e", 1.5) + ellipse(46.8, 11.6, 2.4, 1.8, "#fff")
-    return wrapper + pleats + shadow + swirls + folds + gloss + stroke("M51 8 Q53 1 62 -1", "#5a6a2c", 2) + cherry
+    cherry = stroke("M51 8 Q53 1 62 -1", "#5a6a2c", 2) + \
+        solid('<circle cx="50" cy="15" r="9"/>', "#d22b45", "#5e0f1e", 1.5) + ellipse(46.8, 11.6, 2.4, 1.8, "#fff")
+    return wrapper + pleats + shadow + swirls + folds + gloss + cherry
 
 
 def ice_cream(paint: Paint, style: str) -> str:
     cone = solid('<path d="M27 56 L50 96 L73 56 Z"/>', DOUGH, DOUGH_LINE, 1.8)
-    waffle = stroke("M35 59 L58 83 M47 59 L64.5 76.5 M59 59 L70 67 M65 59 L42 83 M53 59 L35.5 76.5 M41 59 L30 67",
-                    "#a86a2f", 1.6)
+    waffle = stroke("M35 59 L57.3 81.3 M47 59 L61.6 73.6 M59 59 L66.5 66.5 M65 59 L42.7 81.3 M53 59 L38.4 73.6 "
+                    "M41 59 L33.5 66.5", CRUST, 1.6)
     shadow = path("M27 56 L73 56 L66 68 Q50 76 34 68 Z", SHADE)
     wafer = path("M64 24 L78 -2 L87 3 L74 29 Z", DOUGH, DOUGH_LINE, 1.6) + \
-        stroke("M70 19 L78 23.5 M75 9 L83 13.5", "#a86a2f", 1.5)
+        stroke("M70 19 L76.5 23 M75 9 L82 13", CRUST, 1.5)
     lower = solid('<path d="M20 62 C8 60 12 51 15 48 C15 30 30 22 50 22 C70 22 85 30 85 48 C88 51 92 60 80 62 '
                   'C76 66 70 66 67 62 C65 72 57 74 54 64 C48 69 40 69 36 63 C31 67 24 67 20 62 Z"/>',
                   paint.fill, paint.line, 1.8)
     upper = solid('<path d="M26 40 C15 38 20 31 23 28 C22 11 34 2 50 2 C66 2 78 11 77 28 C80 31 85 38 74 40 '
                   'C69 44 64 43 61 39 C55 45 45 45 40 39 C36 44 30 43 26 40 Z"/>', paint.fill, paint.line, 1.8)
     gloss = path("M29 22 C29 14 34 8 41 7 C45 7 45 11 41 12 C37 14 35 18 34 23 C33 26 29 26 29 22 Z", SHINE)
-    return cone + waffle + shadow + wafer + lower + path("M21 42 Q50 56 79 42 Q76 50 60 50 Q40 52 21 42 Z", SHADE) + \
-        upper + gloss
+    between = path("M21 42 Q50 56 79 42 Q76 50 60 50 Q40 52 21 42 Z", SHADE)
+    return cone + waffle + shadow + wafer + lower + between + upper + gloss
 
 
 def donut(paint: Paint, style: str) -> str:
@@ -61,8 +62,7 @@ def donut(paint: Paint, style: str) -> str:
     glaze = solid('<path fill-rule="evenodd" d="M50 8 C78 8 97 25 96 48 C95 58 91 56 88 64 C85 74 79 66 74 74 '
                   'C70 82 63 76 56 80 C51 84 46 84 41 79 C35 74 31 83 25 74 C20 66 15 73 12 63 C9 55 4 58 4 47 '
                   'C4 25 23 8 50 8 Z M50 36 C40 36 34 41 34 47 C34 55 39 54 42 58 C46 62 49 58 53 60 '
-                  'C58 62 60 56 63 54 '
-                  'C66 52 66 49 66 47 C66 41 60 36 50 36 Z"/>', paint.fill, paint.line, 1.7)
+                  'C58 62 60 56 63 54 C66 52 66 49 66 47 C66 41 60 36 50 36 Z"/>', paint.fill, paint.line, 1.7)
     sprinkles = "".join(stroke(d, colour, 3) for d, colour in (
         ("M27 30 l4 -4 M80 36 l2 5 M46 70 l6 1", "#ffffff"), ("M44 17 l6 -1 M19 56 l3 4 M70 64 l5 -3", "#ffd84d"),
         ("M66 22 l5 3 M16 40 l1 -5", "#54d0c4"), ("M33 66 l4 3 M82 55 l3 -4", "#ff6f91")))
@@ -107,8 +107,7 @@ def pumpkin(paint: Paint, style: str) -> str:
                                           (50, 61.5, 16.5, 34.5)))
     gloss = path("M11 56 C11 46 15 39 20 38 C23 39 21 42 19 45 C17 49 17 54 17 58 C16 62 11 61 11 56 Z", SHINE)
     stem = solid('<path d="M38 32 C43 24 43 14 40 7 C46 2 54 2 58 6 C56 14 57 24 63 31 C58 35 56 30 51 34 '
-                 'C46 30 43 36 38 32 Z"/>',
-                 "#6f8a3c", "#2f3d16", 1.6)
+                 'C46 30 43 36 38 32 Z"/>', "#6f8a3c", "#2f3d16", 1.6)
     leaf = solid('<path d="M60 28 C62 18 70 20 72 13 C77 17 82 12 89 15 C88 20 96 22 94 29 C86 29 86 36 78 35 '
                  'C72 36 66 34 60 28 Z"/>', LEAF, LEAF_LINE)
     curl = stroke("M42 27 C30 27 20 24 22 16 C25 9 34 14 29 19", LEAF_LINE, 2)

@@ -10,7 +10,7 @@ SHADE = "rgba(28,12,40,.28)"       # what lies in the shadow of a part above it
 WOOD, WOOD_DARK, WOOD_LINE = "#a9713f", "#7d4f28", "#452611"
 BRASS, BRASS_LINE = "#d9ab4d", "#6b4a14"
 LINEN, LINEN_LINE = "#fbf6ea", "#6f6a72"
-PAPER = "#efe3c8"
+PAPER = "#efe3c8"                  # the backs of old books
 
 
 def chair(paint: Paint, style: str) -> str:
@@ -100,11 +100,11 @@ def bed(paint: Paint, style: str) -> str:
     head = solid('<path d="M8 74 V30 C14 20 28 22 30 34 V74 Z"/>', paint.fill, paint.line, 1.8)
     rail = solid('<path d="M12 78 H94 V88 H12 Z"/>', WOOD, WOOD_LINE, 1.6)
     mattress = rect(12, 60, 80, 20, 5, LINEN, LINEN_LINE, 1.6)
-    pillow = solid('<path d="M15 62 C11 54 14 46 20 46 C27 41 36 43 38 48 C41 54 40 60 37 64 C31 67 19 67 15 62 Z"/>',
+    pillow = solid('<path d="M13 60 C9 53 13 47 20 47 C28 43 38 44 41 48 C44 53 43 59 40 62 C33 65 18 65 13 60 Z"/>',
                    LINEN, LINEN_LINE, 1.6)
-    quilt = solid('<path d="M31 89 C29 68 30 50 41 44 C56 36 86 40 95 51 V89 Q89.5 94 84 89 Q78.5 94 73 89 '
-                  'Q67.5 94 62 89 Q56.5 94 51 89 Q41 94 31 89 Z"/>', paint.fill, paint.line, 1.8)
-    turned = solid('<path d="M31 89 C29 68 30 50 41 44 L47 41.5 C38 50 37 68 38 91.4 Q34 91 31 89 Z"/>',
+    quilt = solid('<path d="M34 89 C32 68 33 50 44 44 C58 37 86 40 95 51 V89 Q89.5 94 84 89 Q78.5 94 73 89 '
+                  'Q67.5 94 62 89 Q56.5 94 51 89 Q43 94 34 89 Z"/>', paint.fill, paint.line, 1.8)
+    turned = solid('<path d="M34 89 C32 68 33 50 44 44 L50 41.8 C41 50 40 68 41 91.4 Q37 91 34 89 Z"/>',
                    paint.light, paint.line, 1.5)
     folds = stroke("M62 70 C61 76 61 82 62 87 M73 66 C72 74 72 82 73 87 M84 70 C83 76 83 82 84 87", paint.line, 1.1)
     foot = solid('<path d="M89 96 V48 C86 42 90 38 94 40 C98 38 101 42 98 48 V96 Z"/>', WOOD, WOOD_LINE, 1.7)

@@ -38,9 +38,9 @@ def _conifer(paint: Paint) -> str:
     trunk = solid('<path d="M43 78 L41 96 Q50 94 59 96 L57 78 Z"/>', BARK, BARK_LINE, 1.7)
     tiers = "".join(solid(f'<path d="{d}"/>', paint.fill, paint.line, 1.8) + path(shadow, SHADE) for d, shadow in (
         ("M50 38 C58 58 72 72 92 80 C90 87 82 88 77 84 C73 91 64 91 60 86 C56 92 44 92 40 86 C36 91 27 91 23 84 "
-         "C18 88 10 87 8 80 C28 72 42 58 50 38 Z", "M26 64 Q50 76 74 64 L78 69 Q50 83 22 69 Z"),
+         "C18 88 10 87 8 80 C28 72 42 58 50 38 Z", "M32 66 Q50 78 68 66 L71 69.5 Q50 83 29 69.5 Z"),
         ("M50 20 C57 38 68 52 84 59 C82 65 75 66 70 63 C67 69 59 69 55 64 C52 68 48 68 45 64 C41 69 33 69 30 63 "
-         "C25 66 18 65 16 59 C32 52 43 38 50 20 Z", "M34 42 Q50 53 66 42 L70 47 Q50 59 30 47 Z"),
+         "C25 66 18 65 16 59 C32 52 43 38 50 20 Z", "M36 45.5 Q50 55 64 45.5 L67 50 Q50 61 33 50 Z"),
         ("M50 1 C56 18 63 30 75 37 C73 42 67 43 63 40 C60 46 54 46 50 41 C46 46 40 46 37 40 C33 43 27 42 25 37 "
          "C37 30 44 18 50 1 Z", "")))
     gloss = path("M47 11 Q44 24 34 34 Q42 32 47 11 Z M38 50 Q32 56 26 58 Q34 59 38 50 Z "
@@ -74,8 +74,8 @@ def _round_cactus(paint: Paint) -> str:
                          paint.fill, paint.line, 1.8)
                    for cx, cy, rx, ry, turn in ((22, 34, 15.5, 20, -32), (76, 30, 16.5, 21.5, 30), (50, 59, 27, 27, 0)))
     spines = stroke("M37 48 v4.5 M34.8 50.2 h4.4 M54 42 v4.5 M51.8 44.2 h4.4 M64 56 v4.5 M61.8 58.2 h4.4 "
-                    "M45 63 v4.5 M42.8 65.2 h4.4 M20 27 v4.5 M17.8 29.2 h4.4 M25 41 v4.5 M22.8 43.2 h4.4 "
-                    "M74 21 v4.5 M71.8 23.2 h4.4 M82 34 v4.5 M79.8 36.2 h4.4 M69 38 v4.5 M66.8 40.2 h4.4",
+                    "M45 63 v4.5 M42.8 65.2 h4.4 M17 24 v4.5 M14.8 26.2 h4.4 M23 38 v4.5 M20.8 40.2 h4.4 "
+                    "M74 21 v4.5 M71.8 23.2 h4.4 M82 34 v4.5 M79.8 36.2 h4.4",
                     paint.line, 1.3)
     buds = "".join(solid(f'<path d="M{x} {y} c-9 -4 -8 -11 -6 -14 l4 4 l2 -5 l2 5 l4 -4 c2 3 3 10 -6 14 Z"/>',
                          "#f0609a", "#7a1f4a", 1.3) for x, y in ((11, 21), (88, 14), (48, 34)))
@@ -120,25 +120,24 @@ def sunflower(paint: Paint, style: str) -> str:
     leaves = "".join(solid(f'<path d="{d}"/>', LEAF, LEAF_LINE, 1.5) for d in (
         "M49 94 C40 97 22 95 14 79 C29 75 45 81 49 94 Z", "M51 90 C58 94 78 91 86 76 C71 72 55 77 51 90 Z"))
     veins = stroke("M46 91 Q34 86 22 82 M54 88 Q66 83 78 78", LEAF_LINE, 1.1)
-    back = _petals(9, 18, 38, 20)
-    behind = path(back, paint.dark, paint.line, 1.5)
-    front = solid(f'<path d="{_petals(9, 18, 38.5, 0)}"/>', paint.fill, paint.line, 1.6)
+    behind = path(_petals(20), paint.dark, paint.line, 1.5)
+    front = solid(f'<path d="{_petals(0)}"/>', paint.fill, paint.line, 1.6)
     disc = solid(f'<circle cx="50" cy="{FLOWER}" r="14"/>', "#6a3b1c", "#2e1608", 1.7)
-    seeds = " ".join(f"M{50 + r * math.cos(2.4 * i):.1f} {FLOWER + r * math.sin(2.4 * i):.1f} h.1"
-                     for i in range(16) for r in [2.9 * math.sqrt(i + .6)])     # Vogel's spiral, as in nature
+    spiral = [(2.9 * math.sqrt(i + .6), 2.4 * i) for i in range(16)]    # seeds grow on Fermat's spiral
+    seeds = " ".join(f"M{50 + r * math.cos(a):.1f} {FLOWER + r * math.sin(a):.1f} h.1" for r, a in spiral)
     return stem + leaves + veins + behind + front + disc + stroke(seeds, "#d3974a", 2.3)
 
 
-def _petals(count: int, inner: float, outer: float, turn: float) -> str:
-    """Broad pointed petals around the sunflower's middle; the first is turned by `turn` degrees."""
-    half = math.pi / count
+def _petals(turn: float) -> str:
+    """Nine broad pointed petals around the sunflower's middle; the first is turned by `turn` degrees."""
+    inner, outer, half = 18, 38.3, math.pi / 9
 
     def at(radius: float, angle: float) -> str:
         return f"{50 + radius * math.sin(angle):.1f} {FLOWER - radius * math.cos(angle):.1f}"
 
     return "".join(f"M{at(inner * .6, a)} L{at(inner, a - half)} Q{at(outer * .86, a - half * 1.1)} {at(outer, a)} "
                    f"Q{at(outer * .86, a + half * 1.1)} {at(inner, a + half)} Z"
-                   for a in (math.radians(turn) + 2 * half * i for i in range(count)))
+                   for a in (math.radians(turn) + 2 * half * i for i in range(9)))
 
 
 def palm(paint: Paint, style: str) -> str:
@@ -146,11 +145,11 @@ def palm(paint: Paint, style: str) -> str:
     rings = stroke("M51 50 Q56 52 61 49 M53 60 Q58 62.5 62.5 59 M52 70 Q57 72.5 62 69 M49 80 Q55 83 61 79.5 "
                    "M44 89 Q52 92.5 59 89", "#6d4622", 1.6)
     nuts = "".join(solid(f'<circle cx="{x}" cy="{y}" r="5.5"/>', "#7a4a26", "#34190a", 1.4)
-                   for x, y in ((45, 41), (58, 41), (51.5, 45)))
+                   for x, y in ((45, 37), (58, 37), (51.5, 42)))
     fronds = "".join(solid(f'<path d="{_frond(*tip)}"/>', paint.fill, paint.line, 1.6) for tip in (
         (27, 6, 12), (75, 6, 12), (8, 66, 38), (94, 66, 38), (0, 34, 30), (102, 34, 30)))
     veins = stroke("M48 32 Q23 10 8 34 M54 32 Q79 10 94 34 M47 33 Q20 24 12 62 M55 33 Q82 24 90 62", paint.line, 1.2)
-    return trunk + rings + nuts + fronds + veins
+    return trunk + rings + fronds + veins + nuts
 
 
 def _frond(x: float, y: float, lift: float) -> str:
