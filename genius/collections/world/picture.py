@@ -27,12 +27,13 @@ ALONE = {"small": 0.36, "medium": 0.54, "large": 0.76}       # a figure's longer
 IN_PAIR = {"small": 0.28, "medium": 0.39, "large": 0.5}
 CROWDED = {1: 1.0, 2: 0.84, 3: 0.72, 4: 0.64}                # what each of several copies keeps of that
 ROWS = {1: ((1,),), 2: ((2,), (1, 1)), 3: ((3,), (1, 2), (2, 1)), 4: ((4,), (2, 2))}    # back to front
-PITCH, STEP = 1.07, 0.8        # between copies of a row, of their width; between rows, of their height
+PITCH, STEP = 1.07, 0.75       # between copies of a row, of their width; between rows, of their height
 LOOSE = 0.8                    # how much less a figure spread over two rows is liked where one row would do
-FAR = 10                       # between the horizon and what stands farthest off
+FAR = 4                        # between the horizon and what stands farthest off
 COVERED = 0.34                 # the most that a figure in front hides of the one behind, of its box
 LEDGE = 9                      # height of what a figure above another stands on
 GROUNDED = ("standing", "perched", "parked", "sitting", "walking")    # styles in which what flies stands
+VEIL = 0.55                    # how much of a scene's veil reaches what the picture is about: its colour must be seen
 HEXADECIMAL = re.compile(r"#([0-9a-f]{6}|[0-9a-f]{3})\b", re.IGNORECASE)    # colours
 
 RELATIONS = ("left of", "right of", "in front of", "behind", "above", "below")
@@ -174,9 +175,10 @@ def svg(picture: Picture) -> str:
         dye = _paint(place.block, f"dye{index}")
         defs.append(dye.defs)
         figures.append(_ledge(place, picture.scene) + _copies(place, dye, mirrored, chance))
+    veil, opacity = setting.tint[0], VEIL * setting.tint[1]
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIDE}" height="{SIDE}" viewBox="0 0 {SIDE} {SIDE}">'
-            f'<defs>{SHARED_DEFS}{SHADE}{setting.defs}{_veiled("".join(defs), *setting.tint)}</defs>'
-            f'{setting.behind}{_veiled("".join(figures), *setting.tint)}{setting.before}</svg>')
+            f'<defs>{SHARED_DEFS}{SHADE}{setting.defs}{_veiled("".join(defs), veil, opacity)}</defs>'
+            f'{setting.behind}{_veiled("".join(figures), veil, opacity)}{setting.before}</svg>')
 
 
 @cache
