@@ -43,7 +43,8 @@ def merged(d: str, fill: str, line: str) -> str:
 
 def coat(d: str, paint: Paint) -> str:
     """Overlapping outlines as one solid in the thing's own colour and pattern."""
-    return path(d, paint.base, paint.line, 3) + path(d, paint.fill) + path(d, "url(#lit)")    # the base hides tiles' seams
+    outlined = path(d, paint.base, paint.line, 3)    # the base hides the seams of the pattern's tiles
+    return outlined + path(d, paint.fill) + path(d, "url(#lit)")
 
 
 def tube(d: str, fill: str, line: str, width: float) -> str:

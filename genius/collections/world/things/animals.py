@@ -55,7 +55,8 @@ def dog(paint: Paint, style: str) -> str:
         return (tube("M12 90 C0 92 -1 80 6 76", paint.fill, paint.line, 6) + body
                 + stroke("M30 94 H46 M22 94 C8 86 16 64 34 68 C46 72 44 86 36 93", paint.line, 1.5)
                 + placed(_dog_head(paint, True, 0, False), 67, 68, 1.05, 8))
-    body = coat(limb((36, 76, 19), (54, 50, 15)) + oval(32, 80, 20, 16) + limb((62, 56, 10), (63, 78, 7), (65, 90, 6)), paint)
+    body = coat(limb((36, 76, 19), (54, 50, 15)) + oval(32, 80, 20, 16)
+                + limb((62, 56, 10), (63, 78, 7), (65, 90, 6)), paint)
     return (tube("M18 88 C2 86 -1 70 6 60", paint.fill, paint.line, 7) + body
             + path("M60 56 Q72 56 70 72 Q62 70 60 56 Z", paint.light)
             + stroke("M30 92 C20 82 30 66 42 70 C52 74 52 84 46 90", paint.line, 1.5)
@@ -81,9 +82,11 @@ def horse(paint: Paint, style: str) -> str:
     if style == "galloping":
         trunk = ("M12 40 C16 31 28 30 38 32 C48 33 52 30 57 23 C62 15 68 9 76 9 L84 22 C84 32 82 40 77 47 "
                  "C72 56 60 60 48 58 C38 58 28 63 20 59 C12 55 10 46 12 40 Z")
-        far = limb((30, 54, 10), (34, 70, 5.6), (25, 80, 4.2), (18, 90, 3.8)) + limb((62, 51, 9), (78, 64, 5), (69, 75, 3.8))
-        near = limb((22, 49, 12), (21, 66, 6), (12, 75, 4.4), (6, 83, 3.8)) + limb((69, 47, 10), (85, 58, 5.2), (94, 69, 3.8))
-        hooves = _hoof(paint, 17, 91, 30), _hoof(paint, 67, 77, 40), _hoof(paint, 5.5, 84, 40), _hoof(paint, 94, 69.5, -40)
+        far = (limb((30, 54, 10), (34, 70, 5.6), (25, 80, 4.2), (18, 89, 3.8))
+               + limb((62, 51, 9), (78, 64, 5), (69, 75, 3.8)))
+        near = (limb((22, 49, 12), (21, 66, 6), (12, 75, 4.4), (6, 83, 3.8))
+                + limb((69, 47, 10), (85, 58, 5.2), (94, 69, 3.8)))
+        hooves = [_hoof(paint, *at) for at in ((17.5, 89.5, 30), (67, 77, 40), (5.5, 84, 40), (94, 69.5, -40))]
         mane = ("M80 7 C72 1 62 2 58 8 C50 4 46 8 42 14 C38 14 35 18 34 23 C42 22 46 24 46 30 C54 32 60 28 63 22 "
                 "C68 20 74 16 80 7 Z")
         tail = "M17 36 C13 24 3 24 -1 32 C3 34 1 40 -1 46 C5 50 13 50 19 46 Z"
@@ -91,9 +94,11 @@ def horse(paint: Paint, style: str) -> str:
     else:
         trunk = ("M11 47 C13 36 24 33 34 35 C44 37 50 37 54 31 C59 22 60 11 68 6 L81 18 C81 28 80 36 79 44 "
                  "C79 54 76 61 70 64 C58 67 44 66 37 64 C28 70 18 69 14 62 C10 57 10 52 11 47 Z")
-        far = limb((34, 58, 10), (32, 71, 5.8), (36, 80, 4.3), (35, 91, 3.8)) + limb((60, 58, 9), (58, 75, 4.8), (57, 91, 3.8))
-        near = limb((24, 54, 13), (18, 71, 6.4), (22, 81, 4.6), (21, 91, 4)) + limb((69, 56, 10), (71, 75, 5), (70, 91, 4))
-        hooves = tuple(_hoof(paint, x, 91.5, 0) for x in (35, 57, 21, 70))
+        far = (limb((34, 58, 10), (32, 71, 5.8), (36, 80, 4.3), (35, 91, 3.8))
+               + limb((60, 58, 9), (58, 75, 4.8), (57, 91, 3.8)))
+        near = (limb((24, 54, 13), (18, 71, 6.4), (22, 81, 4.6), (21, 91, 4))
+                + limb((69, 56, 10), (71, 75, 5), (70, 91, 4)))
+        hooves = [_hoof(paint, foot, 91.5, 0) for foot in (35, 57, 21, 70)]
         mane = ("M77 4 C68 0 59 4 57 13 C51 15 50 21 52 25 C46 27 44 34 46 41 C54 41 60 36 62 30 "
                 "C67 27 69 21 69 17 C74 15 77 10 77 4 Z")
         tail = "M13 42 C1 42 1 56 3 64 C4 72 1 78 -1 83 C9 84 17 76 17 65 C17 57 19 52 19 46 Z"
@@ -111,15 +116,18 @@ def _horse_face(paint: Paint) -> str:
     ear = coat("M-1 -8 L4 -16 Q8 -11 7 -5 Z", paint)
     muzzle = path(limb((15, 12.6, 6.4), (17, 14, 6.6)), paint.light)
     cheek = stroke("M-3 9 Q6 12 8 3", paint.line, 1.3)
-    return (ear + cheek + muzzle + ellipse(21, 13, 1.2, 1.7, paint.line) + stroke("M20 18.5 Q16 18 14 15.5", paint.line, 1.2)
-            + eye(5, -1, 3.5))
+    mouth = ellipse(21, 13, 1.2, 1.7, paint.line) + stroke("M20 18.5 Q16 18 14 15.5", paint.line, 1.2)
+    return ear + cheek + muzzle + mouth + eye(5, -1, 3.5)
 
 
 def rabbit(paint: Paint, style: str) -> str:
     if style == "hopping":
-        far = merged(limb((60, 56, 8), (72, 76, 5.2)) + limb((30, 66, 11), (24, 82, 6), (15, 91, 5)), paint.dark, paint.line)
-        body = coat("M7 58 C5 40 22 30 40 34 C52 36 62 32 72 36 C84 44 80 60 66 66 C54 70 44 76 28 76 C14 76 8 68 7 58 Z"
-                      + limb((66, 56, 10), (82, 68, 6), (91, 73, 5)) + limb((20, 66, 12), (9, 80, 6.6), (3, 90, 5)), paint)
+        far = merged(limb((60, 56, 8), (72, 76, 5.2)) + limb((30, 66, 11), (24, 82, 6), (15, 91, 5)),
+                     paint.dark, paint.line)
+        body = coat("M7 58 C5 40 22 30 40 34 C52 36 62 32 72 36 C84 44 80 60 66 66 C54 70 44 76 28 76 "
+                    "C14 76 8 68 7 58 Z"
+                    + limb((66, 56, 10), (82, 68, 6), (91, 73, 5))
+                    + limb((20, 66, 12), (9, 80, 6.6), (3, 90, 5)), paint)
         return (far + ellipse(7, 44, 9, 9, IVORY, paint.line) + body
                 + stroke("M20 78 C32 80 42 70 38 58 C36 52 30 49 24 50", paint.line, 1.5)
                 + placed(_rabbit_ears(paint), 65, 28, .94, -50) + placed(_rabbit_face(paint), 73, 36, 1))
@@ -147,7 +155,8 @@ def _rabbit_face(paint: Paint) -> str:
 def elephant(paint: Paint, style: str) -> str:
     if style == "sitting":
         body = coat(limb((38, 70, 25), (48, 46, 22)) + limb((44, 84, 12), (66, 87, 9)) + oval(56, 28, 22, 21)
-                      + limb((68, 34, 11), (79, 37, 8), (87, 35, 6.6), (92, 28, 5.8), (94, 19, 5.2), (92, 9, 4.8)), paint)
+                      + limb((68, 34, 11), (79, 37, 8), (87, 35, 6.6), (92, 28, 5.8), (94, 19, 5.2), (92, 9, 4.8)),
+                    paint)
         arm = coat(limb((54, 60, 10), (68, 70, 8)), paint)
         return (tube("M16 86 Q4 90 3 80", paint.dark, paint.line, 3) + body + arm
                 + merged(oval(72, 86, 7, 9.6, 10), paint.light, paint.line)
@@ -165,7 +174,8 @@ def elephant(paint: Paint, style: str) -> str:
 
 def _elephant_ear(paint: Paint, x: float, y: float, scale: float) -> str:
     outer = coat("M8 -18 C-10 -24 -22 -10 -18 6 C-15 18 -4 24 6 18 C14 10 16 -6 8 -18 Z", paint)
-    return placed(outer + path("M5 -12 C-7 -17 -15 -8 -12 4 C-10 12 -3 16 4 12 C9 6 10 -5 5 -12 Z", paint.light), x, y, scale)
+    inner = path("M5 -12 C-7 -17 -15 -8 -12 4 C-10 12 -3 16 4 12 C9 6 10 -5 5 -12 Z", paint.light)
+    return placed(outer + inner, x, y, scale)
 
 
 def _tusk(x: float, y: float, turn: float) -> str:
@@ -174,19 +184,20 @@ def _tusk(x: float, y: float, turn: float) -> str:
 
 def giraffe(paint: Paint, style: str) -> str:
     if style == "grazing":
-        trunk = limb((20, 40, 11), (42, 35, 13)) + limb((45, 31, 10), (63, 37, 7), (78, 53, 6), (85, 69, 5.6))
-        far = limb((25, 46, 8), (26, 70, 4.2), (26, 91, 3.5)) + limb((40, 44, 8), (38, 70, 4.2), (36, 91, 3.5))
-        near = limb((18, 44, 10), (13, 70, 4.6), (14, 91, 3.7)) + limb((45, 42, 9.5), (52, 70, 4.6), (56, 91, 3.7))
+        trunk = (limb((19, 36, 10), (38, 31, 11.5))
+                 + limb((42, 28, 9), (58, 31, 6.6), (71, 41, 5.8), (80, 55, 5.4), (85, 69, 5.2)))
+        far = limb((24, 38, 7), (25, 64, 3.6), (24, 91, 3.3)) + limb((38, 36, 7), (38, 64, 3.6), (39, 91, 3.3))
+        near = limb((17, 38, 9), (13, 64, 4.4), (13, 91, 3.5)) + limb((42, 35, 9), (48, 64, 4.4), (52, 91, 3.5))
         head, (x, y, turn) = limb((86, 70, 6.8), (91, 84, 5)), (86, 70, 48)
-        mane, tail, hooves = "M48 21 C66 22 84 36 91 58", "M10 40 Q2 46 3 62", (26, 36, 14, 56)
-        grass = path("M68 96 Q70 89 66 85 Q73 88 75 92 Q77 86 82 84 Q81 90 84 92 Q88 87 92 86 Q90 92 92 96 Z", "#5fae4d",
-                     "#2c5a2a", 1)
+        mane, tail, hooves = "M44 20 C64 20 84 36 90 58", "M10 36 Q2 42 3 58", (24, 39, 13, 52)
+        grass = path("M68 96 Q70 89 66 85 Q73 88 75 92 Q77 86 82 84 Q81 90 84 92 Q88 87 92 86 Q90 92 92 96 Z",
+                     "#5fae4d", "#2c5a2a", 1)
     else:
-        trunk = limb((36, 58, 11), (55, 53, 13)) + limb((58, 48, 10), (66, 32, 7), (71, 16, 6.2))
-        far = limb((41, 62, 8), (43, 77, 4.2), (42, 91, 3.5)) + limb((54, 62, 8), (54, 77, 4.2), (53, 91, 3.5))
-        near = limb((34, 60, 10), (30, 77, 4.6), (31, 91, 3.7)) + limb((59, 58, 9.5), (63, 77, 4.6), (64, 91, 3.7))
-        head, (x, y, turn) = limb((72, 16, 7.6), (88, 22, 5.6)), (72, 16, 0)
-        mane, tail, hooves, grass = "M50 39 C57 34 61 22 64 9", "M25 56 Q16 62 18 78", (42, 53, 31, 64), ""
+        trunk = limb((30, 60, 10), (50, 55, 11.5)) + limb((54, 51, 9), (61, 38, 6.8), (66, 26, 6), (69, 13, 5.6))
+        far = limb((36, 62, 8), (38, 77, 3.9), (37, 91, 3.3)) + limb((49, 60, 8), (49, 77, 3.9), (48, 91, 3.3))
+        near = limb((28, 61, 9), (24, 77, 4.4), (25, 91, 3.5)) + limb((54, 58, 9), (59, 77, 4.4), (60, 91, 3.5))
+        head, (x, y, turn) = limb((70, 13, 7.4), (86, 19, 5.6)), (70, 13, 0)
+        mane, tail, hooves, grass = "M46 42 C53 36 59 20 62 6", "M20 58 Q11 64 13 79", (37, 48, 25, 60), ""
     feet = [_hoof(paint, foot, 91.5, 0) for foot in hooves]
     return (tube(mane, paint.dark, paint.line, 4.6) + merged(far, paint.dark, paint.line) + feet[0] + feet[1]
             + tube(tail, paint.dark, paint.line, 2.6) + placed(_giraffe_horns(paint), x, y, 1, turn)
