@@ -15,6 +15,7 @@ import torch
 from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
+from genius.evaluation.codes import measure_codes
 from genius.evaluation.control import Control
 from genius.evaluation.following import measure_following
 from genius.evaluation.pools import read_pools
@@ -87,7 +88,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         "index": {"items": index.n, "ids": engine.pool.table.distinct, "code_sizes": list(index.code_sizes)},
         "bytes_per_item": _bytes(index.code_sizes, index.config.dim),
         "pools": [asdict(kind) | figures(tables[kind]) for kind in pools.kinds],
-        "following": following,
+        "following": following, "codes": measure_codes(index, pools.candidates(), options.seed),
         "sweep": [{"beams": beams} | figures(sweep[beams]) for beams in options.beams]}
 
 

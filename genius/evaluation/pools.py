@@ -44,6 +44,11 @@ class Pools:
     kinds: list[PoolKind]       # in the order of the report: the first is the headline
     shared: list[SharedPool]    # every different pool once
 
+    def candidates(self) -> np.ndarray:
+        """Sorted rows of the narrowest global pool: the candidates of the evaluated split."""
+        narrowest = [kind for kind in self.kinds if kind.scope == "global"][-1]
+        return next(pool.rows for pool in self.shared if any(narrowest in kinds for kinds in pool.uses.values()))
+
 
 def read_pools(collection: Collection, index: Index, rows: list[Row], split: str) -> Pools:
     """Raises UserError for an unknown candidate and for an empty pool."""

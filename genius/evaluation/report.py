@@ -8,6 +8,7 @@ from typing import Any
 from genius.collections.layout import TASKS
 from genius.evaluation.metrics import CUTS, FASHION_CUT, USUAL_CUT
 from genius.evaluation.summary import WORTH_A_SHARE
+from genius.explore.factors import SHUFFLES
 from genius.schema import Modality
 
 MODALITY_NAMES = {Modality.IMAGE: "image", Modality.TEXT: "text", Modality.PAIR: "pair"}
@@ -58,6 +59,7 @@ def markdown(report: dict[str, Any]) -> str:
               "Queries whose most probable first code is right: *asked* as in the tables above, in phrasings that "
               "training never read (*held out*), and with the same text and picture under an instruction that wants "
               "another kind of thing (*swapped*: right is the code of that kind).", _following(report["following"]),
+              "## Codes", _health(report["codes"]["health"]), *_factors(report["codes"]["factors"]),
               "## Milliseconds per query",
               f"{report['machine']}; batches of {report['batch']['encoded']} queries to encode and of "
               f"{report['batch']['searched']} to search by {report['beams'][-1]} beams, averages over rows. "
@@ -164,6 +166,34 @@ def _following(found: dict[str, Any]) -> str:
     return table(["task", "dataset", "asked", "held out", "swapped"],
                  [*([_task(row["task"]), row["dataset"], *shares(row)] for row in found["rows"]),
                   ["**average**", "", *shares(found["average"])]], words=2)
+
+
+def _health(health: dict[str, Any]) -> str:
+    first = ", ".join(f"{level['used']} of {level['codes']} codes at level {level['level']}"
+                      for level in health["levels"][1:3])
+    return (f"{_percent(health['items_alone'])} % of {health['items']:,} items share their ID with no other; the "
+            f"largest bucket holds {health['largest_bucket']}. Of the first semantic levels are used: {first}.")
+
+
+def _factors(factors: list[dict[str, Any]]) -> list[str]:
+    if not factors:
+        return []
+    levels = [level["level"] for level in factors[0]["levels"]]
+
+    def lines(figure: str) -> list[list[str]]:
+        return [[row["factor"], f"{row['items']:,}", str(row["values"]),
+                 *(_figure(level[figure], 1, 2) for level in row["levels"])] for row in factors]
+
+    heading = ["factor", "items", "values", *(f"level {level}" for level in levels)]
+    shuffled = max(abs(level["shuffled"]) for row in factors for level in row["levels"])
+    return ["### What codes say of the items' factors",
+            "Adjusted mutual information of a factor with the codes of one level alone, over the candidates that have "
+            f"the factor: 1 settles it, 0 is chance. Baseline: with the factor shuffled ({SHUFFLES} times, mean) no "
+            f"entry is beyond ±{shuffled:.3f}.", table(heading, lines("alone")),
+            "The same among candidates of one modality, averaged by their number:",
+            table(heading, lines("in_modality")),
+            "Given the codes before: the share of what they leave open of the factor that the level settles, by more "
+            "than chance would (–: chance would leave nothing open).", table(heading, lines("given_prefix"))]
 
 
 def _rows(pool: dict[str, Any], columns: Columns) -> str:

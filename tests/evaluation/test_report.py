@@ -93,6 +93,30 @@ def test_what_is_unknown_is_a_dash(report):
     assert titled[header.index("seen: dense")] == "–"
 
 
+def test_codes_are_described_and_factors_where_items_carry_them(report):
+    text = markdown(report)
+    health = report["codes"]["health"]
+    assert f"{100 * health['items_alone']:.1f} % of 48 items share their ID with no other" in text
+    assert "of 5 codes at level 1" in text and report["codes"]["factors"] == [] and "Adjusted mutual" not in text
+
+    level = {"alone": 0.625, "shuffled": -0.004, "in_modality": 0.7, "given_prefix": None}
+    factors = [{"factor": "kind", "items": 1200, "values": 56, "levels": [level | {"level": at} for at in (1, 2)]}]
+    text = markdown(report | {"codes": {"health": health, "factors": factors}})
+
+    assert cells(text, "### What codes say") == [["factor", "items", "values", "level 1", "level 2"],
+                                                 ["kind", "1,200", "56", "0.62", "0.62"]]
+    assert "beyond ±0.004" in text
+    assert cells(text, "Given the codes before")[1][3:] == ["–", "–"]
+
+
+def test_first_codes_have_a_line_for_each_row_and_their_average(report):
+    header, *rows, average = cells(markdown(report), "## First codes under other instructions")
+
+    assert header == ["task", "dataset", "asked", "held out", "swapped"] and len(rows) == 3
+    assert rows[2][3:] == ["–", "–"]
+    assert average[2] == f"{100 * report['following']['average']['asked']:.1f}"
+
+
 def test_bytes_stand_beside_the_papers(report):
     sizes = dict(cells(markdown(report), "## Bytes per item")[1:])
     assert sizes["ID"] == "1.375"                           # 2 + 3 · 3 bits
