@@ -16,7 +16,7 @@ from genius.collections.world.scenes.light import TIMES, WEATHERS, Light
 from genius.collections.world.scenes.shore import beach, harbour
 from genius.collections.world.scenes.sky import sky
 from genius.collections.world.scenes.town import city
-from genius.collections.world.scenes.weather import falling
+from genius.collections.world.scenes.weather import falling, puddles
 from genius.errors import UserError
 
 __all__ = ["SCENES", "TIMES", "WEATHERS", "Scene", "scene"]
@@ -39,15 +39,16 @@ class Place:
     """What is known of a scene before it is drawn."""
 
     horizon: float
+    skyline: float             # y above which nothing hides a low sun
     land: Callable[[Light, random.Random], Land]
     indoors: bool = False      # no sky of its own, nothing falls in it
 
 
 PLACES = {
-    "beach": Place(118, beach), "forest": Place(164, forest), "city": Place(168, city),
-    "mountains": Place(158, mountains), "desert": Place(146, desert), "meadow": Place(140, meadow),
-    "harbour": Place(135, harbour), "snowfield": Place(144, snowfield), "room": Place(173, room, indoors=True),
-    "stage": Place(176, stage, indoors=True)}
+    "beach": Place(118, 112, beach), "forest": Place(164, 140, forest), "city": Place(168, 66, city),
+    "mountains": Place(158, 80, mountains), "desert": Place(146, 104, desert), "meadow": Place(140, 122, meadow),
+    "harbour": Place(135, 84, harbour), "snowfield": Place(144, 126, snowfield), "room": Place(173, 0, room, indoors=True),
+    "stage": Place(176, 0, stage, indoors=True)}
 SCENES = tuple(PLACES)
 GROUND = 205
 
@@ -61,10 +62,10 @@ def scene(name: str, time: str, weather: str, variant: random.Random) -> Scene:
     if place.indoors:
         land = place.land(light, variant)
         return Scene(land.defs, land.behind, land.before, GROUND, place.horizon, _indoor_veil(light))
-    sky_defs, above = sky(light, variant, place.horizon)
+    sky_defs, above = sky(light, variant, place.horizon, place.skyline)
     fall_defs, fall = falling(light, variant)
-    land = place.land(light, variant)
-    return Scene(sky_defs + fall_defs + land.defs, above + land.behind, land.before + fall, GROUND, place.horizon,
+    land, wet = place.land(light, variant), puddles(light, variant)
+    return Scene(sky_defs + fall_defs + land.defs, above + land.behind + wet, land.before + fall, GROUND, place.horizon,
                  light.veil())
 
 

@@ -131,12 +131,12 @@ def _peak(light: Light, chance: random.Random, x: float, top: float, foot: float
 
 
 def _boulder(light: Light, chance: random.Random, x: float, y: float, wide: float) -> str:
-    high = wide * chance.uniform(.6, .85)
+    high = wide * chance.uniform(.75, .95)
     body = [(x - wide, y), (x - wide * .8, y - high * .6), (x - wide * .2, y - high), (x + wide * .5, y - high * .8),
             (x + wide, y)]
     lit = [(x - wide * .8, y - high * .6), (x - wide * .2, y - high), (x + wide * .5, y - high * .8),
            (x + wide * .1, y - high * .55)]
-    return filled(polygon(body), light.on("#6d7482")) + filled(polygon(lit), light.ground("#a3aab5"))
+    return filled(polygon(body), light.on("#7b8390")) + filled(polygon(lit), light.ground("#b9c0c9"))
 
 
 def desert(light: Light, chance: random.Random) -> Land:
@@ -236,11 +236,10 @@ def snowfield(light: Light, chance: random.Random) -> Land:
     defs = gradient("s-land", (0, light.on("#ffffff"), 1), (1, light.on("#c4d8f2"), 1))
     parts = []
     if light.time == "night" and light.weather in ("clear", "cloudy"):
-        defs += gradient("s-aurora", (0, "#58f0b4", 0), (.55, "#58f0b4", .6), (1, "#8c6cf0", 0))
-        for lift in (0, 26):
-            line = heights(chance, 52 + lift, 16, 4)
-            lower = "".join("L" + at(x, y + 40) for x, y in reversed(line))
-            parts.append(filled(smooth(line) + lower + "Z", "url(#s-aurora)", .75))
+        defs += gradient("s-aurora", (0, "#9a6cf0", 0), (.45, "#6c8cf0", .3), (1, "#5cf5b0", .75))
+        for lift in (0, 30):    # a curtain of light, its lower hem sharp
+            hem = smooth(heights(chance, 74 + lift, 17, 4))
+            parts.append(filled(f"{hem}V{lift}H-10Z", "url(#s-aurora)", .7))
     parts.append(filled(hills(chance, 128, 8, 4), light.on("#b4cbe8", .6)))
     trees = "".join(fir(x + chance.uniform(-4, 4), 144 + chance.uniform(-2, 5), chance.uniform(14, 24), 3, .22)
                     for x in range(0, 262, 16) if chance.random() < .6)

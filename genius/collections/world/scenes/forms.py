@@ -26,7 +26,7 @@ def box(x: float, y: float, width: float, height: float) -> str:
 
 def disc(x: float, y: float, rx: float, ry: float | None = None) -> str:
     ry = rx if ry is None else ry
-    return f"M{at(x - rx, y)}a{at(rx, ry)} 0 1 0 {at(2 * rx)} 0a{at(rx, ry)} 0 1 0 {at(-2 * rx)} 0z"
+    return f"M{at(x - rx, y)}a{at(rx, ry)} 0 1 1 {at(2 * rx)} 0a{at(rx, ry)} 0 1 1 {at(-2 * rx)} 0z"
 
 
 def smooth(points: Sequence[Point]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from genius.collections.world.paint import mixed
 from genius.collections.world.scenes.forms import (
@@ -24,10 +25,13 @@ def room(light: Light, chance: random.Random) -> Land:
     x = chance.uniform(14, 24) if left else chance.uniform(134, 144)
     defs, outside = _view(light, chance)
     defs += (gradient("s-land", (0, inside("#b07a4a"), 1), (1, inside("#8a5630"), 1))
-             + halo("s-lamp", (0, "#ffdf9a", .75), (.5, "#ffcf80", .28), (1, "#ffcf80", 0)))
+             + halo("s-lamp", (0, "#ffd27a", .85), (.45, "#ffb650", .34), (1, "#ffa840", 0)))
     stripes = "".join(box(at_x, 0, 7, 160) for at_x in range(int(chance.uniform(-14, 0)), SIDE, 22))
     parts = [filled(box(0, 0, SIDE, 170), inside(paper)), filled(stripes, inside(mixed(paper, "#ffffff", .38)), .7),
              filled(box(0, 0, SIDE, 9), inside("#f8f1e2")), filled(box(0, 9, SIDE, 3), inside(mixed(paper, "#3a2a30", .35)))]
+    lamp = 128 + chance.uniform(-5, 5)
+    if light.dark:
+        parts.append(filled(disc(lamp, 24, 150, 140), "url(#s-lamp)"))
     parts.append(_window(light, inside, x, outside, chance.choice(RUGS)))
     parts.append(_framed(inside, chance, x + (150 if left else -68) + chance.uniform(-8, 4), chance.uniform(34, 46)))
     parts.append(filled(box(0, 158, SIDE, 15), inside("#f3e9d6")) + filled(box(0, 170, SIDE, 3), inside("#7a5636"), .6))
@@ -40,17 +44,24 @@ def room(light: Light, chance: random.Random) -> Land:
     for shrink, colour in ((1, mixed(rug, "#1c1420", .3)), (.93, "#f1e2c4"), (.86, rug), (.5, mixed(rug, "#ffffff", .3))):
         parts.append(filled(disc(128, 212, width * shrink, 27 * shrink), inside(colour)))
     if light.dark:
-        lamp = x + (182 if left else -32)
-        parts.append(filled(disc(lamp, 20, 150, 130), "url(#s-lamp)"))
+        parts.append(filled(disc(128, 212, 124, 36), "url(#s-lamp)", .6))
     else:
         beam = (x + 14, 173), (x + 82, 173), (x + 112, 256), (x - 4, 256)
         parts.append(filled(polygon(beam), mixed(light.sky[2], "#fff6d0", .4), .3 if light.weather == "clear" else .12))
-    return Land(defs, "".join(parts))
+    return Land(defs, "".join(parts) + _pendant(light, inside, lamp, rug))
 
 
-def _indoors(light: Light):
+def _pendant(light: Light, inside: Callable[[str], str], x: float, colour: str) -> str:
+    """The lamp under the ceiling."""
+    shade = polygon(((x - 6, 12), (x + 6, 12), (x + 15, 25), (x - 15, 25)))
+    bulb = "#fff3c0" if light.dark else inside("#fbf6ea")
+    return (drawn(f"M{at(x, 0)}V13", inside("#4a3a34"), 1.8) + filled(disc(x, 25, 7, 5), bulb)
+            + filled(shade, mixed(colour, "#ffd98a", .35) if light.dark else inside(colour)))
+
+
+def _indoors(light: Light) -> Callable[[str], str]:
     """What the light makes of a colour in a room: the evening is warm with lamps."""
-    glow = {"dawn": ("#ffc9a8", .16), "day": ("#ffffff", 0.0), "dusk": ("#8a3c34", .34), "night": ("#2a2140", .52)}[light.time]
+    glow = {"dawn": ("#ffb8a0", .26), "day": ("#ffffff", 0.0), "dusk": ("#7a3440", .40), "night": ("#1c1840", .60)}[light.time]
     grey = light.air.dim * .5 + light.air.grey * .25
 
     def seen(colour: str) -> str:
@@ -62,7 +73,7 @@ def _indoors(light: Light):
 def _view(light: Light, chance: random.Random) -> tuple[str, str]:
     """What a window shows, 256 × 180."""
     chance = random.Random(chance.getrandbits(32))
-    defs, markup = sky(light, chance, 150)
+    defs, markup = sky(light, chance, 150, 128)
     markup += filled(hills(chance, 140, 10, 3), light.ground("#7fae78", .5)) + filled(
         hills(chance, 158, 8, 2), light.ground("#5f9a4e", .15))
     markup += filled(bush(chance, chance.uniform(40, 210), 168, 74, 54), light.ground("#3f7f45", .1, .5))
@@ -76,7 +87,7 @@ def _view(light: Light, chance: random.Random) -> tuple[str, str]:
     return defs, markup
 
 
-def _window(light: Light, inside, x: float, outside: str, cloth: str) -> str:
+def _window(light: Light, inside: Callable[[str], str], x: float, outside: str, cloth: str) -> str:
     """A sash window with curtains and a sill, 98 wide."""
     frame = inside("#fbf6ea")
     view = f'<svg x="{x:.1f}" y="30" width="98" height="92" viewBox="40 0 188 176">{outside}</svg>'
@@ -91,7 +102,7 @@ def _window(light: Light, inside, x: float, outside: str, cloth: str) -> str:
             + drawn(f"M{at(x - 16, 23)}H{x + 114:.1f}", inside("#8a5a30"), 3.4))
 
 
-def _framed(inside, chance: random.Random, x: float, y: float) -> str:
+def _framed(inside: Callable[[str], str], chance: random.Random, x: float, y: float) -> str:
     """A small picture on the wall."""
     wide, high = chance.choice(((54, 42), (40, 52), (48, 48)))
     ground, upper = chance.choice((("#7fa860", "#cfe4f0"), ("#3f8aa8", "#f6d8b0"), ("#d9a860", "#b8d8e8"))), "#f6d36a"
@@ -138,22 +149,25 @@ def stage(light: Light, chance: random.Random) -> Land:
 def _cutouts(light: Light, chance: random.Random) -> str:
     """Cardboard sun, moon, clouds, drops and flakes on strings."""
     x, parts, strings = 128 + chance.choice((-1, 1)) * chance.uniform(40, 58), "", ""
-    if light.time == "night":
+    fair = light.weather in ("clear", "cloudy")
+    if light.time == "night" and fair:
         parts += filled(f"M{at(x + 4, 46)}a20 20 0 1 0 16 30a16 16 0 0 1 -16 -30z", "#f8efc8")
         spots = scattered(chance, 9, 46, 118)
         parts += filled("".join(polygon(((px, py - 5), (px + 1.6, py - 1.6), (px + 5, py), (px + 1.6, py + 1.6), (px, py + 5),
                                          (px - 1.6, py + 1.6), (px - 5, py), (px - 1.6, py - 1.6))) for px, py in spots), "#ffe690")
         strings += "".join(f"M{at(px, py)}V0" for px, py in spots)
-    else:
+    elif fair:
         y = {"day": 62, "dawn": 112, "dusk": 118}[light.time]
         colour = {"day": "#ffd93d", "dawn": "#ffe694", "dusk": "#ff6f3a"}[light.time]
         parts += filled(disc(x, y, 27), mixed(colour, "#ffffff", .4), .6) + filled(disc(x, y, 20), colour)
         strings += f"M{at(x, y)}V0"
-    if light.weather != "clear":
-        tone = {"cloudy": "#f4f6fa", "rainy": "#7d8798", "snowy": "#dfe6ee", "foggy": "#d4d6da"}[light.weather]
+    if light.weather in ("cloudy", "rainy", "snowy"):
+        tone = {"cloudy": "#f4f6fa", "rainy": "#5a6476", "snowy": "#f4f8ff"}[light.weather]
+        tone = mixed(tone, *HOURS[light.time].veil)
         for px in (chance.uniform(62, 82), chance.uniform(116, 140), chance.uniform(174, 194)):
             py = chance.uniform(56, 74)
-            parts += filled(bush(chance, px, py, 44, 24, 4), mixed(tone, HOURS[light.time].veil[0], HOURS[light.time].veil[1]))
+            cloud = bush(chance, px, py, 44, 25, 4)
+            parts += drawn(cloud, mixed(tone, "#2a3048", .45), 3) + filled(cloud, tone)
             strings += f"M{at(px - 12, py - 8)}V0M{at(px + 12, py - 8)}V0"
     spots = [(px + chance.uniform(-4, 4), chance.uniform(84, 152)) for px in range(48, 212, 9)]
     if light.weather == "rainy":

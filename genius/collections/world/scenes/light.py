@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from genius.collections.world.paint import mixed
 
@@ -18,6 +19,7 @@ class Hour:
 
     sky: tuple[str, str, str]              # top, middle, horizon
     shine: tuple[float, float, float]      # what it leaves of red, green and blue
+    wash: float                            # how far everything turns into the sky's middle colour
     overcast: str                          # the colour of a closed cloud cover
     fog: str
     veil: tuple[str, float]                # over the things: colour, opacity
@@ -36,17 +38,17 @@ class Air:
 
 
 HOURS = {
-    "dawn": Hour(("#8db4ea", "#f6bfd0", "#ffe9b4"), (1.0, .90, .88), "#c3b6c4", "#ead9d8", ("#ff9f8c", .13)),
-    "day": Hour(("#3d8ede", "#86c4f3", "#dbf1fb"), (1.0, 1.0, 1.0), "#aab7c3", "#d9dfe1", ("#ffffff", 0.0)),
-    "dusk": Hour(("#3a2f78", "#c2527c", "#ff9a48"), (.84, .60, .62), "#7a5f78", "#a5869a", ("#8a2a4c", .25)),
-    "night": Hour(("#060a22", "#101d4a", "#2d4384"), (.29, .37, .62), "#1e2640", "#3a4666", ("#0a1440", .44))}
+    "dawn": Hour(("#8db4ea", "#f6bfd0", "#ffe9b4"), (1.0, .91, .88), .05, "#c3b6c4", "#ead9d8", ("#ff9f8c", .13)),
+    "day": Hour(("#3d8ede", "#86c4f3", "#dbf1fb"), (1.0, 1.0, 1.0), .0, "#aab7c3", "#d9dfe1", ("#ffffff", 0.0)),
+    "dusk": Hour(("#3a2f78", "#c2527c", "#ff9a48"), (.88, .64, .64), .07, "#7a5f78", "#a5869a", ("#8a2a4c", .25)),
+    "night": Hour(("#060a22", "#101d4a", "#2d4384"), (.40, .46, .70), .20, "#262f4e", "#4a587c", ("#0c1850", .38))}
 
 AIRS = {
     "clear": Air(.0, .0, .0, .0, .55, .0),
     "cloudy": Air(.72, .0, .22, .08, .60, .0),
     "rainy": Air(.92, .42, .38, .24, .72, .0),
-    "snowy": Air(.86, -.38, .30, .03, .72, .62),
-    "foggy": Air(.95, .0, .34, .03, 1.25, .0)}
+    "snowy": Air(.86, -.38, .30, .03, .72, .76),
+    "foggy": Air(.95, .0, .34, .03, 1.5, .0)}
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Light:
         """Whether windows and lanterns are lit."""
         return self.time in ("dusk", "night")
 
-    @property
+    @cached_property
     def cover(self) -> str:
         """The colour of the cloud cover, or of the fog."""
         if self.weather == "foggy":
@@ -78,24 +80,29 @@ class Light:
             return mixed(self.hour.overcast, self._shone(SNOW), -self.air.shade)
         return mixed(self.hour.overcast, self._shone("#36424e"), self.air.shade)
 
-    @property
+    @cached_property
     def sky(self) -> tuple[str, str, str]:
         """Top, middle, horizon. A cover leaves more of the hour's own colour low in the sky."""
         return tuple(mixed(colour, self.cover, self.air.cover * share)    # type: ignore[return-value]
                      for colour, share in zip(self.hour.sky, (1.0, .92, .78), strict=True))
 
-    @property
+    @cached_property
     def haze(self) -> str:
         """What the distance fades into."""
         return mixed(self.sky[1], self.sky[2], .7)
+
+    @cached_property
+    def _washed(self) -> str:
+        return mixed(self.hour.sky[1], "#2c50b0", .5) if self.time == "night" else self.hour.sky[1]
 
     def on(self, colour: str, far: float = 0.0) -> str:
         """A colour in this light, seen from a distance: 0 is near, 1 is the horizon."""
         seen = self._shone(colour)
         level = sum(int(seen[at:at + 2], 16) * weight for at, weight in ((1, .3), (3, .59), (5, .11)))
         seen = mixed(seen, "#" + f"{round(level):02x}" * 3, self.air.grey)
+        seen = mixed(seen, self._washed, self.hour.wash)
         seen = mixed(seen, mixed(self.cover, "#10141c", .5), self.air.dim)
-        return mixed(seen, self.haze, min(.93, far * self.air.haze))
+        return mixed(seen, self.haze, min(.95, far * self.air.haze))
 
     def ground(self, colour: str, far: float = 0.0, lies: float = 1.0) -> str:
         """A colour of what snow lies on; `lies` is the share of it that stays there."""

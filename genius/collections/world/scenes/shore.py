@@ -15,7 +15,7 @@ GABLES = ("#d9574a", "#f0c04e", "#5d9ec4", "#e9e1d0", "#7fb48a", "#e08a4a", "#c9
 
 def beach(light: Light, chance: random.Random) -> Land:
     """A turquoise sea, surf, sand with shells, a palm at the side."""
-    defs = (gradient("s-sea", (0, light.on("#2577b8", .2), 1), (.55, light.on("#2fa6c4"), 1), (1, light.on("#7fe0d2"), 1))
+    defs = (gradient("s-sea", (0, light.on("#2577b8", .4), 1), (.55, light.on("#2fa6c4"), 1), (1, light.on("#7fe0d2"), 1))
             + gradient("s-land", (0, light.ground("#f0d08a"), 1), (1, light.ground("#e6b766"), 1)))
     island = chance.uniform(60, 196)
     parts = [filled(f"M{at(island - 44, 121)}q{at(18, -18, 34, -14)}q{at(12, -10, 24, 0)}q{at(20, 0, 34, 14)}z",

@@ -10,14 +10,17 @@ from genius.collections.world.scenes.forms import SIDE, box, disc, filled, gradi
 from genius.collections.world.scenes.light import Light
 
 
-def sky(light: Light, chance: random.Random, horizon: float) -> tuple[str, str]:
-    """SVG definitions and markup of the whole sky, down to a little below the horizon."""
+def sky(light: Light, chance: random.Random, horizon: float, skyline: float) -> tuple[str, str]:
+    """SVG definitions and markup of the whole sky, down to a little below the horizon.
+
+    skyline: y above which nothing hides a low sun.
+    """
     chance = random.Random(chance.getrandbits(32))    # whatever the sky takes, the land stays where it is
     top, middle, low = light.sky
     side = chance.choice((-1, 1))
     defs = gradient("s-sky", (0, top, 1), (.55, middle, 1), (1, low, 1)) + _glow(light)
     stars = _stars(light, chance, horizon)
-    body = _moon(light, chance, side) if light.time == "night" else _sun(light, chance, side, horizon)
+    body = _moon(light, chance, side) if light.time == "night" else _sun(light, chance, side, skyline)
     return defs, filled(box(0, 0, SIDE, horizon + 12), "url(#s-sky)") + stars + body + _clouds(light, chance, horizon)
 
 
@@ -31,15 +34,15 @@ def _glow(light: Light) -> str:
     return halo("s-glow", (0, colour, .85), (.35, colour, .35), (1, colour, 0))
 
 
-def _sun(light: Light, chance: random.Random, side: int, horizon: float) -> str:
+def _sun(light: Light, chance: random.Random, side: int, skyline: float) -> str:
     seen = _seen(light)
     if not seen:
         return ""
-    x = SIDE / 2 + side * chance.uniform(72, 100)
+    x = SIDE / 2 + side * chance.uniform(62, 98)
     if light.time == "day":
         y, radius, colour = chance.uniform(28, 44), 17.0, "#fff3a8"
     else:
-        y, radius = horizon - chance.uniform(14, 26), 22.0
+        y, radius = skyline - chance.uniform(6, 18), 22.0
         colour = "#fff0b0" if light.time == "dawn" else "#ff6a3a"
     if light.weather == "foggy":
         return filled(disc(x, y, radius), mixed(colour, "#ffffff", .4), .55)
@@ -83,15 +86,15 @@ def _clouds(light: Light, chance: random.Random, horizon: float) -> str:
     if light.weather == "clear":
         count, size, ceiling = chance.randint(1, 2), 20.0, horizon * .5
     elif light.weather == "cloudy":
-        count, size, ceiling = chance.randint(5, 6), 34.0, horizon * .62
+        count, size, ceiling = 6, 32.0, horizon * .66
     else:
         return _bank(light, chance)
     body, shadow = _cloud_colours(light)
     parts = []
     order = [(n + chance.uniform(.2, .8)) * SIDE / count for n in range(count)]
     chance.shuffle(order)
-    for x in order:
-        y, wide = chance.uniform(16, ceiling), size * chance.uniform(.8, 1.3)
+    for n, x in enumerate(order):
+        y, wide = 18 + (ceiling - 18) * (n + chance.random()) / count, size * chance.uniform(.8, 1.3)
         lumps = _lumps(chance, x, y, wide)
         parts.append(filled(_puff(lumps, 0.0), shadow, .9) + filled(_puff(lumps, wide * .13), body, .95))
     return "".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from genius.collections.world.paint import mixed
-from genius.collections.world.scenes.forms import SIDE, at, box, disc, drawn, filled, gradient, halo
+from genius.collections.world.scenes.forms import SIDE, at, box, disc, drawn, filled, gradient, halo, scattered
 from genius.collections.world.scenes.light import Light
 
 
@@ -19,6 +19,21 @@ def falling(light: Light, chance: random.Random) -> tuple[str, str]:
     if light.weather == "foggy":
         return _fog(light, chance)
     return "", ""
+
+
+def puddles(light: Light, chance: random.Random) -> str:
+    """Wet spots that mirror the sky, and rings where drops strike them; empty unless it rains."""
+    chance = random.Random(chance.getrandbits(32))
+    if light.weather != "rainy":
+        return ""
+    pools, rings = "", ""
+    for y in (198, 219, 242):
+        x, wide = chance.uniform(24, 232), (y - 150) * chance.uniform(.32, .55)
+        pools += disc(x, y, wide, wide * .15) + disc(x + wide * .6, y + 3, wide * .55, wide * .1)
+        rings += disc(x - wide * .3, y, 5, 1.4) + disc(x + wide * .4, y + 1, 7, 1.8)
+    splashes = "".join(f"M{at(x - 3, y - 4)}l3 4l3 -4" for x, y in scattered(chance, 16, 190, 252))
+    pale = mixed(light.sky[2], "#ffffff", .3)
+    return filled(pools, pale, .5) + drawn(rings + splashes, mixed(pale, "#ffffff", .4), 1, .7)
 
 
 def rain(light: Light, chance: random.Random, count: int) -> str:
@@ -52,6 +67,7 @@ def _fog(light: Light, chance: random.Random) -> tuple[str, str]:
     fog = mixed(light.hour.fog, "#ffffff", .12)
     defs = (gradient("s-fog", (0, fog, .1), (.45, fog, .34), (.8, fog, .16), (1, fog, .42))
             + halo("s-bank", (0, fog, .8), (.5, fog, .45), (1, fog, 0)))
-    banks = "".join(filled(disc(chance.uniform(0, SIDE), y + chance.uniform(-8, 8), chance.uniform(90, 140),
-                                chance.uniform(13, 20)), "url(#s-bank)", .8) for y in (112, 158, 226, 248))
+    banks = "".join(filled(disc(x + chance.uniform(-30, 30), y + chance.uniform(-6, 6), chance.uniform(90, 140),
+                                chance.uniform(11, 18)), "url(#s-bank)", .8)
+                    for x, y in ((40, 108), (210, 132), (60, 172), (190, 222), (50, 240)))
     return defs, filled(box(0, 0, SIDE, SIDE), "url(#s-fog)") + banks
