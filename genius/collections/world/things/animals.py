@@ -13,8 +13,9 @@ def cat(paint: Paint, style: str) -> str:
     if style == "walking":
         far = merged(limb((36, 64, 9), (42, 80, 5.5), (39, 91, 4.8)) + limb((60, 64, 8), (56, 80, 5.5), (52, 91, 4.8)),
                      paint.dark, paint.line)
-        body = coat(limb((26, 60, 16), (66, 57, 15)) + limb((22, 66, 10), (17, 80, 6), (20, 91, 5))
-                      + limb((67, 62, 9), (73, 80, 5.5), (72, 91, 5)), paint)
+        body = coat("M10 58 C10 43 22 41 34 44 C46 47 56 42 66 42 C80 44 84 60 78 68 C70 74 60 68 48 69 "
+                    "C36 70 28 77 18 73 C12 70 10 64 10 58 Z" + limb((22, 66, 10), (17, 80, 6), (20, 91, 5))
+                    + limb((67, 62, 9), (73, 80, 5.5), (72, 91, 5)), paint)
         return (tube("M17 54 C2 44 4 22 16 12", paint.fill, paint.line, 8) + far + body
                 + ellipse(22, 92.4, 7, 4, paint.light, paint.line) + ellipse(74, 92.4, 7, 4, paint.light, paint.line)
                 + placed(_cat_head(paint, False), 74, 37, .9))
@@ -46,8 +47,9 @@ def dog(paint: Paint, style: str) -> str:
     if style == "running":
         far = merged(limb((34, 58, 10), (28, 76, 6), (14, 91, 4.5)) + limb((58, 60, 9), (70, 78, 5.5), (84, 89, 4.5)),
                      paint.dark, paint.line)
-        body = coat(limb((27, 53, 15), (60, 52, 16), (70, 42, 12)) + limb((23, 56, 12), (14, 72, 6.5), (4, 81, 5))
-                      + limb((66, 58, 10), (82, 68, 6), (95, 74, 5)), paint)
+        body = coat("M11 52 C11 38 28 36 40 39 C52 41 58 30 68 32 C81 36 82 56 75 63 C67 71 55 66 47 62 "
+                    "C39 58 32 70 22 68 C14 66 11 60 11 52 Z" + limb((23, 56, 12), (14, 72, 6.5), (4, 81, 5))
+                    + limb((66, 58, 10), (82, 68, 6), (95, 74, 5)), paint)
         return (tube("M15 47 C4 42 0 30 4 20", paint.fill, paint.line, 7) + far + body
                 + placed(_dog_head(paint, False, 48, True), 67, 32, .95))
     if style == "sleeping":
@@ -58,7 +60,6 @@ def dog(paint: Paint, style: str) -> str:
     body = coat(limb((36, 76, 19), (54, 50, 15)) + oval(32, 80, 20, 16)
                 + limb((62, 56, 10), (63, 78, 7), (65, 90, 6)), paint)
     return (tube("M18 88 C2 86 -1 70 6 60", paint.fill, paint.line, 7) + body
-            + path("M60 56 Q72 56 70 72 Q62 70 60 56 Z", paint.light)
             + stroke("M30 92 C20 82 30 66 42 70 C52 74 52 84 46 90", paint.line, 1.5)
             + ellipse(46, 92, 10, 4.4, paint.light, paint.line) + ellipse(68, 92, 8, 4.4, paint.light, paint.line)
             + placed(_dog_head(paint, False, 0, False), 56, 28, 1.22))
@@ -155,7 +156,7 @@ def _rabbit_face(paint: Paint) -> str:
 def elephant(paint: Paint, style: str) -> str:
     if style == "sitting":
         body = coat(limb((38, 70, 25), (48, 46, 22)) + limb((44, 84, 12), (66, 87, 9)) + oval(56, 28, 22, 21)
-                      + limb((68, 34, 11), (79, 37, 8), (87, 35, 6.6), (92, 28, 5.8), (94, 19, 5.2), (92, 9, 4.8)),
+                    + limb((68, 34, 11), (79, 37, 8), (87, 35, 6.6), (92, 28, 5.8), (94, 19, 5.2), (92, 9, 4.8)),
                     paint)
         arm = coat(limb((54, 60, 10), (68, 70, 8)), paint)
         return (tube("M16 86 Q4 90 3 80", paint.dark, paint.line, 3) + body + arm
