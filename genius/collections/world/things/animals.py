@@ -33,7 +33,7 @@ def cat(paint: Paint, style: str) -> str:
 
 def _cat_head(paint: Paint, asleep: bool) -> str:
     skull = coat("M-20 -6 L-21 -29 Q-20 -32 -17 -30 L-5 -18 Q0 -19 5 -18 L17 -30 Q20 -32 21 -29 L20 -6 "
-                   "Q28 4 22 11 Q14 20 0 20 Q-14 20 -22 11 Q-28 4 -20 -6 Z", paint)
+                 "Q28 4 22 11 Q14 20 0 20 Q-14 20 -22 11 Q-28 4 -20 -6 Z", paint)
     ears = path("M-17 -12 L-17.5 -25 L-8 -16 Z M17 -12 L17.5 -25 L8 -16 Z", PINK)
     eyes = "".join(closed_eye(x, 0, paint.line, 5) if asleep else eye(x, -1, 5) for x in (-10, 10))
     muzzle = ellipse(-5, 10, 7, 5.4, paint.light) + ellipse(5, 10, 7, 5.4, paint.light)
@@ -165,8 +165,8 @@ def elephant(paint: Paint, style: str) -> str:
                 + _tusk(70, 38, -18) + _elephant_ear(paint, 40, 30, 1.05) + eye(66, 22, 4))
     far = merged(limb((34, 70, 10), (34, 87, 9)) + limb((60, 70, 10), (61, 87, 9)), paint.dark, paint.line)
     body = coat("M4 52 C4 26 26 14 48 18 C60 20 66 30 66 50 L66 62 C66 80 22 80 12 70 C6 66 4 60 4 52 Z"
-                  + limb((20, 66, 13), (20, 86, 10)) + limb((54, 68, 12), (50, 86, 10)) + oval(68, 40, 22, 22)
-                  + limb((80, 46, 12), (89, 64, 8), (90, 80, 6), (97, 86, 4.4)), paint)
+                + limb((20, 66, 13), (20, 86, 10)) + limb((54, 68, 12), (50, 86, 10)) + oval(68, 40, 22, 22)
+                + limb((80, 46, 12), (89, 64, 8), (90, 80, 6), (97, 86, 4.4)), paint)
     nails = "".join(ellipse(x, 94, 2.2, 2, IVORY, paint.line, .8) for x in (15, 20, 25, 45, 50, 55))
     return (far + tube("M6 44 Q-1 54 2 66", paint.dark, paint.line, 3) + body + nails
             + stroke("M88 60 L95 58 M89 69 L97 68 M88 77 L95 77", paint.line, 1.2)

@@ -12,7 +12,7 @@ BILL, BILL_LINE, SNOW, SKIN, SKIN_LINE, BARK = "#f59a23", "#7a3c0c", "#fdfbf5", 
 def owl(paint: Paint, style: str) -> str:
     if style == "flying":
         wing = coat("M56 40 C66 20 84 14 100 18 C101 28 99 34 95 38 C97 46 92 50 88 51 C88 58 82 62 78 61 "
-                      "C76 68 68 70 64 67 L56 68 Z", paint)
+                    "C76 68 68 70 64 67 L56 68 Z", paint)
         feathers = stroke("M95 38 Q86 40 80 34 M88 51 Q80 50 75 43 M78 61 Q72 58 69 50", paint.line, 1.4)
         tail = merged("M40 72 L33 91 Q41 90 42 95 Q50 91 58 95 Q59 90 67 91 L60 72 Z", paint.dark, paint.line)
         body = coat(oval(50, 60, 19, 25), paint)
@@ -29,7 +29,7 @@ def owl(paint: Paint, style: str) -> str:
 
 def _owl_face(paint: Paint) -> str:
     head = coat("M-27 -26 Q-14 -17 0 -18 Q14 -17 27 -26 Q30 -12 29 -2 C28 14 14 19 0 19 C-14 19 -28 14 -29 -2 "
-                  "Q-30 -12 -27 -26 Z", paint)
+                "Q-30 -12 -27 -26 Z", paint)
     eyes = "".join(
         ellipse(x, 0, 12, 12, paint.light, paint.line, 1.2) + ellipse(x, 0, 8.4, 8.4, "#ffd24a", "#3b2a10", 1)
         + ellipse(x, 0, 5, 5.4, "#1d1a22") + ellipse(x - 1.6, -2, 1.8, 1.8, "#ffffff") for x in (-12, 12))
@@ -56,7 +56,7 @@ def penguin(paint: Paint, style: str) -> str:
     feet = "".join(ellipse(x, 92.4, 11, 3.8, BILL, BILL_LINE, 1.2) for x in (38, 64))
     arms = coat(limb((29, 44, 8), (12, 66, 5.5), (9, 74, 4)) + limb((73, 44, 8), (88, 64, 5.5), (93, 71, 4)), paint)
     body = coat("M51 4 C33 4 27 16 29 32 C18 46 16 70 22 84 Q28 93 51 93 Q74 93 80 84 C86 70 84 46 73 32 "
-                  "C75 16 69 4 51 4 Z", paint)
+                "C75 16 69 4 51 4 Z", paint)
     belly = path("M55 41 C40 43 34 58 36 74 C38 87 46 91 56 91 C68 91 75 84 76 70 C77 54 70 42 55 41 Z",
                  SNOW, paint.line, 1)
     return feet + arms + body + belly + placed(_penguin_face(), 54, 21)
