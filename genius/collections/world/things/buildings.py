@@ -8,6 +8,12 @@ from genius.collections.world.things.thing import Thing
 WOOD, STONE, STONE_LINE = "#8a5f3c", "#a9a6a0", "#5d5a58"
 PANE, GLOW, NIGHT = "#bfe3f2", "#ffd978", "#3a3548"
 LEAF, LEAF_LINE = "#5c9a4c", "#2f5a30"
+SHADOW = "rgba(28,20,32,.3)"
+
+
+def roofed(d: str, paint: Paint) -> str:
+    """A roof in the colour and the pattern of the walls, darker than they are."""
+    return path(d, paint.fill) + path(d, SHADOW, paint.line, 1.5)
 
 
 def house(paint: Paint, style: str) -> str:
@@ -15,50 +21,50 @@ def house(paint: Paint, style: str) -> str:
     smoke = stroke("M26 13 C20 9 30 6 25 1", "#ffffff", 4.4)
     chimney = rect(20, 14, 13, 26, 1, "#b0644c", paint.line) + rect(18, 12, 17, 6, 1.5, "#8f4c3a", paint.line)
     walls = solid('<path d="M11 46 H89 V95 H11 Z"/>', paint.fill, paint.line)
-    roof = path("M4 50 L18 24 H60 L48 50 Z", paint.dark, paint.line) + \
-        stroke("M11 41.5 H50 M15 33 H55", paint.line, 0.9)
+    roof = roofed("M4 50 L18 24 H60 L48 50 Z", paint)
     gable = solid('<path d="M48 95 V49 L69 20 L90 49 V95 Z"/>', paint.fill, paint.line)
-    eaves = stroke("M44 52.5 L69 17.5 L94 52.5", paint.line, 7.4) + stroke("M44 52.5 L69 17.5 L94 52.5", paint.dark, 4.8)
+    edge = "M44 52.5 L69 17.5 L94 52.5"
+    eaves = stroke(edge, paint.line, 6.6) + stroke(edge, paint.dark, 4.2)
     attic = ellipse(69, 43, 6.4, 6.4, GLOW, paint.line) + stroke("M69 37 V49 M63 43 H75", paint.line, 1.1)
-    door = path("M60 95 V72 Q60 62 69 62 Q78 62 78 72 V95 Z", WOOD, paint.line) + ellipse(74.5, 80, 1.5, 1.5, GLOW)
-    window = rect(19, 60, 21, 19, 2, PANE, paint.line) + stroke("M29.5 60 V79 M19 69 H40", paint.line, 1.2) + \
-        rect(17, 78, 25, 4, 1.4, "#f6efe0", paint.line, 1)
-    bushes = path("M5 96 Q1 86 10 85 Q15 76 23 83 Q32 80 34 88 Q42 88 41 96 Z", LEAF, LEAF_LINE)
+    door = path("M62 95 V74 Q62 65 69 65 Q76 65 76 74 V95 Z", WOOD, paint.line) + ellipse(73.2, 81, 1.4, 1.4, GLOW)
+    window = rect(21, 58, 17, 17, 2, PANE, paint.line) + stroke("M29.5 58 V75 M21 66 H38", paint.line, 1.2) + \
+        rect(19, 74, 21, 3.8, 1.4, "#f6efe0", paint.line, 1)
+    bushes = path("M4 96 Q0 88 8 87 Q12 80 19 86 Q27 84 29 90 Q36 90 35 96 Z", LEAF, LEAF_LINE)
     return smoke + chimney + walls + roof + gable + eaves + attic + door + window + bushes
 
 
 def lighthouse(paint: Paint, style: str) -> str:
     """A tall round tower on a rock, with a gallery and a lamp."""
     lit = style == "lit"
-    beams = '<g opacity=".8">' + path("M46 21 L-2 5 V37 Z M54 21 L102 5 V37 Z", "#ffe27a") + "</g>" if lit else ""
-    rock = path("M9 96 Q9 87 20 87 Q26 80 36 83 H68 Q76 79 81 86 Q92 87 91 96 Z", "#8d8a8c", "#4c494e")
-    cracks = stroke("M16 92 L21 90 L25 93 M76 90 L81 89 L85 92", "#5e5b60", 1.4)
-    shaft = solid('<path d="M34 35 H66 L76 88 Q50 94 24 88 Z"/>', paint.fill, paint.line)
-    door = path("M42 90.6 V77 Q42 69 50 69 Q58 69 58 77 V90.6 Q50 91.6 42 90.6 Z", WOOD, paint.line)
+    beams = '<g opacity=".8">' + path("M46 21 L2 10 V32 Z M54 21 L98 10 V32 Z", "#ffe27a") + "</g>" if lit else ""
+    rock = path("M12 96 Q12 89 21 89 Q26 84 34 86 H70 Q76 84 80 89 Q89 89 88 96 Z", "#8d8a8c", "#4c494e")
+    cracks = stroke("M16 93 L20 91.5 L23 93.5 M77 92 L81 91 L84 93.5", "#5e5b60", 1.4)
+    shaft = solid('<path d="M33 35 H67 L78 90 Q50 95 22 90 Z"/>', paint.fill, paint.line)
+    door = path("M43.5 92 V80 Q43.5 72 50 72 Q56.5 72 56.5 80 V92 Q50 93 43.5 92 Z", WOOD, paint.line)
     windows = "".join(rect(x - 3.2, y, 6.4, 8.6, 3.2, GLOW if lit else NIGHT, paint.line, 1.2)
                       for x, y in ((50, 55), (50, 41.5)))
     lantern = rect(39, 12, 22, 18, 1.5, "#fff0a0" if lit else "#cfe3ea", paint.line)
     lamp = ellipse(50, 22, 5, 5, "#ffffff") if lit else path("M46.5 29 Q45 19 50 18 Q55 19 53.5 29 Z", "#8fb0bd")
     bars = stroke("M44.4 13 V30 M55.6 13 V30", paint.line, 1.2)
-    gallery = rect(27, 29, 46, 7.5, 2, paint.dark, paint.line) + \
+    gallery = rect(27, 29, 46, 7.5, 2, paint.fill, paint.line) + \
         stroke("M28.5 29 V23 M35 29 V23 M65 29 V23 M71.5 29 V23 M28 22.6 H38 M62 22.6 H72", paint.line, 1.3)
-    roof = path("M34 14 Q50 -7 66 14 Z", paint.base, paint.line) + ellipse(50, 2.6, 2.2, 2.2, paint.dark, paint.line, 1.1)
+    roof = roofed("M34 14 Q50 -7 66 14 Z", paint) + ellipse(50, 2.6, 2.2, 2.2, paint.dark, paint.line, 1.1)
     return beams + rock + cracks + shaft + door + windows + lantern + lamp + bars + gallery + roof
 
 
 def windmill(paint: Paint, style: str) -> str:
     """A tapering mill with four sails of lattice and cloth."""
     body = solid('<path d="M33 36 H67 L80 95 H20 Z"/>', paint.fill, paint.line)
-    cap = path("M30 38 Q29 15 50 14 Q71 15 70 38 Z", paint.dark, paint.line)
-    balcony = rect(20, 71, 60, 4.6, 2, WOOD, paint.line)
-    door = path("M43 95 V83 Q43 76.5 50 76.5 Q57 76.5 57 83 V95 Z", WOOD, paint.line)
+    cap = roofed("M30 38 Q29 15 50 14 Q71 15 70 38 Z", paint)
+    balcony = rect(22, 72, 56, 3.6, 1.8, WOOD, paint.line)
+    door = path("M44.5 95 V86 Q44.5 80 50 80 Q55.5 80 55.5 86 V95 Z", WOOD, paint.line)
     window = rect(45.5, 56, 9, 10.5, 4.2, GLOW, paint.line, 1.2)
     sails = "".join(
-        f'<g transform="rotate({angle} 50 33)">' + rect(50.8, -14, 9.4, 34, 1, "#f7efdc", paint.line, 1.2)
-        + stroke("M51 -5.5 H60 M51 3 H60 M51 11.5 H60 M55.5 -14 V20", "#b79f7c", 1)
-        + stroke("M50 33 V-15", "#6b4a2f", 2.6) + "</g>" for angle in (40, 130, 220, 310))
+        f'<g transform="rotate({angle} 50 33)">' + rect(50.8, -11, 10, 31, 1, "#f7efdc", paint.line, 1.2)
+        + rect(50.8, -11, 6.4, 31, 1, paint.fill, paint.line, 1)
+        + stroke("M57 -4 H60 M57 4 H60 M57 12 H60", "#b79f7c", 1) + stroke("M50 33 V-12", "#6b4a2f", 2.6) + "</g>" for angle in (40, 130, 220, 310))
     hub = ellipse(50, 33, 4, 4, "#c9a063", paint.line)
-    grass = path("M11 96 Q13 90 20 92 H80 Q87 90 89 96 Z", LEAF, LEAF_LINE)
+    grass = path("M12 96 Q14 91.5 21 93.4 H79 Q86 91.5 88 96 Z", LEAF, LEAF_LINE)
     return body + cap + balcony + window + grass + door + sails + hub
 
 
@@ -71,7 +77,7 @@ def castle(paint: Paint, style: str) -> str:
     for x in (14.5, 85.5):
         parts.append(solid(f'<path d="M{x - 11} 95 V40 H{x + 11} V95 Z"/>', paint.fill, paint.line))
         parts.append(rect(x - 13, 37, 26, 7, 1.4, paint.light, paint.line))
-        parts.append(path(f"M{x - 14} 38 L{x} 10 L{x + 14} 38 Z", paint.dark, paint.line))
+        parts.append(roofed(f"M{x - 14} 38 L{x} 10 L{x + 14} 38 Z", paint))
         parts.append(rect(x - 3, 53, 6, 12, 3, NIGHT, paint.line, 1.1))
     flags = stroke("M50 24 V4 M14.5 11 V3 M85.5 11 V3", paint.line, 1.5) + \
         path("M50 4 L66 8.5 L50 13 Z", "#e8b93c", paint.line, 1.1) + \
@@ -87,7 +93,7 @@ def tower(paint: Paint, style: str) -> str:
     shaft = solid('<path d="M33 46 H67 V87 L72 95 H28 L33 87 Z"/>', paint.fill, paint.line)
     room = solid('<path d="M24 31 H76 V49 L68 57 H32 L24 49 Z"/>', paint.fill, paint.line)
     corbels = stroke("M33 57 V60 M41.5 57 V60 M50 57 V60 M58.5 57 V60 M67 57 V60", paint.line, 3.4)
-    roof = solid('<path d="M17 33 Q41 25 50 3 Q59 25 83 33 Q50 40 17 33 Z"/>', paint.dark, paint.line)
+    roof = roofed("M17 33 Q41 25 50 3 Q59 25 83 33 Q50 40 17 33 Z", paint)
     flag = stroke("M50 6 V-3", paint.line, 1.5) + path("M50 -3 L63 0.7 L50 4.4 Z", "#e8b93c", paint.line, 1)
     window = rect(43.5, 39, 13, 14, 6, GLOW, paint.line, 1.4) + stroke("M50 39 V53 M44 47 H56", paint.line, 1.1)
     slit = rect(40, 64, 4.8, 9, 2.4, NIGHT, paint.line, 1)
@@ -106,9 +112,9 @@ def bridge(paint: Paint, style: str) -> str:
                  paint.fill, paint.line, 1.6)
     ring = "".join(f"M{x - 16} 91 Q{x - 16} 57 {x} 57 Q{x + 16} 57 {x + 16} 91" for x in (28, 72))
     rail = "M1 54 Q50 12 99 54"
-    lines = stroke(ring, paint.line, 5) + stroke(ring, paint.light, 2.8) + \
-        stroke(rail, paint.line, 9) + stroke(rail, paint.light, 6.4)
-    posts = "".join(rect(x - 4, y, 8, 15, 1.6, paint.dark, paint.line, 1.2)
+    lines = stroke(ring, paint.line, 3.6) + stroke(ring, paint.light, 1.8) + \
+        stroke(rail, paint.line, 9) + stroke(rail, paint.fill, 6.4)
+    posts = "".join(rect(x - 4, y, 8, 15, 1.6, paint.base, paint.line, 1.2)
                     for x, y in ((4.5, 43), (27, 29), (50, 24), (73, 29), (95.5, 43)))
     pier = path("M41 90 H59 L63 96 H37 Z M0 90 H15 L18 96 H-1 Z M100 90 H85 L82 96 H101 Z", STONE, STONE_LINE)
     return water + span + lines + pier + posts
