@@ -43,13 +43,19 @@ def merged(d: str, fill: str, line: str) -> str:
 
 def coat(d: str, paint: Paint) -> str:
     """Overlapping outlines as one solid in the thing's own colour and pattern."""
-    outlined = path(d, paint.base, paint.line, 3)    # the base hides the seams of the pattern's tiles
-    return outlined + path(d, paint.fill) + path(d, "url(#lit)")
+    seamless = path(d, paint.base) if paint.fill != paint.base else ""    # nothing shows between a pattern's tiles
+    return path(d, paint.base, paint.line, 3) + seamless + path(d, paint.fill) + path(d, "url(#lit)")
 
 
 def tube(d: str, fill: str, line: str, width: float) -> str:
     """An open path with some thickness: a tail, a stalk."""
     return stroke(d, line, width + 3) + stroke(d, fill, width)
+
+
+def tail(d: str, paint: Paint, width: float) -> str:
+    """A tube in the thing's own colour and pattern."""
+    seamless = stroke(d, paint.base, width) if paint.fill != paint.base else ""
+    return stroke(d, paint.line, width + 3) + seamless + stroke(d, paint.fill, width)
 
 
 def placed(markup: str, x: float, y: float, scale: float = 1, turn: float = 0) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from genius.collections.world.form import closed_eye, coat, eye, limb, merged, oval, placed, tube
+from genius.collections.world.form import closed_eye, coat, eye, limb, merged, oval, placed, tail, tube
 from genius.collections.world.paint import Paint, ellipse, path, rect, stroke
 from genius.collections.world.things.thing import Thing
 
@@ -16,17 +16,17 @@ def cat(paint: Paint, style: str) -> str:
         body = coat("M10 58 C10 43 22 41 34 44 C46 47 56 42 66 42 C80 44 84 60 78 68 C70 74 60 68 48 69 "
                     "C36 70 28 77 18 73 C12 70 10 64 10 58 Z" + limb((22, 66, 10), (17, 80, 6), (20, 91, 5))
                     + limb((67, 62, 9), (73, 80, 5.5), (72, 91, 5)), paint)
-        return (tube("M17 54 C2 44 4 22 16 12", paint.fill, paint.line, 8) + far + body
+        return (tail("M17 54 C2 44 4 22 16 12", paint, 8) + far + body
                 + ellipse(22, 92.4, 7, 4, paint.light, paint.line) + ellipse(74, 92.4, 7, 4, paint.light, paint.line)
                 + placed(_cat_head(paint, False), 74, 37, .9))
     if style == "sleeping":
         return (coat(oval(47, 68, 45, 28), paint) + stroke("M24 90 C8 80 14 56 36 58", paint.line, 1.5)
                 + placed(_cat_head(paint, True), 69, 71, .95, 8)
-                + tube("M10 80 C16 94 36 93 56 91", paint.fill, paint.line, 8))
+                + tail("M10 80 C16 94 36 93 56 91", paint, 8))
     body = coat("M35 48 C22 60 16 78 21 90 Q24 96 34 96 L66 96 Q77 96 79 89 C83 76 76 60 63 48 Z", paint)
     bib = path("M38 54 Q49 62 60 54 Q62 68 49 77 Q36 68 38 54 Z", paint.light)
     paws = "".join(ellipse(x, 92, 7.5, 4.6, paint.light, paint.line) for x in (41, 57))
-    return (tube("M72 90 C94 94 100 74 90 58", paint.fill, paint.line, 8) + body + bib
+    return (tail("M72 90 C94 94 100 74 90 58", paint, 8) + body + bib
             + stroke("M26 92 C22 78 30 70 36 72 M74 92 C78 78 70 70 63 72 M49 78 V90", paint.line, 1.4) + paws
             + placed(_cat_head(paint, False), 49, 36, 1.1))
 
@@ -50,16 +50,16 @@ def dog(paint: Paint, style: str) -> str:
         body = coat("M11 52 C11 38 28 36 40 39 C52 41 58 30 68 32 C81 36 82 56 75 63 C67 71 55 66 47 62 "
                     "C39 58 32 70 22 68 C14 66 11 60 11 52 Z" + limb((23, 56, 12), (14, 72, 6.5), (4, 81, 5))
                     + limb((66, 58, 10), (82, 68, 6), (95, 74, 5)), paint)
-        return (tube("M15 47 C4 42 0 30 4 20", paint.fill, paint.line, 7) + far + body
+        return (tail("M15 47 C4 42 0 30 4 20", paint, 7) + far + body
                 + placed(_dog_head(paint, False, 48, True), 67, 32, .95))
     if style == "sleeping":
         body = coat(limb((26, 73, 21), (64, 76, 17)) + limb((64, 88, 7), (88, 90, 5.5)), paint)
-        return (tube("M12 90 C0 92 -1 80 6 76", paint.fill, paint.line, 6) + body
+        return (tail("M12 90 C0 92 -1 80 6 76", paint, 6) + body
                 + stroke("M30 94 H46 M22 94 C8 86 16 64 34 68 C46 72 44 86 36 93", paint.line, 1.5)
                 + placed(_dog_head(paint, True, 0, False), 67, 68, 1.05, 8))
     body = coat(limb((36, 76, 19), (54, 50, 15)) + oval(32, 80, 20, 16)
                 + limb((62, 56, 10), (63, 78, 7), (65, 90, 6)), paint)
-    return (tube("M18 88 C2 86 -1 70 6 60", paint.fill, paint.line, 7) + body
+    return (tail("M18 88 C2 86 -1 70 6 60", paint, 7) + body
             + stroke("M30 92 C20 82 30 66 42 70 C52 74 52 84 46 90", paint.line, 1.5)
             + ellipse(46, 92, 10, 4.4, paint.light, paint.line) + ellipse(68, 92, 8, 4.4, paint.light, paint.line)
             + placed(_dog_head(paint, False, 0, False), 56, 28, 1.22))
@@ -90,7 +90,7 @@ def horse(paint: Paint, style: str) -> str:
         hooves = [_hoof(paint, *at) for at in ((17.5, 89.5, 30), (67, 77, 40), (5.5, 84, 40), (94, 69.5, -40))]
         mane = ("M80 7 C72 1 62 2 58 8 C50 4 46 8 42 14 C38 14 35 18 34 23 C42 22 46 24 46 30 C54 32 60 28 63 22 "
                 "C68 20 74 16 80 7 Z")
-        tail = "M17 36 C13 24 3 24 -1 32 C3 34 1 40 -1 46 C5 50 13 50 19 46 Z"
+        plume = "M17 36 C13 24 3 24 -1 32 C3 34 1 40 -1 46 C5 50 13 50 19 46 Z"
         x, y = 77, 17
     else:
         trunk = ("M11 47 C13 36 24 33 34 35 C44 37 50 37 54 31 C59 22 60 11 68 6 L81 18 C81 28 80 36 79 44 "
@@ -102,10 +102,10 @@ def horse(paint: Paint, style: str) -> str:
         hooves = [_hoof(paint, foot, 91.5, 0) for foot in (35, 57, 21, 70)]
         mane = ("M77 4 C68 0 59 4 57 13 C51 15 50 21 52 25 C46 27 44 34 46 41 C54 41 60 36 62 30 "
                 "C67 27 69 21 69 17 C74 15 77 10 77 4 Z")
-        tail = "M13 42 C1 42 1 56 3 64 C4 72 1 78 -1 83 C9 84 17 76 17 65 C17 57 19 52 19 46 Z"
+        plume = "M13 42 C1 42 1 56 3 64 C4 72 1 78 -1 83 C9 84 17 76 17 65 C17 57 19 52 19 46 Z"
         x, y = 74, 15
     body = coat(trunk + near + limb((x, y, 9.5), (x + 17, y + 14, 6.8)), paint)
-    return (merged(far, paint.dark, paint.line) + "".join(hooves[:2]) + merged(tail, paint.dark, paint.line) + body
+    return (merged(far, paint.dark, paint.line) + "".join(hooves[:2]) + merged(plume, paint.dark, paint.line) + body
             + "".join(hooves[2:]) + placed(_horse_face(paint), x, y) + merged(mane, paint.dark, paint.line))
 
 
@@ -190,7 +190,7 @@ def giraffe(paint: Paint, style: str) -> str:
         far = limb((24, 38, 7), (25, 64, 3.6), (24, 91, 3.3)) + limb((38, 36, 7), (38, 64, 3.6), (39, 91, 3.3))
         near = limb((17, 38, 9), (13, 64, 4.4), (13, 91, 3.5)) + limb((42, 35, 9), (48, 64, 4.4), (52, 91, 3.5))
         head, (x, y, turn) = limb((86, 70, 6.8), (91, 84, 5)), (86, 70, 48)
-        mane, tail, hooves = "M44 20 C64 20 84 36 90 58", "M10 36 Q2 42 3 58", (24, 39, 13, 52)
+        mane, tassel, hooves = "M44 20 C64 20 84 36 90 58", "M10 36 Q2 42 3 58", (24, 39, 13, 52)
         grass = path("M68 96 Q70 89 66 85 Q73 88 75 92 Q77 86 82 84 Q81 90 84 92 Q88 87 92 86 Q90 92 92 96 Z",
                      "#5fae4d", "#2c5a2a", 1)
     else:
@@ -198,16 +198,16 @@ def giraffe(paint: Paint, style: str) -> str:
         far = limb((36, 62, 8), (38, 77, 3.9), (37, 91, 3.3)) + limb((49, 60, 8), (49, 77, 3.9), (48, 91, 3.3))
         near = limb((28, 61, 9), (24, 77, 4.4), (25, 91, 3.5)) + limb((54, 58, 9), (59, 77, 4.4), (60, 91, 3.5))
         head, (x, y, turn) = limb((70, 13, 7.4), (86, 19, 5.6)), (70, 13, 0)
-        mane, tail, hooves, grass = "M46 42 C53 36 59 20 62 6", "M20 58 Q11 64 13 79", (37, 48, 25, 60), ""
+        mane, tassel, hooves, grass = "M46 42 C53 36 59 20 62 6", "M20 58 Q11 64 13 79", (37, 48, 25, 60), ""
     feet = [_hoof(paint, foot, 91.5, 0) for foot in hooves]
     return (tube(mane, paint.dark, paint.line, 4.6) + merged(far, paint.dark, paint.line) + feet[0] + feet[1]
-            + tube(tail, paint.dark, paint.line, 2.6) + placed(_giraffe_horns(paint), x, y, 1, turn)
+            + tube(tassel, paint.dark, paint.line, 2.6) + placed(_giraffe_horns(paint), x, y, 1, turn)
             + coat(trunk + near + head, paint) + feet[2] + feet[3]
             + placed(_giraffe_face(paint), x, y, 1, turn) + grass)
 
 
 def _giraffe_horns(paint: Paint) -> str:
-    return tube("M-3 -5 L-4 -12 M4 -5 L4 -12", paint.fill, paint.line, 2) + "".join(
+    return tail("M-3 -5 L-4 -12 M4 -5 L4 -12", paint, 2) + "".join(
         ellipse(x, -12, 2.6, 2.6, paint.dark, paint.line, 1.4) for x in (-4, 4))
 
 
