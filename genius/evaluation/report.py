@@ -126,7 +126,7 @@ def _at_headline_cut(pool: dict[str, Any]) -> str:
 
 def _at_all_cuts(pool: dict[str, Any]) -> str:
     return _rows(pool, {
-        system: lambda row, system=system: " / ".join(map(_percent, row["systems"][system]["hit"].values()))
+        system: lambda row, system=system: " / ".join(map(percent, row["systems"][system]["hit"].values()))
         for system in pool["average"]["systems"]})
 
 
@@ -137,14 +137,14 @@ def _by_target(pool: dict[str, Any]) -> str:
         columns[heading] = lambda row, count=count: _count(row.get(count))
         for system in ("dense", "quantized", *RERANKED):
             columns[f"{heading}: {system}"] = \
-                lambda row, system=system, rate=rate: _percent(row["systems"][system][rate])
+                lambda row, system=system, rate=rate: percent(row["systems"][system][rate])
     return _rows(pool, columns)
 
 
 def _beams(pools: list[dict[str, Any]]) -> str:
     return table(["pool", "system", "recall", "items", "scored", "certified", "first code"], [
-        [_pool_name(pool), system, _percent(found["candidate_recall"]), _figure(found["items"], 1, 1),
-         _figure(found["scored"], 1, 1), _percent(found["certified"]), _percent(found["first_code"])]
+        [_pool_name(pool), system, percent(found["candidate_recall"]), _figure(found["items"], 1, 1),
+         _figure(found["scored"], 1, 1), percent(found["certified"]), percent(found["first_code"])]
         for pool in pools for system, found in pool["average"]["beam"].items()], words=2)
 
 
@@ -152,26 +152,26 @@ def _beams_by_row(pool: dict[str, Any]) -> str:
     columns: Columns = {}
     for system in RERANKED:
         columns |= {
-            f"{system}: recall": lambda row, system=system: _percent(row["beam"][system]["candidate_recall"]),
+            f"{system}: recall": lambda row, system=system: percent(row["beam"][system]["candidate_recall"]),
             f"{system}: items": lambda row, system=system: _figure(row["beam"][system]["items"], 1, 1)}
-    columns["beam: certified"] = lambda row: _percent(row["beam"]["beam"]["certified"])
-    columns["beam: first code"] = lambda row: _percent(row["beam"]["beam"]["first_code"])
+    columns["beam: certified"] = lambda row: percent(row["beam"]["beam"]["certified"])
+    columns["beam: first code"] = lambda row: percent(row["beam"]["beam"]["first_code"])
     return _rows(pool, columns)
 
 
 def _following(found: dict[str, Any]) -> str:
     def shares(row: Row) -> list[str]:
-        return [_percent(row[way]) for way in ("asked", "held_out", "swapped")]
+        return [percent(row[way]) for way in ("asked", "held_out", "swapped")]
 
     return table(["task", "dataset", "asked", "held out", "swapped"],
-                 [*([_task(row["task"]), row["dataset"], *shares(row)] for row in found["rows"]),
+                 [*([task_name(row["task"]), row["dataset"], *shares(row)] for row in found["rows"]),
                   ["**average**", "", *shares(found["average"])]], words=2)
 
 
 def _health(health: dict[str, Any]) -> str:
     first = ", ".join(f"{level['used']} of {level['codes']} codes at level {level['level']}"
                       for level in health["levels"][1:3])
-    return (f"{_percent(health['items_alone'])} % of {health['items']:,} items share their ID with no other; the "
+    return (f"{percent(health['items_alone'])} % of {health['items']:,} items share their ID with no other; the "
             f"largest bucket holds {health['largest_bucket']}. Of the first semantic levels are used: {first}.")
 
 
@@ -198,7 +198,7 @@ def _factors(factors: list[dict[str, Any]]) -> list[str]:
 
 def _rows(pool: dict[str, Any], columns: Columns) -> str:
     """A table with a line for each (task, dataset) row and one for their average."""
-    lines = [[_task(row["task"]), _dataset(row), *(cell(row) for cell in columns.values())]
+    lines = [[task_name(row["task"]), dataset_name(row), *(cell(row) for cell in columns.values())]
              for row in pool["rows"]]
     lines.append(["**average**", "", *(cell(pool["average"]) for cell in columns.values())])
     return table(["task", "dataset", *columns], lines, words=2)
@@ -209,10 +209,10 @@ def _sweep(sweep: list[dict[str, Any]]) -> str:
     for system in ("geometry", "geometry + re-rank", "beam", "beam + re-rank", "fast + re-rank"):
         columns[system] = lambda row, system=system: _with_interval(row["systems"][system])
     columns["share of dense"] = lambda row: _figure(row["share_of_dense"], 1, 2)
-    columns["beam: certified"] = lambda row: _percent(row["beam"]["beam"]["certified"])
+    columns["beam: certified"] = lambda row: percent(row["beam"]["beam"]["certified"])
     for system in RERANKED[1:]:
         columns |= {
-            f"{system}: recall": lambda row, system=system: _percent(row["beam"][system]["candidate_recall"]),
+            f"{system}: recall": lambda row, system=system: percent(row["beam"][system]["candidate_recall"]),
             f"{system}: items": lambda row, system=system: _figure(row["beam"][system]["items"], 1, 1),
             f"{system}: ms": lambda row, system=system: _figure(sum(row["milliseconds"][system].values()), 1, 2)}
     return table(["beams", *columns], [[str(entry["beams"]), *(cell(entry["average"]) for cell in columns.values())]
@@ -241,22 +241,22 @@ def table(heading: Sequence[str], lines: Sequence[Sequence[str]], words: int = 1
     return "\n".join(f"| {' | '.join(cells)} |" for cells in aligned)
 
 
-def _task(task: int) -> str:
+def task_name(task: int) -> str:
     query, candidate = TASKS[task]
     return f"{task} {MODALITY_NAMES[query]} → {MODALITY_NAMES[candidate]}"
 
 
-def _dataset(row: Row) -> str:
+def dataset_name(row: Row) -> str:
     """Its name, and where its hit rate is taken if that is not the usual cut."""
     return row["dataset"] if row["cut"] == USUAL_CUT else f"{row['dataset']} (hit@{row['cut']})"
 
 
 def _with_interval(figures: dict[str, Any]) -> str:
     low, high = figures["interval"]
-    return f"{_percent(figures['headline'])} [{_percent(low)}, {_percent(high)}]"
+    return f"{percent(figures['headline'])} [{percent(low)}, {percent(high)}]"
 
 
-def _percent(rate: float | None) -> str:
+def percent(rate: float | None) -> str:
     return _figure(rate, 100, 1)
 
 

@@ -1,0 +1,101 @@
+"""genius/evaluation/baselines.py on the micro collection, against rankings worked out one query at a time."""
+
+import math
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from genius.collections.images import open_image
+from genius.errors import UserError
+from genius.evaluation import baselines
+from genius.evaluation.baselines import Colours, Words, histogram, main, markdown, measure_baselines
+from genius.schema import Item, LabelledQuery, Modality
+
+
+@pytest.fixture(scope="module")
+def items(collection) -> list[Item]:
+    return list(collection.candidates("union_test"))
+
+
+def asked(collection, task: int) -> list[LabelledQuery]:
+    return [query for query in collection.queries("test") if query.task == task]
+
+
+def test_words_agree_with_weights_worked_out_by_hand(collection, items):
+    texts = [item.text for item in items if item.text]
+    frequency = Counter(word for text in texts for word in set(re.findall(r"\w\w+", text.lower())))
+
+    def weights(text):
+        counts = Counter(word for word in re.findall(r"\w\w+", text.lower()) if word in frequency)
+        raw = {word: count * (1 + math.log((1 + len(texts)) / (1 + frequency[word]))) for word, count in counts.items()}
+        norm = math.sqrt(sum(value ** 2 for value in raw.values()))
+        return {word: value / norm for word, value in raw.items()}
+
+    queries = asked(collection, 2)
+    found = Words(items).search(queries)
+
+    for query, ranked in zip(queries, found, strict=True):
+        mine = weights(query.text)
+        cosines = {row: sum(mine.get(word, 0) * value for word, value in weights(item.text).items())
+                   for row, item in enumerate(items) if item.text}
+        expected = sorted((row for row in cosines if cosines[row] > 0), key=lambda row: (-round(cosines[row], 9), row))
+        assert [row for row in ranked if row >= 0] == expected
+
+
+def test_words_that_no_candidate_has_find_nothing(items):
+    assert (Words(items).search([LabelledQuery("0:1", Modality.TEXT, 1, "zebra")]) == -1).all()
+
+
+def test_colours_agree_with_distances_worked_out_by_hand(collection, items):
+    def coarse(path):
+        pixels = np.asarray(open_image(collection.image_path(path))) // 64
+        return Counter(map(tuple, pixels.reshape(-1, 3).tolist()))
+
+    pictures = {row: coarse(item.image) for row, item in enumerate(items) if item.image}
+    queries = asked(collection, 3)
+
+    found = Colours(collection, items).search(queries)
+
+    for query, ranked in zip(queries, found, strict=True):
+        mine = coarse(query.image)
+        distances = {row: sum(abs(mine[cell] - other[cell]) for cell in mine.keys() | other.keys())
+                     for row, other in pictures.items()}
+        ranked = [row for row in ranked if row >= 0]
+        assert [distances[row] for row in ranked] == sorted(distances.values())
+        assert ranked[0] in pictures and distances[ranked[0]] == 0             # the picture itself is a candidate
+
+
+def test_a_histogram_counts_each_pixel_once():
+    pixels = np.array([[[0, 0, 0], [63, 63, 63]], [[255, 0, 64], [255, 0, 64]]], dtype=np.uint8)
+
+    found = histogram(pixels)
+
+    assert found.sum() == 1 and found[0] == 0.5 and found[3 * 16 + 0 * 4 + 1] == 0.5 and len(found) == 64
+
+
+def test_rows_where_a_baseline_says_nothing_are_left_out_of_its_average(collection):
+    entries = measure_baselines(collection, "test")
+
+    assert [(entry["task"], entry["words"] is None, entry["colours"] is None) for entry in entries] == [
+        (0, True, True), (2, False, True), (3, True, True)]
+    assert entries[1]["words"] == 1.0
+    lines = markdown(entries).splitlines()
+    assert len(lines) == 6 and re.search(r"average.*\| +100\.0 \| +– \|$", lines[-1])
+
+
+def test_batches_and_a_sample_change_no_rate_but_the_number_of_queries(collection, monkeypatch):
+    whole = measure_baselines(collection, "test")
+    monkeypatch.setattr(baselines, "BATCH", 3)
+
+    assert measure_baselines(collection, "test") == whole
+    assert [entry["queries"] for entry in measure_baselines(collection, "test", limit=2)] == [2, 2, 2]
+
+
+def test_the_command_prints_the_table_and_refuses_an_empty_sample(collection, capsys):
+    main([str(collection.root), "--limit", "3"])
+    assert capsys.readouterr().out.startswith("| task ")
+
+    with pytest.raises(UserError, match="expected at least 1 query a row"):
+        main([str(collection.root), "--limit", "0"])
