@@ -5,7 +5,7 @@ from __future__ import annotations
 from genius.collections.world.paint import Paint, ellipse, path, rect, solid, stroke
 from genius.collections.world.things.thing import Thing
 
-EBONY, WOOD, PALE_WOOD, IVORY = "#2d2830", "#a5683a", "#dca567", "#fdf8ea"
+EBONY, ROSEWOOD, WOOD, PALE_WOOD, IVORY = "#2d2830", "#4a2f22", "#a5683a", "#dca567", "#fdf8ea"
 BRASS, STEEL, STRING = "#f2c14e", "#cfd4db", "#fff6d8"
 OUTLINE = 1.8
 
@@ -14,16 +14,18 @@ def guitar(paint: Paint, style: str) -> str:
     neck = rect(46, -2, 8, 60, 1.5, WOOD, paint.line, 1.5) \
         + stroke("M47 8 L53 8 M47 16 L53 16 M47 24 L53 24 M47 32 L53 32", STEEL, 1.2)
     pegs = "".join(ellipse(x, y, 3.2, 2.4, IVORY, paint.line, 1.2) for x in (40.5, 59.5) for y in (-21, -13.5, -6))
-    head = path("M43 0 L40.5 -25 Q50 -30 59.5 -25 L57 0 Z", paint.fill, paint.line, 1.6)
-    body = solid('<path d="M50 32 C64 26 80 32 80 46 C80 55 73 58 74 64 C75 70 89 75 89 90 C89 107 71 114 50 114 '
-                 'C29 114 11 107 11 90 C11 75 25 70 26 64 C27 58 20 55 20 46 C20 32 36 26 50 32 Z"/>',
+    head = path("M68.3 15.7 L76.4 -0.7 Q84.3 -0.1 88.2 6.6 L77 21.2 Z", paint.fill, paint.line, 1.5)
+    body = solid('<path d="M60.3 38.3 C71.3 40 78.8 49.9 73.4 58.5 C69.9 64.1 64.4 63.2 62.7 67.3 C61 71.4 67.8 80 62 '
+                 '89.2 C55.4 99.8 41.5 97.1 28.5 89 C15.5 80.9 7.1 69.6 13.7 59.1 C19.5 49.8 30.1 52.1 33 48.8 C36 '
+                 '45.5 32.8 40.9 36.3 35.3 C41.7 26.6 53.9 29.1 60.3 38.3 Z"/>',
                  paint.fill, paint.line, OUTLINE)
     board = rect(46, 28, 8, 24, 1.5, WOOD, paint.line, 1.4)
     hole = ellipse(50, 63, 12, 12, EBONY, PALE_WOOD, 3)
     bridge = rect(34, 93, 32, 7, 2.6, WOOD, paint.line, 1.4)
     strings = stroke("M47.8 -6 L46.5 96 M50 -6 L50 96 M52.2 -6 L53.5 96", STRING, 1)
-    return '<g transform="translate(7.6 18) rotate(32 50 50) scale(.73)">' + pegs + neck + head + body + board + hole \
-         + bridge + strings + "</g>"
+    # Only what has no pattern is turned by a transform: a turned pattern takes several times as long to draw.
+    turned = '<g transform="translate(7.6 18) rotate(32 50 50) scale(.73)">'
+    return turned + pegs + neck + "</g>" + head + body + turned + board + hole + bridge + strings + "</g>"
 
 
 def drum(paint: Paint, style: str) -> str:
@@ -39,23 +41,21 @@ def drum(paint: Paint, style: str) -> str:
 
 
 def trumpet(paint: Paint, style: str) -> str:
-    loop = "M30 40 L64 40 C84 40 84 72 64 72 L28 72 C8 72 8 40 28 40"
-    lead = "M8 40 L40 40"
-    tubes = "".join(stroke(curve, paint.line, 14.5) for curve in (loop, lead)) \
-        + "".join(stroke(curve, paint.fill, 11) for curve in (loop, lead))
+    tube = "M30 40 L64 40 C84 40 84 72 64 72 L28 72 C8 72 8 40 28 40 M8 40 L40 40"
+    tubes = stroke(tube, paint.line, 14.5) + stroke(tube, paint.fill, 11)
     shine = stroke("M11 37.5 L30 37.5 M28 69.5 L31 69.5 M64 69.5 Q72 69 74 60", "#ffffff99", 1.8)
-    valves = "".join(stroke(f"M{x} 30 L{x} 18", paint.line, 5) + stroke(f"M{x} 30 L{x} 18", STEEL, 2.4)
-                     + ellipse(x, 17, 4.6, 3, IVORY, paint.line, 1.4)
-                     + solid(f'<rect x="{x - 5}" y="29" width="10" height="53" rx="3.5"/>', paint.fill, paint.line, 1.6)
-                     for x in (36, 48, 60))
+    stems = "M36 30 L36 18 M48 30 L48 18 M60 30 L60 18"
+    casings = "".join(f"M{x} 33 q0 -4 5 -4 q5 0 5 4 v45 q0 4 -5 4 q-5 0 -5 -4 Z " for x in (31, 43, 55))
+    valves = stroke(stems, paint.line, 5) + stroke(stems, STEEL, 2.4) \
+        + "".join(ellipse(x, 17, 4.6, 3, IVORY, paint.line, 1.4) for x in (36, 48, 60)) \
+        + solid(f'<path d="{casings}"/>', paint.fill, paint.line, 1.6)
     rings = stroke("M32.5 35 L39.5 35 M44.5 35 L51.5 35 M56.5 35 L63.5 35 M32.5 76 L39.5 76 M44.5 76 L51.5 76 M56.5 76 "
                    "L63.5 76", paint.light, 2.6)
     bell = solid('<path d="M62 33 C76 33 87 26 93 7 L97 7 C102 10 102 70 97 73 L93 73 C87 54 76 47 62 47 Z"/>',
                  paint.fill, paint.line, OUTLINE)
     rim = ellipse(97, 40, 4.4, 33, paint.dark, paint.line, OUTLINE)
     mouthpiece = path("M-1 31 Q1 30 2 33 Q4 36 9 36 L9 44 Q4 44 2 47 Q1 50 -1 49 Z", STEEL, paint.line, 1.4)
-    return '<g transform="translate(2.5 8) rotate(-7 50 45) scale(.96)">' + tubes + shine + bell + rim + valves \
-        + rings + mouthpiece + "</g>"
+    return '<g transform="translate(-1 14)">' + tubes + shine + bell + rim + valves + rings + mouthpiece + "</g>"
 
 
 def piano(paint: Paint, style: str) -> str:
@@ -82,21 +82,23 @@ def violin(paint: Paint, style: str) -> str:
     stick = "M9 99 C5 62 8 26 13 -8"
     bow = stroke("M13.5 98 L17.5 -5", EBONY, 3) + stroke("M13.5 98 L17.5 -5", IVORY, 1.6) \
         + stroke(stick, EBONY, 5) + stroke(stick, WOOD, 3) + rect(7, 84, 8.5, 12, 1.5, EBONY, "#17171c", 1)
-    scroll = stroke("M46 -3 L66 -3 M46 5 L66 5", paint.line, 4.6) \
-        + path("M51.5 -8 L60.5 -8 L60 20 L52 20 Z", paint.dark, paint.line, 1.5) \
-        + ellipse(56, -13, 7.5, 7.5, paint.fill, paint.line, 1.8) \
-        + stroke("M59 -17 Q52 -19 52 -13 Q53 -8 58 -10 Q60 -13 56.5 -13.5", paint.light, 1.6)
-    body = solid('<path d="M56 32 C70 28 85 35 84 48 C83.5 54 79 56 82 61.5 C72 65 72 74 83 77 C81 81 90 85 90 96 '
-                 'C90 110 73 116 56 116 C39 116 22 110 22 96 C22 85 31 81 29 77 C40 74 40 65 30 61.5 C33 56 28.5 54 '
-                 '28 48 C27 35 42 28 56 32 Z"/>', paint.fill, paint.line, OUTLINE)
+    neck = stroke("M46 -3 L66 -3 M46 5 L66 5", paint.line, 4.6) \
+        + path("M51.5 -8 L60.5 -8 L60 20 L52 20 Z", paint.dark, paint.line, 1.5)
+    scroll = ellipse(35.7, 4.6, 5.6, 5.6, paint.fill, paint.line, 1.4)
+    curl = stroke("M59 -17 Q52 -19 52 -13 Q53 -8 58 -10 Q60 -13 56.5 -13.5", paint.light, 1.6)
+    body = solid('<path d="M49.3 35.3 C57.6 28.3 69.9 28.5 73.2 37.7 C74.7 41.9 72.2 44.6 75.9 47.5 C70.2 52.9 72.9 59 '
+                 '81.3 57.7 C81.2 61 88.5 61 91.8 68.5 C96.1 78.1 86.3 87.3 74.7 92.4 C63.2 97.6 49.8 98.7 45.5 89.1 '
+                 'C42.2 81.6 47.1 76.2 44.6 74.1 C51.1 68.7 48.4 62.6 40.5 63.2 C40.9 58.6 37.2 58.6 35.1 54.6 '
+                 'C30.5 46.1 38.6 36.8 49.3 35.3 Z"/>',
+                 paint.fill, paint.line, OUTLINE)
     curls = "M44 64 C39 64 40 70 42.5 76 C45 82 45.5 88 40.5 88 M68 64 C73 64 72 70 69.5 76 C67 82 66.5 88 71.5 88"
     holes = stroke(curls, paint.light, 4) + stroke(curls, EBONY, 2.4)
-    board = path("M53 4 L59 4 L60.5 60 L51.5 60 Z", "#4a2f22", paint.line, 1.3)
-    tailpiece = path("M51 92 L61 92 L58.5 113 L53.5 113 Z", "#4a2f22", paint.line, 1.3) \
+    board = path("M53 4 L59 4 L60.5 60 L51.5 60 Z", ROSEWOOD, paint.line, 1.3)
+    tailpiece = path("M51 92 L61 92 L58.5 113 L53.5 113 Z", ROSEWOOD, paint.line, 1.3) \
         + path("M47.5 79 Q56 74 64.5 79 L63.5 83 L48.5 83 Z", PALE_WOOD, paint.line, 1.2)
     strings = stroke("M54.5 2 L53.8 94 M57.5 2 L58.2 94", STRING, 1)
-    return '<g transform="translate(17.5 5.8) rotate(-24 50 50) scale(.745)">' + bow + scroll + body + holes + board \
-        + tailpiece + strings + "</g>"
+    turned = '<g transform="translate(17.5 5.8) rotate(-24 50 50) scale(.745)">'
+    return turned + bow + neck + "</g>" + scroll + body + turned + curl + holes + board + tailpiece + strings + "</g>"
 
 
 def harp(paint: Paint, style: str) -> str:

@@ -10,6 +10,7 @@ TYRE, STEEL = "#2b2b33", "#cfd4db"
 LAMP, UNLIT_LAMP, TAIL_LAMP = "#ffdf5e", "#f3efe2", "#e2453c"
 LEATHER, WICKER, CREAM = "#7a4a2c", "#c8935a", "#fbf3df"
 BRASS, FIRE = "#e8b84a", "#f47a1f"
+SKIN, UMBER, CLOTH = "#f2c49c", "#5a3517", "#47557a"
 OUTLINE = 1.8
 
 
@@ -68,57 +69,68 @@ def truck(paint: Paint, style: str) -> str:
 
 def bicycle(paint: Paint, style: str) -> str:
     driving = style == "driving"
-    wheels = _spoked(22, paint) + _spoked(78, paint)
-    guard = path("M22 73 L1 66 C4 52 16 46 26 49 C34 51 40 56 43 64 Z", paint.fill, paint.line, 1.5)
+    rims = "".join(f"M{cx - 19.5} 73 a19.5 19.5 0 1 1 39 0 a19.5 19.5 0 1 1 -39 0 " for cx in (22, 78))
+    spokes = "".join(f"M{cx - x:g} {73 - y:g} L{cx + x:g} {73 + y:g}"
+                     for cx in (22, 78) for x, y in ((0, 18), (12.7, 12.7), (18, 0), (12.7, -12.7)))
+    wheels = path(rims, "#ffffff66", paint.line, 7) + stroke(spokes, "#8b919c", 1) + stroke(rims, paint.fill, 4.4) \
+        + ellipse(22, 73, 3, 3, STEEL, paint.line, 1.3) + ellipse(78, 73, 3, 3, STEEL, paint.line, 1.3)
+    guard_and_basket = path("M22 73 L1 66 C4 52 16 46 26 49 C34 51 40 56 43 64 Z M71 22 L97 22 L93 43 L75 43 Z",
+                            paint.fill, paint.line, 1.6)
     frame = "M22 73 L46 74 L36 38 L22 73 M46 74 L70 36 M38 44 L68 44 M78 73 L66 26"
     tubes = stroke(frame, paint.line, 8.4) + stroke(frame, paint.fill, 5.6)
     saddle = stroke("M36 38 L34 29", STEEL, 3.4) \
         + path("M22 25 Q20 20 26 20 C34 20 40 23 47 25 Q48 29 42 29 L30 31 Q24 31 22 25 Z", LEATHER, paint.line, 1.4)
     handlebar = stroke("M66 27 L64 18 L56 15", paint.line, 5) + stroke("M66 27 L64 18", STEEL, 2.4) \
         + stroke("M60 16.5 L55 14.5", LEATHER, 4)
-    basket = path("M71 22 L97 22 L93 43 L75 43 Z", paint.fill, paint.line, 1.6) \
-        + rect(69, 19, 30, 5, 2.2, paint.light, paint.line, 1.3)
+    brim = rect(69, 19, 30, 5, 2.2, paint.light, paint.line, 1.3)
     crank = stroke("M46 74 L54 85 M50 86 L59 84", paint.line, 3.4) + ellipse(46, 74, 7, 7, STEEL, paint.line, 1.6) \
         + ellipse(46, 74, 2, 2, paint.line)
     stand = "" if driving else stroke("M44 78 L33 95", paint.line, 3)
     lamp = ellipse(88, 48, 3.6, 3.6, LAMP if driving else UNLIT_LAMP, paint.line, 1.3)
-    drawn = wheels + guard + stand + tubes + saddle + handlebar + crank + lamp + basket
+    drawn = wheels + lamp + guard_and_basket + stand + tubes + saddle + handlebar + crank + brim
     return _moving(drawn + _rider(paint), 48, 0.78) if driving else drawn
 
 
 def _rider(paint: Paint) -> str:
     """Who rides the bicycle, in its colours."""
     leg, torso, arm = "M37 22 L60 42 L53 80", "M36 20 Q40 4 51 -2", "M51 0 L48 14 L61 17"
-    trousers = stroke(leg, paint.line, 12) + stroke(leg, "#47557a", 9.4) \
+    trousers = stroke(leg, paint.line, 12) + stroke(leg, CLOTH, 9.4) \
         + path("M48 78 L58 79 Q64 82 63 86 L47 85 Z", LEATHER, paint.line, 1.4)
     jersey = stroke(torso, paint.line, 22) + stroke(torso, paint.fill, 19)
-    face = ellipse(62, -14, 9, 9.5, "#f2c49c", "#5a3517", 1.4) + ellipse(66.5, -14.5, 1.3, 1.8, "#2b2b33") \
+    face = ellipse(62, -14, 9, 9.5, SKIN, UMBER, 1.4) + ellipse(66.5, -14.5, 1.3, 1.8, "#2b2b33") \
         + path("M49 -14 C48 -28 70 -33 73 -18 Q61 -21 57 -12 Z", paint.fill, paint.line, 1.6)
-    sleeve = stroke(arm, paint.line, 9) + stroke(arm, paint.fill, 6.4) \
-        + ellipse(61.5, 16.5, 3.8, 3.8, "#f2c49c", "#5a3517", 1.3)
+    sleeve = stroke(arm, paint.line, 9) + stroke(arm, paint.base, 6.4) \
+        + ellipse(61.5, 16.5, 3.8, 3.8, SKIN, UMBER, 1.3)
     return trousers + jersey + face + sleeve
 
 
 def airplane(paint: Paint, style: str) -> str:
-    far_wing = path("M52 40 L40 8 Q39 5 43 5 L49 6 L70 40 Z", paint.dark, paint.line, OUTLINE)
-    far_tail = path("M16 46 L8 32 L15 32 L28 44 Z", paint.dark, paint.line, 1.5)
-    fin = solid('<path d="M6 46 L-1 14 Q-1 11 2 11 L11 11 Q14 11 16 14 L34 40 Z"/>', paint.fill, paint.line, OUTLINE)
-    body = solid('<path d="M3 44 Q2 38 9 38 L72 37 C88 37 99 44 101 53 C102 60 92 64 78 65 L46 66 C26 65 8 56 3 44 '
-                 'Z"/>', paint.fill, paint.line, OUTLINE)
-    cockpit = path("M80 41 C88 42 93 45 96 49 L84 50 Q79 49 80 41 Z", GLASS, paint.line, 1.4) \
-        + stroke("M85 44 L88 48", GLARE, 1.8)
-    windows = "".join(ellipse(x, 46.5, 2.7, 3.2, GLASS, paint.line, 1.1) for x in (31, 40, 49, 58, 67))
-    engine = solid('<rect x="42" y="70" width="22" height="11" rx="5.5"/>', paint.light, paint.line, 1.5)
-    wing = solid('<path d="M42 56 L69 56 Q73 57 70 61 L40 92 Q38 95 34 95 L27 95 Q24 95 25 91 Z"/>',
+    far_wing = path("M51.8 38.8 L36.3 11.4 Q35 8.9 38.6 8.3 L44.2 8.3 L68.2 36.2 Z", paint.dark, paint.line, OUTLINE)
+    far_tail = path("M20 49.4 L10.7 37.9 L17 36.9 L30.6 45.9 Z", paint.dark, paint.line, 1.5)
+    fin = solid('<path d="M10.9 50.9 L-0.1 22.8 Q-0.5 20.1 2.2 19.6 L10.4 18.3 Q13.1 17.9 15.3 20.4 L35.4 41.4 Z"/>',
                  paint.fill, paint.line, OUTLINE)
-    tail = path("M8 46 L24 46 Q27 47 25 49 L12 58 Q10 59 7 59 L4 59 Q2 58 3 56 Z", paint.light, paint.line, 1.5)
-    return '<g transform="translate(6 1.5) rotate(-9 50 50) scale(.92)">' + far_wing + far_tail + fin + body + cockpit \
-        + windows + engine + wing + tail + "</g>"
+    body = solid('<path d="M7.9 49.5 Q6.1 44.2 12.4 43.2 L69.5 33.2 C84.1 30.9 95.1 35.7 98.2 43.6 C100.1 49.8 91.6 54.9 '
+                 '79 57.8 L50.1 63.3 C31.8 65.3 14.1 59.7 7.9 49.5 Z"/>',
+                 paint.fill, paint.line, OUTLINE)
+    cockpit = path("M77.4 35.7 C84.8 35.4 89.8 37.4 93.1 40.6 L82.3 43.3 Q77.6 43.1 77.4 35.7 Z",
+                   GLASS, paint.line, 1.4) \
+        + stroke("M82.4 37.7 L85.7 40.9", GLARE, 1.8)
+    windows = "".join(ellipse(x, y, 2.5, 3, GLASS, paint.line, 1.1)
+                      for x, y in ((33.7, 47.7), (41.8, 46.4), (50, 45.1), (58.2, 43.8), (66.4, 42.5)))
+    engine = solid('<path d="M52 66.7 L62 65.1 Q67 64.3 67.8 69.3 Q68.6 74.3 63.6 75.1 L53.6 76.7 Q48.6 77.5 47.8 72.5 '
+                 'Q47 67.5 52 66.7 Z"/>',
+                 paint.light, paint.line, 1.5)
+    wing = solid('<path d="M45 54.8 L69.6 50.9 Q73.3 51.2 71.2 55.3 L48.4 87.8 Q47 90.8 43.4 91.4 L37 92.4 Q34.3 92.8 '
+                 '34.6 89 Z"/>',
+                 paint.fill, paint.line, OUTLINE)
+    tail = path("M12.7 50.6 L27.2 48.3 Q30.1 48.8 28.6 50.9 L18 60.9 Q16.4 62.1 13.6 62.5 L10.9 63 Q9 62.4 9.6 60.4 Z",
+                paint.light, paint.line, 1.5)
+    return far_wing + far_tail + fin + body + cockpit + windows + engine + wing + tail
 
 
 def sailboat(paint: Paint, style: str) -> str:
     mast = stroke("M55 76 L55 4", paint.line, 4.6) + stroke("M55 76 L55 4", WICKER, 2.4)
-    pennant = path("M55 1 L74 6 L55 11 Z", TAIL_LAMP, paint.line, 1.3)
+    pennant = path("M55 1 L74 6 L55 11 Z", paint.light, paint.line, 1.3)
     main = solid('<path d="M52 9 C28 24 9 46 2 67 Q26 72 52 68 Z"/>', paint.fill, paint.line, OUTLINE)
     jib = solid('<path d="M59 15 C74 28 88 48 96 67 Q80 72 59 68 Z"/>', CREAM, paint.line, OUTLINE)
     seams = stroke("M31 27 Q41 30 52 27 M14 47 Q33 52 52 47", paint.line, 1) \
@@ -164,9 +176,9 @@ def balloon(paint: Paint, style: str) -> str:
     bunting = stroke(swags, paint.line, 4.6) + stroke(swags, paint.light, 2.4)
     skirt = path("M33 69 L67 69 L64 75 Q50 78 36 75 Z", paint.dark, paint.line, 1.5)
     flame = path("M50 74 Q55 79 50 83 Q45 79 50 74 Z", LAMP)
-    basket = solid('<path d="M39 84 L61 84 L59 95 Q58 98 54 98 L46 98 Q42 98 41 95 Z"/>', WICKER, "#5a3517", 1.5)
+    basket = solid('<path d="M39 84 L61 84 L59 95 Q58 98 54 98 L46 98 Q42 98 41 95 Z"/>', WICKER, UMBER, 1.5)
     weave = stroke("M41 89 L59 89 M42 93 L58 93 M46 85 L47 97 M54 85 L53 97", "#8a5a2c", 1.1)
-    rim = rect(37, 82, 26, 4, 2, "#a86f38", "#5a3517", 1.2)
+    rim = rect(37, 82, 26, 4, 2, "#a86f38", UMBER, 1.2)
     return flame + ropes + envelope + gores + bunting + shine + skirt + basket + weave + rim
 
 
@@ -216,14 +228,6 @@ def _wheel(cx: float, cy: float, radius: float, paint: Paint) -> str:
         + ellipse(cx, cy, 0.4 * radius, 0.4 * radius, paint.line, paint.light, 0.36 * radius)
 
 
-def _spoked(cx: float, paint: Paint) -> str:
-    """A bicycle's wheel: a thick painted tyre, so that the colour is seen."""
-    spokes = "".join(f"M{cx - x:g} {73 - y:g} L{cx + x:g} {73 + y:g}"
-                     for x, y in ((0, 18), (12.7, 12.7), (18, 0), (12.7, -12.7)))
-    return ellipse(cx, 73, 19.5, 19.5, "#ffffff66", paint.line, 7) + stroke(spokes, "#8b919c", 1) \
-        + ellipse(cx, 73, 19.5, 19.5, "none", paint.fill, 4.4) + ellipse(cx, 73, 3, 3, STEEL, paint.line, 1.3)
-
-
 def _moving(drawn: str, lamp: float, scale: float = 0.88) -> str:
     """A vehicle on its way: its lamp (whose y is given) shines, lines of speed and dust are behind it."""
     left, top = 100 - 101 * scale, 96 - 96 * scale
@@ -244,9 +248,9 @@ def _cloud(puffs: tuple[tuple[float, float, float], ...], colour: str) -> str:
 def _head(x: float, y: float, radius: float) -> str:
     """Someone behind a window, looking to the right."""
     left, right, chest = x - 1.2 * radius, x + 1.1 * radius, y + 1.4 * radius
-    return path(f"M{left:.1f} {chest:.1f} Q{x:.1f} {y:.1f} {right:.1f} {chest:.1f} Z", "#47557a") \
-        + ellipse(round(x - 0.2 * radius, 2), round(y - 0.2 * radius, 2), radius, radius, "#5a3517") \
-        + ellipse(round(x + 0.2 * radius, 2), round(y + 0.15 * radius, 2), 0.76 * radius, 0.8 * radius, "#f2c49c") \
+    return path(f"M{left:.1f} {chest:.1f} Q{x:.1f} {y:.1f} {right:.1f} {chest:.1f} Z", CLOTH) \
+        + ellipse(round(x - 0.2 * radius, 2), round(y - 0.2 * radius, 2), radius, radius, UMBER) \
+        + ellipse(round(x + 0.2 * radius, 2), round(y + 0.15 * radius, 2), 0.76 * radius, 0.8 * radius, SKIN) \
         + ellipse(round(x + 0.5 * radius, 2), round(y + 0.05 * radius, 2), 0.15 * radius, 0.2 * radius, "#2b2b33")
 
 
