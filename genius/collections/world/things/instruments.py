@@ -17,8 +17,7 @@ def guitar(paint: Paint, style: str) -> str:
     head = path("M68.3 15.7 L76.4 -0.7 Q84.3 -0.1 88.2 6.6 L77 21.2 Z", paint.fill, paint.line, 1.5)
     body = solid('<path d="M60.3 38.3 C71.3 40 78.8 49.9 73.4 58.5 C69.9 64.1 64.4 63.2 62.7 67.3 C61 71.4 67.8 80 62 '
                  '89.2 C55.4 99.8 41.5 97.1 28.5 89 C15.5 80.9 7.1 69.6 13.7 59.1 C19.5 49.8 30.1 52.1 33 48.8 C36 '
-                 '45.5 32.8 40.9 36.3 35.3 C41.7 26.6 53.9 29.1 60.3 38.3 Z"/>',
-                 paint.fill, paint.line, OUTLINE)
+                 '45.5 32.8 40.9 36.3 35.3 C41.7 26.6 53.9 29.1 60.3 38.3 Z"/>', paint.fill, paint.line, OUTLINE)
     board = rect(46, 28, 8, 24, 1.5, WOOD, paint.line, 1.4)
     hole = ellipse(50, 63, 12, 12, EBONY, PALE_WOOD, 3)
     bridge = rect(34, 93, 32, 7, 2.6, WOOD, paint.line, 1.4)
@@ -89,8 +88,7 @@ def violin(paint: Paint, style: str) -> str:
     body = solid('<path d="M49.3 35.3 C57.6 28.3 69.9 28.5 73.2 37.7 C74.7 41.9 72.2 44.6 75.9 47.5 C70.2 52.9 72.9 59 '
                  '81.3 57.7 C81.2 61 88.5 61 91.8 68.5 C96.1 78.1 86.3 87.3 74.7 92.4 C63.2 97.6 49.8 98.7 45.5 89.1 '
                  'C42.2 81.6 47.1 76.2 44.6 74.1 C51.1 68.7 48.4 62.6 40.5 63.2 C40.9 58.6 37.2 58.6 35.1 54.6 '
-                 'C30.5 46.1 38.6 36.8 49.3 35.3 Z"/>',
-                 paint.fill, paint.line, OUTLINE)
+                 'C30.5 46.1 38.6 36.8 49.3 35.3 Z"/>', paint.fill, paint.line, OUTLINE)
     curls = "M44 64 C39 64 40 70 42.5 76 C45 82 45.5 88 40.5 88 M68 64 C73 64 72 70 69.5 76 C67 82 66.5 88 71.5 88"
     holes = stroke(curls, paint.light, 4) + stroke(curls, EBONY, 2.4)
     board = path("M53 4 L59 4 L60.5 60 L51.5 60 Z", ROSEWOOD, paint.line, 1.3)

@@ -109,20 +109,17 @@ def airplane(paint: Paint, style: str) -> str:
     far_tail = path("M20 49.4 L10.7 37.9 L17 36.9 L30.6 45.9 Z", paint.dark, paint.line, 1.5)
     fin = solid('<path d="M10.9 50.9 L-0.1 22.8 Q-0.5 20.1 2.2 19.6 L10.4 18.3 Q13.1 17.9 15.3 20.4 L35.4 41.4 Z"/>',
                  paint.fill, paint.line, OUTLINE)
-    body = solid('<path d="M7.9 49.5 Q6.1 44.2 12.4 43.2 L69.5 33.2 C84.1 30.9 95.1 35.7 98.2 43.6 C100.1 49.8 91.6 54.9 '
-                 '79 57.8 L50.1 63.3 C31.8 65.3 14.1 59.7 7.9 49.5 Z"/>',
-                 paint.fill, paint.line, OUTLINE)
+    body = solid('<path d="M7.9 49.5 Q6.1 44.2 12.4 43.2 L69.5 33.2 C84.1 30.9 95.1 35.7 98.2 43.6 C100.1 49.8 91.6 '
+                 '54.9 79 57.8 L50.1 63.3 C31.8 65.3 14.1 59.7 7.9 49.5 Z"/>', paint.fill, paint.line, OUTLINE)
     cockpit = path("M77.4 35.7 C84.8 35.4 89.8 37.4 93.1 40.6 L82.3 43.3 Q77.6 43.1 77.4 35.7 Z",
                    GLASS, paint.line, 1.4) \
         + stroke("M82.4 37.7 L85.7 40.9", GLARE, 1.8)
     windows = "".join(ellipse(x, y, 2.5, 3, GLASS, paint.line, 1.1)
                       for x, y in ((33.7, 47.7), (41.8, 46.4), (50, 45.1), (58.2, 43.8), (66.4, 42.5)))
     engine = solid('<path d="M52 66.7 L62 65.1 Q67 64.3 67.8 69.3 Q68.6 74.3 63.6 75.1 L53.6 76.7 Q48.6 77.5 47.8 72.5 '
-                 'Q47 67.5 52 66.7 Z"/>',
-                 paint.light, paint.line, 1.5)
+                 'Q47 67.5 52 66.7 Z"/>', paint.light, paint.line, 1.5)
     wing = solid('<path d="M45 54.8 L69.6 50.9 Q73.3 51.2 71.2 55.3 L48.4 87.8 Q47 90.8 43.4 91.4 L37 92.4 Q34.3 92.8 '
-                 '34.6 89 Z"/>',
-                 paint.fill, paint.line, OUTLINE)
+                 '34.6 89 Z"/>', paint.fill, paint.line, OUTLINE)
     tail = path("M12.7 50.6 L27.2 48.3 Q30.1 48.8 28.6 50.9 L18 60.9 Q16.4 62.1 13.6 62.5 L10.9 63 Q9 62.4 9.6 60.4 Z",
                 paint.light, paint.line, 1.5)
     return far_wing + far_tail + fin + body + cockpit + windows + engine + wing + tail
