@@ -62,7 +62,8 @@ def windmill(paint: Paint, style: str) -> str:
     sails = "".join(
         f'<g transform="rotate({angle} 50 33)">' + rect(50.8, -11, 10, 31, 1, "#f7efdc", paint.line, 1.2)
         + rect(50.8, -11, 6.4, 31, 1, paint.fill, paint.line, 1)
-        + stroke("M57 -4 H60 M57 4 H60 M57 12 H60", "#b79f7c", 1) + stroke("M50 33 V-12", "#6b4a2f", 2.6) + "</g>" for angle in (40, 130, 220, 310))
+        + stroke("M57 -4 H60 M57 4 H60 M57 12 H60", "#b79f7c", 1) + stroke("M50 33 V-12", "#6b4a2f", 2.6) + "</g>"
+        for angle in (40, 130, 220, 310))
     hub = ellipse(50, 33, 4, 4, "#c9a063", paint.line)
     grass = path("M12 96 Q14 91.5 21 93.4 H79 Q86 91.5 88 96 Z", LEAF, LEAF_LINE)
     return body + cap + balcony + window + grass + door + sails + hub
