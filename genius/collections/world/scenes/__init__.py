@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from genius.collections.world.scenes.country import desert, forest, meadow, mountains, snowfield
-from genius.collections.world.scenes.indoors import room, stage
 from genius.collections.world.scenes.land import Land
 from genius.collections.world.scenes.light import TIMES, WEATHERS, Light
+from genius.collections.world.scenes.room import room
 from genius.collections.world.scenes.shore import beach, harbour
 from genius.collections.world.scenes.sky import sky
+from genius.collections.world.scenes.stage import stage
 from genius.collections.world.scenes.town import city
 from genius.collections.world.scenes.weather import falling, puddles
 from genius.errors import UserError
@@ -47,8 +48,8 @@ class Place:
 PLACES = {
     "beach": Place(118, 112, beach), "forest": Place(164, 140, forest), "city": Place(168, 66, city),
     "mountains": Place(158, 80, mountains), "desert": Place(146, 104, desert), "meadow": Place(140, 122, meadow),
-    "harbour": Place(135, 84, harbour), "snowfield": Place(144, 126, snowfield), "room": Place(173, 0, room, indoors=True),
-    "stage": Place(176, 0, stage, indoors=True)}
+    "harbour": Place(135, 84, harbour), "snowfield": Place(144, 126, snowfield),
+    "room": Place(173, 0, room, indoors=True), "stage": Place(176, 0, stage, indoors=True)}
 SCENES = tuple(PLACES)
 GROUND = 205
 

@@ -9,6 +9,8 @@ from genius.collections.world.scenes.forms import (
 from genius.collections.world.scenes.land import Land
 from genius.collections.world.scenes.light import Light
 
+BARKS = (    # a trunk, its lit side, its cracks
+    ("#5d4130", "#7a5840", "#3f2a20"), ("#54463c", "#6f6050", "#362c26"), ("#d9d4c6", "#f2efe4", "#4a443e"))
 FLOWERS = ("#ffffff", "#ffd83d", "#e8506a", "#9a6be0")
 
 
@@ -25,22 +27,24 @@ def forest(light: Light, chance: random.Random) -> Land:
         parts += [filled(trunks, light.on(bark, far)), filled(box(0, 0, SIDE, low - 18) + crown, light.on(leaf, far)),
                   filled(_undergrowth(chance, foot + 2, 9), light.ground(leaf, far, .6))]
     parts.append(filled(hills(chance, 164, 4, 5), "url(#s-land)"))
-    parts.append(filled(_path(chance), light.ground("#c9ab78", .1)))
-    for x, thick in ((chance.uniform(4, 20), chance.uniform(26, 34)), (chance.uniform(236, 252), chance.uniform(26, 34))):
-        foot = chance.uniform(196, 214)
-        parts.append(filled(_trunk(chance, x, thick, foot), light.on("#5d4130")))
-        parts.append(filled(box(x - thick * .1, -4, thick * .22, foot - 4), light.on("#7a5840"), .8))
+    if chance.random() < .75:
+        parts.append(filled(_path(chance, 163), light.ground("#c9ab78", .1)))
+    bark = chance.choice(BARKS)
+    for x in (chance.uniform(4, 20), chance.uniform(236, 252)):
+        thick, foot = chance.uniform(26, 34), chance.uniform(196, 214)
+        parts.append(filled(_trunk(chance, x, thick, foot), light.on(bark[0])))
+        parts.append(filled(box(x - thick * .1, -4, thick * .22, foot - 4), light.on(bark[1]), .8))
         parts.append(drawn("".join(f"M{at(x + dx * thick, y)}v{chance.uniform(10, 24):.1f}" for dx, y in
-                                   ((-.28, 70), (.3, 96), (-.22, 128), (.25, 150))), light.on("#3f2a20"), 1.6))
+                                   ((-.28, 70), (.3, 96), (-.22, 128), (.25, 150))), light.on(bark[2]), 1.6))
         parts.append(filled(bush(chance, x, foot + 5, thick * 1.9, 13, 6), light.ground("#4f8a3a", 0, .7)))
     leaves = "".join(disc(x, chance.uniform(-16, 4), chance.uniform(20, 28)) for x in range(0, 262, 22))
     corners = "".join(disc(x, chance.uniform(4, 24), chance.uniform(17, 25)) for x in (2, 22, 40, 216, 236, 254))
     parts.append(filled(leaves + corners, light.ground("#2f6b36", 0, .35)))
     parts.append(filled("".join(disc(chance.uniform(0, SIDE), chance.uniform(-4, 10), chance.uniform(7, 12))
                                 for _ in range(16)), light.ground("#4d9044", 0, .5), .8))
+    shift = chance.uniform(-30, 30)
     if light.weather in ("clear", "cloudy") and light.time != "night":
         ray = {"dawn": "#ffe6b8", "day": "#fffbd2", "dusk": "#ffb070"}[light.time]
-        shift = chance.uniform(-30, 30)
         parts.append(filled("".join(polygon(((x + shift, 0), (x + shift + 18, 0), (x + shift - 34, 190),
                                              (x + shift - 72, 190))) for x in (96, 148, 204)), ray,
                             .26 if light.weather == "clear" else .12))
@@ -54,10 +58,11 @@ def _apart(chance: random.Random, count: int) -> list[float]:
 
 
 def _trunk(chance: random.Random, x: float, thick: float, foot: float) -> str:
-    lean, half = chance.uniform(-6, 6), thick / 2
-    return (f"M{at(x + lean - half * .8, -4)}H{x + lean + half * .8:.1f}Q{at(x + half * .7, foot * .6, x + half, foot - 10)}"
-            f"Q{at(x + half * 1.1, foot - 2, x + half * 1.8, foot)}H{x - half * 1.8:.1f}"
-            f"Q{at(x - half * 1.1, foot - 2, x - half, foot - 10)}Q{at(x - half * .7, foot * .6, x + lean - half * .8, -4)}Z")
+    half = thick / 2
+    top = x + chance.uniform(-6, 6) - half * .8
+    return (f"M{at(top, -4)}h{half * 1.6:.1f}Q{at(x + half * .7, foot * .6, x + half, foot - 10)}"
+            f"Q{at(x + half * 1.1, foot - 2, x + half * 1.8, foot)}h{-half * 3.6:.1f}"
+            f"Q{at(x - half * 1.1, foot - 2, x - half, foot - 10)}Q{at(x - half * .7, foot * .6, top, -4)}Z")
 
 
 def _undergrowth(chance: random.Random, y: float, tall: float) -> str:
@@ -65,11 +70,11 @@ def _undergrowth(chance: random.Random, y: float, tall: float) -> str:
                    for x in range(0, 262, 18)) + box(0, y, SIDE, 14)
 
 
-def _path(chance: random.Random) -> str:
+def _path(chance: random.Random, horizon: float) -> str:
     """A footpath that winds from the foreground to the horizon."""
     end, bend, width = chance.uniform(112, 144), chance.uniform(-26, 26), chance.uniform(62, 80)
     start = 128 - bend
-    return (f"M{at(start - width, 260)}C{at(start - width * .3, 222, end + bend - 22, 200, end - 3, 163)}"
+    return (f"M{at(start - width, 260)}C{at(start - width * .3, 222, end + bend - 22, 200, end - 3, horizon)}"
             f"H{end + 4:.1f}C{at(end + bend + 24, 200, start + width * .7, 222, start + width, 260)}Z")
 
 
@@ -90,13 +95,16 @@ def mountains(light: Light, chance: random.Random) -> Land:
     far = [(x + chance.uniform(-12, 12), 86 + chance.uniform(-22, 22) * (n % 2 or -1))
            for n, x in enumerate(range(-20, 300, 26))]
     parts = [filled(polygon([(-20, 160), *far, (280, 160)]), light.on("#8fa3c6", .75))]
-    tops = [chance.uniform(34, 62), chance.uniform(190, 222), chance.uniform(112, 142)]
-    for n, x in enumerate(tops):
-        top = chance.uniform(22, 38) if n < 2 else chance.uniform(54, 68)
-        parts.append(_peak(light, chance, x, top, 158, chance.uniform(66, 82) if n < 2 else chance.uniform(50, 62), .22))
+    count = chance.choice((2, 3, 3, 4))
+    tops = sorted((chance.uniform(22, 66) if n else chance.uniform(20, 32),
+                   (place + chance.uniform(.3, .7)) * SIDE / count)
+                  for n, place in enumerate(chance.sample(range(count), count)))
+    for top, x in tops:    # the highest stand behind
+        parts.append(_peak(light, chance, x, top, 158, (158 - top) * chance.uniform(.52, .64), .22))
     parts.append(filled(hills(chance, 146, 5, 4, 180), light.ground("#6f9a86", .5, .5)))
     for far_off, base, tall, step in ((.42, 154, 20, 11), (.2, 163, 28, 15)):
-        trees = "".join(fir(x + chance.uniform(-4, 4), base + chance.uniform(-2, 4), tall * chance.uniform(.7, 1.15), 3, .2)
+        trees = "".join(fir(x + chance.uniform(-4, 4), base + chance.uniform(-2, 4),
+                            tall * chance.uniform(.7, 1.15), 3, .2)
                         for x in range(-4, 264, step) if chance.random() < .86)
         parts.append(filled(trees + box(0, base - 2, SIDE, 12), light.ground("#35604e", far_off, .35)))
     parts.append(filled(hills(chance, 170, 5, 3), "url(#s-land)"))
@@ -174,15 +182,17 @@ def _mesa(light: Light, chance: random.Random, x: float, wide: float, foot: floa
     shade = [(right - wide * .34, top + 1), *body[5:], (x + wide * .2, foot), (right - wide * .24, foot - high * .4)]
     bands = "".join(f"M{at(left + step * .4, top + high * share)}L{at(right - step * .1, top + high * (share + .03))}"
                     for share in (.3, .46))
-    return (filled(polygon(body), light.ground("#c4512c", far, .35)) + filled(polygon(shade), light.on("#8e3526", far), .8)
+    return (filled(polygon(body), light.ground("#c4512c", far, .35))
+            + filled(polygon(shade), light.on("#8e3526", far), .8)
             + drawn(bands, light.on("#e58a55", far), 2.6, .75))
 
 
 def _saguaro(chance: random.Random, x: float, y: float, tall: float) -> str:
     """A cactus of three strokes."""
-    out, turn = tall * .24, chance.choice((-1, 1))
-    return (f"M{at(x, y)}V{y - tall:.1f}M{at(x, y - tall * .35)}q{at(-turn * out, 0, -turn * out, -tall * .14)}v{-tall * .2:.1f}"
-            f"M{at(x, y - tall * .5)}q{at(turn * out, 0, turn * out, -tall * .12)}v{-tall * .16:.1f}")
+    out = tall * .24 * chance.choice((-1, 1))
+    return (f"M{at(x, y)}V{y - tall:.1f}"
+            f"M{at(x, y - tall * .35)}q{at(-out, 0, -out, -tall * .14)}v{-tall * .2:.1f}"
+            f"M{at(x, y - tall * .5)}q{at(out, 0, out, -tall * .12)}v{-tall * .16:.1f}")
 
 
 def meadow(light: Light, chance: random.Random) -> Land:
@@ -195,13 +205,16 @@ def meadow(light: Light, chance: random.Random) -> Land:
     parts.append(filled(hedge, light.ground("#4f8f4c", .4, .5)))
     parts.append(_farm(light, chance.choice((chance.uniform(24, 52), chance.uniform(200, 226))), 146))
     parts.append(filled(hills(chance, 152, 6, 3), light.ground("#9fd45c", .18)))
-    parts.append(_fence(light, chance, 168))
+    if chance.random() < .65:
+        parts.append(_fence(light, chance, 168))
     parts.append(filled(hills(chance, 172, 5, 3), "url(#s-land)"))
+    if chance.random() < .4:
+        parts.append(filled(_path(chance, 177), light.ground("#dcc48a", .1, .8)))
     parts.append(filled(hills(chance, 226, 7, 2), light.ground("#489638"), .5))
     parts.append(drawn(tufts(chance, scattered(chance, 20, 178, 252), 7), light.ground("#3a7f30", 0, .3), 1.2, .85))
     for colour in FLOWERS:
-        spots = scattered(chance, 13, 176, 254)
-        parts.append(filled("".join(disc(x, y, 1.2 + (y - 170) * .026) for x, y in spots), light.ground(colour, 0, .25)))
+        heads = "".join(disc(x, y, 1.2 + (y - 170) * .026) for x, y in scattered(chance, 13, 176, 254))
+        parts.append(filled(heads, light.ground(colour, 0, .25)))
     blades = drawn(tufts(chance, [(x + chance.uniform(-5, 5), 260) for x in range(2, 260, 13)], 19),
                    light.ground("#2f7a2e", 0, .35), 2.2)
     blooms = "".join(_bloom(light, chance, x) for x in (chance.uniform(8, 60), chance.uniform(196, 246)))
@@ -235,10 +248,11 @@ def snowfield(light: Light, chance: random.Random) -> Land:
     """White drifts with blue shadows, laden firs, sometimes an igloo; northern lights on a clear night."""
     defs = gradient("s-land", (0, light.on("#ffffff"), 1), (1, light.on("#c4d8f2"), 1))
     parts = []
+    polar = random.Random(chance.getrandbits(32))    # whether it shines or not, the land stays as it is
     if light.time == "night" and light.weather in ("clear", "cloudy"):
-        defs += gradient("s-aurora", (0, "#9a6cf0", 0), (.45, "#6c8cf0", .3), (1, "#5cf5b0", .75))
+        defs += gradient("s-aurora", (.2, "#9a6cf0", 0), (.45, "#6c8cf0", .3), (1, "#5cf5b0", .75))
         for lift in (0, 30):    # a curtain of light, its lower hem sharp
-            hem = smooth(heights(chance, 74 + lift, 17, 4))
+            hem = smooth(heights(polar, 74 + lift, 17, 4))
             parts.append(filled(f"{hem}V{lift}H-10Z", "url(#s-aurora)", .7))
     parts.append(filled(hills(chance, 128, 8, 4), light.on("#b4cbe8", .6)))
     trees = "".join(fir(x + chance.uniform(-4, 4), 144 + chance.uniform(-2, 5), chance.uniform(14, 24), 3, .22)
@@ -265,18 +279,19 @@ def snowfield(light: Light, chance: random.Random) -> Land:
 
 def _laden(light: Light, x: float, y: float, tall: float) -> str:
     """A fir with snow on its boughs."""
-    caps = "".join(polygon(((x, y - tall + tall * .86 * n / 4 - 1), (x + wide, y - tall + tall * .86 * n / 4 + tall * .14),
-                            (x + wide * .4, y - tall + tall * .86 * n / 4 + tall * .11),
-                            (x, y - tall + tall * .86 * n / 4 + tall * .17),
-                            (x - wide * .4, y - tall + tall * .86 * n / 4 + tall * .11),
-                            (x - wide, y - tall + tall * .86 * n / 4 + tall * .14)))
-                   for n, wide in enumerate((tall * .085, tall * .13, tall * .17, tall * .2)))
+    caps = ""
+    for n, share in enumerate((.085, .13, .17, .2)):
+        top, wide = y - tall + tall * .215 * n, tall * share
+        edge, dent = top + tall * .14, top + tall * .11
+        caps += polygon(((x, top - 1), (x + wide, edge), (x + wide * .4, dent), (x, top + tall * .17),
+                         (x - wide * .4, dent), (x - wide, edge)))
     return filled(fir(x, y + 4, tall), light.on("#3f7468", .1)) + filled(caps, light.on("#ffffff"))
 
 
 def _igloo(light: Light, x: float, y: float) -> str:
     dome = f"M{at(x - 24, y)}a24 24 0 0 1 48 0z"
-    bricks = (f"M{at(x - 22, y - 9)}q22 6 44 0M{at(x - 16, y - 17)}q16 5 32 0M{at(x - 8, y - 14)}v-9M{at(x + 8, y - 14)}v-9"
+    bricks = (f"M{at(x - 22, y - 9)}q22 6 44 0M{at(x - 16, y - 17)}q16 5 32 0"
+              f"M{at(x - 8, y - 14)}v-9M{at(x + 8, y - 14)}v-9"
               f"M{at(x - 14, y - 7)}v-9M{at(x + 14, y - 7)}v-9")
     door = f"M{at(x - 9, y)}v-5a9 9 0 0 1 18 0v5z"
     glow = "#ffd27a" if light.dark else light.on("#5f7fa8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Sequence
 
@@ -27,6 +28,12 @@ def box(x: float, y: float, width: float, height: float) -> str:
 def disc(x: float, y: float, rx: float, ry: float | None = None) -> str:
     ry = rx if ry is None else ry
     return f"M{at(x - rx, y)}a{at(rx, ry)} 0 1 1 {at(2 * rx)} 0a{at(rx, ry)} 0 1 1 {at(-2 * rx)} 0z"
+
+
+def star(x: float, y: float, radius: float) -> str:
+    """A star of four rays."""
+    return polygon((x + math.cos(n * math.pi / 4) * radius * (.28 if n % 2 else 1),
+                    y + math.sin(n * math.pi / 4) * radius * (.28 if n % 2 else 1)) for n in range(8))
 
 
 def smooth(points: Sequence[Point]) -> str:

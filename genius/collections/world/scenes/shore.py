@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 
 from genius.collections.world.scenes.forms import (
     SIDE, at, box, disc, drawn, filled, gradient, hills, polygon, scattered, smooth)
@@ -15,7 +16,8 @@ GABLES = ("#d9574a", "#f0c04e", "#5d9ec4", "#e9e1d0", "#7fb48a", "#e08a4a", "#c9
 
 def beach(light: Light, chance: random.Random) -> Land:
     """A turquoise sea, surf, sand with shells, a palm at the side."""
-    defs = (gradient("s-sea", (0, light.on("#2577b8", .4), 1), (.55, light.on("#2fa6c4"), 1), (1, light.on("#7fe0d2"), 1))
+    defs = (gradient("s-sea", (0, light.on("#2577b8", .4), 1), (.55, light.on("#2fa6c4"), 1),
+                     (1, light.on("#7fe0d2"), 1))
             + gradient("s-land", (0, light.ground("#f0d08a"), 1), (1, light.ground("#e6b766"), 1)))
     island = chance.uniform(60, 196)
     parts = [filled(f"M{at(island - 44, 121)}q{at(18, -18, 34, -14)}q{at(12, -10, 24, 0)}q{at(20, 0, 34, 14)}z",
@@ -32,7 +34,11 @@ def beach(light: Light, chance: random.Random) -> Land:
     parts.append(filled("".join(disc(x, y, 2.4, 1.6) for x, y in scattered(chance, 9, 200, 252)), light.on("#fff3e2")))
     parts.append(_starfish(light, chance.choice((chance.uniform(20, 70), chance.uniform(186, 236))),
                            chance.uniform(234, 246), chance.uniform(6, 8), chance.random()))
-    return Land(defs, "".join(parts) + _palm(light, chance))
+    side = chance.choice((-1, 1))
+    if chance.random() < .45:
+        parts.append(_castle(light, chance, 128 + side * chance.uniform(62, 92), chance.uniform(206, 216)))
+    palms = _palm(light, chance, side) + (_palm(light, chance, -side) if chance.random() < .25 else "")
+    return Land(defs, "".join(parts) + palms)
 
 
 def _waves(chance: random.Random, top: float, bottom: float, count: int) -> str:
@@ -48,14 +54,26 @@ def _starfish(light: Light, x: float, y: float, radius: float, turn: float) -> s
             'stroke-linejoin="round"/>')
 
 
-def _palm(light: Light, chance: random.Random) -> str:
-    """A leaning palm whose crown hangs into the picture from a side."""
-    side = chance.choice((-1, 1))
+def _castle(light: Light, chance: random.Random, x: float, y: float) -> str:
+    """A castle of sand with a flag."""
+    towers = "".join(box(x + dx - 4, y - high, 8, high) + "".join(box(x + dx - 4.8 + n * 3.6, y - high - 2.6, 2.4, 2.8)
+                                                                 for n in range(3))
+                     for dx, high in ((-12, 15), (0, 22), (12, 15)))
+    heap = f"M{at(x - 24, y + 3)}q6 -13 12 -13h24q6 0 12 13z"
+    flag = f"M{at(x, y - 34)}l10 3.4l-10 3.6z"
+    return (filled(disc(x + 3, y + 3, 27, 4), light.on("#8a6428"), .35) + filled(towers, light.ground("#d9a850", 0, .3))
+            + filled(heap, light.ground("#e0b25c", 0, .5)) + filled(box(x - 2.4, y - 9, 4.8, 9), light.on("#8a6428"))
+            + drawn(f"M{at(x, y - 24)}v-10", light.on("#6e4a2a"), 1)
+            + filled(flag, light.on(chance.choice(("#d6423f", "#2f7fc0", "#f4f0e6")))))
+
+
+def _palm(light: Light, chance: random.Random, side: int) -> str:
+    """A leaning palm whose crown hangs into the picture from the left (-1) or the right (1)."""
     edge = 0 if side < 0 else SIDE
     foot, top = edge - side * chance.uniform(2, 10), edge - side * chance.uniform(22, 34)
     crown, low = chance.uniform(34, 46), chance.uniform(196, 208)
     bend = edge + side * 6
-    trunk = (f"M{at(foot - 6, low)}Q{at(bend - 4, 120, top - 3, crown)}H{top + 3:.1f}Q{at(bend + 6, 120, foot + 7, low)}Z")
+    trunk = f"M{at(foot - 6, low)}Q{at(bend - 4, 120, top - 3, crown)}h6Q{at(bend + 6, 120, foot + 7, low)}Z"
     rings = "".join(f"M{at(x - 4.4, y)}q{at(4.4, 2.4, 8.8, 0)}" for n in range(1, 9) for share in (n / 9,)
                     for x, y in ((_on_curve(foot, bend, top, share), _on_curve(low, 120, crown, share)),))
     back, front = [], []
@@ -129,12 +147,13 @@ def _houses(light: Light, chance: random.Random, foot: float) -> tuple[str, str]
 
 def _boat(light: Light, chance: random.Random, x: float, y: float, tall: float) -> str:
     """A fishing boat at anchor: hull, cabin, mast and shrouds."""
-    hull = f"M{at(x - 30, y - 9)}H{x + 34:.1f}Q{at(x + 28, y + 6, x + 20, y + 7)}H{x - 22:.1f}Q{at(x - 29, y + 4, x - 30, y - 9)}Z"
+    hull = f"M{at(x - 30, y - 9)}h64q-6 15 -14 16h-42q-7 -3 -8 -16z"
     colour = chance.choice(("#c8423a", "#2c6a8c", "#2f7f62", "#33455e"))
     rig = (f"M{at(x + 4, y - tall)}L{at(x + 33, y - 9)}M{at(x + 4, y - tall)}L{at(x - 29, y - 9)}"
            f"M{at(x + 4, y - tall * .62)}L{at(x - 22, y - tall * .3)}")
     pane = "#ffd873" if light.dark else light.on("#7fb0c8")
-    return (drawn(rig, light.on("#4a4038"), 1.1) + drawn(f"M{at(x + 4, y - 8)}V{y - tall:.1f}", light.on("#7a5a3c"), 2.8)
+    return (drawn(rig, light.on("#4a4038"), 1.1)
+            + drawn(f"M{at(x + 4, y - 8)}V{y - tall:.1f}", light.on("#7a5a3c"), 2.8)
             + filled(box(x - 20, y - 22, 17, 14), light.ground("#f3ece0", 0, .5))
             + filled(box(x - 17, y - 19, 11, 5), pane) + filled(hull, light.on(colour))
             + drawn(f"M{at(x - 29.5, y - 6)}H{x + 32.5:.1f}", light.on("#f6efe2"), 2.4))
@@ -142,8 +161,8 @@ def _boat(light: Light, chance: random.Random, x: float, y: float, tall: float) 
 
 def _joints(light: Light, chance: random.Random) -> str:
     """The flagstones of the quay: rows grow taller and stones wider towards the viewer."""
-    rows, parts, y = (187, 197, 211, 230, 262), "", 0.0
-    for n, (y, below) in enumerate(zip(rows, rows[1:], strict=False)):
+    rows, parts = (187, 197, 211, 230, 262), ""
+    for n, (y, below) in enumerate(pairwise(rows)):
         step = 26 + n * 13
         parts += f"M0 {below}H{SIDE}" + "".join(
             f"M{at(x, y)}L{at(128 + (x - 128) * 1.06, below)}"
@@ -154,4 +173,5 @@ def _joints(light: Light, chance: random.Random) -> str:
 def _bollard(light: Light, x: float, y: float) -> str:
     body = f"M{at(x - 5, y)}v-14q0 -6 5 -6t5 6v14q-5 3 -10 0z"
     return (filled(disc(x + 2, y, 9, 2.6), light.on("#3a342e"), .4) + filled(body, light.on("#343a44"))
-            + filled(disc(x, y - 16, 7, 3.4), light.ground("#4a525e")) + filled(box(x - 3.4, y - 13, 2, 12), "#ffffff", .25))
+            + filled(disc(x, y - 16, 7, 3.4), light.ground("#4a525e"))
+            + filled(box(x - 3.4, y - 13, 2, 12), "#ffffff", .25))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import random
 
 from genius.collections.world.paint import mixed
-from genius.collections.world.scenes.forms import SIDE, box, disc, filled, gradient, halo, polygon
+from genius.collections.world.scenes.forms import SIDE, box, disc, filled, gradient, halo, star
 from genius.collections.world.scenes.light import Light
 
 
@@ -70,14 +69,9 @@ def _stars(light: Light, chance: random.Random, horizon: float) -> str:
     if light.weather == "cloudy":
         count //= 3
     small = "".join(disc(chance.uniform(2, 254), chance.uniform(2, low), chance.uniform(.6, 1.3)) for _ in range(count))
-    large = "".join(_star(chance.uniform(6, 250), chance.uniform(6, low * .8), chance.uniform(2.8, 4.4))
+    large = "".join(star(chance.uniform(6, 250), chance.uniform(6, low * .8), chance.uniform(2.8, 4.4))
                     for _ in range(count // 7))
     return filled(small + large, "#fdf6dc", .9)
-
-
-def _star(x: float, y: float, radius: float) -> str:
-    return polygon((x + math.cos(n * math.pi / 4) * radius * (.28 if n % 2 else 1),
-                    y + math.sin(n * math.pi / 4) * radius * (.28 if n % 2 else 1)) for n in range(8))
 
 
 def _clouds(light: Light, chance: random.Random, horizon: float) -> str:

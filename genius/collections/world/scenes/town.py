@@ -19,22 +19,23 @@ def city(light: Light, chance: random.Random) -> Land:
             + halo("s-lamp", (0, "#ffdc8a", .8), (.4, "#ffdc8a", .25), (1, "#ffdc8a", 0)))
     parts = [filled(_skyline(chance, 168, 60, 104, 15), light.on("#8ea4c0", .8)),
              filled(_skyline(chance, 168, 34, 76, 21), light.on("#7b8fae", .5))]
-    low, x = [], -6.0
+    houses, x, view = [], -6.0, chance.uniform(36, 68)    # lower houses leave a view of the skyline
     while x < 262:
         wide = chance.uniform(30, 42)
-        middle = abs(x + wide / 2 - 128) < 62
+        middle = abs(x + wide / 2 - 128) < view
         high = chance.uniform(44, 62) if middle else chance.uniform(88, 132)
-        low.append((x, wide, high))
+        houses.append((x, wide, high))
         x += wide
     colours = [chance.choice(WALLS)]
-    while len(colours) < len(low):
+    while len(colours) < len(houses):
         colours.append(chance.choice([colour for colour in WALLS if colour != colours[-1]]))
-    parts.append(_fronts(light, chance, low, colours))
-    parts.append(filled(box(0, 172, SIDE, 54), "url(#s-land)"))
+    parts.append(_fronts(light, chance, houses, colours))
+    parts.append(filled(box(0, 172, SIDE, 56), "url(#s-land)"))
     slabs = "M0 184H256M0 202H256" + "".join(
         f"M{at(128 + (at_x - 128) * .82, 172)}L{at(128 + (at_x - 128) * 1.12, 222)}" for at_x in range(-20, 290, 24))
     parts.append(drawn(slabs, light.ground("#8f8a86", 0, .5), 1.1, .75))
-    parts.append(filled(box(0, 222, SIDE, 5), light.ground("#e6e2dc")) + filled(box(0, 227, SIDE, 30), light.ground("#4b4f5a", 0, .6)))
+    parts.append(filled(box(0, 222, SIDE, 8), light.ground("#e6e2dc")))
+    parts.append(filled(box(0, 227, SIDE, 30), light.ground("#4b4f5a", 0, .6)))
     shift = chance.uniform(0, 46)
     parts.append(filled("".join(polygon(((x + 4, 239), (x + 28, 239), (x + 26, 245), (x, 245)))
                                 for x in (n * 46 - shift for n in range(7))), light.on("#f3ead0"), .9))

@@ -36,7 +36,7 @@ def puddles(light: Light, chance: random.Random) -> str:
     return filled(pools, pale, .5) + drawn(rings + splashes, mixed(pale, "#ffffff", .4), 1, .7)
 
 
-def rain(light: Light, chance: random.Random, count: int) -> str:
+def rain(light: Light, chance: random.Random, count: int, size: float = 1.0) -> str:
     """Slanting streaks, those near by longer and brighter."""
     colour = {"dawn": "#f2f0fa", "day": "#f4faff", "dusk": "#e6cfe0", "night": "#a9bce8"}[light.time]
     slant = chance.uniform(.14, .34) * chance.choice((-1, 1))
@@ -44,19 +44,20 @@ def rain(light: Light, chance: random.Random, count: int) -> str:
     def streaks(number: int, length: float) -> str:
         parts = []
         for _ in range(number):
-            long = length * chance.uniform(.7, 1.2)
+            long = size * length * chance.uniform(.7, 1.2)
             parts.append(f"M{at(chance.uniform(-10, 266), chance.uniform(-14, 250))}l{at(-slant * long, long)}")
         return "".join(parts)
 
-    return drawn(streaks(count * 3 // 5, 13), colour, 1.1, .5) + drawn(streaks(count * 2 // 5, 22), colour, 1.9, .62)
+    return (drawn(streaks(count * 3 // 5, 13), colour, 1.1 * size, .5)
+            + drawn(streaks(count * 2 // 5, 22), colour, 1.9 * size, .62))
 
 
-def snow(light: Light, chance: random.Random, count: int) -> str:
+def snow(light: Light, chance: random.Random, count: int, size: float = 1.0) -> str:
     """Flakes, small ones far off and large ones near by."""
     colour = {"dawn": "#fffafa", "day": "#ffffff", "dusk": "#f8e2e6", "night": "#c6d2f2"}[light.time]
 
     def flakes(number: int, small: float, large: float) -> str:
-        return "".join(disc(chance.uniform(0, SIDE), chance.uniform(0, SIDE), chance.uniform(small, large))
+        return "".join(disc(chance.uniform(0, SIDE), chance.uniform(0, SIDE), size * chance.uniform(small, large))
                        for _ in range(number))
 
     return (filled(flakes(count * 2 // 3, 1.1, 1.9), colour, .85)
