@@ -25,7 +25,7 @@ SIDE = 256
 MARGIN = 9                     # what stays free at the picture's edges
 ALONE = {"small": 0.36, "medium": 0.54, "large": 0.76}       # a figure's longer side, of SIDE
 IN_PAIR = {"small": 0.28, "medium": 0.39, "large": 0.5}
-CROWDED = {1: 1.0, 2: 0.84, 3: 0.72, 4: 0.64}                # what each of several copies keeps of that
+CROWDED = {1: 1.0, 2: 0.72, 3: 0.64, 4: 0.58}                # what each of several copies keeps of that
 ROWS = {1: ((1,),), 2: ((2,), (1, 1)), 3: ((3,), (1, 2), (2, 1)), 4: ((4,), (2, 2))}    # back to front
 PITCH, STEP = 1.07, 0.75       # between copies of a row, of their width; between rows, of their height
 LOOSE = 0.8                    # how much less a figure spread over two rows is liked where one row would do
@@ -345,7 +345,7 @@ def _in_depth(near: Figure, far: Figure, stage: Stage, chance: random.Random) ->
 def _overlap(front: Block, back: Block) -> tuple[float, float]:
     """How far apart the middles are, and how much higher the farther one stands, for it to be seen well enough."""
     width, height = back.copy
-    rise = 0.28 * height
+    rise = max(14.0, 0.28 * height)
     hidden = min(front.height - rise, height) / height
     across = width * min(1, COVERED / hidden) if hidden > 0 else width
     return max(0.0, (front.width + back.width) / 2 - across), rise
