@@ -59,8 +59,10 @@ def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
                                    for pair, values in ahead.items()}}
         entries.append(_entry(labels, outcome, ahead, samples))
         draws.append(samples)
-    average = _average([{key: entry[key] for key in ("systems", "beam", "differences", "milliseconds",
-                                                     "share_of_dense")} for entry in entries])
+    average = _average([{key: entry[key] for key in ("systems", "beam", "differences", "milliseconds")}
+                        for entry in entries])
+    for system, figures in average["beam"].items():
+        figures["most_items"] = max(entry["beam"][system]["most_items"] for entry in entries)
     for table in ("systems", "differences"):
         for name, figures in average[table].items():
             figures["interval"] = interval(np.mean([samples[table][name] for samples in draws], axis=0))
@@ -79,6 +81,7 @@ def _entry(labels: Labels, outcome: Outcome, ahead: dict[str, np.ndarray],
     cut = headline_cut(row.dataset)
     systems = {system: {
         "headline": hit_rate(found, cut),
+        "share_of_dense": share_of_dense(found, ranks["dense"], cut),
         "hit": {str(k): hit_rate(found, k) for k in CUTS},
         "interval": interval(samples["systems"][system]),
         "trained_targets": hit_rate(found[labels.trained], cut),
@@ -87,6 +90,7 @@ def _entry(labels: Labels, outcome: Outcome, ahead: dict[str, np.ndarray],
     beam = {system: {
         "candidate_recall": float(found.kept.mean()),
         "items": float(found.items.mean()),
+        "most_items": int(found.items.max()),
         "first_code": float(np.take_along_axis(labels.first_codes, found.first_code[:, None], axis=1).mean()),
         "scored": float(found.scored.mean()),
         "certified": None if found.certified is None else float(found.certified.mean()),
@@ -96,14 +100,14 @@ def _entry(labels: Labels, outcome: Outcome, ahead: dict[str, np.ndarray],
     return {"task": row.task, "dataset": row.dataset, "cut": cut, "queries": len(labels.queries),
             "candidates": labels.candidates, "without_positive": int((labels.inside == 0).sum()),
             "queries_trained": int(labels.trained.sum()), "queries_new": int(labels.new.sum()),
-            "share_of_dense": share_of_dense(ranks, cut), "systems": systems, "beam": beam, "differences": differences,
+            "systems": systems, "beam": beam, "differences": differences,
             "milliseconds": outcome.milliseconds}
 
 
-def share_of_dense(ranks: dict[str, np.ndarray], cut: int) -> float | None:
-    """Hit rate of beam + re-rank over that of dense, where dense finds enough to say so."""
-    dense = hit_rate(ranks["dense"], cut)
-    return hit_rate(ranks["beam + re-rank"], cut) / dense if dense >= WORTH_A_SHARE else None
+def share_of_dense(ranks: np.ndarray, dense: np.ndarray, cut: int) -> float | None:
+    """Hit rate of a system over that of dense, where dense finds enough to say so."""
+    most = hit_rate(dense, cut)
+    return hit_rate(ranks, cut) / most if most >= WORTH_A_SHARE else None
 
 
 def _average(values: list[Any]) -> Any:

@@ -42,8 +42,8 @@ def test_a_row_has_every_figure():
     assert dense["hit"] == {"1": 0.25, "5": 0.5, "10": 0.75, "50": 0.75}
     assert (row["cut"], dense["headline"]) == (5, 0.5)
     assert (dense["trained_targets"], dense["new_targets"]) == (1.0, 0.5)
-    assert row["share_of_dense"] == 0.5
-    assert row["beam"]["beam"] == {"candidate_recall": 0.75, "items": 1.5, "first_code": 0.5, "scored": 7.0,
+    assert row["systems"]["beam + re-rank"]["share_of_dense"] == 0.5 and dense["share_of_dense"] == 1.0
+    assert row["beam"]["beam"] == {"candidate_recall": 0.75, "items": 1.5, "most_items": 3, "first_code": 0.5, "scored": 7.0,
                                    "certified": 0.5}
     assert row["beam"]["fast + re-rank"]["certified"] is None
     assert {pair: figures["headline"] for pair, figures in row["differences"].items()} == {
@@ -59,9 +59,9 @@ def test_fashion_is_counted_at_ten_and_averaged_with_the_others_at_five():
     row, dense = found["rows"][0], found["rows"][0]["systems"]["dense"]
     assert (row["cut"], dense["headline"], dense["new_targets"]) == (10, 0.75, 1.0)
     assert dense["interval"][0] > found["rows"][1]["systems"]["dense"]["interval"][0]
-    assert row["share_of_dense"] == pytest.approx(0.25 / 0.75)
+    assert row["systems"]["beam + re-rank"]["share_of_dense"] == pytest.approx(0.25 / 0.75)
     assert found["average"]["systems"]["dense"]["headline"] == pytest.approx((0.75 + 0.5) / 2)
-    assert found["rows"][1]["share_of_dense"] == 0.5
+    assert found["rows"][1]["systems"]["beam + re-rank"]["share_of_dense"] == 0.5
 
 
 def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
@@ -72,7 +72,8 @@ def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
     assert average["beam"]["beam"]["certified"] == 0.25 and average["beam"]["beam + re-rank"]["certified"] is None
     assert average["differences"]["fast + re-rank − beam + re-rank"]["headline"] == pytest.approx((0.5 - 0.5) / 2)
     assert average["systems"]["dense"]["trained_targets"] == 1.0     # the second row has no such query
-    assert average["share_of_dense"] == 0.5                          # dense finds nothing in the second row
+    assert average["systems"]["beam + re-rank"]["share_of_dense"] == 0.5    # dense finds nothing in the second row
+    assert (average["beam"]["beam"]["items"], average["beam"]["beam"]["most_items"]) == (1.0, 3)
     assert average["milliseconds"] == {"dense": {"encode": 2.0, "scan": 3.0}}
 
 
@@ -106,7 +107,7 @@ def test_the_average_of_many_rows_is_surer_than_one_row():
 
 @pytest.mark.parametrize(("dense", "share"), [([1] + [MISS] * 9, 1.0), ([1] + [MISS] * 10, None)])
 def test_a_share_needs_a_dense_search_that_reaches_ten_percent(dense, share):
-    assert share_of_dense({"dense": np.array(dense), "beam + re-rank": np.array(dense)}, 5) == share
+    assert share_of_dense(np.array(dense), np.array(dense), 5) == share
 
 
 def test_labels_of_real_queries(collection, engine):
