@@ -30,6 +30,7 @@ ROWS = {1: ((1,),), 2: ((2,), (1, 1)), 3: ((3,), (1, 2), (2, 1)), 4: ((4,), (2, 
 PITCH, STEP = 1.07, 0.75       # between copies of a row, of their width; between rows, of their height
 LOOSE = 0.8                    # how much less a figure spread over two rows is liked where one row would do
 FAR = 4                        # between the horizon and what stands farthest off
+SHORES = {"beach": 172.0, "harbour": 170.0}    # scenes whose ground begins below the horizon, at these y
 COVERED = 0.3                  # the most that a figure in front hides of the one behind, of its box
 LEDGE = 9                      # height of what a figure above another stands on
 GROUNDED = ("standing", "perched", "parked", "sitting", "walking")    # styles in which what flies stands
@@ -149,7 +150,7 @@ class Stage:
     """Where figures can stand."""
 
     ground: float     # y of the middle distance
-    horizon: float    # y that what stands must not rise above
+    horizon: float    # y above which nothing can stand
     free: bool        # no ground to speak of: figures stand where they look best
 
 
@@ -167,7 +168,7 @@ def svg(picture: Picture) -> str:
     _check(picture)
     chance = random.Random(picture.variant)
     setting = _studio(chance) if not picture.scene else scene(picture.scene, picture.time, picture.weather, chance)
-    stage = Stage(setting.ground, setting.horizon, not picture.scene)
+    stage = Stage(setting.ground, max(setting.horizon, SHORES.get(picture.scene, 0.0)), not picture.scene)
     placed = _placed(picture, stage, chance)
     defs, figures = [], []
     for index, place in enumerate(placed):
@@ -284,7 +285,7 @@ def _alone(figure: Figure, stage: Stage, chance: random.Random) -> Placed:
         base = SIDE * 0.44 + block.height / 2 + chance.uniform(-14, 14)
     else:
         base = stage.ground + chance.uniform(-2, 10) + max(0, block.side - SIDE * 0.54) * 0.3
-        base = max(base, stage.horizon + block.depth)
+        base = max(base, stage.horizon + FAR + block.depth)
     return Placed(block, x, min(lowest, max(base, MARGIN + block.height)))
 
 
