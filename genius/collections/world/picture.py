@@ -166,8 +166,10 @@ def render(picture: Picture, pixels: int = SIDE) -> bytes:
 def svg(picture: Picture) -> str:
     """The picture as SVG."""
     _check(picture)
-    chance = random.Random(picture.variant)
-    setting = _studio(chance) if not picture.scene else scene(picture.scene, picture.time, picture.weather, chance)
+    place_chance = random.Random(picture.variant)
+    chance = random.Random(f"figures {picture.variant}")    # of its own: an hour or a weather moves no figure
+    setting = (scene(picture.scene, picture.time, picture.weather, place_chance) if picture.scene
+               else _studio(place_chance))
     stage = Stage(setting.ground, max(setting.horizon, SHORES.get(picture.scene, 0.0)), not picture.scene)
     placed = _placed(picture, stage, chance)
     defs, figures = [], []

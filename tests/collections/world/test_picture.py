@@ -175,6 +175,15 @@ def test_night_darkens_the_figure():
     assert pixels(day)[mask].mean() > pixels(replace(day, time="night"))[mask].mean() + 10
 
 
+def test_hour_weather_colour_and_pattern_move_no_figure():
+    picture = Picture((replace(CAT, count=3), DRUM), "left of", "city", variant=5)
+    placed = [found.group() for found in COPY.finditer(svg(picture))]
+    assert len(placed) == 4
+    for other in (replace(picture, time="night"), replace(picture, weather="snowy"),
+                  replace(picture, figures=(replace(CAT, count=3, colour="white", pattern="plaid"), DRUM))):
+        assert placed == [found.group() for found in COPY.finditer(svg(other))]
+
+
 def test_what_flies_casts_no_shadow_and_hangs_higher():
     standing, flying = Picture((CAT,), scene="meadow"), Picture((BALLOON,), scene="meadow")
     assert "url(#shade)" in svg(standing) and "url(#shade)" not in svg(flying)
