@@ -83,8 +83,9 @@ class Light:
     @cached_property
     def sky(self) -> tuple[str, str, str]:
         """Top, middle, horizon. A cover leaves more of the hour's own colour low in the sky."""
-        return tuple(mixed(colour, self.cover, self.air.cover * share)    # type: ignore[return-value]
-                     for colour, share in zip(self.hour.sky, (1.0, .92, .78), strict=True))
+        top, middle, low = (mixed(colour, self.cover, self.air.cover * share)
+                            for colour, share in zip(self.hour.sky, (1.0, .88, .60), strict=True))
+        return top, middle, low
 
     @cached_property
     def haze(self) -> str:
@@ -111,7 +112,7 @@ class Light:
     def veil(self) -> tuple[str, float]:
         """What lies over the things: the hour's colour, and a little of the weather's."""
         colour, opacity = self.hour.veil
-        grey = {"clear": 0.0, "cloudy": .05, "rainy": .12, "snowy": .07, "foggy": .16}[self.weather]
+        grey = {"clear": 0.0, "cloudy": .05, "rainy": .12, "snowy": .07, "foggy": .10}[self.weather]
         whole = 1 - (1 - opacity) * (1 - grey)
         return (mixed(colour, self.cover, grey / (grey + opacity)) if whole else colour), round(whole, 3)
 

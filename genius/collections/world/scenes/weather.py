@@ -66,7 +66,7 @@ def snow(light: Light, chance: random.Random, count: int, size: float = 1.0) -> 
 
 def _fog(light: Light, chance: random.Random) -> tuple[str, str]:
     fog = mixed(light.hour.fog, "#ffffff", .12)
-    defs = (gradient("s-fog", (0, fog, .1), (.45, fog, .34), (.8, fog, .16), (1, fog, .42))
+    defs = (gradient("s-fog", (0, fog, .1), (.45, fog, .26), (.8, fog, .10), (1, fog, .38))
             + halo("s-bank", (0, fog, .8), (.5, fog, .45), (1, fog, 0)))
     banks = "".join(filled(disc(x + chance.uniform(-30, 30), y + chance.uniform(-6, 6), chance.uniform(90, 140),
                                 chance.uniform(11, 18)), "url(#s-bank)", .8)
