@@ -16,7 +16,7 @@ from genius.schema import Modality
 MODALITY_NAMES = {Modality.IMAGE: "image", Modality.TEXT: "text", Modality.PAIR: "pair"}
 RULE = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k).
 A positive outside the pool never counts, and a query with no positive in the pool is a miss. Where k is not said
-it is {USUAL_CUT}, but {FASHION_CUT} for Fashion200K and FashionIQ (marked *hit@{FASHION_CUT}*), as in the paper's tables.
+it is {USUAL_CUT}, but {FASHION_CUT} for Fashion200K and FashionIQ (marked *hit@{FASHION_CUT}*), as in the paper.
 Averages weigh every row alike. Brackets are bootstrap 95 % intervals. *Of dense* is the share of dense search's hit
 rate that a system reaches, in rows where dense reaches {WORTH_A_SHARE:.0%}; its average is over those rows.
 
@@ -52,11 +52,11 @@ def markdown(report: dict[str, Any]) -> str:
               "of those none of whose positives was one (new). Averages are over the rows that have any.",
               _by_target(headline),
               "## What the beam searches handed over",
-              "*Recall*: queries with a positive among the items handed to the re-ranker. *Items*: how many "
-              "those were, on average and at most. *Scored*: beams whose continuations the decoder scored, over all levels (geometry: the "
-              "codebook distances). *Certified*: queries whose IDs are provably the best of all valid IDs under the "
-              "model; mode exact alone was asked. *First code*: queries whose most probable first code is that of a "
-              "positive: its modality, unless the run let first codes emerge.",
+              "*Recall*: queries with a positive among the items handed to the re-ranker. *Items*, *most*: how many "
+              "those were, on average and at most. *Scored*: beams whose continuations the decoder scored, over all "
+              "levels (geometry: the codebook distances). *Certified*: queries whose IDs are provably the best of all "
+              "valid IDs under the model; mode exact alone was asked. *First code*: queries whose most probable first "
+              "code is that of a positive: its modality, unless the run let first codes emerge.",
               _beams(pools), f"By row, {_pool_name(headline)}:", _beams_by_row(headline),
               "## First codes under other instructions",
               "Queries whose most probable first code is right: *asked* as in the tables above, in phrasings that "
@@ -94,8 +94,8 @@ def _redrawn(world: dict[str, Any] | None) -> list[str]:
     if world is None:
         return []
     pictures = {True: "the same test queries' pictures", False: OTHER_PICTURES, None: "pictures not compared"}
-    return [f"- redrawn from seed {world['seed']}, scale {world['scale']:,}, {world['pixels']} pixels; the same records "
-            f"(SHA-256 {world['digest'][:12]}…); {pictures[world['same_pictures']]}"]
+    return [f"- redrawn from seed {world['seed']}, scale {world['scale']:,}, {world['pixels']} pixels; the same "
+            f"records (SHA-256 {world['digest'][:12]}…); {pictures[world['same_pictures']]}"]
 
 
 def _pool_name(pool: dict[str, Any]) -> str:
@@ -152,9 +152,9 @@ def _beside_paper(pool: dict[str, Any]) -> list[str]:
     lines.append(["**average**", "", *(cell for side in zip(*both, strict=True)
                                        for cell in figures(*map(fmean, zip(*side, strict=True))))])
     return ["### Beside the paper's Table 2",
-            "The same tasks on other data: the paper's rows are M-BEIR's, with CLIP ViT-L/14 and 5.6 million candidates, "
-            "so that a share of dense can be compared and a hit rate cannot. Shares of the averages, not averages of "
-            "shares, in the last line.",
+            "The same tasks on other data: the paper's rows are M-BEIR's, with CLIP ViT-L/14 and 5.6 million "
+            "candidates, so that a share of dense can be compared and a hit rate cannot. The last line's shares are "
+            "those of the averages.",
             table(["task", "dataset", "paper: CLIP-SF", "GENIUS", "GENIUS + re-rank", "of CLIP-SF",
                    "here: dense", "beam", "beam + re-rank", "of dense"], lines, words=2)]
 
@@ -179,7 +179,8 @@ def _by_target(pool: dict[str, Any]) -> str:
 def _beams(pools: list[dict[str, Any]]) -> str:
     return table(["pool", "system", "recall", "items", "most", "scored", "certified", "first code"], [
         [_pool_name(pool), system, percent(found["candidate_recall"]), _figure(found["items"], 1, 1),
-         _count(found["most_items"]), _figure(found["scored"], 1, 1), percent(found["certified"]), percent(found["first_code"])]
+         _count(found["most_items"]), _figure(found["scored"], 1, 1), percent(found["certified"]),
+         percent(found["first_code"])]
         for pool in pools for system, found in pool["average"]["beam"].items()], words=2)
 
 

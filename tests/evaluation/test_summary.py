@@ -43,8 +43,8 @@ def test_a_row_has_every_figure():
     assert (row["cut"], dense["headline"]) == (5, 0.5)
     assert (dense["trained_targets"], dense["new_targets"]) == (1.0, 0.5)
     assert row["systems"]["beam + re-rank"]["share_of_dense"] == 0.5 and dense["share_of_dense"] == 1.0
-    assert row["beam"]["beam"] == {"candidate_recall": 0.75, "items": 1.5, "most_items": 3, "first_code": 0.5, "scored": 7.0,
-                                   "certified": 0.5}
+    assert row["beam"]["beam"] == {"candidate_recall": 0.75, "items": 1.5, "most_items": 3, "first_code": 0.5,
+                                   "scored": 7.0, "certified": 0.5}
     assert row["beam"]["fast + re-rank"]["certified"] is None
     assert {pair: figures["headline"] for pair, figures in row["differences"].items()} == {
         "beam − geometry": 0.0, "beam + re-rank − geometry + re-rank": -0.5, "fast + re-rank − beam + re-rank": 0.5,
@@ -72,7 +72,7 @@ def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
     assert average["beam"]["beam"]["certified"] == 0.25 and average["beam"]["beam + re-rank"]["certified"] is None
     assert average["differences"]["fast + re-rank − beam + re-rank"]["headline"] == pytest.approx((0.5 - 0.5) / 2)
     assert average["systems"]["dense"]["trained_targets"] == 1.0     # the second row has no such query
-    assert average["systems"]["beam + re-rank"]["share_of_dense"] == 0.5    # dense finds nothing in the second row
+    assert average["systems"]["beam + re-rank"]["share_of_dense"] == 0.5    # dense finds nothing in the other row
     assert (average["beam"]["beam"]["items"], average["beam"]["beam"]["most_items"]) == (1.0, 3)
     assert average["milliseconds"] == {"dense": {"encode": 2.0, "scan": 3.0}}
 

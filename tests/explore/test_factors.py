@@ -65,7 +65,8 @@ def test_given_the_prefix_a_level_counts_for_what_was_still_open(coded):
 
 def test_noise_after_a_long_prefix_settles_nothing():
     rng = np.random.default_rng(2)
-    codes, values = np.stack([np.zeros(N, int), np.arange(N) // 6, rng.integers(0, 4, N)], axis=1), rng.integers(0, 4, N)
+    values = rng.integers(0, 4, N)
+    codes = np.stack([np.zeros(N, int), np.arange(N) // 6, rng.integers(0, 4, N)], axis=1)
 
     (row,) = factor_table(codes, {"noise": values})
 
