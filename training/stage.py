@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ from genius.memory import keep_freed_memory
 from training.checkpoint import fingerprint
 from training.settings import Arguments
 
+WORLD = "world.json"     # in a collection that was drawn: what it was drawn from
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 
 
@@ -28,8 +30,10 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
     before = STAGES[:STAGES.index(name)]
     stages = {stage: done for stage, done in run.manifest.get("stages", {}).items() if stage in before}
     stages[name] = {"facts": facts(name, arguments), "seconds": round(time.perf_counter() - started, 2)}
+    drawn = arguments.collection / WORLD
     run.record(collection=str(arguments.collection.resolve()), preset=arguments.preset,
-               settings=dataclasses.asdict(arguments.settings), stages=stages)
+               settings=dataclasses.asdict(arguments.settings), stages=stages,
+               **({"world": json.loads(drawn.read_text())} if drawn.is_file() else {}))
 
 
 def is_done(name: str, arguments: Arguments) -> bool:

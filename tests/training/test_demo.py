@@ -1,0 +1,98 @@
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from genius.artifacts import PARTS, Run
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.evaluation.redraw import World, picture_digest
+from genius.search.engine import Engine
+from tests.training.tiny import TINY
+from training import demo
+from training.settings import DEMO, IndexSettings
+
+SETTINGS = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
+
+
+@pytest.fixture(scope="module")
+def shipped(collection, tmp_path_factory):
+    """(destination, work, how many worlds were drawn) of a rebuild on the micro collection."""
+    drawn = []
+
+    def micro_world(destination, seed, scale):
+        drawn.append((seed, scale))
+        shutil.copytree(collection.root, destination)
+        facts = {"seed": seed, "scale": scale, "pixels": 40, "digest": "0" * 64}
+        (destination / "world.json").write_text(json.dumps(facts))
+        return facts
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "write_world", micro_world)
+        root = tmp_path_factory.mktemp("demo")
+        demo.rebuild(root / "assets" / "demo", root / "work", SETTINGS, "cpu")
+    return root / "assets" / "demo", root / "work", drawn
+
+
+def test_the_shipped_run_is_whole_and_answers(shipped, collection):
+    destination, work, drawn = shipped
+    engine = Engine.load(destination, "cpu")
+    assert engine.index.items(range(engine.index.n)) == list(collection.candidates("union_test"))
+    assert drawn == [(0, 12_600)]
+
+
+def test_it_holds_what_a_reader_needs_and_nothing_of_the_place_it_was_made_in(shipped):
+    destination, work, _ = shipped
+    parts = {Run(destination).folder(part).name for part in PARTS}
+    assert {file.name for file in destination.iterdir()} == parts | {"manifest.json", "reports"}
+    manifest = (destination / "manifest.json").read_text()
+    assert str(work.parent) not in manifest and json.loads(manifest)["collection"] == "world"
+    assert sorted(file.name for file in destination.parent.iterdir()) == ["demo"]
+
+
+def test_its_manifest_says_which_world_and_which_pictures(shipped):
+    destination, work, _ = shipped
+    manifest = Run(destination).manifest
+    assert manifest["preset"] == "demo" and manifest["drawing_seconds"] >= 0
+    assert World.of(manifest) == World(0, 12_600, 40, "0" * 64, picture_digest(Collection(work / "world")))
+    assert set(manifest["stages"]) == {"encoder", "features", "quantizer", "decoder", "index"}
+
+
+def test_sizes_are_of_every_file_once_and_printed_against_the_budgets(shipped, monkeypatch, capsys):
+    destination, work, _ = shipped
+    found = demo.sizes(Run(destination))
+    assert found.keys() == demo.BUDGETS.keys() and all(found.values())
+    assert sum(found.values()) * 1e6 == pytest.approx(
+        sum(file.stat().st_size for file in destination.rglob("*") if file.is_file()))
+    assert found["encoder"] * 1e6 == pytest.approx(
+        sum(file["bytes"] for file in Run(destination).manifest["parts"]["encoder"]["files"].values()))
+    monkeypatch.setitem(demo.BUDGETS, "encoder", 1.0)
+    demo.rebuild(destination, work, SETTINGS, "cpu")                  # all is done: it ships the same once more
+    printed = capsys.readouterr().out
+    assert f"{found['encoder']:.2f} MB of 1: too large" in printed and "── " not in printed
+    assert Run(destination).folder("index").is_dir()
+
+
+def test_a_copy_that_fails_leaves_the_run_that_was_there(shipped, tmp_path, monkeypatch):
+    destination, work, _ = shipped
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "manifest.json").write_text("before")
+    monkeypatch.setattr(demo, "picture_digest", lambda collection: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        demo.ship(Run(work / "run"), Collection(work / "world"), tmp_path / "demo")
+    assert [file.name for file in tmp_path.iterdir()] == ["demo"]
+    assert (tmp_path / "demo" / "manifest.json").read_text() == "before"
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"destination": "."}, "exists and is no run"),
+    ({"settings": replace(SETTINGS, seed=3)}, "is the world of seed 0, not 3"),
+    ({"settings": replace(DEMO, encoder=replace(DEMO.encoder, teacher="nobody"))}, "pip install gt-all")])
+def test_what_cannot_be_is_refused_before_anything_is_made(shipped, tmp_path, monkeypatch, changes, message):
+    (tmp_path / "a file").write_text("")
+    monkeypatch.setattr(demo, "train", None)
+    given = {"destination": "demo", "settings": SETTINGS} | changes
+    with pytest.raises(UserError, match=message):
+        demo.rebuild(tmp_path / given["destination"], shipped[1], given["settings"], "cpu")
+    assert [file.name for file in tmp_path.iterdir()] == ["a file"]
