@@ -28,7 +28,7 @@ NEWS = ("building", "vehicle", "instrument", "animal")
 EVERYDAY = ("animal", "vehicle", "food", "plant", "furniture", "instrument")
 STILL_LIFE = ("furniture", "food", "instrument", "plant")
 OUTDOORS = ("animal", "plant", "vehicle")
-TOWN_HEADLINE = Said(kind=0.85, colour=0.5, pattern=0.3, style=0.25, size=0.15, count=0.9, scene=0.3, time=0.45, weather=0.4)
+TOWN_HEADLINE = Said(kind=0.88, colour=0.55, pattern=0.35, style=0.25, size=0.15, count=0.9, scene=0.3, time=0.45, weather=0.4)
 SHOP = Said(1, 0.97, 0.9, 0.85, 0.1, 1)
 
 
@@ -155,7 +155,7 @@ def edis(entry: Entry) -> None:
 def nights(entry: Entry) -> None:
     """Picture to a picture of the same at another time: task 4. A decoy looks alike but is something else."""
     rng = entry.rng
-    picture = _scene(entry, STILL_LIFE, pair=0.25)
+    picture = replace(_scene(entry, STILL_LIFE, pair=0.25), frame="print")
     twin = replace(picture, time=_other(rng, TIMES, picture.time), variant=draw_variant(rng),
                    weather=rng.choice((picture.weather, _other(rng, WEATHERS, picture.weather))))
     target = entry.candidate((4,), twin, drawing=entry.drawing(twin, "b"))
@@ -186,7 +186,7 @@ def fashioniq(entry: Entry) -> None:
 def cirr(entry: Entry) -> None:
     """Scene and an edit to the scene after it: task 7. Some of the scenes before are candidates, too."""
     rng = entry.rng
-    before = _scene(entry, OUTDOORS, pair=0)
+    before = replace(_scene(entry, OUTDOORS, pair=0), frame="film")
     after = _edited(entry, before)
     target = entry.candidate((7,), after, drawing=entry.drawing(after, "b"))
     shown = entry.drawing(before, "a")
@@ -200,15 +200,15 @@ def webqa(entry: Entry) -> None:
     """A question by looks to the passage (task 1) or the captioned picture (task 2) that answers it."""
     rng, known = entry.rng, _known(entry)
     aspects = rng.sample(ASPECTS, 4)
-    page = _portrait(entry, known)
+    page = _portrait(entry, known, "browser")
     answers = []
     for task, aspect in ((1, aspects[0]), (1, aspects[1]), (2, aspects[2]), (2, aspects[3])):
-        text = grammar.passage(Words(rng), known, aspect)
+        text = grammar.post(Words(rng), grammar.passage(Words(rng), known, aspect))
         answers.append((task, aspect, text, entry.candidate((task,), page.picture, text=text,
                                                             drawing=page if task == 2 else None)))
     for split in _asked(entry):
         for task in (1, 2):
-            for _ in range(7 if split == "train" else 1):
+            for _ in range(9 if split == "train" else 1):
                 _, aspect, text, item = rng.choice([answer for answer in answers if answer[0] == task])
                 entry.query(task, split, [item], page.picture,
                             text=grammar.question(Words(rng, content_words(text)), known, aspect))
@@ -221,7 +221,7 @@ def oven(entry: Entry) -> None:
     text = entry.candidate((6,), page.picture, text=grammar.entry(Words(rng), known))
     pair = entry.candidate((8,), page.picture, text=grammar.entry(Words(rng), known), drawing=page)
     for split in _asked(entry):
-        for number in range(6 if split == "train" else 1):
+        for number in range(8 if split == "train" else 1):
             photo = entry.drawing(_sighting(rng, known), f"{split}{number}")
             for task, item in ((6, text), (8, pair)):
                 entry.query(task, split, [item], photo.picture, drawing=photo,
@@ -238,7 +238,7 @@ def infoseek(entry: Entry) -> None:
     pairs = {aspect: entry.candidate((8,), page.picture, text=grammar.passage(Words(rng), known, aspect), drawing=page)
              for aspect in aspects}
     for split in _asked(entry):
-        for number in range(9 if split == "train" else 1):
+        for number in range(11 if split == "train" else 1):
             photo = entry.drawing(_sighting(rng, known), f"{split}{number}")
             aspect = rng.choice(aspects)
             for task, items in ((6, texts), (8, pairs)):
@@ -280,16 +280,16 @@ class Dataset:
 
 
 DATASETS = (    # in the order of their ids
-    Dataset("drawn_visualnews", visualnews, (0, 3), 190, 126, 1400, 350, 2),
-    Dataset("drawn_mscoco", mscoco, (0, 3), 190, 126, 1300, 90, 6),
-    Dataset("drawn_fashion200k", fashion200k, (0, 3), 190, 126, 1500, 350, 2),
+    Dataset("drawn_visualnews", visualnews, (0, 3), 190, 126, 2000, 350, 2),
+    Dataset("drawn_mscoco", mscoco, (0, 3), 190, 126, 1800, 90, 6),
+    Dataset("drawn_fashion200k", fashion200k, (0, 3), 190, 126, 2000, 350, 2),
     Dataset("drawn_webqa", webqa, (1, 2), 190, 190, pooled=4),
-    Dataset("drawn_edis", edis, (2,), 190, 126, 1500, 350, 1),
-    Dataset("drawn_nights", nights, (4,), 190, 126, 1600, 150, 2),
+    Dataset("drawn_edis", edis, (2,), 190, 126, 1800, 350, 1),
+    Dataset("drawn_nights", nights, (4,), 190, 126, 2000, 150, 2),
     Dataset("drawn_oven", oven, (6, 8), 190, 290, pooled=2),
     Dataset("drawn_infoseek", infoseek, (6, 8), 190, 126, pooled=6),
-    Dataset("drawn_fashioniq", fashioniq, (7,), 190, 126, 1700, 250, 1.4),
-    Dataset("drawn_cirr", cirr, (7,), 190, 126, 1700, 250, 1.4))
+    Dataset("drawn_fashioniq", fashioniq, (7,), 190, 126, 2400, 250, 1.4),
+    Dataset("drawn_cirr", cirr, (7,), 190, 126, 2200, 250, 1.4))
 
 
 def make_entry(seed: int, dataset_id: int, number: int, role: str) -> Entry:
@@ -318,7 +318,7 @@ def _story(entry: Entry, families: Sequence[str]) -> tuple[Picture, Callable[[Wo
     """A picture of an event in a town, and what writes headlines about it."""
     rng = entry.rng
     town, event, person = rng.choice(towns()), rng.randrange(len(grammar.EVENTS)), draw_person(rng)
-    picture = replace(_scene(entry, families, pair=0.35), scene=town.scene)
+    picture = replace(_scene(entry, families, pair=0.35), scene=town.scene, frame="press")
     return picture, lambda words: grammar.headline(words, picture, town, event, person, TOWN_HEADLINE)
 
 
@@ -333,9 +333,10 @@ def _asked(entry: Entry) -> tuple[str, ...]:
     return (*(("train",) if seen else ()), *entry.role.asked_in)
 
 
-def _portrait(entry: Entry, known: Entity) -> Drawing:
-    """The picture of an encyclopedia's page."""
-    return entry.drawing(Picture((replace(known.figure, size="large"),), variant=draw_variant(entry.rng)), "page")
+def _portrait(entry: Entry, known: Entity, frame: str = "plate") -> Drawing:
+    """The picture of a page about an entity."""
+    figure = replace(known.figure, size="large")
+    return entry.drawing(Picture((figure,), variant=draw_variant(entry.rng), frame=frame), "page")
 
 
 def _sighting(rng: random.Random, known: Entity) -> Picture:
@@ -348,7 +349,7 @@ def _sighting(rng: random.Random, known: Entity) -> Picture:
 def _worn(rng: random.Random, figure: Figure) -> Picture:
     """A garment outside the shop."""
     scene = rng.choice(("room", "stage", "city", "meadow"))
-    return Picture((replace(figure, size="large"),), "", scene, "day", "clear", draw_variant(rng))
+    return Picture((replace(figure, size="large"),), "", scene, "day", "clear", draw_variant(rng), frame="magazine")
 
 
 def _restyled(entry: Entry, figure: Figure) -> Figure:
@@ -374,7 +375,7 @@ def _edited(entry: Entry, before: Picture) -> Picture:
             after = _with_first(after, replace(first, colour=_other_colour(entry, first)))
         elif name == "kind":
             other = draw_figure(rng, OUTDOORS, entry.role.unseen, single=True)
-            if entry.role.unseen or not held_out(other.kind, first.colour):
+            if other.kind != first.kind and (entry.role.unseen or not held_out(other.kind, first.colour)):
                 after = _with_first(after, replace(first, kind=other.kind, style=other.style))
         elif name == "scene":
             after = replace(after, scene=_other(rng, SCENES, after.scene))

@@ -31,7 +31,7 @@ class Said:
 
 
 EVERYTHING = Said(1, 1, 1, 1, 1, 1, 1, 1, 1)
-FIRST_GLANCE = Said(colour=0.75, pattern=0.6, style=0.45, size=0.3)
+FIRST_GLANCE = Said(colour=0.85, pattern=0.65, style=0.45, size=0.3)
 LOOKS = Said(1, 1, 1, 0.4, 0, 1)
 
 EVENTS = (    # what happens in the news, each in three forms
@@ -154,6 +154,11 @@ def passage(words: Words, known: Entity, aspect: str) -> str:
                 f"since the {fact} century people know {it}"),
         "fame": (f"{it} is famous for {fact}", f"{it} is prized for {fact}", f"people love {it} for {fact}"),
         "care": (f"{it} needs {fact}", f"{it} thrives on {fact}", f"{fact} keeps {it} in good shape")}[aspect]))
+
+
+def post(words: Words, text: str) -> str:
+    """A sentence as it stands on the web."""
+    return words.any(("Did you know? {}", "A reader writes: {}", "Blog entry: {}", "Heard on a forum: {}")).format(text)
 
 
 ASKED = {    # aspect -> questions; {it} is what is asked about

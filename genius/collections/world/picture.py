@@ -16,6 +16,7 @@ from functools import cache
 import resvg_py
 from PIL import Image
 
+from genius.collections.world.frames import FRAMES
 from genius.collections.world.paint import COLOURS, PATTERNS, SHARED_DEFS, Paint, mixed, paint
 from genius.collections.world.scenes import SCENES, TIMES, WEATHERS, Scene, scene
 from genius.collections.world.things import THINGS
@@ -69,6 +70,7 @@ class Picture:
     weather: str = "clear"
     variant: int = 0
     mirrored: bool = False         # the figures face the other way
+    frame: str = ""                # what it is printed in, see frames.py
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ def svg(picture: Picture) -> str:
     veil, opacity = setting.tint[0], VEIL * setting.tint[1]
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIDE}" height="{SIDE}" viewBox="0 0 {SIDE} {SIDE}">'
             f'<defs>{SHARED_DEFS}{SHADE}{setting.defs}{_veiled("".join(defs), veil, opacity)}</defs>'
-            f'{setting.behind}{_veiled("".join(figures), veil, opacity)}{setting.before}</svg>')
+            f'{setting.behind}{_veiled("".join(figures), veil, opacity)}{setting.before}{FRAMES[picture.frame]}</svg>')
 
 
 @cache

@@ -55,7 +55,7 @@ def write_world(destination: Path | str, seed: int = 0, scale: int = SCALE, pixe
         write_instructions(writer)
         make = partial(_make, seed, pixels, writer.root, pictures)
         with _processes(workers or os.cpu_count() or 1, make) as made, \
-                tqdm(total=sum(task.stop - task.start for task in tasks), desc="world", unit="entry") as bar:
+                tqdm(total=sum(task.stop - task.start for task in tasks), desc="world", unit="entry", disable=None) as bar:
             for entries in made(tasks):
                 for entry in entries:
                     write_entry(writer, entry)
