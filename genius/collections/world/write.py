@@ -15,7 +15,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from genius.collections.layout import SPLITS, TASKS
+from genius.collections.layout import TASKS
 from genius.collections.world.datasets import DATASETS, Entry, make_entry
 from genius.collections.world.instructions import PHRASINGS
 from genius.collections.world.picture import render
@@ -98,16 +98,6 @@ def digest(root: Path) -> str:
         with file.open("rb") as stream:
             total.update(hashlib.file_digest(stream, "sha256").digest())
     return total.hexdigest()
-
-
-def split_pictures(collection_root: Path, split: str) -> set[str]:
-    """Paths of the pictures that the queries of a split show."""
-    assert split in SPLITS
-    paths = set()
-    for file in (collection_root / "query" / split).glob("*.jsonl"):
-        with file.open(encoding="utf-8") as lines:
-            paths.update(path for line in lines if (path := json.loads(line)["query_img_path"]))
-    return paths
 
 
 def _make(seed: int, pixels: int, root: Path, pictures: Callable[[str], bool] | None, task: Task) -> list[Entry]:

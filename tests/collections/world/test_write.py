@@ -6,11 +6,11 @@ import pytest
 from PIL import Image
 
 from genius.collections.__main__ import main as collections
-from genius.collections.layout import HELD_OUT_INSTRUCTIONS
 from genius.collections.instructions import read_instructions
+from genius.collections.layout import HELD_OUT_INSTRUCTIONS
 from genius.collections.mbeir import Collection
 from genius.collections.world.__main__ import main
-from genius.collections.world.write import digest, split_pictures, write_world
+from genius.collections.world.write import digest, write_world
 from genius.errors import UserError
 
 
@@ -63,12 +63,6 @@ def test_held_out_phrasings_lie_apart(world):
     assert set(shown) == set(held)
     assert {len(texts) for texts in shown.values()} == {4}
     assert {len(texts) for texts in held.values()} == {2}
-
-
-def test_pictures_of_a_split_are_those_of_its_queries(world):
-    root, _ = world
-    asked = {query.image for query in Collection(root).queries("test")} - {None}
-    assert split_pictures(root, "test") == asked
 
 
 @pytest.mark.parametrize(("size", "name"), [({"scale": 10}, "--scale 10"), ({"scale": 2_000_000}, "--scale 2000000"),
