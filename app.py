@@ -36,10 +36,10 @@ def main(argv: Sequence[str] | None = None) -> None:
                             "python -m genius.collections SOURCE... COLLECTION && "
                             "python -m training COLLECTION RUN, then: python app.py --run RUN")
         from genius.search.engine import Engine     # slow to import, so not before there is a run to serve
-        from genius.ui.page import build, serve
+        from genius.ui.page import Served, build, serve
 
         print(f"Loading {options.run} …", flush=True)
-        page = build(Engine.load(options.run, options.device), options.run.resolve().name)
+        page = build(Engine.load(options.run, options.device), Served.read(options.run))
         print(f"Serving at {serve(page, options.host, options.port)} until Ctrl+C", flush=True)
         page.block_thread()
 

@@ -31,11 +31,12 @@ def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "genius.search.engine", SimpleNamespace(Engine=engine))
     page = SimpleNamespace(block_thread=lambda: told.append("until Ctrl+C"))
     monkeypatch.setitem(sys.modules, "genius.ui.page", SimpleNamespace(
+        Served=SimpleNamespace(read=lambda run: f"read {run.name}"),
         build=lambda *built: told.append(built) or page, serve=lambda *served: told.append(served)))
 
     app.main(["--run", str(tmp_path), "--host", "0.0.0.0", "--port", "8000", "--device", "cpu"])
 
-    assert told == [(tmp_path, "cpu"), ("engine", tmp_path.name), (page, "0.0.0.0", 8000), "until Ctrl+C"]
+    assert told == [(tmp_path, "cpu"), ("engine", f"read {tmp_path.name}"), (page, "0.0.0.0", 8000), "until Ctrl+C"]
 
 
 def test_help_and_a_missing_run_need_no_model_library():

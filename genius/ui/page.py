@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from genius.artifacts import Run
 from genius.errors import UserError
+from genius.examples import Example, read_examples
 from genius.ui import present
 from genius.ui.components import STATIC, Panel
 from genius.ui.search import search_tab
@@ -18,12 +23,32 @@ FONT = ["ui-sans-serif", "system-ui", "sans-serif"]    # the visitor's own: noth
 MONO = ["ui-monospace", "monospace"]
 
 
-def build(engine: Engine, name: str) -> gr.Blocks:
-    """The page for one engine. name: what visitors see the run called."""
+@dataclass(frozen=True)
+class Served:
+    """What visitors are told of the run besides what it finds."""
+
+    name: str
+    collection: str = ""                         # what it was trained on
+    world: Mapping[str, Any] | None = None       # facts of the procedural world, if it was that
+    examples: tuple[Example, ...] = ()
+
+    @classmethod
+    def read(cls, run: Path) -> Served:
+        """Raises UserError for a run that cannot be read."""
+        manifest = Run(run).manifest
+        world = manifest.get("world")
+        return cls(run.resolve().name, Path(str(manifest.get("collection", ""))).name,
+                   world if isinstance(world, Mapping) else None, read_examples(run))
+
+
+def build(engine: Engine, served: Served) -> gr.Blocks:
+    """The page for one engine."""
     with gr.Blocks(title="GENIUS Explorer", analytics_enabled=False, fill_width=True,
                    delete_cache=(600, 1800)) as page:      # uploads live half an hour
-        Panel("header", present.header(name, engine.index.n, engine.index.code_sizes, engine.device))
-        search_tab(engine)
+        index = engine.index
+        Panel("header", present.header(served.name, served.collection, index.n, index.code_sizes, engine.device))
+        Panel("about", present.about(served.world, index.n))
+        search_tab(engine, served.examples)
     return page
 
 

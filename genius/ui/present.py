@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from PIL import Image
+
+from genius.examples import Example
 from genius.schema import GeneratedID, Hit, Modality, Query, SearchResult
 
 NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
 STAGES = {  # in the order they run
     "encode": "encode", "fuse": "fuse", "beam": "beam search", "expand": "expand buckets",
     "rerank": "re-rank", "fetch": "fetch"}
+MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
+SHOWN_SIDE = 256   # pixels of an example's picture
+COMMANDS = (       # a collection of one's own
+    "python -m genius.collections FOLDER... my-collection", "python -m training my-collection my-run",
+    "python app.py --run my-run")
+FAR = "This picture lies far from anything in this collection, so the results are the nearest it has."
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -33,9 +43,37 @@ def identifier(codes: Sequence[int], query_codes: Sequence[int]) -> dict[str, An
     return {"codes": [int(code) for code in codes], "shared": shared_prefix(codes, query_codes)}
 
 
-def header(name: str, items: int, code_sizes: Sequence[int], device: object) -> dict[str, Any]:
-    """What is being served."""
-    return {"facts": [f"{items:,} items", f"IDs of {len(code_sizes)} codes", f"run {name}", str(device)]}
+def header(name: str, collection: str, items: int, code_sizes: Sequence[int], device: object) -> dict[str, Any]:
+    """What is being served. collection: its name, if it is known."""
+    named = [f"collection {collection}"] * bool(collection)
+    return {"facts": [*named, f"{items:,} items", f"IDs of {len(code_sizes)} codes", f"run {name}", str(device)]}
+
+
+def about(world: Mapping[str, Any] | None, items: int) -> dict[str, Any] | None:
+    """What a run of the procedural world says of itself; nothing of other runs."""
+    return None if world is None else {"items": f"{items:,}", "seed": str(world.get("seed", "")),
+                                       "commands": list(COMMANDS)}
+
+
+def examples(worked: Sequence[Example]) -> dict[str, Any] | None:
+    """A card for each example, to be picked by its number; nothing if there are none."""
+    return {"cards": [
+        {"title": one.title, "text": one.text, "picture": data_uri(webp(one.picture)) if one.picture else None,
+         "given": MADE_OF[one.modality], "instructions": [asked.instruction for asked in one.asked],
+         "targets": [target(asked.target) for asked in one.asked]} for one in worked]} if worked else None
+
+
+def target(modality: Modality) -> dict[str, str]:
+    """What is asked for, in a word or two."""
+    return {"name": MADE_OF[modality], "kind": modality.name.lower()}
+
+
+def webp(picture: Image.Image) -> bytes:
+    """A small copy of it."""
+    copy, stream = picture.copy(), io.BytesIO()
+    copy.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+    copy.save(stream, "WEBP", quality=85)
+    return stream.getvalue()
 
 
 def score_label(decoder_weight: float) -> str:
@@ -70,18 +108,40 @@ def certificate(result: SearchResult) -> str:
             " Not proven: an ID that was dropped on the way may score higher than some of these.")
 
 
-def summary(result: SearchResult, query: Query, forced: bool = True) -> dict[str, Any]:
+def summary(result: SearchResult, query: Query, forced: bool = True, title: str = "") -> dict[str, Any]:
     """What was aimed at, how much was found and how long each stage took.
 
     forced: the first code was trained to be the modality; otherwise it is a cluster that emerged.
+    title: of the example that asked this.
     """
-    total = sum(result.milliseconds.values())
-    stages = sorted(result.milliseconds.items(), key=lambda stage: list(STAGES).index(stage[0]))
-    return {"label": "Target modality" if forced else "First code", "targets": targets(result, forced),
+    return {"title": title, "label": first_code(forced), "targets": targets(result, forced),
             "sentence": f"{count(len(result.hits), 'result')} for {described(query)}, "
-                        f"out of {count(result.candidates, 'candidate')}, in {milliseconds(total)}.",
-            "stages": [{"name": STAGES[stage], "time": milliseconds(spent),
-                        "share": spent / total if total else 0.0} for stage, spent in stages]}
+                        f"out of {count(result.candidates, 'candidate')}, "
+                        f"in {milliseconds(sum(result.milliseconds.values()))}.",
+            "note": FAR if result.far else "", "stages": stages([result])}
+
+
+def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, Any]:
+    """As `summary`, for the instructions of one example; what each aimed at stands above its own results."""
+    spent = milliseconds(sum(sum(result.milliseconds.values()) for result in results))
+    asked = described(Query(example.text, example.picture))
+    return {"title": example.title, "label": "", "targets": [],
+            "sentence": f"{asked[0].upper()}{asked[1:]}, asked under {count(len(results), 'instruction')}, in {spent}.",
+            "note": FAR if any(result.far for result in results) else "", "stages": stages(results)}
+
+
+def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
+    """How long each stage took, over all results."""
+    spent = {stage: sum(result.milliseconds[stage] for result in results if stage in result.milliseconds)
+             for stage in STAGES if any(stage in result.milliseconds for result in results)}
+    total = sum(spent.values())
+    return [{"name": STAGES[stage], "time": milliseconds(one), "share": one / total if total else 0.0}
+            for stage, one in spent.items()]
+
+
+def first_code(forced: bool) -> str:
+    """What to call the first code of an ID."""
+    return "Target modality" if forced else "First code"
 
 
 def targets(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
@@ -99,7 +159,7 @@ def described(query: Query, longest: int = 60) -> str:
     text = query.text.strip()
     text = text if len(text) <= longest else text[:longest - 1].rstrip() + "…"
     words = [f"“{text}”"] if text else []
-    return " and ".join(words + ["your picture"] * (query.image is not None))
+    return " and ".join(words + ["the picture"] * (query.image is not None))
 
 
 def count(n: int, noun: str) -> str:
@@ -116,6 +176,14 @@ def cards(result: SearchResult, thumbnails: Iterable[bytes | None], reranked: bo
     return {"label": score_label(decoder_weight),
             "cards": [card(hit, picture, result.query_codes, reranked)
                       for hit, picture in zip(result.hits, thumbnails, strict=True)]}
+
+
+def column(result: SearchResult, instruction: str, thumbnails: Iterable[bytes | None], reranked: bool,
+           decoder_weight: float, forced: bool) -> dict[str, Any]:
+    """The results of one instruction among several: what it aimed at, the best ID and a card per hit."""
+    best = result.generated[0].codes if result.generated else ()
+    return {"instruction": instruction, "label": first_code(forced), "targets": targets(result, forced),
+            "best": identifier(best, result.query_codes), "found": cards(result, thumbnails, reranked, decoder_weight)}
 
 
 def card(hit: Hit, picture: bytes | None, query_codes: Sequence[int], reranked: bool) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from tests.ui.fake_engine import FakeEngine
+from tests.ui.fake_engine import EXAMPLES, WORLD, FakeEngine
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
@@ -28,10 +28,10 @@ def photo(tmp_path):
 @pytest.fixture(scope="session")
 def served() -> Iterator[SimpleNamespace]:
     """engine, page, url: a page that is being served."""
-    from genius.ui.page import build, serve
+    from genius.ui.page import Served, build, serve
 
     engine = FakeEngine()
-    page = build(engine, "made-up")
+    page = build(engine, Served("made-up", "drawings", WORLD, EXAMPLES))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -46,11 +46,11 @@ def ask(served):
 
     Returns what Gradio sends last: {"success": …, "output": {"data": […]} or {"error": …}}.
     """
-    def call(function: str, *data):
+    def call(function: str, *data, event: dict | None = None):
         index = next(i for i, event in served.page.fns.items() if event.name == function)
         session = uuid.uuid4().hex
         with httpx.Client(base_url=f"{served.url}/gradio_api", timeout=60, trust_env=False) as client:
-            client.post("/queue/join", json={"data": data, "fn_index": index,
+            client.post("/queue/join", json={"data": data, "fn_index": index, "event_data": event,
                                              "session_hash": session}).raise_for_status()
             with client.stream("GET", "/queue/data", params={"session_hash": session}) as stream:
                 for line in stream.iter_lines():

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 from PIL import Image, ImageDraw
 
+from genius.examples import Asked, Example
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import check_query, checked_options
 
@@ -34,6 +35,15 @@ TEXTS = [
     "wet from the rain, and behind it the hills fade into the haze, one after another, until nobody could "
     "say where the land ends and the sky begins. Nothing moves but the rope, and somewhere a bell rings.",
 ]
+EXAMPLES = (
+    Example("Three ways to ask", "", Image.new("RGB", (64, 64), "teal"), (
+        Asked("Find a caption that describes the picture.", Modality.TEXT), Asked("Find one like this.", Modality.IMAGE),
+        Asked("Find its page.", Modality.PAIR))),
+    Example("In words", "a dog on a beach", None, (
+        Asked("Find an image that matches the caption.", Modality.IMAGE),)),
+    Example("Changed", "in dark blue", Image.new("RGB", (300, 200), "orange"), (
+        Asked("Find a garment like this one, changed as the text says.", Modality.IMAGE),)))
+WORLD = {"seed": 0, "scale": 12_600, "pixels": 256, "digest": "0" * 64}
 
 
 class FakeIndex:
@@ -107,6 +117,7 @@ class FakeEngine:
         return SearchResult(
             hits=hits if query.text != "nothing" else [], generated=generated, query_codes=own,
             modality_probabilities=np.array([0.93, 0.05, 0.02]), candidates=512, mode=options.mode or "set",
+            far=None if query.image is None else query.text == "far away",
             certified=len(query.text) % 2 == 0 if options.mode == "exact" else None,
             milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "expand": 0.6, "rerank": 2.4,
                           "fetch": 3.9})
@@ -120,8 +131,8 @@ class FakeEngine:
 
 
 if __name__ == "__main__":
-    from genius.ui.page import build, serve
+    from genius.ui.page import Served, build, serve
 
-    made_up = build(FakeEngine(0.5), "made-up")
+    made_up = build(FakeEngine(0.5), Served("made-up", "drawings", WORLD, EXAMPLES))
     print(serve(made_up, "127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 7860), flush=True)
     made_up.block_thread()

@@ -1,10 +1,11 @@
+import json
 import socket
 
 import httpx
 import pytest
 
 from genius.errors import UserError
-from genius.ui.page import build, serve
+from genius.ui.page import Served, build, serve
 from tests.ui.fake_engine import FakeEngine
 
 
@@ -21,7 +22,31 @@ def test_a_search_over_http_answers_all_three_panels(ask, served, photo):
     answer = ask("on_search", "mug", picture(path), "Find one.", 20, 6, True, "set")
     summary, cards, generated = answer["output"]["data"]
     assert answer["success"] and len(cards["cards"]) == 6 and len(generated["rows"]) == 20
-    assert "“mug” and your picture" in summary["sentence"]
+    assert "“mug” and the picture" in summary["sentence"]
+
+
+def test_an_example_over_http_fills_the_form_and_answers(ask, served):
+    answer = ask("on_example", 20, 6, True, "set", event={"index": 2, "value": "Changed"})
+    text, picture, instruction, summary, cards, generated = answer["output"]["data"]
+    assert (text, instruction) == ("in dark blue", "Find a garment like this one, changed as the text says.")
+    assert picture["path"].endswith(".webp") and len(cards["cards"]) == 6 and len(generated["rows"]) == 20
+    assert summary["title"] == "Changed"
+
+
+@pytest.mark.parametrize("event", [{}, {"index": 3}, {"index": -1}, {"index": "0"}, {"index": True}, {"index": None}])
+def test_an_example_that_is_not_there_never_reaches_the_engine(ask, served, event):
+    before = len(served.engine.queries)
+    answer = ask("on_example", 5, 3, True, "set", event=event)
+    assert answer["output"]["error"] == "There is no such example; reload the page."
+    assert len(served.engine.queries) == before
+
+
+def test_what_is_served_comes_from_the_run(tmp_path):
+    manifest = {"format": 1, "parts": {}, "collection": "/data/my-photos", "world": {"seed": 3}}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    assert Served.read(tmp_path) == Served(tmp_path.name, "my-photos", {"seed": 3}, ())
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "parts": {}}))
+    assert Served.read(tmp_path) == Served(tmp_path.name)
 
 
 def test_nothing_is_a_public_endpoint_yet(served):
@@ -74,4 +99,4 @@ def test_an_address_in_use_gets_one_sentence():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(UserError, match="choose another --port"):
-            serve(build(FakeEngine(), "made-up"), "127.0.0.1", taken.getsockname()[1])
+            serve(build(FakeEngine(), Served("made-up")), "127.0.0.1", taken.getsockname()[1])

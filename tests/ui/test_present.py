@@ -1,9 +1,13 @@
+import base64
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from genius.collections.images import open_image
+from genius.examples import Asked, Example
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchResult
 from genius.ui import present
 
@@ -50,7 +54,7 @@ def test_no_modality_is_the_target_when_no_id_was_generated():
 def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took():
     shown = present.summary(result(), Query("red mug", Image.new("RGB", (2, 2))))
     assert shown["sentence"] == (
-        "2 results for “red mug” and your picture, out of 1,201 candidates, in 1,230 ms.")
+        "2 results for “red mug” and the picture, out of 1,201 candidates, in 1,230 ms.")
     assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
         ("encode", "30 ms"), ("beam search", "1,200 ms"), ("re-rank", "0.0 ms")]
     assert sum(stage["share"] for stage in shown["stages"]) == pytest.approx(1)
@@ -142,5 +146,63 @@ def test_suggestions_come_once_those_that_fit_first_then_by_target():
 
 def test_the_header_counts_items_and_codes():
     engine = SimpleNamespace(n=1_234_567, sizes=(3, 256, 256), device="cuda:0")
-    assert present.header("demo", engine.n, engine.sizes, engine.device)["facts"] == [
+    assert present.header("demo", "", engine.n, engine.sizes, engine.device)["facts"] == [
         "1,234,567 items", "IDs of 3 codes", "run demo", "cuda:0"]
+
+
+def test_the_header_names_the_collection_where_it_is_known():
+    facts = present.header("demo", "my-photos", 1, (3, 256), "cpu")["facts"]
+    assert facts[0] == "collection my-photos"
+
+
+def test_only_the_worlds_run_speaks_of_the_world():
+    assert present.about(None, 12_345) is None
+    assert present.about({"seed": 0}, 12_345)["items"] == "12,345"
+
+
+def test_the_commands_are_those_of_the_readme():
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    for command in present.COMMANDS:
+        assert command.split(" FOLDER")[0] in readme
+
+
+@pytest.mark.parametrize("far, note", [(True, present.FAR), (False, ""), (None, "")])
+def test_a_picture_that_is_far_from_all_is_said_to_be(far, note):
+    assert present.summary(result(far=far), Query("mug"))["note"] == note
+
+
+def test_several_results_are_summed_up_together():
+    example = Example("Twice", "", Image.new("RGB", (2, 2)), (
+        Asked("Find a caption.", Modality.TEXT), Asked("Find a page.", Modality.PAIR)))
+    shown = present.summaries([result(), result(far=True)], example)
+    assert shown["sentence"] == "The picture, asked under 2 instructions, in 2,460 ms."
+    assert (shown["title"], shown["targets"], shown["note"]) == ("Twice", [], present.FAR)
+    assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
+        ("encode", "60 ms"), ("beam search", "2,400 ms"), ("re-rank", "0.1 ms")]
+
+
+def test_a_text_keeps_its_capitals_in_the_sentence():
+    example = Example("Twice", "A Red MUG", None, (Asked("a", Modality.TEXT), Asked("b", Modality.PAIR)))
+    assert present.summaries([result(), result()], example)["sentence"].startswith("“A Red MUG”, asked under 2")
+
+
+def test_a_column_has_its_instruction_aim_best_id_and_cards():
+    shown = present.column(result(), "Find a page.", [b"webp", None], True, 1.0, forced=True)
+    assert (shown["instruction"], shown["label"]) == ("Find a page.", "Target modality")
+    assert shown["best"] == {"codes": [1, 4, 7], "shared": 0} and len(shown["found"]["cards"]) == 2
+    assert present.column(result(generated=[], hits=[]), "", [], True, 1.0, True)["best"] == {"codes": [], "shared": 0}
+
+
+def test_an_example_tells_what_is_given_and_what_is_wanted():
+    picture = Image.new("RGB", (600, 300), "teal")
+    card, = present.examples([Example("Changed", "in blue", picture, (
+        Asked("Find it.", Modality.IMAGE), Asked("Find its page.", Modality.PAIR)))])["cards"]
+    assert (card["title"], card["text"], card["given"]) == ("Changed", "in blue", "picture + text")
+    assert card["instructions"] == ["Find it.", "Find its page."]
+    assert card["targets"] == [{"name": "picture", "kind": "image"}, {"name": "picture + text", "kind": "pair"}]
+    shown = open_image(base64.b64decode(card["picture"].removeprefix("data:image/webp;base64,")))
+    assert shown.size == (256, 128) and picture.size == (600, 300)
+
+
+def test_without_examples_nothing_is_shown():
+    assert present.examples([]) is None

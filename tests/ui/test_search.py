@@ -2,8 +2,8 @@ import gradio as gr
 import pytest
 
 from genius.schema import Modality, SearchOptions
-from genius.ui.page import build
-from tests.ui.fake_engine import INSTRUCTIONS, FakeEngine
+from genius.ui.page import Served, build
+from tests.ui.fake_engine import EXAMPLES, INSTRUCTIONS, FakeEngine
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +13,7 @@ def engine():
 
 @pytest.fixture(scope="module")
 def page(engine):
-    return build(engine, "made-up")
+    return build(engine, Served("made-up", examples=EXAMPLES))
 
 
 def function(page, name):
@@ -87,3 +87,39 @@ def test_suggestions_that_fit_what_was_given_come_first(page, text, picture, mod
     fitting = [words for query, _, words in INSTRUCTIONS if query == modality]
     assert offered[:len(fitting)] == fitting
     assert sorted(offered) == sorted(words for _, _, words in INSTRUCTIONS)
+
+
+def pick(page, index, k=3, rerank=True, mode="set"):
+    return function(page, "on_example")(gr.EventData(None, {"index": index}), 5, k, rerank, mode)
+
+
+def test_an_example_fills_the_form_and_is_asked_as_if_typed(page, engine):
+    text, picture, instruction, summary, cards, generated = pick(page, 1)
+    query, options = engine.queries[-1]
+    assert (text, picture, instruction) == (query.text, query.image, query.instruction)
+    assert (text, picture, instruction) == ("a dog on a beach", None, "Find an image that matches the caption.")
+    assert options == SearchOptions(beams=5, k=3, rerank=True, mode="set")
+    assert (summary["title"], len(cards["cards"]), len(generated["rows"])) == ("In words", 3, 5)
+
+
+def test_one_picture_is_asked_under_each_instruction_side_by_side(page, engine):
+    text, picture, instruction, summary, cards, generated = pick(page, 0, k=10)
+    asked = [asked.instruction for asked in EXAMPLES[0].asked]
+    assert [query.instruction for query, _ in engine.queries[-3:]] == asked
+    assert all(query.image is EXAMPLES[0].picture for query, _ in engine.queries[-3:])
+    assert (text, picture, instruction) == ("", EXAMPLES[0].picture, asked[0])
+    assert [column["instruction"] for column in cards["columns"]] == asked
+    assert all(len(column["found"]["cards"]) == 4 for column in cards["columns"])
+    assert summary["title"] == EXAMPLES[0].title and summary["targets"] == [] and generated is None
+
+
+def test_examples_take_the_settings_too(page, engine):
+    pick(page, 0, k=2, rerank=False)
+    assert engine.queries[-1][1] == SearchOptions(beams=5, k=2, rerank=False, mode="exact")
+
+
+@pytest.mark.parametrize("index", [-1, 3, "0", None, True, 1.0])
+def test_an_example_that_is_not_there_gets_one_sentence(page, index):
+    with pytest.raises(gr.Error) as caught:
+        pick(page, index)
+    assert caught.value.message == "There is no such example; reload the page."

@@ -36,17 +36,28 @@ const card = label => data => {
       node('span', {class: 'item'}, `item ${data.id}`)));
 };
 
+const list = ({label, cards}) => cards.length
+  ? node('ol', {class: 'cards'}, ...cards.map(card(label)))
+  : node('div', {class: 'empty'},
+    node('h2', {}, 'Nothing found'),
+    node('p', {}, 'No generated ID leads to an item. Try a larger beam size or other words.'));
+
+// The results of one instruction among several.
+const column = ({instruction, label, targets, best, found}) => node('section', {class: 'instruction'},
+  node('div', {class: 'summary'},
+    node('h2', {}, instruction), ...aims(label, targets),
+    node('p', {class: 'best'}, node('span', {class: 'label'}, 'best ID '), chips(best))),
+  list(found));
+
 const draw = value => {
-  if (!value) return [node('div', {class: 'empty'},
+  if (!value) return [node('div', {class: 'empty start'},
     node('h2', {}, 'Nothing searched yet'),
-    node('p', {}, 'Type a description, add a picture, or both, then press Enter. '
+    node('p', {class: 'ask'}, 'Type a description, add a picture, or both, then press Enter. '
       + 'The instruction says whether you want an image, a text or both.'),
     node('p', {class: 'how'}, 'The model writes the IDs of what it expects, code by code: first the '
       + 'modality, then from coarse to fine. Each ID leads to its items, and their embeddings put '
       + 'these in order.'),
     node('p', {}, chips({codes: ['modality', 'coarse', 'finer', '…'], shared: 0})))];
-  if (!value.cards.length) return [node('div', {class: 'empty'},
-    node('h2', {}, 'Nothing found'),
-    node('p', {}, 'No generated ID leads to an item. Try a larger beam size or other words.'))];
-  return [node('ol', {class: 'cards'}, ...value.cards.map(card(value.label)))];
+  if (value.columns) return [node('div', {class: 'beside'}, ...value.columns.map(column))];
+  return [list(value)];
 };

@@ -22,6 +22,18 @@ const chips = ({codes, shared, decoded = codes.length, open = false}) => {
   return list;
 };
 
+// The three first codes by probability, the chosen one marked, with a bar of their shares.
+const aims = (label, targets) => {
+  const names = node('p', {class: 'targets'}, node('span', {class: 'label'}, `${label} `));
+  targets.forEach((target, place) => {
+    if (place) names.append(node('span', {class: 'dot'}, ' · '));
+    names.append(node('span', {class: `target ${target.kind}${target.chosen ? ' chosen' : ''}`},
+      `${target.name} ${target.probability}`));
+  });
+  return [names, node('div', {class: 'bar', 'aria-hidden': 'true'},
+    ...targets.map(target => node('i', {class: target.kind, style: `width: ${100 * target.share}%`})))];
+};
+
 const show = draw => {
   const redraw = () => element.querySelector('.panel').replaceChildren(...draw(props.value));
   redraw();

@@ -1,0 +1,36 @@
+const asked = ({given, targets}) => {
+  const line = node('span', {class: 'task'}, given, node('span', {class: 'arrow', 'aria-label': 'to'}, ' → '));
+  targets.forEach((target, place) => {
+    if (place) line.append(node('span', {class: 'dot'}, ' · '));
+    line.append(node('b', {class: target.kind}, target.name));
+  });
+  return line;
+};
+
+const example = (data, place) => {
+  const button = node('button', {type: 'button', class: 'example'},
+    data.picture ? node('img', {src: data.picture, alt: ''}) : node('span', {class: 'quote', 'aria-hidden': 'true'}, '“'),
+    node('span', {class: 'told'},
+      node('span', {class: 'title'}, data.title),
+      ...data.text ? [node('span', {class: 'said'}, `“${data.text}”`)] : [],
+      ...data.instructions.map(words => node('span', {class: 'wish'}, words)), asked(data)));
+  button.addEventListener('click', () => {
+    button.closest('.examples').classList.remove('open');
+    trigger('select', {index: place, value: data.title});
+  });
+  return node('li', {}, button);
+};
+
+const draw = value => {
+  if (!value) return [];
+  const strip = node('section', {class: 'examples', 'aria-label': 'Examples'});
+  const all = node('button', {type: 'button', class: 'all', 'aria-expanded': 'false'}, 'Show all');
+  all.addEventListener('click', () => {
+    const open = strip.classList.toggle('open');
+    all.textContent = open ? 'Show fewer' : 'Show all';
+    all.setAttribute('aria-expanded', String(open));
+  });
+  strip.append(node('div', {class: 'top'}, node('h2', {}, 'Try one'),
+    node('p', {}, 'One click asks it.'), all), node('ol', {}, ...value.cards.map(example)));
+  return [strip];
+};

@@ -1,0 +1,31 @@
+from genius.collections.layout import TASKS
+from genius.collections.world.instructions import PHRASINGS
+from genius.collections.world.sampling import held_out
+from genius.examples import read_examples
+from training.examples import WORKED, main, write_examples
+
+
+def test_twelve_examples_ask_all_eight_tasks_and_one_picture_is_asked_three_times(tmp_path):
+    write_examples(tmp_path)
+    examples = read_examples(tmp_path)
+    assert len(examples) == 12
+    assert {(example.modality, asked.target) for example in examples for asked in example.asked} >= set(TASKS.values())
+    three, = [example for example in examples if len(example.asked) > 1]
+    assert len(three.asked) == 3 and three.picture is not None and not three.text
+    assert {example.picture.size for example in examples if example.picture} == {(256, 256)}
+
+
+def test_they_are_small_and_the_same_each_time(tmp_path):
+    for name in ("one", "two"):
+        main([str(tmp_path / name)])
+    one, two = (sorted((tmp_path / name / "examples").iterdir()) for name in ("one", "two"))
+    assert [file.read_bytes() for file in one] == [file.read_bytes() for file in two]
+    assert sum(file.stat().st_size for file in one) < 300_000
+
+
+def test_instructions_are_training_phrasings_and_pictures_show_what_training_may_see():
+    for worked in WORKED:
+        for row in worked.rows:
+            assert row.asked["instruction"] in PHRASINGS[row.dataset, row.task][0]
+        for figure in worked.picture.figures if worked.picture else ():
+            assert not held_out(figure.kind, figure.colour), figure

@@ -1,0 +1,104 @@
+"""The worked examples of the demo: twelve questions that ask all eight tasks of the world.
+
+    python -m training.examples RUN
+
+Pictures are drawn from what they show; the instructions are phrasings that training reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from genius.artifacts import write_json
+from genius.collections.images import open_image
+from genius.collections.layout import TASKS
+from genius.collections.world.instructions import PHRASINGS
+from genius.collections.world.picture import Figure, Picture, render
+from genius.examples import FOLDER, LIST
+
+PIXELS = 256
+QUALITY = 88
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the world's table, and which of its phrasings is used."""
+
+    dataset: str
+    task: int
+    phrasing: int = 0
+
+    @property
+    def asked(self) -> dict[str, str]:
+        phrasings, _ = PHRASINGS[self.dataset, self.task]
+        _, target = TASKS[self.task]
+        return {"instruction": phrasings[self.phrasing], "target": target.mbeir}
+
+
+@dataclass(frozen=True)
+class Worked:
+    """An example before its picture is drawn."""
+
+    title: str
+    rows: tuple[Row, ...]
+    text: str = ""
+    picture: Picture | None = None
+
+
+WORKED = (
+    Worked("Three instructions", (Row("drawn_mscoco", 3), Row("drawn_nights", 4), Row("drawn_oven", 8)),
+           picture=Picture((Figure("tree", "orange", "plain", "round", "large"),), scene="city", time="dusk", variant=5)),
+    Worked("In your own words", (Row("drawn_mscoco", 0),), "A kitty napping by the sea on a rainy night"),
+    Worked("What does it show?", (Row("drawn_mscoco", 3, 1),),
+           picture=Picture((Figure("penguin", "white", "striped", "standing"), Figure("sofa", "pink", "spotted")),
+                           "left of", "snowfield", variant=5)),
+    Worked("More like this", (Row("drawn_nights", 4, 1),),
+           picture=Picture((Figure("harp", "white", "starry", size="large"),), scene="beach", time="dusk", variant=3)),
+    Worked("What is it called?", (Row("drawn_oven", 6, 1),), "What do you call this animal?",
+           Picture((Figure("owl", "brown", "plain", "perched", "large"),), scene="forest", time="night", variant=11)),
+    Worked("The same, but …", (Row("drawn_fashioniq", 7, 1),), "The same with flowers, please.",
+           Picture((Figure("shirt", "blue", "plain", "short-sleeved", "large"),), scene="city", variant=2)),
+    Worked("In the press", (Row("drawn_edis", 2, 2),), "Port Quillton stands up for three locomotives"),
+    Worked("A question", (Row("drawn_webqa", 1),), "Where does the striped pink guitar come from?"),
+    Worked("What it needs", (Row("drawn_infoseek", 8),), "What does this require?",
+           Picture((Figure("rocket", "teal", "plain", "standing", "large"),), scene="desert", time="dusk", variant=4)),
+    Worked("Another place", (Row("drawn_cirr", 7, 1),), "Move it over the snow, by day.",
+           Picture((Figure("balloon", "blue", "plain"),), scene="harbour", time="dawn", variant=9)),
+    Worked("In the shop", (Row("drawn_fashion200k", 0),), "Red tartan umbrella for rainy walks"),
+    Worked("An illustrated page", (Row("drawn_webqa", 2),), "How old is the yellow hot-air balloon?"))
+
+
+def write_examples(run: Path) -> None:
+    """Write the demo's examples into a run."""
+    folder = run / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, worked in enumerate(WORKED, 1):
+        if worked.picture:
+            (folder / _name(number)).write_bytes(_webp(worked.picture))
+    write_json(folder / LIST, [
+        {"title": worked.title, "text": worked.text, "picture": _name(number) if worked.picture else "",
+         "asked": [row.asked for row in worked.rows]} for number, worked in enumerate(WORKED, 1)])
+
+
+def _name(number: int) -> str:
+    return f"{number:02d}.webp"
+
+
+def _webp(picture: Picture) -> bytes:
+    stream = io.BytesIO()
+    open_image(render(picture, PIXELS)).save(stream, "WEBP", quality=QUALITY, method=6)
+    return stream.getvalue()
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Write the demo's worked examples into a run.")
+    parser.add_argument("run", type=Path, help="folder that training wrote")
+    write_examples(parser.parse_args(argv).run)
+
+
+if __name__ == "__main__":
+    main()
