@@ -7,7 +7,6 @@ world. Pictures are drawn by libraries whose versions may differ in a pixel, so 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection as Members
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -39,20 +38,21 @@ class World:
                             "pixels, digest); name the collection: --collection DIR")
         return cls(**known)
 
-    def redraw(self, destination: Path, split: str, every_picture: bool = False) -> Collection:
-        """Its records, and the pictures of this split's queries, or all.
+    def redraw(self, destination: Path, split: str, every_picture: bool = False,
+               workers: int | None = None) -> Collection:
+        """Its records, and the pictures of this split's queries, or all. workers: processes, one for each core.
 
         Raises UserError if the records are not those of the manifest.
         """
         if every_picture:
-            return self._written(destination / "world", None)
-        wanted = query_pictures(self._written(destination / "records", frozenset()), split)
-        return self._written(destination / "world", wanted)
+            return self._written(destination / "world", None, workers)
+        wanted = query_pictures(self._written(destination / "records", frozenset(), workers), split)
+        return self._written(destination / "world", wanted, workers)
 
-    def _written(self, root: Path, wanted: Members[str] | None) -> Collection:
+    def _written(self, root: Path, wanted: frozenset[str] | None, workers: int | None) -> Collection:
         from genius.collections.world.write import write_world    # its drawing library serves nothing else here
         made = write_world(root, seed=self.seed, scale=self.scale, pixels=self.pixels,
-                           pictures=None if wanted is None else wanted.__contains__)
+                           pictures=None if wanted is None else wanted.__contains__, workers=workers)
         if made["digest"] != self.digest:
             raise UserError("the records of the redrawn world differ from those that the run was trained on: this is "
                             "another version of the program; train the run again, or name the collection it was "

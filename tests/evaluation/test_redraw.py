@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
+from genius.collections.world.write import write_world
 from genius.errors import UserError
 from genius.evaluation.__main__ import main
 from genius.evaluation.redraw import World, picture_digest, query_pictures
@@ -20,7 +21,7 @@ def drawn(collection, monkeypatch) -> list[tuple[dict, set[str]]]:
     """What the world was asked for: its arguments, and the pictures that were drawn."""
     calls = []
 
-    def write_world(destination, pictures=None, **made_from):
+    def write_world(destination, pictures=None, workers=None, **made_from):
         shutil.copytree(collection.root, destination)
         files = [file for file in (destination / "images").iterdir()]
         for file in files:
@@ -31,6 +32,16 @@ def drawn(collection, monkeypatch) -> list[tuple[dict, set[str]]]:
 
     monkeypatch.setitem(sys.modules, "genius.collections.world.write", SimpleNamespace(write_world=write_world))
     return calls
+
+
+def test_the_real_world_is_drawn_again_as_it_was(tmp_path):
+    made = write_world(tmp_path / "whole", seed=2, scale=1000, pixels=32, pictures=lambda path: False, workers=1)
+    world = World.of({"world": made})
+
+    redrawn = world.redraw(tmp_path, "val", workers=1)
+
+    held = {file.relative_to(redrawn.root).as_posix() for file in (redrawn.root / "images").rglob("*.jpg")}
+    assert held == query_pictures(redrawn, "val") and held
 
 
 @pytest.fixture
