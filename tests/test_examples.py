@@ -25,7 +25,8 @@ def test_a_run_need_not_have_any(tmp_path):
 def test_text_picture_and_instructions_are_read(tmp_path):
     one, two = read_examples(written(
         tmp_path, {"title": "A", "text": "a mug", "asked": [FIND]},
-        {"title": "B", "picture": "1.webp", "asked": [FIND, {"instruction": "Find its page.", "target": "image,text"}]}))
+        {"title": "B", "picture": "1.webp", "asked": [
+            FIND, {"instruction": "Find its page.", "target": "image,text"}]}))
     assert (one.title, one.modality, one.queries) == ("A", Modality.TEXT, [Query("a mug", None, "Find one.")])
     assert two.modality == Modality.IMAGE and two.picture.size == (8, 8)
     assert two.asked == (Asked("Find one.", Modality.IMAGE), Asked("Find its page.", Modality.PAIR))

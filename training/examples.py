@@ -51,7 +51,8 @@ class Worked:
 
 WORKED = (
     Worked("Three instructions", (Row("drawn_mscoco", 3), Row("drawn_nights", 4), Row("drawn_oven", 8)),
-           picture=Picture((Figure("tree", "orange", "plain", "round", "large"),), scene="city", time="dusk", variant=5)),
+           picture=Picture((Figure("tree", "orange", "plain", "round", "large"),), scene="city", time="dusk",
+                           variant=5)),
     Worked("In your own words", (Row("drawn_mscoco", 0),), "A kitty napping by the sea on a rainy night"),
     Worked("What does it show?", (Row("drawn_mscoco", 3, 1),),
            picture=Picture((Figure("penguin", "white", "striped", "standing"), Figure("sofa", "pink", "spotted")),

@@ -37,8 +37,8 @@ TEXTS = [
 ]
 EXAMPLES = (
     Example("Three ways to ask", "", Image.new("RGB", (64, 64), "teal"), (
-        Asked("Find a caption that describes the picture.", Modality.TEXT), Asked("Find one like this.", Modality.IMAGE),
-        Asked("Find its page.", Modality.PAIR))),
+        Asked("Find a caption that describes the picture.", Modality.TEXT),
+        Asked("Find one like this.", Modality.IMAGE), Asked("Find its page.", Modality.PAIR))),
     Example("In words", "a dog on a beach", None, (
         Asked("Find an image that matches the caption.", Modality.IMAGE),)),
     Example("Changed", "in dark blue", Image.new("RGB", (300, 200), "orange"), (

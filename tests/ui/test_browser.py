@@ -139,3 +139,72 @@ def test_a_phone_needs_no_sideways_scrolling(visit, theme):
     brightness = page.locator(".card").first.evaluate(
         "card => getComputedStyle(card).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)")
     assert (brightness < 384) == (theme == "dark")
+
+
+def test_one_click_on_an_example_fills_the_form_and_searches(visit, served):
+    page = visit()
+    page.locator(".example", has_text="Changed").click()
+    page.locator("#summary h2", has_text="Changed").wait_for()
+    query, _ = served.engine.queries[-1]
+    assert page.input_value("#text textarea") == query.text == "in dark blue"
+    assert page.input_value("#instruction input") == query.instruction
+    page.locator("#picture img").wait_for()
+    assert page.locator("#cards .card").count() == 10
+    page.click("#go")      # the form holds all that was asked
+    page.locator("#summary h2").wait_for(state="detached")
+    again, _ = served.engine.queries[-1]
+    assert (again.text, again.instruction, again.image.size) == (query.text, query.instruction, query.image.size)
+
+
+def test_an_example_is_picked_with_the_keyboard_and_leaves_no_picture_behind(visit):
+    page = visit()
+    page.locator(".example", has_text="Changed").press("Enter")
+    page.locator("#picture img").wait_for()
+    page.locator(".example", has_text="In words").press("Enter")
+    page.locator("#summary h2", has_text="In words").wait_for()
+    page.locator("#picture img").wait_for(state="detached")
+
+
+@pytest.mark.parametrize("width, across", [(1280, 3), (390, 1)])
+def test_one_picture_under_three_instructions_stands_side_by_side(visit, width, across):
+    page = visit(width=width)
+    page.locator(".example", has_text="Three ways to ask").click()
+    columns = page.locator("#cards .instruction")
+    columns.nth(2).wait_for()
+    assert columns.count() == 3 and len({column.bounding_box()["x"] for column in columns.all()}) == across
+    assert columns.locator("h2").all_inner_texts() == [
+        "Find a caption that describes the picture.", "Find one like this.", "Find its page."]
+    assert page.locator("#generated section").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_examples_shrink_to_one_line_after_a_search_and_unfold(visit):
+    page = visit()
+    strip, first = page.locator("#examples"), page.locator(".example").first
+    before = strip.bounding_box()["height"]
+    assert first.locator(".wish").first.is_visible()
+    search(page, "mug")
+    assert strip.bounding_box()["height"] < 100 < before and not first.locator(".wish").first.is_visible()
+    page.get_by_role("button", name="Show all").first.click()
+    assert first.locator(".wish").first.is_visible()
+
+
+def test_it_says_what_the_world_is_and_how_to_load_a_collection(visit):
+    page = visit()
+    assert not page.get_by_text("python -m training").is_visible()
+    page.get_by_text("About this demo").click()
+    about = page.locator("#about").inner_text()
+    for words in ("76,412 items", "no photographs", "M-BEIR", "all eight tasks", "code by code",
+                  "python -m genius.collections"):
+        assert words in about
+
+
+def test_a_picture_from_elsewhere_is_answered_with_a_note(visit, photo):
+    page = visit()
+    page.set_input_files("#picture input[type=file]", photo)
+    page.locator("#picture img").wait_for()
+    search(page, "far away")
+    assert "lies far from anything in this collection" in page.locator("#summary .far").inner_text()
+    assert page.locator("#cards .card").count() == 10
+    search(page, "near")
+    assert page.locator("#summary .far").count() == 0

@@ -16,7 +16,7 @@ const draw = value => {
         node('h2', {}, 'A drawn world'),
         node('p', {}, `Every one of the ${value.items} items here was drawn or written by a program: some seventy `
           + 'kinds of things in twelve colours and eight patterns, in ten scenes, by day and by night. There are no '
-          + 'photographs, and no weights were downloaded: all models were trained on this world from scratch.'),
+          + 'photographs, and all models were trained on this world from scratch.'),
         node('p', {}, 'Its ten datasets stand for those of the M-BEIR benchmark, so all eight tasks are asked: a '
           + 'text, a picture or both, to find a text, a picture or both.'),
         node('dl', {}, ...STANDS_FOR.map(([name, models, what]) => node('div', {},

@@ -9,7 +9,8 @@ const asked = ({given, targets}) => {
 
 const example = (data, place) => {
   const button = node('button', {type: 'button', class: 'example'},
-    data.picture ? node('img', {src: data.picture, alt: ''}) : node('span', {class: 'quote', 'aria-hidden': 'true'}, '“'),
+    data.picture ? node('img', {src: data.picture, alt: ''})
+      : node('span', {class: 'quote', 'aria-hidden': 'true'}, '“'),
     node('span', {class: 'told'},
       node('span', {class: 'title'}, data.title),
       ...data.text ? [node('span', {class: 'said'}, `“${data.text}”`)] : [],

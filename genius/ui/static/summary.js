@@ -4,7 +4,7 @@ const draw = value => {
   const parts = title ? [node('h2', {}, title)] : [];
   if (targets.length) parts.push(...aims(label, targets));
   parts.push(node('p', {class: 'sentence', role: 'status'}, sentence));
-  if (note) parts.push(node('p', {class: 'far', role: 'note'}, note));
+  if (note) parts.push(node('p', {class: 'far', role: 'status'}, note));
   parts.push(node('div', {class: 'times'},
     node('div', {class: 'bar thin', 'aria-hidden': 'true'},
       ...stages.map((stage, place) => node('i', {class: `stage${place}`, style: `width: ${100 * stage.share}%`}))),
