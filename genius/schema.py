@@ -156,5 +156,6 @@ class SearchResult:
     mode: str = "exact"                   # of the beam search
     decoded: int = 0                      # beams scored, over all levels
     certified: bool | None = None         # the generated IDs are provably the best of all; None: not asked
+    far: bool | None = None               # its picture is unlike the indexed ones; None: it has none, or nobody can say
     milliseconds: dict[str, float] = field(default_factory=dict)   # per stage
     trace: SearchTrace | None = None

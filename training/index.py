@@ -18,10 +18,13 @@ from genius.index.quantize import quantize_all
 from genius.index.store import write_index
 from genius.models.quantizer import ResidualQuantizer
 from genius.schema import Item
+from genius.search.familiar import Familiarity
 from training.features import facts
-from training.pairs import Candidates
+from training.pairs import Candidates, Pairs
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
+
+SAMPLE = 50_000      # pictures whose features tell what is familiar; more change nothing
 
 
 def train(arguments: Arguments) -> None:
@@ -32,9 +35,13 @@ def train(arguments: Arguments) -> None:
     files = FeatureFiles.finished(run.path / "features" / "candidates",
                                   facts(run, candidates.digest, arguments.settings.seed))
     fused, modalities, embeddings = files.fused(run.digest("fusion"))[:, 0], candidates.modalities, files.embedding
+    rows = np.arange(len(candidates))
     if settings.pool:
         rows = pool_rows(collection, settings.pool, candidates)
         fused, modalities, embeddings = fused[rows], modalities[rows], embeddings[rows]
+    asked = FeatureFiles.finished(run.path / "features" / "val", facts(
+        run, Pairs.read(collection, "val", candidates).digest, arguments.settings.seed))
+    familiarity = Familiarity.fit(pictures(files, rows), pictures(asked, np.arange(len(asked))))
     codes = quantize_all(fused, modalities, quantizer)
     instructions = [(query, candidate, text)
                     for (_, query, candidate), texts in collection.instructions().items() for text in texts]
@@ -43,6 +50,8 @@ def train(arguments: Arguments) -> None:
         write_index(folder, pool_items(collection, settings.pool), codes, embeddings, quantizer.config.code_sizes,
                     image_path=collection.image_path, instructions=instructions,
                     thumbnail_side=settings.thumbnail_side, thumbnail_quality=settings.thumbnail_quality)
+        if familiarity is not None:
+            familiarity.save(folder)
 
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
     print(f"index: {len(codes)} items")
@@ -61,6 +70,12 @@ def pool_rows(collection: Collection, pool: str, candidates: Candidates) -> np.n
         raise UserError(f"{ids[rows.argmin()]} of pool {pool} is in no global pool of {collection.root}, so it was "
                         "not encoded; set index.pool to a global pool")
     return rows
+
+
+def pictures(files: FeatureFiles, rows: np.ndarray) -> np.ndarray:
+    """(m, d) image features of what has a picture among these rows; of many, an even sample."""
+    rows = rows[files.masks[rows, 0]]
+    return files.image[rows[::max(len(rows) // SAMPLE, 1)]]
 
 
 if __name__ == "__main__":

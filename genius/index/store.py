@@ -8,6 +8,7 @@
     modalities.npy      (n,) uint8
     instructions.json   the phrasings a person may choose from
     config.json         n, d, code sizes
+    familiar.safetensors  what tells pictures from outside, if training could; read by the engine
 
 A row is an item's number in the collection's order. Table and trie are built from ids.npy when asked for, over
 all items, if they are not at hand, or over a subset of rows (a local pool).

@@ -34,6 +34,7 @@ from genius.search.beam import beam_search, widened_search
 from genius.search.beams import Beams
 from genius.search.checks import MAX_BEAMS, MAX_BUDGET, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
+from genius.search.familiar import Familiarity
 from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, rank
 
 BEAMS_TOGETHER = 1600    # beams that are decoded together bound memory: 32 queries with 50 beams
@@ -76,11 +77,11 @@ class Engine:
     """
 
     def __init__(self, encoder: Encoder, fusion: Fusion, quantizer: ResidualQuantizer, decoder: IDDecoder,
-                 index: Index, device: torch.device | str = "cpu"):
+                 index: Index, device: torch.device | str = "cpu", familiarity: Familiarity | None = None):
         self.device = torch.device(device)
         self.encoder, self.fusion, self.quantizer, self.decoder = (
             model.to(self.device).eval() for model in (encoder, fusion, quantizer, decoder))
-        self.index = index
+        self.index, self.familiarity = index, familiarity
         self.pool = index.pool(device=self.device)
         self._decoder = CachedDecoder(self.decoder)
         self._fast = CachedDecoder(self.decoder, torch.bfloat16) if bf16_pays(self.device) else self._decoder
@@ -97,13 +98,13 @@ class Engine:
         chosen, folder = usable_device(device), Run(run).folder
         parts = (Encoder.load(folder("encoder")), Fusion.load(folder("fusion")),
                  ResidualQuantizer.load(folder("quantizer")), IDDecoder.load(folder("decoder")),
-                 Index.load(folder("index")))
+                 Index.load(indexed := folder("index")))
         encoder, fusion, quantizer, decoder, index = parts
         _agree(run, "embedding size", encoder=encoder.dim, fusion=fusion.config.dim,
                quantizer=quantizer.config.dim, decoder=decoder.config.dim, index=index.config.dim)
         _agree(run, "code sizes", quantizer=quantizer.config.code_sizes, decoder=decoder.config.code_sizes,
                index=index.code_sizes)
-        return cls(*parts, chosen)
+        return cls(*parts, chosen, Familiarity.load(indexed))
 
     @torch.inference_mode()
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
@@ -116,6 +117,14 @@ class Engine:
             with self._timed("fuse", spent, len(queries)):
                 z = self.fusion(features)
         return EncodedQueries(features, embeddings, z, spent)
+
+    def far(self, features: Features) -> list[bool | None]:
+        """Whether the picture of each query is unlike all that the index holds; None: no picture, or a run that
+        cannot say."""
+        if self.familiarity is None:
+            return [None] * len(features.image_mask)
+        far, pictured = self.familiarity.far(features.image.cpu().numpy()).tolist(), features.image_mask.tolist()
+        return [verdict if there else None for verdict, there in zip(far, pictured, strict=True)]
 
     def search(self, queries: Sequence[Query], options: SearchOptions | None = None) -> list[SearchResult]:
         """Answer each query, together with those that other threads ask at the same time.
@@ -163,7 +172,7 @@ class Engine:
         encoded = self.encode(queries)
         with self._models:
             query_codes = self.quantizer.encode(encoded.z).tolist()
-        found = self.retrieve(encoded, options)
+        found, far = self.retrieve(encoded, options), self.far(encoded.features)
         spent = dict(found.milliseconds)
         with self._timed("fetch", spent, len(queries)):
             hits, generated = self._hits(found.ranked), self._generated(found.beams)
@@ -172,7 +181,7 @@ class Engine:
             hits=hits[i], generated=generated[i], query_codes=tuple(query_codes[i]),
             modality_probabilities=modality[i], candidates=int(found.candidates.counts[i]),
             mode=mode_of(options), decoded=int(found.beams.rows[i]),
-            certified=None if certified is None else bool(certified[i]),
+            certified=None if certified is None else bool(certified[i]), far=far[i],
             milliseconds=dict(spent),
             trace=SearchTrace(found.beams.trace[i]) if found.beams.trace else None)
             for i in range(len(queries))]
