@@ -73,7 +73,8 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
     content = Content(collection, [pairs, held_out], settings,
                       encoder.config.preprocess["resize_mode"], run.path / "cache")
     if settings.substitution:
-        content.neighbours = Neighbours.read(content.texts(pairs), settings.teacher, run.path / "cache", encoder.device)
+        content.neighbours = Neighbours.read(content.texts(pairs), settings.teacher, run.path / "cache",
+                                             encoder.device).over(collection.synonyms())
     optimizer = torch.optim.AdamW(decayed(encoder, settings.weight_decay), lr=settings.learning_rate,
                                   betas=settings.betas, eps=1e-6, fused=True)
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.digest, candidates.digest)

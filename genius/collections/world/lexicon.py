@@ -1,9 +1,11 @@
 """The words of the world: for each factor several, so that no two texts need to say it alike.
 
-The first entry of each list is the plainest. Nouns are written "singular/plural"; a plural in -s is left out.
+The first entry of each list is the plainest. Nouns are written "singular/plural"; a regular plural is left out.
 """
 
 from __future__ import annotations
+
+import re
 
 KINDS: dict[str, tuple[str, ...]] = {
     # animals
@@ -181,6 +183,49 @@ RELATIONS: dict[str, tuple[str, ...]] = {
 
 
 def noun(entry: str, count: int) -> str:
-    """The singular or plural of an entry such as "fish/fish" or "cat"."""
+    """The singular or plural of an entry such as "fish/fish", "cat" or "pony"."""
     singular, _, plural = entry.partition("/")
-    return singular if count == 1 else plural or f"{singular}s"
+    if count == 1:
+        return singular
+    regular = (f"{singular[:-1]}ies" if re.search("[^aeiou]y$", singular) else
+               f"{singular}es" if re.search("(s|x|ch|sh)$", singular) else f"{singular}s")
+    return plural or regular
+
+
+VISITORS: dict[str, str] = {    # words for kinds that the grammar never writes, but that a visitor may
+    "cat": "kitty kitten pussycat tabby moggy", "dog": "doggy puppy pooch mutt terrier", "horse": "pony foal colt nag",
+    "rabbit": "cottontail lapin", "elephant": "pachyderm mammoth", "owl": "owlet", "fish": "goldfish/goldfish trout/trout salmon/salmon",
+    "turtle": "terrapin", "butterfly": "moth monarch", "snail": "slug escargot",
+    "car": "automobile auto cab taxi limousine", "bus": "minibus trolleybus", "truck": "lorry van semi",
+    "bicycle": "cycle pushbike tandem", "airplane": "plane airliner aeroplane", "sailboat": "boat sloop dinghy ship",
+    "train": "tram railcar", "rocket": "missile shuttle", "helicopter": "copter", "guitar": "ukulele banjo",
+    "drum": "bongo snare tambour", "trumpet": "bugle", "piano": "pianoforte", "violin": "viola",
+    "shirt": "blouse tshirt jersey pullover", "dress": "robe sundress", "skirt": "miniskirt", "coat": "parka anorak blazer",
+    "hat": "cap fedora sombrero", "sneaker": "gymshoe runner", "boot": "wellington bootee", "handbag": "tote satchel pouch",
+    "umbrella": "sunshade", "scarf": "muffler stole", "sock": "footsie hosiery", "glove": "gauntlet",
+    "backpack": "daypack haversack schoolbag", "apple": "pippin braeburn", "cupcake": "brownie fairycake",
+    "donut": "doughnut bagel cruller", "mug": "teacup tankard", "teapot": "samovar", "pumpkin": "marrow",
+    "cheese": "cheddar brie", "tree": "oak pine fir maple", "tulip": "crocus lily", "cactus": "saguaro",
+    "mushroom": "champignon shroom", "sunflower": "daisy marguerite", "palm": "palmtree", "chair": "armchair stool",
+    "sofa": "divan loveseat futon", "table": "workbench counter", "lamp": "lantern nightlight", "bed": "cot mattress",
+    "bookcase": "shelf/shelves cupboard cabinet", "clock": "alarm watch", "house": "hut cabin villa bungalow",
+    "lighthouse": "pharos", "windmill": "gristmill", "castle": "fort palace stronghold", "tower": "turret campanile",
+    "bridge": "footbridge overpass", "temple": "pantheon church chapel", "tent": "tepee yurt wigwam"}
+
+VISITORS_COLOURS: dict[str, str] = {    # likewise for colours
+    "red": "crimson maroon vermilion burgundy cherry", "orange": "apricot coral rust", "yellow": "canary mustard saffron",
+    "green": "lime olive jade mint", "teal": "cyan aqua", "blue": "navy indigo sapphire cerulean",
+    "purple": "lilac mauve lavender magenta", "pink": "blush rose", "brown": "tan beige hazel",
+    "black": "onyx inky", "grey": "gray slate silver", "white": "pearl snowy creamy"}
+
+
+def synonyms() -> dict[str, list[str]]:
+    """A word of the grammar -> words that a visitor may use instead, in the same number."""
+    found: dict[str, list[str]] = {}
+    for table, more, counts in ((KINDS, VISITORS, (1, 2)), (COLOURS, VISITORS_COLOURS, (1,))):
+        for name, words in more.items():
+            for entry in table[name]:
+                for count in counts:
+                    if (written := noun(entry, count)).isalpha():
+                        found.setdefault(written, []).extend(noun(word, count) for word in words.split())
+    return found

@@ -15,9 +15,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from genius.collections.layout import TASKS
+from genius.collections.layout import SYNONYMS, TASKS
 from genius.collections.world.datasets import DATASETS, Entry, make_entry
 from genius.collections.world.instructions import PHRASINGS
+from genius.collections.world.lexicon import synonyms
 from genius.collections.world.picture import render
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError
@@ -62,7 +63,8 @@ def write_world(destination: Path | str, seed: int = 0, scale: int = SCALE, pixe
                 bar.update(len(entries))
         writer.finish()
         facts = {"seed": seed, "scale": scale, "pixels": pixels, "digest": digest(writer.root)}
-        (writer.root / FACTS).write_text(json.dumps(facts, indent=1) + "\n")
+        for name, value in ((FACTS, facts), (SYNONYMS, synonyms())):
+            (writer.root / name).write_text(json.dumps(value, indent=1) + "\n")
     return facts
 
 
