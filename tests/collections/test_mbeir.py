@@ -184,3 +184,15 @@ def test_a_directory_without_pools_is_no_collection(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(UserError, match="is no collection.*python -m genius.collections SOURCE"):
             Collection(path)
+
+
+def test_synonyms_are_read_where_a_collection_has_them(root):
+    collection = Collection(root)
+    assert collection.synonyms() == {}
+    file = collection.root / "synonyms.json"
+    file.write_text('{"Cat": ["kitty"], "dog": []}')
+    assert collection.synonyms() == {"cat": ["kitty"]}
+    for broken in ("[1]", '{"cat": 3}', "{"):
+        file.write_text(broken)
+        with pytest.raises(UserError, match="synonyms.json is no table"):
+            collection.synonyms()

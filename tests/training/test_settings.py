@@ -25,7 +25,7 @@ def test_whole_numbers_serve_where_fractions_are_expected():
     ("encoder.epochs=three", "expected a value like"),
     ("encoder.bf16=1", "expected a value like true"),
     ("encoder.crop=0", "crop is a share above 0"),
-    ("encoder.substitution=0.1", "a teacher is named"),
+    ("encoder.substitution=1.0", "substitution is a probability below 1"),
     ("index.thumbnail_quality=101", "thumbnail_quality is 1 to 100"),
     ("quantizer.quantizer.gradient=magic", "none of rotation, straight_through")])
 def test_a_setting_that_cannot_be_is_refused_in_one_sentence(change, message):

@@ -41,9 +41,15 @@ def test_neighbours_are_the_nearest_by_a_slow_count_too(teacher, monkeypatch):
 def test_what_the_teacher_cuts_into_many_pieces_is_left_out(teacher, monkeypatch):
     monkeypatch.setattr(vocabulary, "LIKENESS", -1.0)
     asked = Teacher(str(teacher))
-    assert asked.pieces(["kitty", "sedan"]).tolist() == [1, 3]
+    assert asked.pieces(["kitty", "sedan"]) == [["kitty"], ["s", "##e", "##dan"]]
     assert neighbours(["cat"], ["kitty", "sedan"], asked) == {"cat": ["kitty"]}
     assert neighbours([], ["kitty"], asked) == neighbours(["cat"], ["sedan"], asked) == {}
+
+
+def test_a_word_that_is_alike_in_spelling_only_is_no_neighbour_but_a_plural_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(vocabulary, "LIKENESS", -1.0)
+    asked = Teacher(str(write_teacher(tmp_path, [["cat"], ["kitty"], ["##woman"], ["##s"]])))
+    assert sorted(neighbours(["cat"], ["catwoman", "cats", "kitty"], asked)["cat"]) == ["cats", "kitty"]
 
 
 def test_clips_words_are_whole_words_of_three_letters_or_more():
@@ -61,6 +67,16 @@ def test_words_give_way_as_often_as_asked_and_all_else_stays():
     assert 650 < given_way < 850
     assert {one.replace("kitty", "cat").replace("kitten", "cat").lower() for one in drawn} == {text.lower()}
     assert all("catfish" in one and "cats" in one for one in drawn)
+
+
+def test_a_collections_synonyms_come_before_what_a_teacher_says():
+    asked = Neighbours({"cat": ["catan"], "car": ["automobile"]}).over({"cat": ["kitty"], "red": ["crimson"]})
+    assert asked.words == {"cat": ["kitty"], "car": ["automobile"], "red": ["crimson"]}
+
+
+def test_without_a_teacher_no_word_has_neighbours(tmp_path):
+    assert Neighbours.read(["A cat."], "", tmp_path).words == {}
+    assert not any(tmp_path.iterdir())
 
 
 def test_the_teacher_is_asked_once_for_the_same_texts(teacher, tmp_path, monkeypatch):
