@@ -74,10 +74,10 @@ class Teacher:
         self.tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         self.model = AutoModel.from_pretrained(folder, local_files_only=True).to(device).eval()
 
-    def pieces(self, words: Sequence[str]) -> np.ndarray:
-        """(w,) tokens that each word takes."""
+    def pieces(self, words: Sequence[str]) -> list[list[str]]:
+        """The tokens that spell each word."""
         tokens = self.tokenizer(list(words), add_special_tokens=False)["input_ids"]
-        return np.array([len(own) for own in tokens], dtype=np.int64)
+        return [self.tokenizer.convert_ids_to_tokens(own) for own in tokens]
 
     @torch.inference_mode()
     def embed(self, words: Sequence[str]) -> Tensor:
@@ -96,7 +96,9 @@ class Teacher:
 def neighbours(known: Sequence[str], words: Iterable[str], teacher: Teacher) -> dict[str, list[str]]:
     """Known word -> the other words whose nearest known word it is, the nearest first."""
     others = sorted(set(words) - set(known))
-    others = [word for word, pieces in zip(others, teacher.pieces(others), strict=True) if pieces <= PIECES]
+    spelt = {word: pieces for word, pieces in zip(others, teacher.pieces(others), strict=True)
+             if len(pieces) <= PIECES}
+    others = list(spelt)
     if not known or not others:
         return {}
     mine, theirs = teacher.embed(known), teacher.embed(others)
@@ -106,8 +108,10 @@ def neighbours(known: Sequence[str], words: Iterable[str], teacher: Teacher) -> 
                                                            strict=True))
     found: dict[str, list[str]] = {}
     for at in likeness.argsort(descending=True).tolist():
-        if likeness[at] >= LIKENESS:
-            found.setdefault(known[nearest[at]], []).append(others[at])
+        word, other = known[nearest[at]], others[at]
+        by_spelling = word in spelt[other] and other != word + "s"      # "cat" in "cat ##woman": alike in letters only
+        if likeness[at] >= LIKENESS and not by_spelling:
+            found.setdefault(word, []).append(other)
     return found
 
 
