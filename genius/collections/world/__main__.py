@@ -19,8 +19,9 @@ def main(arguments: list[str] | None = None) -> None:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("destination", nargs="?", type=Path, metavar="DEST", help="a new directory")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--scale", type=int, default=SCALE, help="candidates of the test pool, 1,000 to 1,000,000 (%(default)s)")
-    parser.add_argument("--pixels", type=int, default=256, help="side of the pictures (%(default)s)")
+    parser.add_argument("--scale", type=int, default=SCALE,
+                        help="candidates of the test pool, 1,000 to 1,000,000 (%(default)s)")
+    parser.add_argument("--pixels", type=int, help="side of the pictures (256; 48 above 100,000 candidates)")
     parser.add_argument("--workers", type=int, help="processes that draw; by default one for each core")
     parser.add_argument("--sheet", type=Path, metavar="FILE", help="draw every kind, scene and relation on one picture")
     given = parser.parse_args(arguments)

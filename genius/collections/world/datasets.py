@@ -6,100 +6,28 @@ the seed and its number alone, so entries can be made in any order and number, a
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from genius.collections.world import grammar
+from genius.collections.world.changes import edited, other, other_colour, other_pattern, restyled, with_first
+from genius.collections.world.entries import ROLES, Drawing, Entry
 from genius.collections.world.grammar import FIRST_GLANCE, Said
 from genius.collections.world.knowledge import ASPECTS, Entity, draw_person, entity, towns
 from genius.collections.world.picture import RELATIONS, Figure, Picture
-from genius.collections.world.sampling import (
-    draw_colour, draw_figure, draw_pattern, draw_setting, draw_variant, held_out, source)
-from genius.collections.world.scenes import SCENES, TIMES, WEATHERS
+from genius.collections.world.sampling import draw_figure, draw_setting, draw_variant, held_out, source
+from genius.collections.world.scenes import TIMES, WEATHERS
 from genius.collections.world.things import THINGS
 from genius.collections.world.words import Words, content_words
-from genius.schema import Item, LabelledQuery, Modality
 
-PER_ENTRY = 64                       # ids that an entry may use
-IN_POOL = ("val", "test")            # splits whose global pools hold what is no training item
 NEWS = ("building", "vehicle", "instrument", "animal")
 EVERYDAY = ("animal", "vehicle", "food", "plant", "furniture", "instrument")
 STILL_LIFE = ("furniture", "food", "instrument", "plant")
 OUTDOORS = ("animal", "plant", "vehicle")
-TOWN_HEADLINE = Said(kind=0.88, colour=0.55, pattern=0.35, style=0.25, size=0.15, count=0.9, scene=0.3, time=0.45, weather=0.4)
+TOWN_HEADLINE = Said(kind=0.88, colour=0.55, pattern=0.35, style=0.25, size=0.15, count=0.9, scene=0.3, time=0.45,
+                     weather=0.4)
 SHOP = Said(1, 0.97, 0.9, 0.85, 0.1, 1)
-
-
-@dataclass(frozen=True)
-class Role:
-    """What an entry is for: the pools that hold its candidates and the splits that ask for them."""
-
-    pools: tuple[str, ...]
-    asked_in: tuple[str, ...]
-
-    @property
-    def unseen(self) -> bool:
-        """Combinations that are held out of training may appear."""
-        return "train" not in self.pools
-
-
-EVERYWHERE = ("train", *IN_POOL)
-ROLES = {"test": Role(IN_POOL, ("test",)), "val": Role(IN_POOL, ("val",)), "train": Role(("train",), ("train",)),
-         "shared": Role(EVERYWHERE, ("train",)), "extra": Role(IN_POOL, ()),
-         # entities are known to all splits; see _asked
-         "known test": Role(EVERYWHERE, ("test",)), "known val": Role(EVERYWHERE, ("val",)), "known": Role(EVERYWHERE, ())}
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A picture and where it lies, relative to the collection's root."""
-
-    path: str
-    picture: Picture
-
-
-@dataclass
-class Entry:
-    """What one number of a dataset gives."""
-
-    seed: int
-    dataset: str
-    dataset_id: int
-    number: int
-    role: Role
-    rng: random.Random
-    candidates: list[tuple[Item, tuple[int, ...], tuple[str, ...]]] = field(default_factory=list)   # tasks, pools
-    queries: list[tuple[str, LabelledQuery]] = field(default_factory=list)                          # split, query
-    drawings: dict[str, Picture] = field(default_factory=dict)
-
-    def drawing(self, picture: Picture, name: str) -> Drawing:
-        path = f"images/{self.dataset}/{self.number // 1000:03d}/{self.number}{name}.jpg"
-        self.drawings[path] = picture
-        return Drawing(path, picture)
-
-    def candidate(self, tasks: tuple[int, ...], made_of: Picture, text: str = "", drawing: Drawing | None = None) -> Item:
-        """A candidate of the local pools of these tasks. made_of: what its factors are."""
-        image = drawing.path if drawing else None
-        item = Item(self._id(len(self.candidates)), Modality.of(text, image), text, image, _source(made_of))
-        self.candidates.append((item, tasks, self.role.pools))
-        return item
-
-    def query(self, task: int, split: str, positives: Sequence[Item], made_of: Picture, text: str = "",
-              drawing: Drawing | None = None) -> None:
-        image = drawing.path if drawing else None
-        self.queries.append((split, LabelledQuery(
-            self._id(len(self.queries)), Modality.of(text, image), task, text, image,
-            tuple(item.id for item in positives), source=_source(made_of))))
-
-    def _id(self, count: int) -> str:
-        assert count < PER_ENTRY
-        return f"{self.dataset_id}:{self.number * PER_ENTRY + count + 1}"
-
-
-def _source(picture: Picture) -> str:
-    return json.dumps(grammar.factors(picture), separators=(",", ":"))
 
 
 def visualnews(entry: Entry) -> None:
@@ -156,14 +84,14 @@ def nights(entry: Entry) -> None:
     """Picture to a picture of the same at another time: task 4. A decoy looks alike but is something else."""
     rng = entry.rng
     picture = replace(_scene(entry, STILL_LIFE, pair=0.25), frame="print")
-    twin = replace(picture, time=_other(rng, TIMES, picture.time), variant=draw_variant(rng),
-                   weather=rng.choice((picture.weather, _other(rng, WEATHERS, picture.weather))))
+    twin = replace(picture, time=other(rng, TIMES, picture.time), variant=draw_variant(rng),
+                   weather=rng.choice((picture.weather, other(rng, WEATHERS, picture.weather))))
     target = entry.candidate((4,), twin, drawing=entry.drawing(twin, "b"))
     first = picture.figures[0]
-    changed = rng.choice((replace(first, pattern=_other_pattern(rng, first.pattern)),
-                          replace(first, colour=_other_colour(entry, first)),
-                          replace(first, count=_other(rng, (1, 2, 3, 4), first.count))))
-    decoy = replace(picture, figures=(changed, *picture.figures[1:]), variant=draw_variant(rng))
+    changed = rng.choice((replace(first, pattern=other_pattern(rng, first.pattern)),
+                          replace(first, colour=other_colour(rng, first, entry.role.unseen)),
+                          replace(first, count=other(rng, (1, 2, 3, 4), first.count))))
+    decoy = replace(with_first(picture, changed), variant=draw_variant(rng))
     entry.candidate((4,), decoy, drawing=entry.drawing(decoy, "c"))
     for split in entry.role.asked_in:
         entry.query(4, split, [target], picture, drawing=entry.drawing(picture, "a"))
@@ -173,7 +101,7 @@ def fashioniq(entry: Entry) -> None:
     """Garment and a wish to the garment as wished: task 7. Some of the garments shown are candidates, too."""
     rng = entry.rng
     before = _worn(rng, draw_figure(rng, ("garment",), entry.role.unseen, single=True))
-    after = _worn(rng, _restyled(entry, before.figures[0]))
+    after = _worn(rng, restyled(rng, before.figures[0], entry.role.unseen))
     target = entry.candidate((7,), after, drawing=entry.drawing(after, "b"))
     shown = entry.drawing(before, "a")
     if rng.random() < 0.4:
@@ -187,7 +115,7 @@ def cirr(entry: Entry) -> None:
     """Scene and an edit to the scene after it: task 7. Some of the scenes before are candidates, too."""
     rng = entry.rng
     before = replace(_scene(entry, OUTDOORS, pair=0), frame="film")
-    after = _edited(entry, before)
+    after = edited(rng, before, OUTDOORS, entry.role.unseen)
     target = entry.candidate((7,), after, drawing=entry.drawing(after, "b"))
     shown = entry.drawing(before, "a")
     if rng.random() < 0.4:
@@ -204,8 +132,8 @@ def webqa(entry: Entry) -> None:
     answers = []
     for task, aspect in ((1, aspects[0]), (1, aspects[1]), (2, aspects[2]), (2, aspects[3])):
         text = grammar.post(Words(rng), grammar.passage(Words(rng), known, aspect))
-        answers.append((task, aspect, text, entry.candidate((task,), page.picture, text=text,
-                                                            drawing=page if task == 2 else None)))
+        item = entry.candidate((task,), page.picture, text=text, drawing=page if task == 2 else None)
+        answers.append((task, aspect, text, item))
     for split in _asked(entry):
         for task in (1, 2):
             for _ in range(9 if split == "train" else 1):
@@ -233,9 +161,9 @@ def infoseek(entry: Entry) -> None:
     rng, known = entry.rng, _known(entry)
     page = _portrait(entry, known)
     aspects = rng.sample(ASPECTS, 3)
-    texts = {aspect: entry.candidate((6,), page.picture, text=grammar.passage(Words(rng), known, aspect))
+    texts = {aspect: entry.candidate((6,), page.picture, grammar.passage(Words(rng), known, aspect))
              for aspect in aspects}
-    pairs = {aspect: entry.candidate((8,), page.picture, text=grammar.passage(Words(rng), known, aspect), drawing=page)
+    pairs = {aspect: entry.candidate((8,), page.picture, grammar.passage(Words(rng), known, aspect), page)
              for aspect in aspects}
     for split in _asked(entry):
         for number in range(11 if split == "train" else 1):
@@ -258,9 +186,9 @@ class Dataset:
     tasks: tuple[int, ...]
     test: int
     val: int
-    train: int = 0      # entries whose candidates no other pool holds
-    shared: int = 0     # training entries that are in all pools
-    pooled: float = 1   # candidates of one entry that a test pool holds, on average
+    train: int = 0    # entries whose candidates no other pool holds
+    shared: int = 0    # training entries that are in all pools
+    pooled: float = 1    # candidates of one entry that a test pool holds, on average
 
     def numbers(self, growth: float) -> Iterator[tuple[str, int, int]]:
         """(role, first number, number after the last) for `growth` times the default number of candidates.
@@ -289,7 +217,8 @@ DATASETS = (    # in the order of their ids
     Dataset("drawn_oven", oven, (6, 8), 190, 290, pooled=2),
     Dataset("drawn_infoseek", infoseek, (6, 8), 190, 126, pooled=6),
     Dataset("drawn_fashioniq", fashioniq, (7,), 190, 126, 2400, 250, 1.4),
-    Dataset("drawn_cirr", cirr, (7,), 190, 126, 2200, 250, 1.4))
+    Dataset("drawn_cirr", cirr, (7,), 190, 126, 2200, 250, 1.4),
+)
 
 
 def make_entry(seed: int, dataset_id: int, number: int, role: str) -> Entry:
@@ -310,8 +239,8 @@ def _scene(entry: Entry, families: Sequence[str], pair: float) -> Picture:
         while figures[1].kind == figures[0].kind:
             figures[1] = draw_figure(rng, families, entry.role.unseen, single=True)
     scene, time, weather = draw_setting(rng)
-    return Picture(tuple(figures), rng.choice(RELATIONS) if len(figures) == 2 else "", scene, time, weather,
-                   draw_variant(rng))
+    relation = rng.choice(RELATIONS) if len(figures) == 2 else ""
+    return Picture(tuple(figures), relation, scene, time, weather, draw_variant(rng))
 
 
 def _story(entry: Entry, families: Sequence[str]) -> tuple[Picture, Callable[[Words], str]]:
@@ -342,7 +271,8 @@ def _portrait(entry: Entry, known: Entity, frame: str = "plate") -> Drawing:
 def _sighting(rng: random.Random, known: Entity) -> Picture:
     """An entity somewhere in the world."""
     scene, time, weather = draw_setting(rng)
-    figure = replace(known.figure, size=rng.choice(("medium", "large")), style=rng.choice(THINGS[known.figure.kind].styles))
+    figure = replace(known.figure, size=rng.choice(("medium", "large")),
+                     style=rng.choice(THINGS[known.figure.kind].styles))
     return Picture((figure,), "", scene, time, weather, draw_variant(rng))
 
 
@@ -350,65 +280,3 @@ def _worn(rng: random.Random, figure: Figure) -> Picture:
     """A garment outside the shop."""
     scene = rng.choice(("room", "stage", "city", "meadow"))
     return Picture((replace(figure, size="large"),), "", scene, "day", "clear", draw_variant(rng), frame="magazine")
-
-
-def _restyled(entry: Entry, figure: Figure) -> Figure:
-    """With one or two of colour, pattern and style changed."""
-    rng = entry.rng
-    styles = [style for style in THINGS[figure.kind].styles if style != figure.style]
-    choices = ["colour", "pattern"] + (["style"] if styles else [])
-    for name in rng.sample(choices, rng.choice((1, 2))):
-        value = {"colour": lambda: _other_colour(entry, figure), "pattern": lambda: _other_pattern(rng, figure.pattern),
-                 "style": lambda: rng.choice(styles)}[name]()
-        figure = replace(figure, **{name: value})
-    return figure
-
-
-def _edited(entry: Entry, before: Picture) -> Picture:
-    """With one or two of the things changed that an edit can name."""
-    rng, after = entry.rng, replace(before, variant=draw_variant(entry.rng))
-    for name in rng.sample(("count", "colour", "kind", "scene", "time", "weather", "second"), rng.choice((1, 2))):
-        first = after.figures[0]
-        if name == "count":
-            after = _with_first(after, replace(first, count=_other(rng, (1, 2, 3, 4), first.count)))
-        elif name == "colour":
-            after = _with_first(after, replace(first, colour=_other_colour(entry, first)))
-        elif name == "kind":
-            other = draw_figure(rng, OUTDOORS, entry.role.unseen, single=True)
-            if other.kind != first.kind and (entry.role.unseen or not held_out(other.kind, first.colour)):
-                after = _with_first(after, replace(first, kind=other.kind, style=other.style))
-        elif name == "scene":
-            after = replace(after, scene=_other(rng, SCENES, after.scene))
-        elif name == "time":
-            after = replace(after, time=_other(rng, TIMES, after.time))
-        elif name == "weather":
-            after = replace(after, weather=_other(rng, WEATHERS, after.weather))
-        else:
-            second = draw_figure(rng, OUTDOORS, entry.role.unseen, single=True)
-            if second.kind != first.kind:
-                after = replace(_with_first(after, replace(first, count=min(2, first.count))),
-                                relation=rng.choice(RELATIONS))
-                after = replace(after, figures=(after.figures[0], second))
-    changed = replace(after, variant=before.variant) != before
-    return after if changed else _edited(entry, before)
-
-
-def _with_first(picture: Picture, figure: Figure) -> Picture:
-    return replace(picture, figures=(figure, *picture.figures[1:]))
-
-
-def _other(rng: random.Random, choices: Sequence, value: object) -> object:
-    return rng.choice([choice for choice in choices if choice != value])
-
-
-def _other_pattern(rng: random.Random, pattern: str) -> str:
-    while (other := draw_pattern(rng)) == pattern:
-        pass
-    return other
-
-
-def _other_colour(entry: Entry, figure: Figure) -> str:
-    while True:
-        colour = draw_colour(entry.rng, figure.kind)
-        if colour != figure.colour and (entry.role.unseen or not held_out(figure.kind, colour)):
-            return colour

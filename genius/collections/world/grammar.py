@@ -19,7 +19,7 @@ from genius.collections.world.words import Words, sentence
 class Said:
     """How likely each factor is to be said; what is not said stays open."""
 
-    kind: float = 0.96      # else only the family
+    kind: float = 0.96    # else only the family
     colour: float = 0.8
     pattern: float = 0.75
     style: float = 0.5
@@ -35,17 +35,53 @@ FIRST_GLANCE = Said(colour=0.85, pattern=0.65, style=0.45, size=0.3)
 LOOKS = Said(1, 1, 1, 0.4, 0, 1)
 
 EVENTS = (    # what happens in the news, each in three forms
-    ("unveils", "presents", "shows off"), ("rescues", "saves", "brings to safety"), ("bans", "outlaws", "forbids"),
-    ("buys", "acquires", "purchases"), ("honours", "celebrates", "pays tribute to"),
-    ("searches for", "looks for", "hunts"), ("restores", "repairs", "mends"), ("sells", "auctions", "gives away"),
-    ("defends", "stands up for", "speaks for"), ("welcomes", "greets", "cheers"))
-ROLES = ("mayor", "council", "fire brigade", "school class", "museum", "orchestra", "baker", "coast guard", "choir",
-         "gardener", "postman", "chess club")
+    ("unveils", "presents", "shows off"),
+    ("rescues", "saves", "brings to safety"),
+    ("bans", "outlaws", "forbids"),
+    ("buys", "acquires", "purchases"),
+    ("honours", "celebrates", "pays tribute to"),
+    ("searches for", "looks for", "hunts"),
+    ("restores", "repairs", "mends"),
+    ("sells", "auctions", "gives away"),
+    ("defends", "stands up for", "speaks for"),
+    ("welcomes", "greets", "cheers"),
+)
+ROLES = (
+    "mayor",
+    "council",
+    "fire brigade",
+    "school class",
+    "museum",
+    "orchestra",
+    "baker",
+    "coast guard",
+    "choir",
+    "gardener",
+    "postman",
+    "chess club",
+)
 CRAZE = ("Visitors flock to see", "Crowds gather around", "All eyes are on", "Long queues form for", "Children draw")
-QUALITIES = ("airy", "soft", "sturdy", "easy-care", "lightweight", "hand-finished", "weatherproof", "classic", "playful")
+QUALITIES = (
+    "airy",
+    "soft",
+    "sturdy",
+    "easy-care",
+    "lightweight",
+    "hand-finished",
+    "weatherproof",
+    "classic",
+    "playful",
+)
 BRANDS = ("Norrland", "Pavo", "Tilde & Sons", "Mirabel", "Ostrava", "Quayside", "Linnet", "Hartwood")
-OCCASIONS = ("for weekends", "for the office", "for rainy walks", "for summer parties", "for travelling",
-             "for every day", "for long evenings")
+OCCASIONS = (
+    "for weekends",
+    "for the office",
+    "for rainy walks",
+    "for summer parties",
+    "for travelling",
+    "for every day",
+    "for long evenings",
+)
 
 
 def thing(words: Words, figure: Figure, said: Said, alone: bool = True) -> str:
@@ -82,9 +118,14 @@ def caption(words: Words, picture: Picture, said: Said) -> str:
     places = setting(words, picture, said)
     where = " ".join(places)
     first, *others = places or [""]
-    forms = [f"{subject} {where}", f"{first}, {subject} {' '.join(others)}" if first else subject,
-             f"this is {subject} {where}", f"a picture of {subject} {where}", f"{subject} can be seen {where}",
-             f"{where}: {subject}" if where else f"look, {subject}"]
+    forms = [
+        f"{subject} {where}",
+        f"{first}, {subject} {' '.join(others)}" if first else subject,
+        f"this is {subject} {where}",
+        f"a picture of {subject} {where}",
+        f"{subject} can be seen {where}",
+        f"{where}: {subject}" if where else f"look, {subject}",
+    ]
     return sentence(words.any(forms))
 
 
@@ -116,44 +157,82 @@ def headline(words: Words, picture: Picture, town: Town, event: int, person: str
     where = " ".join(setting(words, picture, said))
     act = words.pick(EVENTS[event])
     role = words.any(ROLES)
-    return sentence(words.any((
-        f"{person} {act} {subject} in {town.name} {where}", f"{town.name}: {role} {act} {subject} {where}",
-        f"{town.name} {act} {subject} {where}", f"{words.any(CRAZE)} {subject} in {town.name} {where}",
-        f"{role} of {town.name} {act} {subject}, says {person}",
-        f"{where}, {town.name} {act} {subject}" if where else f"{town.name}, {role} {act} {subject}")))
+    return sentence(
+        words.any(
+            (
+                f"{person} {act} {subject} in {town.name} {where}",
+                f"{town.name}: {role} {act} {subject} {where}",
+                f"{town.name} {act} {subject} {where}",
+                f"{words.any(CRAZE)} {subject} in {town.name} {where}",
+                f"{role} of {town.name} {act} {subject}, says {person}",
+                f"{where}, {town.name} {act} {subject}" if where else f"{town.name}, {role} {act} {subject}",
+            )
+        )
+    )
 
 
 def product(words: Words, figure: Figure, said: Said, brand: str) -> str:
     """A product text as a shop writes it."""
     item = thing(words, figure, said, alone=False)
     quality, occasion = words.any(QUALITIES), words.any(OCCASIONS)
-    return sentence(words.any((
-        f"{brand} {item}", f"{quality} {item} by {brand}", f"{item} {occasion}", f"{brand}: {quality} {item} {occasion}",
-        f"{item}, {quality}", f"our {item}")))
+    return sentence(
+        words.any(
+            (
+                f"{brand} {item}",
+                f"{quality} {item} by {brand}",
+                f"{item} {occasion}",
+                f"{brand}: {quality} {item} {occasion}",
+                f"{item}, {quality}",
+                f"our {item}",
+            )
+        )
+    )
 
 
 def entry(words: Words, known: Entity) -> str:
     """What an encyclopedia says first about something: its name and its looks."""
     looks = thing(words, known.figure, LOOKS)
     family = lexicon.noun(words.any(lexicon.FAMILIES[known.family]), 1)
-    return sentence(words.any((
-        f"the {known.name} is {looks}", f"{known.name}: {looks}, {_a(words)} {family}",
-        f"{looks} goes by the name of {known.name}", f"the {family} called {known.name} is {looks}",
-        f"{known.name}, {looks}, is a well known {family}")))
+    return sentence(
+        words.any(
+            (
+                f"the {known.name} is {looks}",
+                f"{known.name}: {looks}, {_a(words)} {family}",
+                f"{looks} goes by the name of {known.name}",
+                f"the {family} called {known.name} is {looks}",
+                f"{known.name}, {looks}, is a well known {family}",
+            )
+        )
+    )
 
 
 def passage(words: Words, known: Entity, aspect: str) -> str:
     """An encyclopedia's sentence about one aspect of something; its looks say what it is about."""
-    it = f"the {known.name}, {thing(words, known.figure, LOOKS)}," if words.happens(0.6) else \
-        f"{thing(words, known.figure, LOOKS)} named {known.name}"
+    it = (
+        f"the {known.name}, {thing(words, known.figure, LOOKS)},"
+        if words.happens(0.6)
+        else f"{thing(words, known.figure, LOOKS)} named {known.name}"
+    )
     fact = known.facts[aspect]
-    return sentence(words.any({
-        "origin": (f"{it} comes from {fact}", f"{it} was first seen in {fact}", f"{fact} is the home of {it}"),
-        "finder": (f"{it} was described by {fact}", f"{fact} was the discoverer of {it}", f"{it} owes its fame to {fact}"),
-        "age": (f"{it} has existed since the {fact} century", f"{it} dates back to the {fact} century",
-                f"since the {fact} century people know {it}"),
-        "fame": (f"{it} is famous for {fact}", f"{it} is prized for {fact}", f"people love {it} for {fact}"),
-        "care": (f"{it} needs {fact}", f"{it} thrives on {fact}", f"{fact} keeps {it} in good shape")}[aspect]))
+    return sentence(
+        words.any(
+            {
+                "origin": (f"{it} comes from {fact}", f"{it} was first seen in {fact}", f"{fact} is the home of {it}"),
+                "finder": (
+                    f"{it} was described by {fact}",
+                    f"{fact} was the discoverer of {it}",
+                    f"{it} owes its fame to {fact}",
+                ),
+                "age": (
+                    f"{it} has existed since the {fact} century",
+                    f"{it} dates back to the {fact} century",
+                    f"since the {fact} century people know {it}",
+                ),
+                "fame": (f"{it} is famous for {fact}", f"{it} is prized for {fact}", f"people love {it} for {fact}"),
+                "care": (f"{it} needs {fact}", f"{it} thrives on {fact}", f"{fact} keeps {it} in good shape"),
+            }[aspect]
+        )
+    )
 
 
 def post(words: Words, text: str) -> str:
@@ -166,7 +245,8 @@ ASKED = {    # aspect -> questions; {it} is what is asked about
     "finder": ("who discovered {it}?", "which person made {it} known?", "whose finding is {it}?"),
     "age": ("how long has {it} been around?", "in which era did {it} appear?", "how old is {it}?"),
     "fame": ("what is {it} valued for?", "why do people admire {it}?", "what made {it} popular?"),
-    "care": ("how should {it} be looked after?", "what does {it} require?", "what treatment suits {it}?")}
+    "care": ("how should {it} be looked after?", "what does {it} require?", "what treatment suits {it}?"),
+}
 NAMED = ("what is the name of {it}?", "what do you call {it}?", "what exactly is {it}?", "can you identify {it}?")
 
 
@@ -198,8 +278,18 @@ def restyle(words: Words, before: Figure, after: Figure) -> str:
             instead = f" instead of {words.any(options[old])}" if old in options and words.happens(0.35) else ""
             changes.append(words.pick(options[new]) + instead)
     wanted = " and ".join(changes)
-    return sentence(words.any((f"is {wanted}", f"make it {wanted}", f"the same but {wanted}", f"I want it {wanted}",
-                               f"{wanted}, please", f"similar, yet {wanted}")))
+    return sentence(
+        words.any(
+            (
+                f"is {wanted}",
+                f"make it {wanted}",
+                f"the same but {wanted}",
+                f"I want it {wanted}",
+                f"{wanted}, please",
+                f"similar, yet {wanted}",
+            )
+        )
+    )
 
 
 def edit(words: Words, before: Picture, after: Picture) -> str:
@@ -208,18 +298,27 @@ def edit(words: Words, before: Picture, after: Picture) -> str:
     changes = []
     if old.count != new.count:
         noun = lexicon.noun(words.pick(lexicon.KINDS[new.kind]), new.count)
-        changes.append(words.any(("show {} of them", "let there be {}", "change the number to {}")).format(
-            _number(new.count)) if words.happens(0.6) else f"have {_number(new.count)} {noun}")
+        changes.append(
+            words.any(("show {} of them", "let there be {}", "change the number to {}")).format(_number(new.count))
+            if words.happens(0.6)
+            else f"have {_number(new.count)} {noun}"
+        )
     if old.colour != new.colour:
         changes.append(f"make it {words.pick(lexicon.COLOURS[new.colour])}")
     if old.kind != new.kind:
-        changes.append(f"replace the {lexicon.noun(words.pick(lexicon.KINDS[old.kind]), old.count)} by "
-                       f"{thing(words, new, Said(colour=0, pattern=0, style=0, size=0))}")
+        changes.append(
+            f"replace the {lexicon.noun(words.pick(lexicon.KINDS[old.kind]), old.count)} by "
+            f"{thing(words, new, Said(colour=0, pattern=0, style=0, size=0))}"
+        )
     if len(after.figures) > len(before.figures):
-        changes.append(f"add {thing(words, after.figures[1], Said(1, 1, 0.6, 0, 0))} so that the first is "
-                       f"{words.pick(lexicon.RELATIONS[after.relation])} it")
+        changes.append(
+            f"add {thing(words, after.figures[1], Said(1, 1, 0.6, 0, 0))} so that the first is "
+            f"{words.pick(lexicon.RELATIONS[after.relation])} it"
+        )
     if before.scene != after.scene:
-        changes.append(f"{words.any(('put it', 'move everything', 'place it'))} {words.pick(lexicon.SCENES[after.scene])}")
+        changes.append(
+            f"{words.any(('put it', 'move everything', 'place it'))} {words.pick(lexicon.SCENES[after.scene])}"
+        )
     if before.time != after.time:
         changes.append(f"{words.any(('let it be', 'show it', 'take it'))} {words.pick(lexicon.TIMES[after.time])}")
     if before.weather != after.weather:
@@ -231,12 +330,23 @@ def edit(words: Words, before: Picture, after: Picture) -> str:
 def factors(picture: Picture) -> Mapping[str, object]:
     """What a picture is made of, for src_content; what does not apply is left out."""
     first = picture.figures[0]
-    made = {"kind": first.kind, "family": THINGS[first.kind].family, "colour": first.colour, "pattern": first.pattern,
-            "style": first.style, "size": first.size, "count": first.count}
+    made = {
+        "kind": first.kind,
+        "family": THINGS[first.kind].family,
+        "colour": first.colour,
+        "pattern": first.pattern,
+        "style": first.style,
+        "size": first.size,
+        "count": first.count,
+    }
     if len(picture.figures) == 2:
         second = picture.figures[1]
-        made |= {"relation": picture.relation, "kind2": second.kind, "colour2": second.colour,
-                 "pattern2": second.pattern}
+        made |= {
+            "relation": picture.relation,
+            "kind2": second.kind,
+            "colour2": second.colour,
+            "pattern2": second.pattern,
+        }
     if picture.scene:
         made |= {"scene": picture.scene, "time": picture.time, "weather": picture.weather}
     return {name: value for name, value in made.items() if value != ""}

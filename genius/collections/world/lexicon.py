@@ -42,7 +42,11 @@ KINDS: dict[str, tuple[str, ...]] = {
     # garments
     "shirt": ("shirt", "top", "tee"),
     "dress": ("dress/dresses", "gown", "frock"),
-    "trousers": ("pair of trousers/pairs of trousers", "pair of slacks/pairs of slacks", "pair of pants/pairs of pants"),
+    "trousers": (
+        "pair of trousers/pairs of trousers",
+        "pair of slacks/pairs of slacks",
+        "pair of pants/pairs of pants",
+    ),
     "skirt": ("skirt", "kilt", "waist-hung garment"),
     "coat": ("coat", "jacket", "overcoat"),
     "hat": ("hat", "headgear/headgear", "head covering"),
@@ -93,7 +97,11 @@ FAMILIES: dict[str, tuple[str, ...]] = {    # what a whole family is called, whe
     "animal": ("animal", "creature", "beast"),
     "vehicle": ("vehicle", "means of transport/means of transport", "machine that travels/machines that travel"),
     "instrument": ("musical instrument", "music maker"),
-    "garment": ("piece of clothing/pieces of clothing", "thing to wear/things to wear", "item of apparel/items of apparel"),
+    "garment": (
+        "piece of clothing/pieces of clothing",
+        "thing to wear/things to wear",
+        "item of apparel/items of apparel",
+    ),
     "food": ("thing from the kitchen/things from the kitchen", "kitchen treat"),
     "plant": ("plant", "growing thing"),
     "furniture": ("piece of furniture/pieces of furniture", "household furnishing"),
@@ -101,53 +109,85 @@ FAMILIES: dict[str, tuple[str, ...]] = {    # what a whole family is called, whe
 }
 
 COLOURS: dict[str, tuple[str, ...]] = {
-    "red": ("red", "scarlet", "ruby"), "orange": ("orange", "tangerine", "amber"),
-    "yellow": ("yellow", "golden", "lemon-coloured"), "green": ("green", "emerald", "leaf-coloured"),
-    "teal": ("teal", "turquoise", "aquamarine"), "blue": ("blue", "azure", "cobalt"),
-    "purple": ("purple", "violet", "plum-coloured"), "pink": ("pink", "rosy", "fuchsia"),
-    "brown": ("brown", "chestnut", "chocolate-coloured"), "black": ("black", "ebony", "coal-dark"),
-    "grey": ("grey", "silvery", "ash-coloured"), "white": ("white", "ivory", "milk-pale")}
+    "red": ("red", "scarlet", "ruby"),
+    "orange": ("orange", "tangerine", "amber"),
+    "yellow": ("yellow", "golden", "lemon-coloured"),
+    "green": ("green", "emerald", "leaf-coloured"),
+    "teal": ("teal", "turquoise", "aquamarine"),
+    "blue": ("blue", "azure", "cobalt"),
+    "purple": ("purple", "violet", "plum-coloured"),
+    "pink": ("pink", "rosy", "fuchsia"),
+    "brown": ("brown", "chestnut", "chocolate-coloured"),
+    "black": ("black", "ebony", "coal-dark"),
+    "grey": ("grey", "silvery", "ash-coloured"),
+    "white": ("white", "ivory", "milk-pale"),
+}
 
 PATTERNS: dict[str, tuple[str, ...]] = {    # all can stand before a noun
-    "plain": ("plain", "solid-coloured", "unpatterned"), "striped": ("striped", "banded", "pinstripe"),
-    "spotted": ("spotted", "polka-dot", "dappled"), "checkered": ("checkered", "chessboard-patterned", "checked"),
-    "zigzag": ("zigzag", "chevron-patterned", "jagged-lined"), "floral": ("floral", "flower-printed", "blossom-covered"),
-    "starry": ("starry", "star-spangled", "star-printed"), "plaid": ("plaid", "tartan", "crossbarred")}
+    "plain": ("plain", "solid-coloured", "unpatterned"),
+    "striped": ("striped", "banded", "pinstripe"),
+    "spotted": ("spotted", "polka-dot", "dappled"),
+    "checkered": ("checkered", "chessboard-patterned", "checked"),
+    "zigzag": ("zigzag", "chevron-patterned", "jagged-lined"),
+    "floral": ("floral", "flower-printed", "blossom-covered"),
+    "starry": ("starry", "star-spangled", "star-printed"),
+    "plaid": ("plaid", "tartan", "crossbarred"),
+}
 
 SIZES: dict[str, tuple[str, ...]] = {"small": ("small", "little", "tiny"), "large": ("large", "big", "huge")}
 
 COUNTS: dict[int, tuple[str, ...]] = {
-    1: ("a", "one", "a single", "a lone"), 2: ("two", "a pair of", "a couple of"),
-    3: ("three", "a trio of", "a threesome of"), 4: ("four", "a quartet of", "a foursome of")}
+    1: ("a", "one", "a single", "a lone"),
+    2: ("two", "a pair of", "a couple of"),
+    3: ("three", "a trio of", "a threesome of"),
+    4: ("four", "a quartet of", "a foursome of"),
+}
 
 STYLES: dict[str, tuple[str, ...]] = {    # all can follow a noun
-    "sitting": ("sitting", "seated", "on its haunches"), "walking": ("walking", "strolling", "on the move"),
-    "sleeping": ("sleeping", "asleep", "taking a nap"), "running": ("running", "dashing", "at a sprint"),
-    "standing": ("standing", "upright", "on its feet"), "galloping": ("galloping", "racing", "in full gallop"),
-    "hopping": ("hopping", "leaping", "in mid-jump"), "grazing": ("grazing", "feeding", "with its head lowered"),
-    "perched": ("perched", "roosting", "with folded wings"), "flying": ("flying", "on the wing", "in flight"),
+    "sitting": ("sitting", "seated", "on its haunches"),
+    "walking": ("walking", "strolling", "on the move"),
+    "sleeping": ("sleeping", "asleep", "taking a nap"),
+    "running": ("running", "dashing", "at a sprint"),
+    "standing": ("standing", "upright", "on its feet"),
+    "galloping": ("galloping", "racing", "in full gallop"),
+    "hopping": ("hopping", "leaping", "in mid-jump"),
+    "grazing": ("grazing", "feeding", "with its head lowered"),
+    "perched": ("perched", "roosting", "with folded wings"),
+    "flying": ("flying", "on the wing", "in flight"),
     "sliding": ("sliding", "gliding on its belly", "slithering along"),
     "resting": ("resting in its shell", "tucked inside its shell", "withdrawn and hidden"),
-    "swimming": ("swimming", "drifting", "gliding along"), "crawling": ("crawling", "creeping", "inching along"),
-    "parked": ("parked", "standing still", "at rest"), "driving": ("driving", "speeding along", "in motion"),
-    "launching": ("launching", "lifting off", "blasting upwards"), "lit": ("lit", "switched on", "glowing"),
-    "unlit": ("unlit", "switched off", "not glowing"), "dark": ("without light", "unlighted", "with its light out"),
+    "swimming": ("swimming", "drifting", "gliding along"),
+    "crawling": ("crawling", "creeping", "inching along"),
+    "parked": ("parked", "standing still", "at rest"),
+    "driving": ("driving", "speeding along", "in motion"),
+    "launching": ("launching", "lifting off", "blasting upwards"),
+    "lit": ("lit", "switched on", "glowing"),
+    "unlit": ("unlit", "switched off", "not glowing"),
+    "dark": ("without light", "unlighted", "with its light out"),
     "short-sleeved": ("with short sleeves", "short in the arm", "half-sleeved"),
     "long-sleeved": ("with long sleeves", "long in the arm", "full-sleeved"),
-    "short": ("cut short", "above the knee", "of brief length"), "long": ("cut long", "down to the ankle", "of floor length"),
+    "short": ("cut short", "above the knee", "of brief length"),
+    "long": ("cut long", "down to the ankle", "of floor length"),
     "full-length": ("full in length", "reaching the feet", "long-legged"),
     "cropped": ("cropped", "ending at the calf", "shortened"),
-    "hooded": ("with a hood", "hooded", "with a cowl"), "collared": ("with a collar", "collared", "with lapels"),
-    "brimmed": ("with a wide brim", "broad-brimmed", "wide-rimmed"), "peaked": ("with a peak", "visored", "with a visor"),
-    "low": ("low-cut", "below the ankle", "with a low shaft"), "high": ("high-top", "covering the ankle", "with a high shaft"),
+    "hooded": ("with a hood", "hooded", "with a cowl"),
+    "collared": ("with a collar", "collared", "with lapels"),
+    "brimmed": ("with a wide brim", "broad-brimmed", "wide-rimmed"),
+    "peaked": ("with a peak", "visored", "with a visor"),
+    "low": ("low-cut", "below the ankle", "with a low shaft"),
+    "high": ("high-top", "covering the ankle", "with a high shaft"),
     "ankle": ("ankle-high", "of short shaft", "ending at the ankle"),
     "knee-high": ("knee-high", "with a tall shaft", "reaching the knee"),
     "strapped": ("with a strap", "to hang from the shoulder", "on a sling"),
-    "clutch": ("strapless", "held in the hand", "of clutch form"), "open": ("opened", "unfurled", "spread wide"),
-    "folded": ("folded", "furled", "closed"), "knotted": ("tied in a knot", "knotted", "looped round"),
+    "clutch": ("strapless", "held in the hand", "of clutch form"),
+    "open": ("opened", "unfurled", "spread wide"),
+    "folded": ("folded", "furled", "closed"),
+    "knotted": ("tied in a knot", "knotted", "looped round"),
     "hanging": ("hanging loose", "draped", "untied"),
-    "round": ("with a round crown", "ball-shaped", "rounded"), "conifer": ("with needles", "cone-shaped", "evergreen"),
-    "branched": ("with arms", "branching", "many-armed"), "upright": ("with four straight legs", "firmly upright", "on four legs"),
+    "round": ("with a round crown", "ball-shaped", "rounded"),
+    "conifer": ("with needles", "cone-shaped", "evergreen"),
+    "branched": ("with arms", "branching", "many-armed"),
+    "upright": ("with four straight legs", "firmly upright", "on four legs"),
     "rocking": ("that rocks", "on curved runners", "with rockers"),
 }
 
@@ -162,24 +202,32 @@ SCENES: dict[str, tuple[str, ...]] = {
     "snowfield": ("in a snowfield", "on the ice", "in a wintry plain"),
     "room": ("in a room", "indoors", "inside the parlour"),
     "stage": ("on a stage", "in a theatre", "under spotlights"),
-    "": ("on a neutral backdrop", "in the studio", "in front of a plain wall")}
+    "": ("on a neutral backdrop", "in the studio", "in front of a plain wall"),
+}
 
 TIMES: dict[str, tuple[str, ...]] = {
-    "dawn": ("at dawn", "at daybreak", "early in the morning"), "day": ("by day", "at noon", "in broad daylight"),
-    "dusk": ("at dusk", "at sunset", "in the evening"), "night": ("at night", "after dark", "past midnight")}
+    "dawn": ("at dawn", "at daybreak", "early in the morning"),
+    "day": ("by day", "at noon", "in broad daylight"),
+    "dusk": ("at dusk", "at sunset", "in the evening"),
+    "night": ("at night", "after dark", "past midnight"),
+}
 
 WEATHERS: dict[str, tuple[str, ...]] = {
     "clear": ("in fine weather", "under a cloudless sky", "on a clear day"),
     "cloudy": ("in cloudy weather", "under a grey overcast", "beneath heavy clouds"),
     "rainy": ("in the rain", "during a downpour", "on a wet day"),
     "snowy": ("while snow falls", "amid snowflakes", "in a flurry"),
-    "foggy": ("in the fog", "in thick mist", "in haze")}
+    "foggy": ("in the fog", "in thick mist", "in haze"),
+}
 
 RELATIONS: dict[str, tuple[str, ...]] = {
     "left of": ("left of", "to the left of", "on the left-hand side of"),
     "right of": ("right of", "to the right of", "on the right-hand side of"),
-    "in front of": ("in front of", "before", "nearer than"), "behind": ("behind", "at the back of", "farther off than"),
-    "above": ("above", "higher than", "over"), "below": ("below", "lower than", "underneath")}
+    "in front of": ("in front of", "before", "nearer than"),
+    "behind": ("behind", "at the back of", "farther off than"),
+    "above": ("above", "higher than", "over"),
+    "below": ("below", "lower than", "underneath"),
+}
 
 
 def noun(entry: str, count: int) -> str:
@@ -187,36 +235,98 @@ def noun(entry: str, count: int) -> str:
     singular, _, plural = entry.partition("/")
     if count == 1:
         return singular
-    regular = (f"{singular[:-1]}ies" if re.search("[^aeiou]y$", singular) else
-               f"{singular}es" if re.search("(s|x|ch|sh)$", singular) else f"{singular}s")
+    regular = (
+        f"{singular[:-1]}ies"
+        if re.search("[^aeiou]y$", singular)
+        else f"{singular}es"
+        if re.search("(s|x|ch|sh)$", singular)
+        else f"{singular}s"
+    )
     return plural or regular
 
 
 VISITORS: dict[str, str] = {    # words for kinds that the grammar never writes, but that a visitor may
-    "cat": "kitty kitten pussycat tabby moggy", "dog": "doggy puppy pooch mutt terrier", "horse": "pony foal colt nag",
-    "rabbit": "cottontail lapin", "elephant": "pachyderm mammoth", "owl": "owlet", "fish": "goldfish/goldfish trout/trout salmon/salmon",
-    "turtle": "terrapin", "butterfly": "moth monarch", "snail": "slug escargot",
-    "car": "automobile auto cab taxi limousine", "bus": "minibus trolleybus", "truck": "lorry van semi",
-    "bicycle": "cycle pushbike tandem", "airplane": "plane airliner aeroplane", "sailboat": "boat sloop dinghy ship",
-    "train": "tram railcar", "rocket": "missile shuttle", "helicopter": "copter", "guitar": "ukulele banjo",
-    "drum": "bongo snare tambour", "trumpet": "bugle", "piano": "pianoforte", "violin": "viola",
-    "shirt": "blouse tshirt jersey pullover", "dress": "robe sundress", "skirt": "miniskirt", "coat": "parka anorak blazer",
-    "hat": "cap fedora sombrero", "sneaker": "gymshoe runner", "boot": "wellington bootee", "handbag": "tote satchel pouch",
-    "umbrella": "sunshade", "scarf": "muffler stole", "sock": "footsie hosiery", "glove": "gauntlet",
-    "backpack": "daypack haversack schoolbag", "apple": "pippin braeburn", "cupcake": "brownie fairycake",
-    "donut": "doughnut bagel cruller", "mug": "teacup tankard", "teapot": "samovar", "pumpkin": "marrow",
-    "cheese": "cheddar brie", "tree": "oak pine fir maple", "tulip": "crocus lily", "cactus": "saguaro",
-    "mushroom": "champignon shroom", "sunflower": "daisy marguerite", "palm": "palmtree", "chair": "armchair stool",
-    "sofa": "divan loveseat futon", "table": "workbench counter", "lamp": "lantern nightlight", "bed": "cot mattress",
-    "bookcase": "shelf/shelves cupboard cabinet", "clock": "alarm watch", "house": "hut cabin villa bungalow",
-    "lighthouse": "pharos", "windmill": "gristmill", "castle": "fort palace stronghold", "tower": "turret campanile",
-    "bridge": "footbridge overpass", "temple": "pantheon church chapel", "tent": "tepee yurt wigwam"}
+    "cat": "kitty kitten pussycat tabby moggy",
+    "dog": "doggy puppy pooch mutt terrier",
+    "horse": "pony foal colt nag",
+    "rabbit": "cottontail lapin",
+    "elephant": "pachyderm mammoth",
+    "owl": "owlet",
+    "fish": "goldfish/goldfish trout/trout salmon/salmon",
+    "turtle": "terrapin",
+    "butterfly": "moth monarch",
+    "snail": "slug escargot",
+    "car": "automobile auto cab taxi limousine",
+    "bus": "minibus trolleybus",
+    "truck": "lorry van semi",
+    "bicycle": "cycle pushbike tandem",
+    "airplane": "plane airliner aeroplane",
+    "sailboat": "boat sloop dinghy ship",
+    "train": "tram railcar",
+    "rocket": "missile shuttle",
+    "helicopter": "copter",
+    "guitar": "ukulele banjo",
+    "drum": "bongo snare tambour",
+    "trumpet": "bugle",
+    "piano": "pianoforte",
+    "violin": "viola",
+    "shirt": "blouse tshirt jersey pullover",
+    "dress": "robe sundress",
+    "skirt": "miniskirt",
+    "coat": "parka anorak blazer",
+    "hat": "cap fedora sombrero",
+    "sneaker": "gymshoe runner",
+    "boot": "wellington bootee",
+    "handbag": "tote satchel pouch",
+    "umbrella": "sunshade",
+    "scarf": "muffler stole",
+    "sock": "footsie hosiery",
+    "glove": "gauntlet",
+    "backpack": "daypack haversack schoolbag",
+    "apple": "pippin braeburn",
+    "cupcake": "brownie fairycake",
+    "donut": "doughnut bagel cruller",
+    "mug": "teacup tankard",
+    "teapot": "samovar",
+    "pumpkin": "marrow",
+    "cheese": "cheddar brie",
+    "tree": "oak pine fir maple",
+    "tulip": "crocus lily",
+    "cactus": "saguaro",
+    "mushroom": "champignon shroom",
+    "sunflower": "daisy marguerite",
+    "palm": "palmtree",
+    "chair": "armchair stool",
+    "sofa": "divan loveseat futon",
+    "table": "workbench counter",
+    "lamp": "lantern nightlight",
+    "bed": "cot mattress",
+    "bookcase": "shelf/shelves cupboard cabinet",
+    "clock": "alarm watch",
+    "house": "hut cabin villa bungalow",
+    "lighthouse": "pharos",
+    "windmill": "gristmill",
+    "castle": "fort palace stronghold",
+    "tower": "turret campanile",
+    "bridge": "footbridge overpass",
+    "temple": "pantheon church chapel",
+    "tent": "tepee yurt wigwam",
+}
 
 VISITORS_COLOURS: dict[str, str] = {    # likewise for colours
-    "red": "crimson maroon vermilion burgundy cherry", "orange": "apricot coral rust", "yellow": "canary mustard saffron",
-    "green": "lime olive jade mint", "teal": "cyan aqua", "blue": "navy indigo sapphire cerulean",
-    "purple": "lilac mauve lavender magenta", "pink": "blush rose", "brown": "tan beige hazel",
-    "black": "onyx inky", "grey": "gray slate silver", "white": "pearl snowy creamy"}
+    "red": "crimson maroon vermilion burgundy cherry",
+    "orange": "apricot coral rust",
+    "yellow": "canary mustard saffron",
+    "green": "lime olive jade mint",
+    "teal": "cyan aqua",
+    "blue": "navy indigo sapphire cerulean",
+    "purple": "lilac mauve lavender magenta",
+    "pink": "blush rose",
+    "brown": "tan beige hazel",
+    "black": "onyx inky",
+    "grey": "gray slate silver",
+    "white": "pearl snowy creamy",
+}
 
 
 def synonyms() -> dict[str, list[str]]:

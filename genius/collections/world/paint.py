@@ -5,9 +5,9 @@ A thing is drawn in a box of 100 × 100 units, y downwards.
 
 from __future__ import annotations
 
-import colorsys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 COLOURS = {
     "red": "#d6322f", "orange": "#f08a24", "yellow": "#f6cf3a", "green": "#3f9c4f", "teal": "#1fa3a0",
@@ -42,18 +42,11 @@ def paint(colour: str, pattern: str, name: str) -> Paint:
                  mixed(base, "#1c1420", 0.68), defs)
 
 
+@lru_cache(4096)    # a scene asks for the same few mixtures again and again
 def mixed(one: str, other: str, share: float) -> str:
     """Two colours "#rrggbb", `share` of the second."""
     a, b = ([int(colour[at:at + 2], 16) for at in (1, 3, 5)] for colour in (one, other))
     return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in zip(a, b, strict=True))
-
-
-def shifted(colour: str, hue: float, light: float) -> str:
-    """A colour turned by `hue` (of a full turn), its lightness changed by `light` (−1 … 1)."""
-    r, g, b = (int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5))
-    h, lightness, s = colorsys.rgb_to_hls(r, g, b)
-    turned = colorsys.hls_to_rgb((h + hue) % 1, min(1.0, max(0.0, lightness + light)), s)
-    return "#" + "".join(f"{round(255 * value):02x}" for value in turned)
 
 
 def path(d: str, fill: str, line: str = "none", width: float = 1.4) -> str:

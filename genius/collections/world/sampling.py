@@ -12,8 +12,8 @@ from genius.collections.world.picture import Figure
 from genius.collections.world.scenes import SCENES, TIMES, WEATHERS
 from genius.collections.world.things import THINGS
 
-HELD_OUT = 10     # one in so many (kind, colour) combinations is in no picture or text of the training part
-PLAIN = 0.4       # share of things without a pattern
+HELD_OUT = 10  # one in so many (kind, colour) combinations is in no picture or text of the training part
+PLAIN = 0.4  # share of things without a pattern
 COUNT_WEIGHTS = (60, 20, 12, 8)
 
 
@@ -41,8 +41,14 @@ def draw_figure(rng: random.Random, families: Sequence[str], unseen: bool, singl
         if unseen or not held_out(kind, colour):
             break
     count = 1 if single else rng.choices(range(1, 5), COUNT_WEIGHTS)[0]
-    return Figure(kind, colour, draw_pattern(rng), rng.choice(THINGS[kind].styles),
-                  rng.choices(("small", "medium", "large"), (3, 4, 3))[0], count)
+    return Figure(
+        kind,
+        colour,
+        draw_pattern(rng),
+        rng.choice(THINGS[kind].styles),
+        rng.choices(("small", "medium", "large"), (3, 4, 3))[0],
+        count,
+    )
 
 
 def draw_colour(rng: random.Random, kind: str) -> str:
@@ -60,8 +66,11 @@ def draw_pattern(rng: random.Random) -> str:
 
 def draw_setting(rng: random.Random, scenes: Sequence[str] = SCENES) -> tuple[str, str, str]:
     """(scene, time, weather)"""
-    return (rng.choices(scenes, _tail(len(scenes), 0.4))[0], rng.choices(TIMES, (2, 5, 2, 3))[0],
-            rng.choices(WEATHERS, (5, 2, 2, 2, 2))[0])
+    return (
+        rng.choices(scenes, _tail(len(scenes), 0.4))[0],
+        rng.choices(TIMES, (2, 5, 2, 3))[0],
+        rng.choices(WEATHERS, (5, 2, 2, 2, 2))[0],
+    )
 
 
 def draw_variant(rng: random.Random) -> int:

@@ -15,7 +15,7 @@ from genius.collections.world.scenes import SCENES, TIMES, WEATHERS
 from genius.collections.world.things import THINGS
 
 COLUMNS = 12
-CELL = 160     # pixels
+CELL = 160    # pixels
 
 
 def write_sheet(file: Path) -> None:
@@ -32,22 +32,38 @@ def write_sheet(file: Path) -> None:
 def kinds() -> list[Picture]:
     """Every kind in every style, alone before the studio's backdrop."""
     colours, patterns = cycle(COLOURS), cycle(PATTERNS)
-    return [Picture((Figure(name, next(colours), next(patterns) if number % 2 else "plain", style, "large"),), variant=number)
-            for number, (name, thing) in enumerate(THINGS.items()) for style in thing.styles]
+    return [
+        Picture(
+            (Figure(name, next(colours), next(patterns) if number % 2 else "plain", style, "large"),), variant=number
+        )
+        for number, (name, thing) in enumerate(THINGS.items())
+        for style in thing.styles
+    ]
 
 
 def settings() -> list[Picture]:
     """Every scene at every time, in all weathers."""
     weathers, names, colours = cycle(WEATHERS), cycle(THINGS), cycle(COLOURS)
-    return [Picture((Figure(name := next(names), next(colours), "plain", THINGS[name].styles[0]),), "", scene, time,
-                    next(weathers), number)
-            for number, scene in enumerate(SCENES) for time in TIMES]
+    return [
+        Picture(
+            (Figure(name := next(names), next(colours), "plain", THINGS[name].styles[0]),),
+            "",
+            scene,
+            time,
+            next(weathers),
+            number,
+        )
+        for number, scene in enumerate(SCENES)
+        for time in TIMES
+    ]
 
 
 def arrangements() -> list[Picture]:
     """Relations, counts and sizes."""
     first, second = Figure("cat", "orange", "striped", "sitting"), Figure("drum", "blue", "plain")
     alone = Picture((first,), scene="meadow")
-    return ([Picture((first, second), relation, "meadow", variant=number) for number, relation in enumerate(RELATIONS)]
-            + [replace(alone, figures=(replace(first, count=count),), variant=count) for count in (1, 2, 3, 4)]
-            + [replace(alone, figures=(replace(first, size=size),)) for size in ("small", "medium", "large")])
+    return (
+        [Picture((first, second), relation, "meadow", variant=number) for number, relation in enumerate(RELATIONS)]
+        + [replace(alone, figures=(replace(first, count=count),), variant=count) for count in (1, 2, 3, 4)]
+        + [replace(alone, figures=(replace(first, size=size),)) for size in ("small", "medium", "large")]
+    )

@@ -23,10 +23,11 @@ from genius.collections.world.picture import render
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError
 
-SCALE = 12_600            # candidates of the test pool, about
+SCALE = 12_600    # candidates of the test pool, about
 SCALES = (1_000, 1_000_000)
 PIXELS = (32, 512)
-TOGETHER = 32             # entries that a process makes at a time
+LARGE = 100_000    # candidates; above, pictures are small unless --pixels says otherwise
+TOGETHER = 32    # entries that a process makes at a time
 FACTS = "world.json"
 
 
@@ -40,14 +41,23 @@ class Task:
     stop: int
 
 
-def write_world(destination: Path | str, seed: int = 0, scale: int = SCALE, pixels: int = 256,
-                pictures: Callable[[str], bool] | None = None, workers: int | None = None) -> dict[str, Any]:
+def write_world(
+    destination: Path | str,
+    seed: int = 0,
+    scale: int = SCALE,
+    pixels: int | None = None,
+    pictures: Callable[[str], bool] | None = None,
+    workers: int | None = None,
+) -> dict[str, Any]:
     """Write the world of a seed; returns the facts that world.json holds.
 
-    scale: candidates of the test pool, about. pixels: side of the pictures. pictures: says of a path whether to
-    draw it; records are whole in any case. workers: processes, by default one for each core.
+    scale: candidates of the test pool, about. pixels: side of the pictures, by default 256, or 48 above 100,000
+    candidates. pictures: says of a path whether to draw it; records are whole in any case. workers: processes, by
+    default one for each core.
     Raises UserError for sizes that cannot be, or if the destination holds something.
     """
+    if pixels is None:
+        pixels = 256 if scale <= LARGE else 48
     for name, value, (low, high) in (("scale", scale, SCALES), ("pixels", pixels, PIXELS)):
         if not low <= value <= high:
             raise UserError(f"--{name} {value}: expected {low:,} to {high:,}")
@@ -55,8 +65,10 @@ def write_world(destination: Path | str, seed: int = 0, scale: int = SCALE, pixe
     with new_collection(destination) as writer:
         write_instructions(writer)
         make = partial(_make, seed, pixels, writer.root, pictures)
-        with _processes(workers or os.cpu_count() or 1, make) as made, \
-                tqdm(total=sum(task.stop - task.start for task in tasks), desc="world", unit="entry", disable=None) as bar:
+        with (
+            _processes(workers or os.cpu_count() or 1, make) as made,
+            tqdm(total=sum(task.stop - task.start for task in tasks), desc="world", unit="entry", disable=None) as bar,
+        ):
             for entries in made(tasks):
                 for entry in entries:
                     write_entry(writer, entry)
@@ -94,8 +106,12 @@ def write_entry(writer: CollectionWriter, entry: Entry) -> None:
 def digest(root: Path) -> str:
     """Checksum of all record files of a collection, by relative path."""
     total = hashlib.sha256()
-    for file in sorted(file for folder in ("cand_pool", "query", "qrels", "instructions")
-                       for file in (root / folder).rglob("*") if file.is_file()):
+    for file in sorted(
+        file
+        for folder in ("cand_pool", "query", "qrels", "instructions")
+        for file in (root / folder).rglob("*")
+        if file.is_file()
+    ):
         total.update(file.relative_to(root).as_posix().encode())
         with file.open("rb") as stream:
             total.update(hashlib.file_digest(stream, "sha256").digest())

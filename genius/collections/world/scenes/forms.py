@@ -14,7 +14,7 @@ Point = tuple[float, float]
 
 def at(*numbers: float) -> str:
     """Numbers as SVG writes them."""
-    return " ".join(f"{number:.1f}" for number in numbers)
+    return " ".join([f"{number:.1f}" for number in numbers])    # a list: this runs hundreds of times a picture
 
 
 def polygon(points: Iterable[Point]) -> str:
