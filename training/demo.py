@@ -25,6 +25,7 @@ from genius.device import usable_device
 from genius.errors import UserError, reported
 from genius.evaluation.redraw import picture_digest
 from training.__main__ import train
+from training.examples import write_examples
 from training.settings import DEMO, Arguments, Settings
 from training.stage import WORLD
 from training.vocabulary import teacher_folder
@@ -78,7 +79,10 @@ def draw(world: Path, run: Path, seed: int) -> None:
 
 
 def ship(run: Run, collection: Collection, destination: Path) -> None:
-    """Copy the parts of a trained run, its health and its manifest; what was there before is replaced at the end."""
+    """Copy the parts of a trained run, its health and its manifest, and write the worked examples.
+
+    What was there before is replaced at the end.
+    """
     destination.parent.mkdir(parents=True, exist_ok=True)
     aside, before = (destination.parent / f".tmp-{uuid.uuid4().hex}" for _ in range(2))
     try:
@@ -87,6 +91,7 @@ def ship(run: Run, collection: Collection, destination: Path) -> None:
         for report in REPORTS:
             (aside / report).parent.mkdir(exist_ok=True)
             shutil.copyfile(run.path / report, aside / report)
+        write_examples(aside)
         for file in aside.rglob("*"):
             if file.is_file():
                 fsync(file)

@@ -8,6 +8,7 @@ from genius.artifacts import PARTS, Run
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation.redraw import World, picture_digest
+from genius.examples import read_examples
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import demo
@@ -40,12 +41,13 @@ def test_the_shipped_run_is_whole_and_answers(shipped, collection):
     engine = Engine.load(destination, "cpu")
     assert engine.index.items(range(engine.index.n)) == list(collection.candidates("union_test"))
     assert drawn == [(0, 12_600)]
+    assert len(read_examples(destination)) == 12
 
 
 def test_it_holds_what_a_reader_needs_and_nothing_of_the_place_it_was_made_in(shipped):
     destination, work, _ = shipped
     parts = {Run(destination).folder(part).name for part in PARTS}
-    assert {file.name for file in destination.iterdir()} == parts | {"manifest.json", "reports"}
+    assert {file.name for file in destination.iterdir()} == parts | {"manifest.json", "reports", "examples"}
     manifest = (destination / "manifest.json").read_text()
     assert str(work.parent) not in manifest and json.loads(manifest)["collection"] == "world"
     assert sorted(file.name for file in destination.parent.iterdir()) == ["demo"]

@@ -187,6 +187,9 @@ def test_examples_shrink_to_one_line_after_a_search_and_unfold(visit):
     assert strip.bounding_box()["height"] < 100 < before and not first.locator(".wish").first.is_visible()
     page.get_by_role("button", name="Show all").first.click()
     assert first.locator(".wish").first.is_visible()
+    page.locator(".example", has_text="In words").click()      # folds them again
+    page.get_by_role("button", name="Show all", expanded=False).wait_for()
+    assert not first.locator(".wish").first.is_visible()
 
 
 def test_it_says_what_the_world_is_and_how_to_load_a_collection(visit):

@@ -7,6 +7,14 @@ const asked = ({given, targets}) => {
   return line;
 };
 
+// After a search the cards are one line, until they are unfolded.
+const unfold = (strip, open) => {
+  const all = strip.querySelector('.all');
+  strip.classList.toggle('open', open);
+  all.textContent = open ? 'Show fewer' : 'Show all';
+  all.setAttribute('aria-expanded', String(open));
+};
+
 const example = (data, place) => {
   const button = node('button', {type: 'button', class: 'example'},
     data.picture ? node('img', {src: data.picture, alt: ''})
@@ -16,7 +24,7 @@ const example = (data, place) => {
       ...data.text ? [node('span', {class: 'said'}, `“${data.text}”`)] : [],
       ...data.instructions.map(words => node('span', {class: 'wish'}, words)), asked(data)));
   button.addEventListener('click', () => {
-    button.closest('.examples').classList.remove('open');
+    unfold(button.closest('.examples'), false);
     trigger('select', {index: place, value: data.title});
   });
   return node('li', {}, button);
@@ -25,13 +33,10 @@ const example = (data, place) => {
 const draw = value => {
   if (!value) return [];
   const strip = node('section', {class: 'examples', 'aria-label': 'Examples'});
-  const all = node('button', {type: 'button', class: 'all', 'aria-expanded': 'false'}, 'Show all');
-  all.addEventListener('click', () => {
-    const open = strip.classList.toggle('open');
-    all.textContent = open ? 'Show fewer' : 'Show all';
-    all.setAttribute('aria-expanded', String(open));
-  });
+  const all = node('button', {type: 'button', class: 'all'});
+  all.addEventListener('click', () => unfold(strip, !strip.classList.contains('open')));
   strip.append(node('div', {class: 'top'}, node('h2', {}, 'Try one'),
     node('p', {}, 'One click asks it.'), all), node('ol', {}, ...value.cards.map(example)));
+  unfold(strip, false);
   return [strip];
 };
