@@ -185,10 +185,11 @@ def test_examples_shrink_to_one_line_after_a_search_and_unfold(visit):
     assert first.locator(".wish").first.is_visible()
     search(page, "mug")
     assert strip.bounding_box()["height"] < 100 < before and not first.locator(".wish").first.is_visible()
-    page.get_by_role("button", name="Show all").first.click()
+    unfold = strip.get_by_role("button", name="Show all")
+    unfold.click()
     assert first.locator(".wish").first.is_visible()
     page.locator(".example", has_text="In words").click()      # folds them again
-    page.get_by_role("button", name="Show all", expanded=False).wait_for()
+    unfold.wait_for()
     assert not first.locator(".wish").first.is_visible()
 
 
