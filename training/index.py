@@ -18,13 +18,11 @@ from genius.index.quantize import quantize_all
 from genius.index.store import write_index
 from genius.models.quantizer import ResidualQuantizer
 from genius.schema import Item
-from genius.search.familiar import Familiarity
+from training.familiar import fit_familiarity
 from training.features import facts
-from training.pairs import Candidates, Pairs
+from training.pairs import Candidates
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
-
-SAMPLE = 50_000      # pictures whose features tell what is familiar; more change nothing
 
 
 def train(arguments: Arguments) -> None:
@@ -35,13 +33,10 @@ def train(arguments: Arguments) -> None:
     files = FeatureFiles.finished(run.path / "features" / "candidates",
                                   facts(run, candidates.digest, arguments.settings.seed))
     fused, modalities, embeddings = files.fused(run.digest("fusion"))[:, 0], candidates.modalities, files.embedding
-    rows = np.arange(len(candidates))
     if settings.pool:
         rows = pool_rows(collection, settings.pool, candidates)
         fused, modalities, embeddings = fused[rows], modalities[rows], embeddings[rows]
-    asked = FeatureFiles.finished(run.path / "features" / "val", facts(
-        run, Pairs.read(collection, "val", candidates).digest, arguments.settings.seed))
-    familiarity = Familiarity.fit(pictures(files, rows), pictures(asked, np.arange(len(asked))))
+    familiarity = fit_familiarity(collection, pool_items(collection, settings.pool))
     codes = quantize_all(fused, modalities, quantizer)
     instructions = [(query, candidate, text)
                     for (_, query, candidate), texts in collection.instructions().items() for text in texts]
@@ -70,12 +65,6 @@ def pool_rows(collection: Collection, pool: str, candidates: Candidates) -> np.n
         raise UserError(f"{ids[rows.argmin()]} of pool {pool} is in no global pool of {collection.root}, so it was "
                         "not encoded; set index.pool to a global pool")
     return rows
-
-
-def pictures(files: FeatureFiles, rows: np.ndarray) -> np.ndarray:
-    """(m, d) image features of what has a picture among these rows; of many, an even sample."""
-    rows = rows[files.masks[rows, 0]]
-    return files.image[rows[::max(len(rows) // SAMPLE, 1)]]
 
 
 if __name__ == "__main__":

@@ -25,11 +25,8 @@ from genius.errors import UserError, reported
 from genius.evaluation.__main__ import positive, trained_on
 from genius.evaluation.queries import draw
 from genius.evaluation.redraw import World
-from genius.index.features import batched
 from genius.schema import Query
 from genius.search.engine import Engine
-
-BATCH = 64
 
 
 def folder_pictures(folder: Path, limit: int, seed: int) -> list[Path]:
@@ -50,8 +47,7 @@ def asked_pictures(collection: Collection) -> list[Path]:
 
 def measure(engine: Engine, paths: list[Path]) -> dict[str, Any]:
     """How many pictures these are, and the share of them that is far. Raises UserError for one that cannot be read."""
-    far = [verdict for batch in batched(tqdm(paths, unit="picture"), BATCH)
-           for verdict in engine.far(engine.encode([Query(image=open_image(path)) for path in batch]).features)]
+    far = [engine.far(Query(image=open_image(path))) for path in tqdm(paths, unit="picture")]
     return {"pictures": len(far), "far": sum(far) / len(far)}
 
 

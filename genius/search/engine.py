@@ -118,13 +118,9 @@ class Engine:
                 z = self.fusion(features)
         return EncodedQueries(features, embeddings, z, spent)
 
-    def far(self, features: Features) -> list[bool | None]:
-        """Whether the picture of each query is unlike all that the index holds; None: no picture, or a run that
-        cannot say."""
-        if self.familiarity is None:
-            return [None] * len(features.image_mask)
-        far, pictured = self.familiarity.far(features.image.cpu().numpy()).tolist(), features.image_mask.tolist()
-        return [verdict if there else None for verdict, there in zip(far, pictured, strict=True)]
+    def far(self, query: Query) -> bool | None:
+        """Whether the query's picture looks unlike those of the index; None: it has none, or the run cannot say."""
+        return None if query.image is None or self.familiarity is None else self.familiarity.far(query.image)
 
     def search(self, queries: Sequence[Query], options: SearchOptions | None = None) -> list[SearchResult]:
         """Answer each query, together with those that other threads ask at the same time.
@@ -172,10 +168,11 @@ class Engine:
         encoded = self.encode(queries)
         with self._models:
             query_codes = self.quantizer.encode(encoded.z).tolist()
-        found, far = self.retrieve(encoded, options), self.far(encoded.features)
+        found = self.retrieve(encoded, options)
         spent = dict(found.milliseconds)
         with self._timed("fetch", spent, len(queries)):
             hits, generated = self._hits(found.ranked), self._generated(found.beams)
+            far = [self.far(query) for query in queries]
         modality, certified = found.beams.first.exp().cpu().numpy(), found.beams.certified(options.beams)
         return [SearchResult(
             hits=hits[i], generated=generated[i], query_codes=tuple(query_codes[i]),

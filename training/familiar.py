@@ -1,0 +1,58 @@
+"""What is familiar to an index: learned from how its pictures look, see genius/search/familiar.py.
+
+A visitor's picture was saved by whatever program they used, so every third indexed picture is taken smaller and
+saved again with losses.
+
+Shapes: m pictures, t numbers of a texture.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from PIL import Image
+
+from genius.collections.mbeir import Collection
+from genius.schema import Item
+from genius.search.familiar import Familiarity, texture
+from training.pixels import open_item_image
+
+SAMPLE = 3000                                         # pictures that are looked at; more change nothing
+SAVED_AGAIN = {2: (0.5, "WEBP"), 5: (0.8, "JPEG")}    # of six pictures, which; how much smaller, and in which format
+CYCLE, QUALITY = 6, 60
+
+
+def fit_familiarity(collection: Collection, items: Iterable[Item]) -> Familiarity | None:
+    """From the pictures of the items and of the validation queries; None if there are too few."""
+    indexed = [item.image for item in items if item.image]
+    asked = [query.image for query in collection.queries("val") if query.image]
+    return Familiarity.fit(textures(collection, sample(indexed), saved_again=True),
+                           textures(collection, sample(asked), saved_again=False))
+
+
+def sample(paths: list[str]) -> list[str]:
+    """At most about SAMPLE different paths, evenly."""
+    different = list(dict.fromkeys(paths))
+    return different[::max(len(different) // SAMPLE, 1)]
+
+
+def textures(collection: Collection, paths: list[str], saved_again: bool) -> np.ndarray:
+    """(m, t). Raises UserError for a picture that cannot be opened."""
+    def look(number: int, path: str) -> np.ndarray:
+        image = open_item_image(collection, path)
+        return texture(saved(image, *SAVED_AGAIN[number % CYCLE])
+                       if saved_again and number % CYCLE in SAVED_AGAIN else image)
+
+    with ThreadPoolExecutor() as pool:
+        return np.array(list(pool.map(look, range(len(paths)), paths)))
+
+
+def saved(image: Image.Image, scale: float, kind: str) -> Image.Image:
+    """The picture as it looks after it was shrunk and saved."""
+    stream = io.BytesIO()
+    image.resize([max(round(scale * side), 1) for side in image.size], Image.Resampling.LANCZOS).save(
+        stream, kind, quality=QUALITY)
+    return Image.open(stream).convert("RGB")
