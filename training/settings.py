@@ -206,7 +206,7 @@ DEMO = Settings(     # the shipped run: its parts are small enough to be kept in
         SMALL.quantizer, half=True, upsample_to=0, fusion=FusionConfig(DEMO_DIM, branch=256, hidden=512),
         quantizer=replace(SMALL.quantizer.quantizer, dim=DEMO_DIM)),
     decoder=replace(
-        SMALL.decoder, half=True, upsample_to=0, bf16=False,
+        SMALL.decoder, epochs=8, half=True, upsample_to=0, bf16=False,
         decoder=replace(SMALL.decoder.decoder, dim=DEMO_DIM, layers=3, ff_width=512, prefix=6)),
     index=IndexSettings(pool="union_test", thumbnail_side=128))
 

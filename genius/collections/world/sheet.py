@@ -19,14 +19,14 @@ CELL = 160    # pixels
 
 
 def write_sheet(file: Path) -> None:
-    """Draw the sheet as PNG."""
+    """Draw the sheet; the format follows the name of the file."""
     pictures = [*kinds(), *settings(), *arrangements()]
     rows = -(-len(pictures) // COLUMNS)
     sheet = Image.new("RGB", (COLUMNS * CELL, rows * CELL), "white")
     for number, picture in enumerate(pictures):
         cell = Image.open(io.BytesIO(render(picture, CELL)))
         sheet.paste(cell, (number % COLUMNS * CELL, number // COLUMNS * CELL))
-    sheet.save(file)
+    sheet.save(file, quality=86)
 
 
 def kinds() -> list[Picture]:
