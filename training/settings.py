@@ -208,7 +208,7 @@ DEMO = Settings(     # the shipped run: its parts are small enough to be kept in
     decoder=replace(
         SMALL.decoder, epochs=8, half=True, upsample_to=0, bf16=False,
         decoder=replace(SMALL.decoder.decoder, dim=DEMO_DIM, layers=3, ff_width=512, prefix=6)),
-    index=IndexSettings(pool="union_test", thumbnail_side=128))
+    index=IndexSettings(pool="union_test", thumbnail_side=128, thumbnail_quality=70))
 
 PRESETS = {"small": SMALL, "demo": DEMO, "paper": PAPER, "paper-text": PAPER_TEXT}
 
