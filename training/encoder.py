@@ -26,6 +26,7 @@ from genius.artifacts import Run
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, reported
 from genius.models.encoder import Encoder, EncoderConfig, normalise_text, query_text
+from genius.models.quantizer import kmeans
 from genius.models.saving import round_to_half
 from training.checkpoint import Checkpoints, reseed
 from training.optimisation import contrastive, cosine, decayed
@@ -36,6 +37,8 @@ from training.stage import run_stage
 from training.vocabulary import Neighbours
 
 SAMPLE = 1500     # validation queries whose hit rate is printed after each epoch
+BLOCK = 256       # things encoded together where nothing is learned
+ROUNDS = 10       # of k-means over targets
 
 
 def train(arguments: Arguments) -> None:
@@ -80,8 +83,9 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.digest, candidates.digest)
     for epoch in range(checkpoints.resume(encoder, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
+        alike = LookAlikes.of(encoder, content, pairs, settings, rng) if settings.hard_groups and epoch else np.asarray
+        batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, alike)
         encoder.train()
-        batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to)
         steps = len(batches)
         for step, queries in enumerate(tqdm(batches, desc=f"encoder epoch {epoch}", unit="batch")):
             rate = cosine(epoch * steps + step, settings.epochs * steps, settings.warmup)
@@ -167,6 +171,39 @@ class Content:
         return tuple(part.to(encoder.device) for part in (pixels, image_mask, tokens, text_mask))
 
 
+class LookAlikes:
+    """Orders queries so that those whose targets the encoder finds alike stand together (ours).
+
+    In random batches the plainest difference tells targets apart, and nothing else need be learned.
+    """
+
+    def __init__(self, vectors: np.ndarray, share: float, group: int, rng: np.random.Generator):
+        """vectors (q, d): of a target of each query. share: of the queries that are ordered so, the others stay."""
+        self._vectors, self._share, self._group, self._rng = vectors, share, group, rng
+
+    @classmethod
+    @torch.inference_mode()
+    def of(cls, encoder: Encoder, content: Content, pairs: Pairs, settings: EncoderSettings,
+           rng: np.random.Generator) -> LookAlikes:
+        """By the embeddings of the targets as they are now: a state that no checkpoint need hold."""
+        encoder.eval()
+        targets, of_query = np.unique(pairs.positives[pairs.offsets[:-1]], return_inverse=True)
+        parts = [encoder(*content.candidates(encoder, targets[start:start + BLOCK], rng, training=False)).embedding()
+                 for start in range(0, len(targets), BLOCK)]
+        return cls(torch.cat(parts).cpu().numpy()[of_query], settings.hard_groups, settings.group, rng)
+
+    def __call__(self, queries: np.ndarray) -> np.ndarray:
+        """The same queries, those of one cluster of targets next to each other."""
+        hard, others = np.split(queries, [round(self._share * len(queries))])
+        if len(hard) <= self._group:
+            return queries
+        vectors = torch.from_numpy(self._vectors[hard])
+        centres = kmeans(vectors, -(-len(hard) // self._group), ROUNDS, int(self._rng.integers(2**31)))
+        cluster = torch.cdist(vectors, centres).argmin(1).numpy()
+        place = self._rng.permutation(len(centres))
+        return np.concatenate([hard[np.lexsort((self._rng.random(len(hard)), place[cluster]))], others])
+
+
 @torch.inference_mode()
 def validation(encoder: Encoder, content: Content, pairs: Pairs, seed: int) -> str:
     """Hit rates on a fixed sample of validation queries, among the targets of that sample."""
@@ -175,8 +212,8 @@ def validation(encoder: Encoder, content: Content, pairs: Pairs, seed: int) -> s
     sample = np.sort(rng.permutation(len(pairs))[:SAMPLE])
     positives = pairs.draw_positives(sample, rng)
     query, target = [], []
-    for start in range(0, len(sample), 256):
-        part = slice(start, start + 256)
+    for start in range(0, len(sample), BLOCK):
+        part = slice(start, start + BLOCK)
         query.append(encoder(*content.queries(encoder, pairs, sample[part], rng, training=False)).embedding())
         target.append(encoder(*content.candidates(encoder, positives[part], rng, training=False)).embedding())
     similarity = (torch.cat(query) @ torch.cat(target).T).cpu()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,17 +132,17 @@ class Pairs:
             order.append(np.concatenate(whole)[:wanted])
         return np.concatenate(order)
 
-    def batches(self, rng: np.random.Generator, batch: int, group: int = 1,
-                upsample_to: int = 0) -> list[np.ndarray]:
+    def batches(self, rng: np.random.Generator, batch: int, group: int = 1, upsample_to: int = 0,
+                alike: Callable[[np.ndarray], np.ndarray] = lambda queries: queries) -> list[np.ndarray]:
         """An epoch as arrays of query numbers.
 
         Groups of `group` queries come from one row each, so that negatives within a group are of the same
         kind; the groups of a batch are drawn from all rows. The last, smaller batch is kept unless it is
-        a single query.
+        a single query. alike: orders the queries of a row so that neighbours share a group.
         """
         order = self.epoch(rng, upsample_to)
         groups = [piece for row in range(len(self.names))
-                  for piece in _split(order[self.rows[order] == row], group)]
+                  for piece in _split(alike(order[self.rows[order] == row]), group)]
         shuffled = np.concatenate([groups[at] for at in rng.permutation(len(groups))])
         return [piece for piece in _split(shuffled, batch) if len(piece) > 1]
 

@@ -32,6 +32,7 @@ class EncoderSettings:
     epochs: int = 20
     batch: int = 420
     group: int = 1                   # queries of one (task, dataset) drawn together: harder negatives
+    hard_groups: float = 0.0         # share of a row's queries that are grouped with look-alikes, after epoch 0 (ours)
     upsample_to: int = 50_000        # smaller (task, dataset) rows are repeated, at most four times
     learning_rate: float = 1e-5
     weight_decay: float = 0.2
@@ -52,6 +53,7 @@ class EncoderSettings:
         expect(self.epochs >= 0, "epochs is at least 0")
         expect(self.batch >= 2 and self.group >= 1, "a batch holds at least 2 pairs, a group 1")
         expect(0 < self.crop <= 1, "crop is a share above 0, 1 at most")
+        expect(0 <= self.hard_groups <= 1, "hard_groups is a share")
         expect(0 <= self.substitution < 1, "substitution is a probability below 1")
 
 
