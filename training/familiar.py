@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from PIL import Image
 
+from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.schema import Item
 from genius.search.familiar import Familiarity, texture
@@ -55,4 +56,4 @@ def saved(image: Image.Image, scale: float, kind: str) -> Image.Image:
     stream = io.BytesIO()
     image.resize([max(round(scale * side), 1) for side in image.size], Image.Resampling.LANCZOS).save(
         stream, kind, quality=QUALITY)
-    return Image.open(stream).convert("RGB")
+    return open_image(stream.getvalue())
