@@ -188,7 +188,6 @@ class Dataset:
     val: int
     train: int = 0    # entries whose candidates no other pool holds
     shared: int = 0    # training entries that are in all pools
-    pooled: float = 1    # candidates of one entry that a test pool holds, on average
 
     def numbers(self, growth: float) -> Iterator[tuple[str, int, int]]:
         """(role, first number, number after the last) for `growth` times the default number of candidates.
@@ -208,16 +207,16 @@ class Dataset:
 
 
 DATASETS = (    # in the order of their ids
-    Dataset("drawn_visualnews", visualnews, (0, 3), 190, 126, 2000, 350, 2),
-    Dataset("drawn_mscoco", mscoco, (0, 3), 190, 126, 1800, 90, 6),
-    Dataset("drawn_fashion200k", fashion200k, (0, 3), 190, 126, 2000, 350, 2),
-    Dataset("drawn_webqa", webqa, (1, 2), 190, 190, pooled=4),
-    Dataset("drawn_edis", edis, (2,), 190, 126, 1800, 350, 1),
-    Dataset("drawn_nights", nights, (4,), 190, 126, 2000, 150, 2),
-    Dataset("drawn_oven", oven, (6, 8), 190, 290, pooled=2),
-    Dataset("drawn_infoseek", infoseek, (6, 8), 190, 126, pooled=6),
-    Dataset("drawn_fashioniq", fashioniq, (7,), 190, 126, 2400, 250, 1.4),
-    Dataset("drawn_cirr", cirr, (7,), 190, 126, 2200, 250, 1.4),
+    Dataset("drawn_visualnews", visualnews, (0, 3), 190, 126, 2000, 350),
+    Dataset("drawn_mscoco", mscoco, (0, 3), 190, 126, 1800, 90),
+    Dataset("drawn_fashion200k", fashion200k, (0, 3), 190, 126, 2000, 350),
+    Dataset("drawn_webqa", webqa, (1, 2), 190, 190),
+    Dataset("drawn_edis", edis, (2,), 190, 126, 1800, 350),
+    Dataset("drawn_nights", nights, (4,), 190, 126, 2000, 150),
+    Dataset("drawn_oven", oven, (6, 8), 190, 290),
+    Dataset("drawn_infoseek", infoseek, (6, 8), 190, 126),
+    Dataset("drawn_fashioniq", fashioniq, (7,), 190, 126, 2400, 250),
+    Dataset("drawn_cirr", cirr, (7,), 190, 126, 2200, 250),
 )
 
 
