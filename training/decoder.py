@@ -34,6 +34,7 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import round_to_half
 from genius.search.beam import beam_search
 from training.checkpoint import Checkpoints, reseed
+from training.curves import record_epoch
 from training.features import FeatureSet
 from training.optimisation import cosine
 from training.pairs import Candidates
@@ -82,8 +83,11 @@ def train(arguments: Arguments) -> None:
             optimizer.step()
             losses.append(loss.item())
         kept = held_out.candidate_recall(decoder, 1.0)
-        print(f"decoder epoch {epoch}  loss {np.mean(losses):.3f}  unseen val targets among {BEAMS} beams: "
-              f"decoder {kept:.1%}, geometry {by_geometry:.1%}  {time.perf_counter() - started:.0f} s", flush=True)
+        loss, seconds = np.mean(losses), time.perf_counter() - started
+        print(f"decoder epoch {epoch}  loss {loss:.3f}  unseen val targets among {BEAMS} beams: "
+              f"decoder {kept:.1%}, geometry {by_geometry:.1%}  {seconds:.0f} s", flush=True)
+        record_epoch(run, "decoder", epoch, loss=loss, val_recall=kept, val_recall_by_geometry=by_geometry,
+                     seconds=seconds)
         checkpoints.save(decoder, optimizer, epoch, score=kept)
     if settings.keep_best:
         print(f"decoder: epoch {checkpoints.load_best(decoder)} is the best")

@@ -25,12 +25,13 @@ from genius.device import usable_device
 from genius.errors import UserError, reported
 from genius.evaluation.redraw import picture_digest
 from training.__main__ import train
+from training.curves import CURVES
 from training.examples import write_examples
 from training.settings import DEMO, Arguments, Settings
 from training.stage import WORLD
 from training.vocabulary import teacher_folder
 
-REPORTS = ("reports/health.json",)       # of those in a run, the ones that training writes
+REPORTS = ("reports/health.json", CURVES)    # of those in a run, the ones that training writes
 THUMBNAILS = "thumbnails.sqlite"
 SMALL_PARTS = ("fusion", "quantizer", "decoder")
 BUDGETS = {"encoder": 20.0, ", ".join(SMALL_PARTS): 12.0, "thumbnails": 18.0, "all else": 10.0}     # MB

@@ -29,6 +29,8 @@ from genius.models.encoder import Encoder, EncoderConfig, normalise_text, query_
 from genius.models.quantizer import kmeans
 from genius.models.saving import round_to_half
 from training.checkpoint import Checkpoints, reseed
+from training.curves import record_epoch
+from training.factors import FactorHeads, Factors
 from training.optimisation import contrastive, cosine, decayed
 from training.pairs import Candidates, Pairs
 from training.pixels import PixelCache, augmented, normalised, resized
@@ -78,10 +80,14 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
     if settings.substitution:
         content.neighbours = Neighbours.read(content.texts(pairs), settings.teacher, run.path / "cache",
                                              encoder.device).over(collection.synonyms())
-    optimizer = torch.optim.AdamW(decayed(encoder, settings.weight_decay), lr=settings.learning_rate,
+    learner = nn.ModuleDict({"encoder": encoder})
+    if settings.factor_weight:
+        factors = Factors(collection, content.items)
+        learner["heads"] = heads = FactorHeads(encoder.dim, list(factors.sizes.values())).to(encoder.device)
+    optimizer = torch.optim.AdamW(decayed(learner, settings.weight_decay), lr=settings.learning_rate,
                                   betas=settings.betas, eps=1e-6, fused=True)
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.digest, candidates.digest)
-    for epoch in range(checkpoints.resume(encoder, optimizer), settings.epochs):
+    for epoch in range(checkpoints.resume(learner, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         alike = LookAlikes.of(encoder, content, pairs, settings, rng) if settings.hard_groups and epoch else np.asarray
         batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, alike)
@@ -93,24 +99,30 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
                 group["lr"] = settings.learning_rate * rate
             positives = pairs.draw_positives(queries, rng)
             with torch.autocast(encoder.device.type, torch.bfloat16, enabled=settings.bf16):
-                query = encoder(*content.queries(encoder, pairs, queries, rng, training=True))
-                target = encoder(*content.candidates(encoder, positives, rng, training=True))
-            loss = contrastive(query.embedding(), target.embedding(), encoder.clip.logit_scale.exp(),
+                query = encoder(*content.queries(encoder, pairs, queries, rng, training=True)).embedding()
+                target = encoder(*content.candidates(encoder, positives, rng, training=True)).embedding()
+            loss = contrastive(query, target, encoder.clip.logit_scale.exp(),
                                torch.from_numpy(pairs.answered(queries, positives)).to(encoder.device),
                                settings.both_ways)
+            if settings.factor_weight:
+                labels = factors.candidates[[content.position[int(row)] for row in positives]]
+                labels = torch.from_numpy(np.concatenate([factors.queries[queries], labels]))
+                loss = loss + settings.factor_weight * heads(torch.cat([query, target]), labels.to(encoder.device))
             optimizer.zero_grad()
             loss.backward()
             if settings.stabilised:
-                nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
+                nn.utils.clip_grad_norm_(learner.parameters(), 1.0)
             optimizer.step()
             if settings.stabilised:
                 with torch.no_grad():
                     encoder.clip.logit_scale.clamp_(max=math.log(100))
             losses.append(loss.item())
-        print(f"encoder epoch {epoch}  loss {np.mean(losses):.3f}  "
-              f"{validation(encoder, content, held_out, seed)}  "
-              f"{time.perf_counter() - started:.0f} s", flush=True)
-        checkpoints.save(encoder, optimizer, epoch)
+        loss, first, fifth = np.mean(losses), *validation(encoder, content, held_out, seed)
+        seconds = time.perf_counter() - started
+        print(f"encoder epoch {epoch}  loss {loss:.3f}  val hit@1 {first:.1%}  hit@5 {fifth:.1%}  {seconds:.0f} s",
+              flush=True)
+        record_epoch(run, "encoder", epoch, loss=loss, val_hit_at_1=first, val_hit_at_5=fifth, seconds=seconds)
+        checkpoints.save(learner, optimizer, epoch)
     checkpoints.clear()
 
 
@@ -205,8 +217,8 @@ class LookAlikes:
 
 
 @torch.inference_mode()
-def validation(encoder: Encoder, content: Content, pairs: Pairs, seed: int) -> str:
-    """Hit rates on a fixed sample of validation queries, among the targets of that sample."""
+def validation(encoder: Encoder, content: Content, pairs: Pairs, seed: int) -> tuple[float, float]:
+    """Hit rates at 1 and at 5 on a fixed sample of validation queries, among the targets of that sample."""
     encoder.eval()
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.permutation(len(pairs))[:SAMPLE])
@@ -220,7 +232,7 @@ def validation(encoder: Encoder, content: Content, pairs: Pairs, seed: int) -> s
     answered = torch.from_numpy(pairs.answered(sample, positives))
     best = torch.where(answered, similarity, -torch.inf).amax(1, keepdim=True)
     rank = ((similarity > best) & ~answered).sum(1)
-    return f"val hit@1 {(rank < 1).float().mean():.1%}  hit@5 {(rank < 5).float().mean():.1%} of {len(sample)}"
+    return (rank < 1).float().mean().item(), (rank < 5).float().mean().item()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import round_to_half
 from training.checkpoint import Checkpoints, reseed
+from training.curves import record_epoch
 from training.features import Batch, FeatureSet
 from training.optimisation import contrastive, cosine, decayed
 from training.pairs import Candidates
@@ -75,9 +76,11 @@ def train(arguments: Arguments) -> None:
             losses.append([parts[name].item() for name in ("cl", "rq", "mse")])
         contrast, quantization, distance = np.mean(losses, axis=0)
         plain, quantized = hit_rates(stage, held_out, seed, device)
+        seconds = time.perf_counter() - started
         print(f"quantizer epoch {epoch}  contrastive {contrast:.3f}  quantization {quantization:.5f}  "
-              f"distance {distance:.5f}  val hit@5 {plain:.1%}, quantized {quantized:.1%}  "
-              f"{time.perf_counter() - started:.0f} s", flush=True)
+              f"distance {distance:.5f}  val hit@5 {plain:.1%}, quantized {quantized:.1%}  {seconds:.0f} s", flush=True)
+        record_epoch(run, "quantizer", epoch, contrastive=contrast, quantization=quantization, distance=distance,
+                     val_hit_at_5=plain, val_hit_at_5_quantized=quantized, seconds=seconds)
         checkpoints.save(stage, optimizer, epoch, score=quantized)
     if settings.keep_best:
         print(f"quantizer: epoch {checkpoints.load_best(stage)} is the best")

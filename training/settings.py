@@ -33,6 +33,7 @@ class EncoderSettings:
     batch: int = 420
     group: int = 1                   # queries of one (task, dataset) drawn together: harder negatives
     hard_groups: float = 0.0         # share of a row's queries that are grouped with look-alikes, after epoch 0 (ours)
+    factor_weight: float = 0.0       # of naming what queries and targets are made of, see factors.py (ours)
     upsample_to: int = 50_000        # smaller (task, dataset) rows are repeated, at most four times
     learning_rate: float = 1e-5
     weight_decay: float = 0.2
@@ -54,6 +55,7 @@ class EncoderSettings:
         expect(self.batch >= 2 and self.group >= 1, "a batch holds at least 2 pairs, a group 1")
         expect(0 < self.crop <= 1, "crop is a share above 0, 1 at most")
         expect(0 <= self.hard_groups <= 1, "hard_groups is a share")
+        expect(self.factor_weight >= 0, "factor_weight is at least 0")
         expect(0 <= self.substitution < 1, "substitution is a probability below 1")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,7 @@ def write_micro_collection(root: Path) -> Collection:
     with new_collection(root) as writer:
         for number in range(2 * PER_KIND):
             split, text = SPLIT_OF[number % 4], f"A {COLOURS[number % 8]} {THINGS[number // 8]}."
+            made = json.dumps({"colour": COLOURS[number % 8], "thing": THINGS[number // 8]})
             pixels = rng.integers(0, 255, (3, 4, 3), dtype=np.uint8)
             stream = io.BytesIO()
             Image.fromarray(pixels).resize((40, 30)).save(stream, "PNG")
@@ -43,15 +45,16 @@ def write_micro_collection(root: Path) -> Collection:
                 writer.candidate(Item(picture, Modality.IMAGE, image=path), "shapes", [0], [split])
                 writer.candidate(Item(words, Modality.TEXT, text), "shapes", [3], [split])
                 answers = {7: ("0:0",), 11: ("0:11", "0:4")}.get(number, (picture,))
-                asked = LabelledQuery(f"0:{number}", Modality.TEXT, 0, text, positives=answers)
-                shown = LabelledQuery(f"0:{100 + number}", Modality.IMAGE, 3, image=path, positives=(words,))
+                asked = LabelledQuery(f"0:{number}", Modality.TEXT, 0, text, positives=answers, source=made)
+                shown = LabelledQuery(f"0:{100 + number}", Modality.IMAGE, 3, image=path, positives=(words,),
+                                      source=made)
                 writer.query(asked, "shapes", split)
                 writer.query(shown, "shapes", split)
             else:
                 splits = ("train", "val", "test") if number == PER_KIND else (split,)
                 writer.candidate(Item(f"1:{number}", Modality.PAIR, text, path), "titled", [2], splits)
-                writer.query(LabelledQuery(f"1:{number}", Modality.TEXT, 2, text, positives=(f"1:{number}",)),
-                             "titled", split)
+                writer.query(LabelledQuery(f"1:{number}", Modality.TEXT, 2, text, positives=(f"1:{number}",),
+                                           source=made), "titled", split)
         writer.instructions(0, "shapes", Modality.TEXT, Modality.IMAGE, PHRASINGS)
         writer.instructions(0, "shapes", Modality.IMAGE, Modality.TEXT, ["Describe this."])
         writer.instructions(1, "titled", Modality.TEXT, Modality.PAIR, ["Find the titled picture."])

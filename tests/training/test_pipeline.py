@@ -54,6 +54,13 @@ def test_the_run_records_the_seconds_of_every_stage_and_where_it_came_from(train
     assert manifest["settings"]["encoder"]["epochs"] == TINY.encoder.epochs
 
 
+def test_every_epoch_is_recorded(trained):
+    curves = json.loads((trained / "reports" / "training.json").read_text())
+    assert {stage: [point["epoch"] for point in points] for stage, points in curves.items()} == {
+        stage: list(range(getattr(TINY, stage).epochs)) for stage in ("encoder", "quantizer", "decoder")}
+    assert all(0 <= point["val_hit_at_5"] <= 1 for point in curves["encoder"])
+
+
 def test_the_health_of_the_codes_is_reported(trained, collection):
     health = json.loads((trained / "reports" / "health.json").read_text())
     assert health["items"] == sum(1 for _ in collection.all_candidates())

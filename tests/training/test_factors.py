@@ -1,0 +1,63 @@
+"""Heads that name what things are made of, so that the encoder learns it."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from genius.errors import UserError
+from genius.schema import Item, LabelledQuery, Modality
+from training.factors import FactorHeads, Factors
+
+
+class Made:
+    """A collection of queries that are made of something."""
+
+    root = "made"
+
+    def __init__(self, *sources: str):
+        self.asked = [LabelledQuery(f"1:{n}", Modality.TEXT, 0, "a", source=one) for n, one in enumerate(sources)]
+
+    def rows(self) -> list[str]:
+        return ["the only row"]
+
+    def queries(self, split: str, row: str) -> list[LabelledQuery]:
+        return self.asked if split == "train" else []
+
+
+def source(**factors: object) -> str:
+    return json.dumps(factors)
+
+
+def test_queries_and_candidates_share_the_numbers_of_a_factor():
+    collection = Made(source(kind="cat", count=1), source(kind="dog"))
+    items = [Item("1:1", Modality.TEXT, "a", source=source(kind="dog", count=2))]
+    factors = Factors(collection, items)
+    assert factors.sizes == {"kind": 2, "count": 2}
+    assert factors.queries.tolist() == [[0, 0], [1, -1]]
+    assert factors.candidates.tolist() == [[1, 1]]
+
+
+def test_a_collection_without_factors_is_refused():
+    with pytest.raises(UserError, match="no factors"):
+        Factors(Made("", "https://example.org"), [])
+
+
+def test_the_loss_is_the_mean_of_the_factors_cross_entropies():
+    torch.manual_seed(0)
+    heads, embedding = FactorHeads(4, [3, 2, 5]), F.normalize(torch.randn(6, 4), dim=-1)
+    labels = torch.tensor([[0, 1, -1], [2, -1, -1], [1, 0, -1], [-1, 1, -1], [0, 0, -1], [2, -1, -1]])
+    scores = (heads.linear.weight.double() @ (2 * embedding).double().T).T + heads.linear.bias.double()
+    expected = []
+    for column, part in ((0, scores[:, :3]), (1, scores[:, 3:5])):    # nothing is known of the third
+        terms = [-(row[label] - row.exp().sum().log()).item() for row, label in zip(part, labels[:, column], strict=True)
+                 if label >= 0]
+        expected.append(np.mean(terms))
+    assert math.isclose(heads(embedding, labels).item(), np.mean(expected), rel_tol=1e-5)
+
+
+def test_a_batch_of_which_nothing_is_known_costs_nothing():
+    assert FactorHeads(4, [3])(torch.randn(2, 4), torch.full((2, 1), -1)).item() == 0
