@@ -1,0 +1,102 @@
+"""What groups of items are about, in words.
+
+Where items have texts: the words that are commoner in a group than in the others, by class-based TF-IDF
+(Grootendorst 2022, "BERTopic"): the share of a word among the words of its group, times log(1 + A / f), where A is
+the mean number of words in a group and f how often the word comes in all of them. Each word counts once a text.
+
+Where they are pictures only: the words that an encoder of pictures and texts puts nearest to a group's mean. Both
+sides are centred first, so that what all groups share, and the gap between pictures and texts, cancels.
+
+Shapes: g groups, t texts, w words, d embedding dim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import CountVectorizer
+
+MOST_WORDS = 10_000        # of all groups; the commonest ones
+VOCABULARY = 600           # words that are encoded
+FEWEST_TEXTS = 3           # that a word of the vocabulary comes in
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a group."""
+
+    word: str
+    weight: float          # c-TF-IDF, or the cosine with the group's mean
+    share: float | None    # of the group's texts that have it; None: it is the encoder's guess, not a text's word
+
+
+def distinctive_words(groups: Sequence[Sequence[str]], top: int = 8) -> list[list[Word]]:
+    """The words of each group of texts that set it apart from the other groups, heaviest first.
+
+    A single group gets its commonest words.
+    """
+    counted = count_words([text for texts in groups for text in texts])
+    if counted is None:
+        return [[] for _ in groups]
+    words, has = counted
+    sizes = [len(texts) for texts in groups]
+    owner = np.repeat(np.arange(len(groups)), sizes)
+    counts = (csr_matrix((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(len(groups), len(owner)))
+              @ has).toarray()                                                # (g, w)
+    in_group, in_all = counts.sum(1, keepdims=True), counts.sum(0)
+    weights = counts / np.maximum(in_group, 1) * np.log1p(in_all.sum() / len(groups) / in_all)
+    commoner = (counts > 0) & (counts * in_all.sum() >= in_group * in_all)    # here than among all
+    return [[Word(words[place], float(row[place]), float(count[place] / size)) for place in _largest(row, top)]
+            for row, count, size in zip(np.where(commoner, weights, 0), counts, sizes, strict=True)]
+
+
+def count_words(texts: Sequence[str]) -> tuple[np.ndarray, csr_matrix] | None:
+    """Words (w,) without the commonest English ones, and which texts have them (t, w); None if there is no word."""
+    counter = CountVectorizer(stop_words="english", binary=True, max_features=MOST_WORDS)
+    try:
+        has = counter.fit_transform(texts)
+    except ValueError:     # scikit-learn's word for an empty vocabulary
+        return None
+    return counter.get_feature_names_out(), has
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words and what the encoder makes of them."""
+
+    words: Sequence[str]
+    vectors: np.ndarray    # (w, d) centred and normalised
+
+    @classmethod
+    def of(cls, texts: Sequence[str], encode: Callable[[list[str]], np.ndarray]) -> Vocabulary:
+        """The commonest words of these texts; encode: words -> (w, d)."""
+        counted = count_words(texts)
+        if counted is None:
+            return cls([], np.zeros((0, 0), np.float32))
+        words, has = counted
+        common = np.asarray(has.sum(0)).ravel()
+        chosen = [str(words[place]) for place in np.argsort(-common, kind="stable")[:VOCABULARY]
+                  if common[place] >= FEWEST_TEXTS and not words[place].isdecimal()]
+        return cls(chosen, _directions(encode(chosen)) if chosen else np.zeros((0, 0), np.float32))
+
+    def nearest(self, means: np.ndarray, top: int = 5) -> list[list[Word]]:
+        """The words nearest to each of the groups' mean embeddings (g, d), against the mean of all groups."""
+        if not len(self.words):
+            return [[] for _ in means]
+        cosines = _directions(means) @ self.vectors.T                         # (g, w)
+        return [[Word(self.words[place], float(row[place]), None) for place in _largest(row, top)] for row in cosines]
+
+
+def _directions(vectors: np.ndarray) -> np.ndarray:
+    """(g, d) -> (g, d) of length 1, seen from their mean; a vector alone, from zero."""
+    centred = vectors - vectors.mean(0) if len(vectors) > 1 else vectors
+    return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-9)
+
+
+def _largest(values: np.ndarray, top: int) -> list[int]:
+    """Places of the largest values above 0, largest first."""
+    best = np.argsort(-values, kind="stable")[:top]
+    return [int(place) for place in best if values[place] > 0]
