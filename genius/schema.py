@@ -88,6 +88,7 @@ class SearchOptions:
     beams: int = 50
     k: int = 10                           # hits returned
     rerank: bool = True                   # order hits by embedding instead of by ID score
+    modality: Modality | None = None      # find nothing else; None: what the query asks for
     decoder_weight: float | None = None   # 1 decoder alone, 0 geometry alone, None: as the run was tuned
     trace: bool = False                   # record every level of the beam search
     mode: str | None = None               # exact, set or fast (genius.search.beam); None: set if the order comes from
@@ -150,7 +151,9 @@ class SearchResult:
 
     hits: list[Hit]
     generated: list[GeneratedID]          # best first
-    query_codes: tuple[int, ...]          # the query's own feature, quantized
+    embedding: np.ndarray                 # (d,) of the query, for dense search and re-ranking
+    z: np.ndarray                         # (d,) of the query, fused: what the decoder was given
+    query_codes: tuple[int, ...]          # z, quantized
     modality_probabilities: np.ndarray    # (3,) of the first code, indexed by Modality
     candidates: int                       # items considered by the re-ranker
     mode: str = "exact"                   # of the beam search

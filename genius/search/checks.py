@@ -7,7 +7,7 @@ from dataclasses import replace
 from numbers import Real
 
 from genius.errors import UserError
-from genius.schema import Query, SearchOptions
+from genius.schema import Modality, Query, SearchOptions
 from genius.search.beam import MODES
 
 MAX_BEAMS = 500
@@ -26,6 +26,9 @@ def checked_options(options: SearchOptions) -> SearchOptions:
         raise UserError(f"The decoder weight must be a number from 0 to 1, not {weight!r}.")
     if options.mode is not None and options.mode not in MODES:
         raise UserError(f"The mode must be one of {', '.join(MODES)}, not {options.mode!r}.")
+    if options.modality is not None and not isinstance(options.modality, Modality):
+        raise UserError(f"The modality must be one of {', '.join(kind.name.lower() for kind in Modality)}, "
+                        f"not {options.modality!r}.")
     return replace(options, beams=_whole("beam size", options.beams, MAX_BEAMS), k=checked_k(options.k),
                    budget=_whole("candidate budget", options.budget, MAX_BUDGET))
 

@@ -21,6 +21,7 @@ from torch import Tensor
 from genius.artifacts import Run
 from genius.device import bf16_pays, usable_device
 from genius.errors import UserError
+from genius.index.ids import IDTable
 from genius.index.store import Index, Pool
 from genius.memory import keep_freed_memory
 from genius.models.cached import CachedDecoder
@@ -28,7 +29,7 @@ from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder, Features, query_text
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
-from genius.schema import GeneratedID, Hit, Query, SearchOptions, SearchResult, SearchTrace
+from genius.schema import GeneratedID, Hit, Modality, Query, SearchOptions, SearchResult, SearchTrace
 from genius.search.batching import Batcher
 from genius.search.beam import beam_search, widened_search
 from genius.search.beams import Beams
@@ -47,14 +48,20 @@ Milliseconds = dict[str, float]    # by stage; of one query: its share of its ba
 class EncodedQueries:
     """What the models say of b queries."""
 
-    features: Features
-    embeddings: Tensor    # (b, d) for dense search and re-ranking
-    z: Tensor             # (b, d) fused: what the decoder is given
+    features: Features | None    # None: the vectors were not encoded, but blended, say
+    embeddings: Tensor           # (b, d) for dense search and re-ranking
+    z: Tensor                    # (b, d) fused: what the decoder is given
     milliseconds: Milliseconds = field(default_factory=dict)
+
+    @classmethod
+    def of_vectors(cls, embeddings: np.ndarray, z: np.ndarray) -> EncodedQueries:
+        """Of vectors (b, d) each, as results carry them."""
+        return cls(None, *(torch.as_tensor(vectors, dtype=torch.float32) for vectors in (embeddings, z)))
 
     def of(self, chosen: Tensor) -> EncodedQueries:
         """Some of them; chosen (c,) numbers."""
-        return EncodedQueries(self.features.of(chosen), self.embeddings[chosen], self.z[chosen], self.milliseconds)
+        return EncodedQueries(self.features and self.features.of(chosen), self.embeddings[chosen], self.z[chosen],
+                              self.milliseconds)
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,8 @@ class Engine:
             model.to(self.device).eval() for model in (encoder, fusion, quantizer, decoder))
         self.index, self.familiarity = index, familiarity
         self.pool = index.pool(device=self.device)
+        self._pools: dict[Modality, Pool] = {}
+        self._pooling = threading.Lock()
         self._decoder = CachedDecoder(self.decoder)
         self._fast = CachedDecoder(self.decoder, torch.bfloat16) if bf16_pays(self.device) else self._decoder
         self._models = threading.Lock()    # `encode` and `retrieve` may be called on any thread, too
@@ -127,18 +136,40 @@ class Engine:
 
         Raises UserError for a query or an option that cannot be.
         """
-        options = checked_options(options or SearchOptions())
+        options = self._checked(options)
         for query in queries:
             check_query(query)
         return self._batcher.run(self._search, queries, options, queries_together(options.beams))
+
+    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions | None = None) -> list[SearchResult]:
+        """As `search`, for queries of which the vectors are known. Raises UserError for an option that cannot be."""
+        options, alone = self._checked(options), torch.arange(len(encoded.z)).split(1)
+        return self._batcher.run(self._search_encoded, [encoded.of(query) for query in alone], options,
+                                 queries_together(options.beams))
+
+    def pool_of(self, modality: Modality | None) -> Pool:
+        """What a search may find: all items, or those of one modality, collected when first asked for.
+
+        Raises UserError if there are none.
+        """
+        if modality is None:
+            return self.pool
+        with self._pooling:
+            if modality not in self._pools:
+                rows = np.flatnonzero(self.index.modalities == modality)
+                if not len(rows):
+                    raise UserError(f"This collection holds no items of the modality {modality.name.lower()}; "
+                                    "search for another.")
+                self._pools[modality] = self.index.pool(rows, self.device)
+            return self._pools[modality]
 
     def retrieve(self, encoded: EncodedQueries, options: SearchOptions,
                  pool: Pool | None = None) -> Retrieved:
         """The part of a search after encoding, for b queries at once, as arrays; `search` goes this way too.
 
-        pool: what may be found, its trie on this device; the whole index by default.
+        pool: what may be found, its trie on this device; by default what the options leave of the index.
         """
-        pool, spent, count = pool or self.pool, dict(encoded.milliseconds), len(encoded.z)
+        pool, spent, count = pool or self.pool_of(options.modality), dict(encoded.milliseconds), len(encoded.z)
         weight = options.decoder_weight
         weight = self.decoder.config.decoder_weight if weight is None else weight
         mode = mode_of(options)
@@ -164,18 +195,33 @@ class Engine:
             check_query(query)
         return flat_search(self.index.embeddings, self.encode(queries).embeddings.cpu().numpy(), k)
 
+    def _checked(self, options: SearchOptions | None) -> SearchOptions:
+        """Raises UserError for what cannot be. What the options leave of the index is then at hand."""
+        options = checked_options(options or SearchOptions())
+        self.pool_of(options.modality)
+        return options
+
     def _search(self, queries: Sequence[Query], options: SearchOptions) -> list[SearchResult]:
-        encoded = self.encode(queries)
+        return self._answers(self.encode(queries), queries, options)
+
+    def _search_encoded(self, alone: Sequence[EncodedQueries], options: SearchOptions) -> list[SearchResult]:
+        embeddings, z = (torch.cat(vectors).to(self.device) for vectors in (
+            [query.embeddings for query in alone], [query.z for query in alone]))
+        return self._answers(EncodedQueries(None, embeddings, z), [Query()] * len(alone), options)
+
+    def _answers(self, encoded: EncodedQueries, queries: Sequence[Query],
+                 options: SearchOptions) -> list[SearchResult]:
         with self._models:
             query_codes = self.quantizer.encode(encoded.z).tolist()
-        found = self.retrieve(encoded, options)
+        table, found = self.pool_of(options.modality).table, self.retrieve(encoded, options)
         spent = dict(found.milliseconds)
         with self._timed("fetch", spent, len(queries)):
-            hits, generated = self._hits(found.ranked), self._generated(found.beams)
+            hits, generated = self._hits(found.ranked, table), _generated(found.beams, table)
             far = [self.far(query) for query in queries]
+        embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
         modality, certified = found.beams.first.exp().cpu().numpy(), found.beams.certified(options.beams)
         return [SearchResult(
-            hits=hits[i], generated=generated[i], query_codes=tuple(query_codes[i]),
+            hits=hits[i], generated=generated[i], embedding=embeddings[i], z=z[i], query_codes=tuple(query_codes[i]),
             modality_probabilities=modality[i], candidates=int(found.candidates.counts[i]),
             mode=mode_of(options), decoded=int(found.beams.rows[i]),
             certified=None if certified is None else bool(certified[i]), far=far[i],
@@ -183,27 +229,18 @@ class Engine:
             trace=SearchTrace(found.beams.trace[i]) if found.beams.trace else None)
             for i in range(len(queries))]
 
-    def _hits(self, ranked: Ranked) -> list[list[Hit]]:
-        """Fetch the items of all queries at once."""
+    def _hits(self, ranked: Ranked, table: IDTable) -> list[list[Hit]]:
+        """Fetch the items of all queries at once; table: that of the IDs' numbers."""
         query, place = np.nonzero(ranked.rows >= 0)
         rows = ranked.rows[query, place]
-        codes = self.pool.table.codes(ranked.ids[query, place])
-        columns = (rows, codes, place + 1, *(table[query, place] for table in (
+        codes = table.codes(ranked.ids[query, place])
+        columns = (rows, codes, place + 1, *(values[query, place] for values in (
             ranked.generated_rank, ranked.scores, ranked.cosines)))
         hits: list[list[Hit]] = [[] for _ in ranked.rows]
         for of, item, row, codes, at, generated_rank, score, cosine in zip(
                 query, self.index.items(rows), *(column.tolist() for column in columns), strict=True):
             hits[of].append(Hit(row, item, tuple(codes), at, generated_rank, score, cosine))
         return hits
-
-    def _generated(self, beams: Beams) -> list[list[GeneratedID]]:
-        low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()
-        found = high > low
-        first, last = self.pool.table.codes(low), self.pool.table.codes(np.where(found, high - 1, low))
-        length = np.where((first == last).all(-1), first.shape[-1], beams.depth.cpu().numpy())
-        columns = (found, first, length, beams.scores, beams.log_probs, beams.depth, high - low)
-        return [[GeneratedID(tuple(codes[:end]), *rest) for there, codes, end, *rest in zip(*query, strict=True)
-                 if there] for query in zip(*(column.tolist() for column in columns), strict=True)]
 
     @contextmanager
     def _timed(self, stage: str, spent: Milliseconds, queries: int) -> Iterator[None]:
@@ -212,6 +249,16 @@ class Engine:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         spent[stage] = (time.perf_counter() - start) * 1000 / queries
+
+
+def _generated(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
+    low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()
+    found = high > low
+    first, last = table.codes(low), table.codes(np.where(found, high - 1, low))
+    length = np.where((first == last).all(-1), first.shape[-1], beams.depth.cpu().numpy())
+    columns = (found, first, length, beams.scores, beams.log_probs, beams.depth, high - low)
+    return [[GeneratedID(tuple(codes[:end]), *rest) for there, codes, end, *rest in zip(*query, strict=True)
+             if there] for query in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def queries_together(beams: int) -> int:

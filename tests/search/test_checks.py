@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from genius.errors import UserError
-from genius.schema import Query, SearchOptions
+from genius.schema import Modality, Query, SearchOptions
 from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_options
 
 
@@ -16,6 +16,7 @@ from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_optio
     *(("budget", value) for value in (0, -1, 501, 2.5, math.nan, True, "200", None)),
     *(("mode", value) for value in ("quick", "", "Exact", 1, ["fast"])),
     *(("rerank", value) for value in (1, None, "yes")), ("trace", 0), ("certify", None), ("widen", "no"),
+    *(("modality", value) for value in (0, 3, "image", True)),
 ])
 def test_an_option_that_cannot_be_is_named_with_its_value(field, value):
     with pytest.raises(UserError) as caught:
@@ -36,7 +37,7 @@ def test_options_at_their_limits_pass_and_whole_floats_become_ints():
 
 @pytest.mark.parametrize("mode", [None, "exact", "set", "fast"])
 def test_every_mode_there_is_may_be_asked_for(mode):
-    options = SearchOptions(mode=mode, certify=True, widen=True)
+    options = SearchOptions(mode=mode, certify=True, widen=True, modality=Modality.PAIR)
     assert checked_options(options) == options
 
 

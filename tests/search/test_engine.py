@@ -10,7 +10,8 @@ from genius.errors import UserError
 from genius.schema import Modality, Query, SearchOptions
 from genius.search import engine as engine_module
 from genius.search.beam import beam_search
-from genius.search.engine import Engine
+from genius.search.dense import flat_search
+from genius.search.engine import EncodedQueries, Engine
 from tests.search.tiny import publish_tiny_run, tiny_decoder
 
 STAGES = ["encode", "fuse", "beam", "expand", "rerank", "fetch"]
@@ -171,6 +172,44 @@ def test_a_pool_limits_what_is_found(engine):
     found = engine.retrieve(engine.encode(QUERIES), SearchOptions(beams=50, k=6), engine.index.pool(rows))
     assert [sorted(row) for row in found.ranked.rows[:, :4].tolist()] == [rows.tolist()] * len(QUERIES)
     assert (found.ranked.rows[:, 4:] == -1).all() and found.candidates.counts.tolist() == [4] * len(QUERIES)
+
+
+@pytest.mark.parametrize("mode", ["exact", "set", "fast"])
+@pytest.mark.parametrize("modality", Modality)
+def test_a_forced_modality_finds_the_best_items_of_that_modality(engine, modality, mode):
+    options = SearchOptions(beams=500, k=6, modality=modality, mode=mode, budget=500)
+    kept = np.flatnonzero(engine.index.modalities == modality)
+    _, expected = flat_search(engine.index.embeddings, engine.encode(QUERIES).embeddings.numpy(), 6, kept)
+    plain = engine.search(QUERIES, SearchOptions(mode=mode))
+    for result, unforced, rows in zip(engine.search(QUERIES, options), plain, expected, strict=True):
+        assert [hit.row for hit in result.hits] == rows.tolist()
+        assert {hit.item.modality for hit in result.hits} == {modality}
+        assert {found.codes[0] for found in result.generated} == {int(modality)}
+        assert all(hit.codes == tuple(engine.index.codes([hit.row])[0]) for hit in result.hits)
+        np.testing.assert_allclose(result.modality_probabilities, unforced.modality_probabilities, rtol=1e-4)
+
+
+def test_a_modality_that_the_index_lacks_gets_one_sentence(tmp_path):
+    engine = Engine.load(publish_tiny_run(tmp_path / "run", n=2).path, "cpu")     # a picture and a text
+    with pytest.raises(UserError, match="holds no items of the modality pair; search for another"):
+        engine.search(QUERIES, SearchOptions(modality=Modality.PAIR))
+    assert engine.search(QUERIES[:1], SearchOptions(modality=Modality.TEXT))[0].hits[0].row == 1
+
+
+@pytest.mark.parametrize("options", [SearchOptions(beams=6, k=5), SearchOptions(trace=True, modality=Modality.TEXT)])
+def test_the_vectors_of_a_result_search_again_as_its_query_did(engine, options):
+    results = engine.search(QUERIES, options)
+    vectors = EncodedQueries.of_vectors(np.stack([result.embedding for result in results]),
+                                        np.stack([result.z for result in results]))
+    for again, result in zip(engine.search_encoded(vectors, options), results, strict=True):
+        assert close(again, result) and again.query_codes == result.query_codes and again.far is None
+        assert list(again.milliseconds) == ["beam", "expand", "rerank", "fetch"]
+        assert (again.trace is None) == (result.trace is None)
+
+
+def test_an_option_that_cannot_be_is_refused_for_vectors_too(engine):
+    with pytest.raises(UserError, match="beam size"):
+        engine.search_encoded(engine.encode(QUERIES), SearchOptions(beams=0))
 
 
 def test_threads_get_what_one_thread_gets(engine):

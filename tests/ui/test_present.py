@@ -20,7 +20,7 @@ def result(**changes):
             Hit(row=2, item=Item("5:2", Modality.TEXT, "a cup"), codes=(1, 4, 7), rank=2,
                 generated_rank=1, score=-1.5, cosine=-0.02)]
     generated = [GeneratedID((1, 4, 7), -1.5, -2.5, 3, 1), GeneratedID((0, 4, 1), -4.256, -6.0, 3, 1200)]
-    fields = dict(hits=hits, generated=generated, query_codes=OWN, candidates=1201,
+    fields = dict(hits=hits, generated=generated, embedding=np.ones(4), z=np.ones(4), query_codes=OWN, candidates=1201,
                   modality_probabilities=np.array([0.3, 0.45, 0.25]),
                   milliseconds={"rerank": 0.04, "encode": 30.0, "beam": 1200.0})
     return SearchResult(**{**fields, **changes})
