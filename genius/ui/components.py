@@ -18,16 +18,18 @@ REFUSED = "Upload the picture as a file; links and embedded data are not read."
 
 
 class Panel(gr.HTML):
-    """Draws JSON data with the script static/<name>.js.
+    """Draws JSON data with the script static/<script>.js, which is static/<name>.js unless another is named.
+
+    name: its elem_id, unique on the page.
 
     gr.HTML evaluates whatever its template interpolates, even from data. So the template here is
     constant, and the script builds nodes by createElement and text nodes: a caption stays a caption.
     """
 
-    def __init__(self, name: str, value: Any = None, **layout: Any):
-        script = "\n".join((STATIC / file).read_text() for file in ("nodes.js", f"{name}.js"))
+    def __init__(self, name: str, value: Any = None, script: str | None = None, **layout: Any):
+        drawing = "\n".join((STATIC / file).read_text() for file in ("nodes.js", f"{script or name}.js"))
         super().__init__(value, html_template='<div class="panel"></div>',
-                         js_on_load=f"{script}\nshow(draw);", apply_default_css=False,
+                         js_on_load=f"{drawing}\nshow(draw);", apply_default_css=False,
                          elem_id=name, **layout)
 
     def postprocess(self, value: Any) -> Any:

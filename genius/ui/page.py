@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from genius.artifacts import Run
 from genius.errors import UserError
-from genius.examples import Example, read_examples
-from genius.ui import present
+from genius.ui import links, present
 from genius.ui.components import STATIC, Panel
-from genius.ui.search import search_tab
+from genius.ui.context import TABS, Context, Served, Shared
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]    # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
-
-
-@dataclass(frozen=True)
-class Served:
-    """What visitors are told of the run besides what it finds."""
-
-    name: str
-    collection: str = ""                         # what it was trained on
-    world: Mapping[str, Any] | None = None       # facts of the procedural world, if it was that
-    examples: tuple[Example, ...] = ()
-
-    @classmethod
-    def read(cls, run: Path) -> Served:
-        """Raises UserError for a run that cannot be read."""
-        manifest = Run(run).manifest
-        world = manifest.get("world")
-        return cls(run.resolve().name, Path(str(manifest.get("collection", ""))).name,
-                   world if isinstance(world, Mapping) else None, read_examples(run))
 
 
 def build(engine: Engine, served: Served) -> gr.Blocks:
@@ -48,8 +28,26 @@ def build(engine: Engine, served: Served) -> gr.Blocks:
         index = engine.index
         Panel("header", present.header(served.name, served.collection, index.n, index.code_sizes, engine.device))
         Panel("about", present.about(served.world, index.n))
-        search_tab(engine, served.examples)
+        tabs = gr.Tabs(selected="search", elem_id="tabs")
+        shared = Shared.create(tabs)
+        context = Context(engine, served, shared)
+        with tabs:
+            for name, label in TABS.items():
+                with gr.Tab(label, id=name, elem_id=f"tab-{name}") as tab:
+                    content(name)(context, tab)
+                links.follow_tab(tab)
+        for signal, opens in ((shared.ask, "search"), (shared.use_as_query, "search"), (shared.open_code, "codes")):
+            signal.sent(partial(gr.Tabs, selected=opens), None, tabs, queue=False, show_progress="hidden",
+                        api_visibility="private")
+        links.restore(page, shared)
     return page
+
+
+def content(name: str):
+    """The function that lays a tab out."""
+    if find_spec(f"genius.ui.{name}") is None:
+        return lambda context, tab: gr.Markdown("Not there yet.")
+    return getattr(import_module(f"genius.ui.{name}"), f"{name}_tab")
 
 
 def serve(page: gr.Blocks, host: str, port: int) -> str:
@@ -68,9 +66,10 @@ def serve(page: gr.Blocks, host: str, port: int) -> str:
 
 
 def head() -> str:
-    """Style and keys. Not css=: Gradio would rewrite every selector, and get lists of selectors wrong."""
-    return (f"<style>{(STATIC / 'style.css').read_text()}</style>"
-            f"<script>{(STATIC / 'keys.js').read_text()}</script>")
+    """Styles and scripts. Not css=: Gradio would rewrite every selector, and get lists of selectors wrong."""
+    styles = [(STATIC / "style.css"), *sorted(set(STATIC.glob("*.css")) - {STATIC / "style.css"})]
+    return ("".join(f"<style>{file.read_text()}</style>" for file in styles)
+            + "".join(f"<script>{(STATIC / file).read_text()}</script>" for file in ("links.js", "keys.js")))
 
 
 def theme() -> gr.themes.Base:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 
@@ -14,16 +14,15 @@ from genius.schema import Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import MAX_TEXT
 from genius.ui import present
 from genius.ui.components import Panel, UploadedImage, told
-
-if TYPE_CHECKING:
-    from genius.search.engine import Engine
+from genius.ui.context import Context
 
 LARGEST_SIDE = 1_024   # pixels; far more than an encoder sees, and it bounds memory under load
 SIDE_BY_SIDE = 4       # results of an instruction where several stand beside each other
 
 
-def search_tab(engine: Engine, examples: Sequence[Example]) -> None:
+def search_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current Blocks and wire it to the engine."""
+    engine, examples = context.engine, context.served.examples
     weight = engine.decoder.config.decoder_weight
     forced = engine.quantizer.config.modality_code == "forced"
 

@@ -7,6 +7,7 @@ import shutil
 import socket
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
@@ -28,10 +29,11 @@ def photo(tmp_path):
 @pytest.fixture(scope="session")
 def served() -> Iterator[SimpleNamespace]:
     """engine, page, url: a page that is being served."""
-    from genius.ui.page import Served, build, serve
+    from genius.ui.context import Served
+    from genius.ui.page import build, serve
 
     engine = FakeEngine()
-    page = build(engine, Served("made-up", "drawings", WORLD, EXAMPLES))
+    page = build(engine, Served(Path("made-up"), "drawings", WORLD, EXAMPLES))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -9,6 +9,7 @@ import io
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +20,7 @@ from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions
 from genius.search.checks import check_query, checked_options
 
 CODE_SIZES = (3, *[256] * 8)
+DIM = 16
 HOSTILE = "${alert(1)}<img src=x onerror=alert(2)>"
 INSTRUCTIONS = [
     (Modality.TEXT, Modality.IMAGE, "Find an image that matches the caption."),
@@ -115,7 +117,8 @@ class FakeEngine:
             hits.append(Hit(int(rows[place]), item, codes, rank + 1, int(place) + 1, found.score,
                             0.412 - 0.017 * rank))
         return SearchResult(
-            hits=hits if query.text != "nothing" else [], generated=generated, query_codes=own,
+            hits=hits if query.text != "nothing" else [], generated=generated,
+            embedding=np.ones(DIM, np.float32), z=np.ones(DIM, np.float32), query_codes=own,
             modality_probabilities=np.array([0.93, 0.05, 0.02]), candidates=512, mode=options.mode or "set",
             far=None if query.image is None else query.text == "far away",
             certified=len(query.text) % 2 == 0 if options.mode == "exact" else None,
@@ -131,8 +134,9 @@ class FakeEngine:
 
 
 if __name__ == "__main__":
-    from genius.ui.page import Served, build, serve
+    from genius.ui.context import Served
+    from genius.ui.page import build, serve
 
-    made_up = build(FakeEngine(0.5), Served("made-up", "drawings", WORLD, EXAMPLES))
+    made_up = build(FakeEngine(0.5), Served(Path("made-up"), "drawings", WORLD, EXAMPLES))
     print(serve(made_up, "127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 7860), flush=True)
     made_up.block_thread()

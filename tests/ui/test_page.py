@@ -1,11 +1,13 @@
 import json
 import socket
+from pathlib import Path
 
 import httpx
 import pytest
 
 from genius.errors import UserError
-from genius.ui.page import Served, build, serve
+from genius.ui.context import Served
+from genius.ui.page import build, serve
 from tests.ui.fake_engine import FakeEngine
 
 
@@ -44,9 +46,9 @@ def test_an_example_that_is_not_there_never_reaches_the_engine(ask, served, even
 def test_what_is_served_comes_from_the_run(tmp_path):
     manifest = {"format": 1, "parts": {}, "collection": "/data/my-photos", "world": {"seed": 3}}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    assert Served.read(tmp_path) == Served(tmp_path.name, "my-photos", {"seed": 3}, ())
+    assert Served.read(tmp_path) == Served(tmp_path, "my-photos", {"seed": 3}, ())
     (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "parts": {}}))
-    assert Served.read(tmp_path) == Served(tmp_path.name)
+    assert Served.read(tmp_path) == Served(tmp_path)
 
 
 def test_nothing_is_a_public_endpoint_yet(served):
@@ -99,4 +101,4 @@ def test_an_address_in_use_gets_one_sentence():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(UserError, match="choose another --port"):
-            serve(build(FakeEngine(), Served("made-up")), "127.0.0.1", taken.getsockname()[1])
+            serve(build(FakeEngine(), Served(Path("made-up"))), "127.0.0.1", taken.getsockname()[1])

@@ -1,8 +1,11 @@
+from pathlib import Path
+
 import gradio as gr
 import pytest
 
 from genius.schema import Modality, SearchOptions
-from genius.ui.page import Served, build
+from genius.ui.context import Served
+from genius.ui.page import build
 from tests.ui.fake_engine import EXAMPLES, INSTRUCTIONS, FakeEngine
 
 
@@ -13,7 +16,7 @@ def engine():
 
 @pytest.fixture(scope="module")
 def page(engine):
-    return build(engine, Served("made-up", examples=EXAMPLES))
+    return build(engine, Served(Path("made-up"), examples=EXAMPLES))
 
 
 def function(page, name):

@@ -1,0 +1,118 @@
+"""What every tab is given, and how one tab passes something to another.
+
+A tab is a function `<name>_tab(context, tab)` that lays itself out inside the current gr.Tab and wires its
+events. Nothing of a visitor is kept in a module: it lives in gr.State, or in the browser.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+import numpy as np
+
+from genius.artifacts import Run
+from genius.examples import Example, read_examples
+from genius.schema import Query, SearchOptions, SearchResult
+
+if TYPE_CHECKING:
+    from genius.search.engine import EncodedQueries, Engine
+
+TABS = {"search": "Search", "codes": "Codes", "map": "Map", "compare": "Compare", "reports": "Reports", "api": "API"}
+
+
+@dataclass(frozen=True)
+class Served:
+    """What visitors are told of the run besides what it finds."""
+
+    path: Path
+    collection: str = ""                         # what it was trained on
+    world: Mapping[str, Any] | None = None       # facts of the procedural world, if it was that
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.path.resolve().name
+
+    @classmethod
+    def read(cls, run: Path) -> Served:
+        """Raises UserError for a run that cannot be read."""
+        manifest = Run(run).manifest
+        world = manifest.get("world")
+        return cls(run, Path(str(manifest.get("collection", ""))).name,
+                   world if isinstance(world, Mapping) else None, read_examples(run))
+
+
+@dataclass(frozen=True)
+class LastQuery:
+    """A visitor's last search."""
+
+    title: str                     # what to call it, e.g. “a red mug” and the picture
+    query: Query
+    options: SearchOptions
+    encoded: EncodedQueries        # of this one query
+    result: SearchResult
+
+    @property
+    def embedding(self) -> np.ndarray:
+        """(d,) float32, normalised: what dense search compares."""
+        return self.encoded.embeddings[0].float().cpu().numpy()
+
+    @property
+    def z(self) -> np.ndarray:
+        """(d,) float32, fused: what the decoder is given and the quantizer quantizes."""
+        return self.encoded.z[0].float().cpu().numpy()
+
+
+class Signal(gr.HTML):
+    """Something that one tab passes to another: written as an output, heard by `.sent(listener, inputs=signal)`.
+
+    Unlike the change of a textbox it is also heard when the same value is written again; None is not sent.
+    It is not for panels of the browser: these trigger an event, whose callback writes the signal.
+    """
+
+    def __init__(self, name: str):
+        super().__init__(None, html_template="<i></i>", visible="hidden", elem_id=f"signal-{name}",
+                         js_on_load="watch('value', () => { if (props.value) trigger('sent', {}); });")
+
+    def postprocess(self, value: Any) -> dict[str, Any] | None:
+        """Numbered, for the browser hears only what differs from the last."""
+        return None if value is None else {"message": value, "number": uuid.uuid4().hex}
+
+    def preprocess(self, payload: Any) -> Any:
+        """Comes from the browser: a listener checks it as it checks any input."""
+        return payload.get("message") if isinstance(payload, dict) else None
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "object"}
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The components that tabs pass things by. Opening a signal's tab is the page's task, not the sender's."""
+
+    tabs: gr.Tabs              # ids: TABS
+    ask: Signal                # {"text", "instruction"}: Search asks it
+    use_as_query: Signal       # an item id: Search takes the item as its query
+    open_code: Signal          # a code pattern such as "0.17.*.5": Codes opens there
+    chosen: Signal             # row of the result that Why explains; sent by Search after each search and choice
+    last_query: gr.State       # LastQuery or None; Search writes it before it sends `chosen`
+
+    @classmethod
+    def create(cls, tabs: gr.Tabs) -> Shared:
+        """Inside the page's Blocks, before the tabs."""
+        return cls(tabs, *(Signal(name) for name in ("ask", "use-as-query", "open-code", "chosen")),
+                   last_query=gr.State(None))
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every tab is given."""
+
+    engine: Engine
+    served: Served
+    shared: Shared

@@ -1,0 +1,63 @@
+"""The address of the page says what is on show: the tab, and what was asked in it.
+
+    ?q=a+red+mug&instruction=Find+one.    a search in words
+    ?item=7:15171                         what is like this item
+    ?tab=codes&code=0.17.*.5              the items under a code pattern
+    ?tab=map                              a tab
+
+static/links.js writes it; pictures that were uploaded cannot be part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import gradio as gr
+from gradio.components import Component
+from gradio.events import Dependency
+
+from genius.ui.context import TABS, Shared
+
+LONGEST = 2_000    # characters of a field
+
+
+def follow(event: Dependency, tab: str, unless: Component | None = None, **fields: Component) -> None:
+    """After an event that succeeds the address of its tab holds these fields: q, instruction, item, code.
+
+    Empty ones are left out, and all of them while `unless` has a value: what it adds cannot be shared.
+    """
+    assert tab in TABS, tab
+    names = ", ".join(f"{name!r}" for name in fields)
+    event.success(
+        None, [*fields.values(), *[unless] * (unless is not None)], None, queue=False, api_visibility="private",
+        js=f"(...values) => {{ genius.asked({tab!r}, [{names}], values); }}")
+
+
+def follow_tab(tab: gr.Tab) -> None:
+    """The address names the tab that was chosen, and what was asked in it before."""
+    tab.select(None, None, None, queue=False, api_visibility="private",
+               js=f"() => {{ genius.shown({tab.id!r}); }}")
+
+
+def restore(page: gr.Blocks, shared: Shared) -> None:
+    """Opens what the address says, when the page is loaded."""
+    page.load(on_load, None, [shared.tabs, shared.ask, shared.use_as_query, shared.open_code],
+              queue=False, show_progress="hidden", api_visibility="private")
+
+
+def on_load(request: gr.Request) -> tuple:
+    """A request to open the tab, and what is to be sent to it."""
+    return opened(request.query_params)
+
+
+def opened(address: Mapping[str, str]) -> tuple:
+    """(tabs, ask, use_as_query, open_code) for the parameters of an address; unknown ones do nothing."""
+    field = {name: value[:LONGEST] for name, value in address.items()}
+    tab, ask, item, code = field.get("tab", "search"), None, None, None
+    if tab == "search" and field.get("item"):
+        item = field["item"]
+    elif tab == "search" and (field.get("q") or field.get("instruction")):
+        ask = {"text": field.get("q", ""), "instruction": field.get("instruction", "")}
+    elif tab == "codes" and field.get("code"):
+        code = field["code"]
+    return gr.Tabs(selected=tab) if tab in TABS else gr.skip(), ask, item, code

@@ -1,0 +1,49 @@
+const host = element.querySelector('.figure-host');
+host.style.height = `${props.figure_height}px`;
+host.setAttribute('role', 'figure');
+host.setAttribute('aria-label', props.alternative);
+
+const slim = point => ({
+  index: point.pointIndex ?? point.pointNumber,
+  value: point.customdata ?? point.id ?? null,
+  label: point.label ?? null,
+});
+const picked = ({points}) => {
+  const [first] = points.map(slim);
+  if (first) trigger('select', {...first, points: [first]});
+};
+const lassoed = event => {
+  const points = event?.points ?? [];
+  trigger('lasso', {points: points.slice(0, props.most_lassoed).map(slim), total: points.length});
+};
+
+// The theme's own colours, wherever the figure names none.
+const themed = layout => {
+  const style = getComputedStyle(host);
+  const ink = style.getPropertyValue('--body-text-color').trim();
+  const faint = style.getPropertyValue('--border-color-primary').trim();
+  const paper = style.getPropertyValue('--background-fill-primary').trim();
+  const axes = Object.keys(layout).filter(name => /^[xy]axis\d*$/.test(name));
+  const coloured = {...layout, font: {family: style.fontFamily, size: 13, ...layout.font, color: ink},
+    hoverlabel: {...layout.hoverlabel, bgcolor: paper, bordercolor: faint, font: {color: ink, family: style.fontFamily}}};
+  for (const axis of new Set(['xaxis', 'yaxis', ...axes]))
+    coloured[axis] = {gridcolor: faint, zerolinecolor: faint, linecolor: faint, tickcolor: faint, automargin: true,
+      ...layout[axis]};
+  return coloured;
+};
+
+const draw = async () => {
+  host.hidden = !props.value;
+  if (!props.value) return;
+  const {data, layout} = JSON.parse(props.value);
+  await Plotly.react(host, data, themed(layout), {responsive: true, displaylogo: false, displayModeBar: 'hover',
+    modeBarButtonsToRemove: ['toImage', 'autoScale2d', 'select2d']});
+  if (host.bound) return;
+  host.bound = true;
+  host.on('plotly_click', picked);
+  host.on('plotly_selected', lassoed);
+};
+
+draw();
+watch('value', draw);
+new MutationObserver(draw).observe(document.body, {attributes: true, attributeFilter: ['class']});

@@ -1,0 +1,41 @@
+// Each code is a button that opens all items below the prefix that ends there.
+const prefixes = codes => {
+  const list = node('p', {class: 'codes', 'aria-label': 'ID'});
+  codes.forEach((code, level) => {
+    const prefix = codes.slice(0, level + 1);
+    const one = node('button', {type: 'button', class: 'code', title: `all items below ${prefix.join(' · ')}`},
+      String(code));
+    one.addEventListener('click', () => trigger('open_code', {codes: prefix}));
+    list.append(node('span', {class: 'level'}, one, level + 1 < codes.length ? ' ·' : ''), ' ');
+  });
+  return list;
+};
+
+const neighbour = data => {
+  const label = `${data.name} ${data.id}, cosine ${data.cosine}`;
+  const one = node('button', {type: 'button', class: `near ${data.kind}`, title: data.text || label},
+    data.picture ? node('img', {src: data.picture, alt: data.text || label})
+      : node('span', {class: 'excerpt'}, data.text),
+    node('span', {class: 'cosine'}, data.cosine));
+  one.addEventListener('click', () => trigger('select', {row: data.row}));
+  return node('li', {}, one);
+};
+
+const draw = item => {
+  if (!item) return [];
+  const ask = node('button', {type: 'button', class: 'use'}, 'Use as query');
+  ask.addEventListener('click', () => trigger('use_as_query', {id: item.id}));
+  const told = node('div', {class: 'told'},
+    node('p', {class: 'which'}, node('span', {class: `badge ${item.kind}`}, item.name), ` ${item.id}`));
+  if (item.text) told.append(node('p', {class: 'words'}, item.text));
+  told.append(prefixes(item.codes));
+  if (item.facts.length) told.append(node('dl', {class: 'facts'},
+    ...item.facts.map(([name, value]) => node('div', {}, node('dt', {}, name), node('dd', {}, value)))));
+  told.append(ask);
+  const parts = [node('div', {class: 'whole'},
+    ...item.picture ? [node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})] : [], told)];
+  if (item.neighbours.length) parts.push(
+    node('h3', {}, 'Nearest by embedding', node('span', {class: 'label'}, ' exact, over all items; with the cosine')),
+    node('ol', {class: 'strip'}, ...item.neighbours.map(neighbour)));
+  return [node('article', {class: `itemcard ${item.kind}`, 'aria-label': `Item ${item.id}`}, ...parts)];
+};
