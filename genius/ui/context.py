@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
-import numpy as np
 
 from genius.artifacts import Run
 from genius.examples import Example, read_examples
 from genius.schema import Query, SearchOptions, SearchResult
 
 if TYPE_CHECKING:
-    from genius.search.engine import EncodedQueries, Engine
+    from genius.search.engine import Engine
 
 TABS = {"search": "Search", "codes": "Codes", "map": "Map", "compare": "Compare", "reports": "Reports", "api": "API"}
 
@@ -49,23 +48,12 @@ class Served:
 
 @dataclass(frozen=True)
 class LastQuery:
-    """A visitor's last search."""
+    """A visitor's last search. Its vectors are `result.embedding` and `result.z`, (d,) each."""
 
-    title: str                     # what to call it, e.g. “a red mug” and the picture
+    title: str              # what to call it, e.g. “a red mug” and the picture
     query: Query
     options: SearchOptions
-    encoded: EncodedQueries        # of this one query
     result: SearchResult
-
-    @property
-    def embedding(self) -> np.ndarray:
-        """(d,) float32, normalised: what dense search compares."""
-        return self.encoded.embeddings[0].float().cpu().numpy()
-
-    @property
-    def z(self) -> np.ndarray:
-        """(d,) float32, fused: what the decoder is given and the quantizer quantizes."""
-        return self.encoded.z[0].float().cpu().numpy()
 
 
 class Signal(gr.HTML):

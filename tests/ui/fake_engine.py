@@ -8,7 +8,9 @@ from __future__ import annotations
 import io
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,10 +18,13 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from genius.examples import Asked, Example
+from genius.index.ids import pack
+from genius.index.pool import Pool
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import check_query, checked_options
 
 CODE_SIZES = (3, *[256] * 8)
+DIM = 16
 DIM = 16
 HOSTILE = "${alert(1)}<img src=x onerror=alert(2)>"
 INSTRUCTIONS = [
@@ -49,11 +54,36 @@ WORLD = {"seed": 0, "scale": 12_600, "pixels": 256, "digest": "0" * 64}
 
 
 class FakeIndex:
-    """Items by row: every modality in turn."""
+    """Items by row: every modality in turn. Neither codes nor embeddings have anything to do with them."""
 
     n = 76_412
     code_sizes = CODE_SIZES
     instructions = INSTRUCTIONS
+    modalities = (np.arange(n) % 3).astype(np.uint8)
+
+    def __init__(self):
+        random = np.random.default_rng(0)
+        vectors = random.normal(size=(self.n, DIM))
+        self.embeddings = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
+        semantic = [random.integers(0, codes, self.n) for codes in (12, 40, *[256] * 6)]
+        self._codes = np.stack([self.modalities, *semantic], axis=1).astype(np.int64)     # (n, M)
+
+    def items(self, rows: Iterable[int]) -> list[Item]:
+        return [self.item(int(row)) for row in rows]
+
+    def rows_of(self, ids: Iterable[str]) -> np.ndarray:
+        return np.array([self.row_of(id) for id in ids], dtype=np.int64)
+
+    def row_of(self, id: str) -> int:
+        row = int(number) if (number := id.partition(":")[2]).isdecimal() else self.n
+        return row if row < self.n and self.item(row).id == id else -1
+
+    def codes(self, rows: Iterable[int]) -> np.ndarray:
+        return self._codes[np.asarray(rows, dtype=np.int64)]
+
+    def pool(self, rows: np.ndarray | None = None, device: str = "cpu") -> Pool:
+        packed = pack(self._codes, CODE_SIZES)
+        return Pool.build(packed if rows is None else packed[rows], CODE_SIZES, rows)
 
     def item(self, row: int) -> Item:
         modality = Modality(row % 3)
@@ -90,6 +120,10 @@ class FakeEngine:
         self.seconds = seconds
         self.index = FakeIndex()
         self.queries: list[tuple[Query, SearchOptions]] = []
+
+    @cached_property
+    def pool(self) -> Pool:
+        return self.index.pool()
 
     def search(self, queries: list[Query], options: SearchOptions = SearchOptions()) -> list[SearchResult]:
         self.queries += [(query, options) for query in queries]
