@@ -17,6 +17,7 @@ Shapes: n items, M levels.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,6 +65,23 @@ def factor_table(codes: np.ndarray, factors: dict[str, np.ndarray], seed: int = 
     return table
 
 
+def characteristic_values(items: Sequence[Item], others: Sequence[Item], top: int = 6) -> list[dict[str, Any]]:
+    """What these items are made of more often than the others: {"factor", "value", "share", "elsewhere"}.
+
+    A share is among the items that have the factor; values are ordered by what they add to the divergence of both
+    distributions, share · log(share / elsewhere), at most one of each factor.
+    """
+    here, elsewhere = (_shares([_factors(item.source) for item in group]) for group in (items, others))
+    best = {}
+    for (factor, value), share in here.items():
+        beside = elsewhere.get((factor, value), 0.0)
+        found = {"factor": factor, "value": value, "share": share, "elsewhere": beside}
+        weight = share * np.log(share / max(beside, 1 / (len(others) + 1)))
+        if share > beside and weight > best.get(factor, (0.0,))[0]:
+            best[factor] = (weight, found)
+    return [found for _, found in sorted(best.values(), key=lambda entry: -entry[0])[:top]]
+
+
 def adjusted_mutual_information(orders: Sequence[np.ndarray], codes: np.ndarray) -> list[float]:
     """Of each of several orders of the same values (n,) and the codes (n,).
 
@@ -106,6 +124,13 @@ def _measured(codes: np.ndarray, values: np.ndarray, level: int, rng: np.random.
 def _numbered(prefixes: np.ndarray) -> np.ndarray:
     """Prefixes (n, l) -> a number for each different one (n,)."""
     return np.unique(prefixes, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _shares(records: Sequence[dict[str, Any]]) -> dict[tuple[str, str], float]:
+    """(factor, value) -> its share of the records that have the factor."""
+    having = Counter(factor for record in records for factor in record)
+    values = Counter((factor, str(value)) for record in records for factor, value in record.items())
+    return {(factor, value): count / having[factor] for (factor, value), count in values.items()}
 
 
 def _factors(source: str) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
-from genius.explore.factors import (adjusted_mutual_information, conditional_entropy, factor_table, read_factors,
-                                    shuffled_within)
+from genius.explore.factors import (adjusted_mutual_information, characteristic_values, conditional_entropy,
+                                    factor_table, read_factors, shuffled_within)
 from genius.schema import Item, Modality
 
 N = 600
@@ -135,3 +135,19 @@ def test_factors_that_say_nothing_are_left_out():
     records[0]["rare"], records[1]["rare"] = "a", "b"
 
     assert list(read_factors(items(records))) == ["kind"]
+
+
+def test_what_items_are_made_of_more_often_than_others_comes_first():
+    here = items([{"kind": "cat", "size": "small", "rare": "yes"}] * 8 + [{"kind": "dog", "size": "large"}] * 2)
+    others = items([{"kind": "dog", "size": "small"}] * 6 + [{"kind": "cat", "size": "large"}] * 2 + [{}] * 2)
+
+    first, *rest = characteristic_values(here, others)
+
+    assert first == {"factor": "rare", "value": "yes", "share": 1.0, "elsewhere": 0.0}
+    assert rest == [{"factor": "kind", "value": "cat", "share": 0.8, "elsewhere": 0.25},
+                    {"factor": "size", "value": "small", "share": 0.8, "elsewhere": 0.75}]
+
+
+def test_without_factors_nothing_is_characteristic():
+    assert characteristic_values(items(["", "no JSON"]), items([])) == []
+    assert characteristic_values([], items([{"kind": "cat"}])) == []

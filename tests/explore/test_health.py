@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from genius.explore.health import code_health, summary
+from genius.explore.health import bucket_sizes, code_health, level_use, summary, table_health
+from genius.index.ids import IDTable
 
 CODES = np.array([[0, 0, 1], [0, 0, 1], [0, 1, 0], [1, 2, 0], [1, 2, 3], [2, 2, 3]])
 
@@ -35,3 +36,19 @@ def test_purity_is_the_share_of_items_with_the_usual_first_code_of_their_modalit
 def test_the_summary_has_a_line_for_every_level():
     lines = summary(code_health(CODES, np.zeros(6, int), (3, 4, 5))).splitlines()
     assert len(lines) == 4 and "3 of 4 codes used" in lines[1] and "5 IDs for 6 items" in lines[3]
+
+
+def test_of_sorted_ids_it_says_the_same_whatever_their_order():
+    modalities = np.array([0, 0, 1, 1, 1, 2])
+    assert table_health(IDTable.build(CODES, (3, 4, 5)), modalities) == code_health(CODES, modalities, (3, 4, 5))
+    order = np.array([5, 2, 0, 3, 1, 4])
+    assert table_health(IDTable.build(CODES[order], (3, 4, 5), order), modalities) == code_health(
+        CODES, modalities, (3, 4, 5))
+
+
+def test_bucket_sizes_count_ids():
+    assert bucket_sizes(IDTable.build(CODES, (3, 4, 5))) == [(1, 4), (2, 1)]
+
+
+def test_a_level_without_items_uses_no_code():
+    assert level_use(np.zeros(4, int))["used"] == 0

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from genius.explore import hierarchy as module
+from genius.explore.codes import CodeTable
+from genius.explore.hierarchy import hierarchy
+from genius.index.ids import IDTable
+
+SIZES = (3, 9, 7, 5)
+
+
+@pytest.fixture(scope="module")
+def codes() -> np.ndarray:
+    return np.random.default_rng(0).integers(0, SIZES, (500, len(SIZES)))
+
+
+@pytest.fixture(scope="module")
+def table(codes) -> CodeTable:
+    return CodeTable(IDTable.build(codes, SIZES))
+
+
+def expected_items(codes, pattern):
+    return sum(all(code is None or code == own[level] for level, code in enumerate(pattern)) for own in codes.tolist())
+
+
+def every(node):
+    yield node
+    for child in node.children:
+        yield from every(child)
+
+
+@pytest.mark.parametrize("pattern", [(), (1,), (None, 4), (2, 3, None, 1)])
+def test_each_node_holds_the_items_of_its_pattern_and_its_children_all_of_them(codes, table, pattern):
+    root = hierarchy(table.match(pattern))
+    assert root.pattern == pattern
+    for node in every(root):
+        assert node.items == expected_items(codes, node.pattern) and node.others == 0
+        if node.children:
+            assert node.items == sum(child.items for child in node.children)
+            assert [child.items for child in node.children] == sorted(child.items for child in node.children)[::-1]
+
+
+def test_it_is_two_levels_deep_where_there_are_two(table):
+    assert all(child.children for child in hierarchy(table.match((0,))).children)
+    assert not any(child.children for child in hierarchy(table.match((0, 1, 2))).children)
+    assert hierarchy(table.match((0, 1, 2, 3))).children == ()
+
+
+def test_what_is_not_shown_is_one_node_with_the_other_items(table, monkeypatch):
+    monkeypatch.setattr(module, "MOST_CHILDREN", 4)
+    monkeypatch.setattr(module, "MOST_GRANDCHILDREN", 6)
+    root = hierarchy(table.match((1,)))
+    *shown, others = root.children
+    assert (len(shown), others.others, others.pattern) == (4, 5, (1,))
+    assert root.items == sum(child.items for child in root.children)
+    named = [below for child in shown for below in child.children if not below.others]
+    left = [below for child in shown for below in child.children if below.others]
+    assert len(named) == 6
+    assert all(child.items == sum(below.items for below in child.children) for child in shown)
+    assert sum(below.others for below in left) + 6 == sum(
+        len(table.match(child.pattern).children()[0]) for child in shown)
+
+
+def test_the_only_one_left_is_shown_by_its_name(table, monkeypatch):
+    monkeypatch.setattr(module, "MOST_CHILDREN", 8)
+    assert len(hierarchy(table.match((1,))).children) == 9
+    assert not any(child.others for child in hierarchy(table.match((1,))).children)
+
+
+def test_a_pattern_that_nothing_matches_is_a_node_without_items():
+    table = CodeTable(IDTable.build(np.array([[0, 0], [1, 1]]), (3, 4)))
+    assert hierarchy(table.match((2,))) == module.Node((2,), 0)
