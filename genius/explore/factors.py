@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,15 @@ def factor_table(codes: np.ndarray, factors: dict[str, np.ndarray], seed: int = 
                       "levels": [{"level": level} | _measured(codes[known], values[known], level, rng)
                                  for level in range(1, codes.shape[1])]})
     return table
+
+
+def reported_factors(run: Path) -> list[dict[str, Any]] | None:
+    """The factor table that the evaluation of a run wrote; None if there is none that can be read."""
+    try:
+        table = json.loads((run / "reports" / "retrieval.json").read_text())["codes"]["factors"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return table if isinstance(table, list) else None
 
 
 def characteristic_values(items: Sequence[Item], others: Sequence[Item], top: int = 6) -> list[dict[str, Any]]:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from genius.explore.words import Vocabulary, distinctive_words
+from genius.explore import words as module
+from genius.explore.words import Vocabulary, distinctive_words, english_words
 
 DOGS = ["a brown dog in the park", "a dog runs", "the dog and a ball", "photo of a dog"]
 CATS = ["a cat sleeps in the park", "the cat and a ball", "photo of a cat"]
@@ -50,18 +51,28 @@ def encode(chosen):
     return np.eye(len(chosen), 6, dtype=np.float32) + 5
 
 
-def test_pictures_get_the_words_nearest_to_their_mean_whatever_the_gap():
-    texts = ["dog house"] * 5 + ["cat tree"] * 4 + ["rare"]
-    vocabulary = Vocabulary.of(texts, encode)
-    assert vocabulary.words == ["dog", "house", "cat", "tree"]
-    means = np.eye(6, dtype=np.float32)[[0, 2]] - 3      # groups that look like the words dog and cat
+PICTURES = np.eye(6, dtype=np.float32)[:4] - 3       # that look like the words of VOCABULARY, in their order
+VOCABULARY = ["dog house"] * 5 + ["cat tree"] * 4 + ["rare"]
 
-    nearest = vocabulary.nearest(means, top=1)
+
+def test_pictures_get_the_words_nearest_to_their_mean_whatever_the_gap(monkeypatch):
+    monkeypatch.setattr(module, "FEWEST_WORDS", 4)
+    vocabulary = Vocabulary.of(VOCABULARY, PICTURES, encode)
+    assert vocabulary.words == ["dog", "house", "cat", "tree"]
+
+    nearest = vocabulary.nearest(PICTURES[[0, 2]], top=1)
 
     assert [words(group) for group in nearest] == [["dog"], ["cat"]]
     assert nearest[0][0].share is None
 
 
-def test_without_texts_there_is_no_vocabulary():
-    vocabulary = Vocabulary.of(["", "the"], encode)
-    assert len(vocabulary.words) == 0 and vocabulary.nearest(np.ones((2, 3))) == [[], []]
+def test_pictures_that_are_like_all_others_get_no_words(monkeypatch):
+    monkeypatch.setattr(module, "FEWEST_WORDS", 4)
+    assert Vocabulary.of(VOCABULARY, PICTURES, encode).nearest(PICTURES.mean(0, keepdims=True)) == [[]]
+
+
+def test_a_collection_without_texts_is_described_in_plain_english():
+    encoded = []
+    Vocabulary.of(["", "the"], PICTURES, lambda chosen: encoded.extend(chosen) or np.eye(len(chosen), 6))
+    assert encoded == english_words() and {"love", "music", "food"} <= set(encoded)
+    assert not any(word.endswith("</w>") for word in encoded)
