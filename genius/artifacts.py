@@ -23,7 +23,8 @@ from typing import Any
 from genius.errors import UserError
 
 FORMAT = 1
-PARTS = ("encoder", "fusion", "quantizer", "decoder", "index")
+PARTS = ("encoder", "fusion", "quantizer", "decoder", "index")     # what a search needs
+EXTRAS = ("maps",)                                                 # what a run may hold besides
 FIELDS = {"folder", "digest", "files", "built_from"}    # of a part in the manifest
 HASHED = 256 * 2**20    # bytes; larger files (embeddings of millions) are checked by size when loading
 
@@ -49,7 +50,7 @@ class Run:
         if not isinstance(parts, dict):
             raise UserError(f"{file} lists no parts; train the run again")
         for name, part in parts.items():
-            if name not in PARTS or not isinstance(part, dict) or FIELDS - part.keys() \
+            if name not in PARTS + EXTRAS or not isinstance(part, dict) or FIELDS - part.keys() \
                     or not re.fullmatch(rf"{name}-[0-9a-f]{{8}}", str(part["folder"])):
                 raise UserError(f"{file} describes a part {name!r} that training does not write; "
                                 "train the run again")
@@ -80,7 +81,8 @@ class Run:
         for other, digest in entry["built_from"].items():
             if not self.has(other) or self.digest(other) != digest:
                 raise UserError(f"the {part} of {self.path} was built from another {other}; build it again: "
-                                f"python -m training {self.manifest.get('collection', 'COLLECTION')} {self.path}")
+                                f"python -m training{f'.{part}' if part in EXTRAS else ''} "
+                                f"{self.manifest.get('collection', 'COLLECTION')} {self.path}")
         return folder
 
     def _part(self, part: str) -> dict[str, Any]:
@@ -96,7 +98,7 @@ class Run:
         write: fills an empty folder. built_from: the parts of this run it depends on.
         A failure or a kill at any point leaves the run as it was.
         """
-        assert part in PARTS, part
+        assert part in PARTS + EXTRAS, part
         self.path.mkdir(parents=True, exist_ok=True)
         for left_over in self.path.glob(".tmp-*"):       # by a process that was killed
             shutil.rmtree(left_over, ignore_errors=True)
