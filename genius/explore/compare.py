@@ -10,17 +10,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import faiss
 import numpy as np
+import torch
 
 from genius.schema import SearchOptions
 from genius.search.checks import checked_options
 from genius.search.dense import build_hnsw, flat_search
-
-if TYPE_CHECKING:
-    from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import EncodedQueries, Engine
 
 EXACT = SearchOptions(mode="exact", rerank=False)
 
@@ -105,26 +103,26 @@ class Comparison:
                 self._graph = graph
             return self._graph
 
-    def search(self, encoded: EncodedQueries, k: int, beams: int, hnsw: bool = True) -> Iterator[Found]:
-        """Every system in turn, for one encoded query; hnsw: that one, too, after building it if need be.
+    def search(self, embedding: np.ndarray, z: np.ndarray, k: int, beams: int, hnsw: bool = True) -> Iterator[Found]:
+        """Every system in turn, for one query's vectors (d,); hnsw: that one, too, after building it if need be.
 
         Raises UserError for a k or a beam size that cannot be.
         """
-        asked = checked_options(SearchOptions(k=k, beams=beams))
-        embedding = encoded.embeddings.float().cpu().numpy()
+        asked, embeddings = checked_options(SearchOptions(k=k, beams=beams)), np.float32(embedding)[None]
+        encoded = EncodedQueries(None, *(torch.as_tensor(vector, dtype=torch.float32, device=self.engine.device)[None]
+                                         for vector in (embedding, z)))
         for system in SYSTEMS:
             if system.options:
                 options = replace(system.options, k=asked.k, beams=asked.beams)
                 yield _median(system, partial(self._generate, encoded, options))
             elif system is FLAT:
-                yield _median(system, partial(_clocked, flat_search, self.engine.index.embeddings, embedding, asked.k))
+                yield _median(system, partial(_clocked, flat_search, self.engine.index.embeddings, embeddings, asked.k))
             elif hnsw:
-                yield _median(system, partial(_clocked, self.build().search, embedding, asked.k))
+                yield _median(system, partial(_clocked, self.build().search, embeddings, asked.k))
 
     def _generate(self, encoded: EncodedQueries, options: SearchOptions) -> Answer:
         found = self.engine.retrieve(encoded, options)
-        return found.ranked.cosines, found.ranked.rows, {
-            stage: spent for stage, spent in found.milliseconds.items() if stage not in encoded.milliseconds}
+        return found.ranked.cosines, found.ranked.rows, found.milliseconds
 
 
 def agreement(found: Sequence[Found]) -> Agreement:

@@ -25,14 +25,19 @@ def comparison(engine) -> Comparison:
     return Comparison(engine)
 
 
+@pytest.fixture(scope="module")
+def vectors(engine):
+    result, = engine.search([QUERY])
+    return result.embedding, result.z
+
+
 def found(*systems: list[int]) -> list[Found]:
     return [Found(system, np.array(rows, dtype=np.int64), np.zeros(len(rows)), {})
             for system, rows in zip(SYSTEMS, systems, strict=False)]
 
 
-def test_each_system_finds_what_the_engine_finds_that_way(engine, comparison):
-    encoded = engine.encode([QUERY])
-    by_system = {one.system.name: one for one in comparison.search(encoded, k=7, beams=6)}
+def test_each_system_finds_what_the_engine_finds_that_way(engine, comparison, vectors):
+    by_system = {one.system.name: one for one in comparison.search(*vectors, k=7, beams=6)}
     for system in SYSTEMS[:3]:
         expected, = engine.search([QUERY], replace(system.options, k=7, beams=6))
         assert by_system[system.name].rows.tolist() == [hit.row for hit in expected.hits]
@@ -43,27 +48,26 @@ def test_each_system_finds_what_the_engine_finds_that_way(engine, comparison):
     assert by_system[HNSW.name].cosines == pytest.approx(cosines[0], abs=1e-4)
 
 
-def test_encoding_is_not_counted_among_a_systems_milliseconds(engine, comparison):
-    for one in comparison.search(engine.encode([QUERY]), k=3, beams=4):
+def test_encoding_is_not_counted_among_a_systems_milliseconds(comparison, vectors):
+    for one in comparison.search(*vectors, k=3, beams=4):
         assert one.milliseconds and not one.milliseconds.keys() & {"encode", "fuse"}
         assert one.total == pytest.approx(sum(one.milliseconds.values()))
 
 
-def test_a_slow_system_is_asked_once_and_a_fast_one_thrice(engine, comparison, monkeypatch):
+def test_a_slow_system_is_asked_once_and_a_fast_one_thrice(comparison, vectors, monkeypatch):
     asked = []
     monkeypatch.setattr(compare, "flat_search", lambda *given: asked.append(1) or (np.zeros((1, 2)), np.zeros((1, 2))))
     for patience, times in ((1e9, 3), (0, 1)):
         asked.clear()
         monkeypatch.setattr(compare, "PATIENCE", patience)
-        list(comparison.search(engine.encode([QUERY]), k=2, beams=2))
+        list(comparison.search(*vectors, k=2, beams=2))
         assert len(asked) == times
 
 
-def test_the_graph_is_built_once_however_many_ask_and_only_if_asked(engine, comparison, monkeypatch):
+def test_the_graph_is_built_once_however_many_ask_and_only_if_asked(engine, comparison, vectors, monkeypatch):
     built, read = [], []
     monkeypatch.setattr(compare, "build_hnsw", lambda embeddings: built.append(1) or build_hnsw(embeddings))
-    encoded = engine.encode([QUERY])
-    assert HNSW not in [one.system for one in comparison.search(encoded, 3, 4, hnsw=False)]
+    assert HNSW not in [one.system for one in comparison.search(*vectors, 3, 4, hnsw=False)]
     assert not built and not comparison.built
     threads = [threading.Thread(target=comparison.build, args=[read.append]) for _ in range(3)]
     for thread in threads:
@@ -74,10 +78,10 @@ def test_the_graph_is_built_once_however_many_ask_and_only_if_asked(engine, comp
     assert read == [engine.index.n]
 
 
-def test_options_that_cannot_be_are_refused_in_words(engine, comparison):
+def test_options_that_cannot_be_are_refused_in_words(comparison, vectors):
     for k, beams, words in ((0, 5, "number of results"), (5, 10_000, "beam size")):
         with pytest.raises(UserError, match=words):
-            list(comparison.search(engine.encode([QUERY]), k, beams))
+            list(comparison.search(*vectors, k, beams))
 
 
 def test_overlap_is_the_share_of_results_in_common():

@@ -1,0 +1,83 @@
+const section = (title, ...children) => node('section', {}, node('h2', {}, title), ...children);
+
+// One row for each way: its time, what it shares with the others, what it alone found.
+const matrix = ({systems, agreement, encoding}) => {
+  const head = node('tr', {}, ...['Way', 'Time', ...systems.map(system => system.name), 'Only here']
+    .map(name => node('th', {scope: 'col'}, name)));
+  const shared = pair => pair
+    ? node('td', {class: 'shared', style: `--share: ${pair.share}`}, node('b', {}, pair.overlap), ` ${pair.shift}`)
+    : node('td', {class: 'itself'}, '–');
+  const rows = systems.map((system, place) => node('tr', {},
+    node('th', {scope: 'row', title: system.how}, system.name),
+    node('td', {class: 'time'}, node('b', {}, system.time), node('span', {class: 'track', 'aria-hidden': 'true'},
+      node('i', {style: `width: ${100 * system.share}%`})), node('span', {class: 'parts'}, system.stages)),
+    ...agreement[place].map(shared),
+    node('td', {}, String(system.only))));
+  return section('Time and agreement',
+    node('p', {class: 'note'}, `Search only, the median of a few turns. ${encoding} A cell says which share of their `
+      + 'results two ways have in common, and by how many ranks these differ on average.'),
+    node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Time and agreement'},
+      node('table', {}, node('thead', {}, head), node('tbody', {}, ...rows))));
+};
+
+const shift = (rank, other, name) => {
+  const [kind, mark, words] = other === 0 ? ['new', 'new', `not among the results of ${name}`]
+    : other === rank ? ['same', '=', `the same rank by ${name}`]
+      : [other > rank ? 'up' : 'down', `${other > rank ? '↑' : '↓'}${Math.abs(other - rank)}`, `rank ${other} by ${name}`];
+  return node('span', {class: `moved ${kind}`, title: words, role: 'img', 'aria-label': words}, mark);
+};
+
+const entry = (item, place, cosine, rank, marks) => {
+  const one = node('button', {type: 'button', class: `entry ${item.kind}`, 'data-item': place},
+    node('span', {class: 'rank'}, String(rank)),
+    item.picture ? node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})
+      : node('span', {class: 'quote', 'aria-hidden': 'true'}, '“'),
+    node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || `${item.name} ${item.id}`),
+      node('span', {class: 'facts'}, node('span', {class: `badge ${item.kind}`}, item.name),
+        node('span', {class: 'cosine', title: 'cosine of the embeddings'}, cosine), ...marks)));
+  one.addEventListener('click', () => trigger('select', {row: item.row}));
+  return node('li', {}, one);
+};
+
+// The same item in other columns is marked while one is pointed at, has the focus, or was picked last.
+const marked = (lists, events, name) => events.forEach(event => lists.addEventListener(event, ({target}) => {
+  const item = target.closest('.entry')?.dataset.item;
+  for (const other of lists.querySelectorAll('.entry')) other.classList.toggle(name, other.dataset.item === item);
+}));
+
+const lists = ({systems, items, columns}, reference) => {
+  const column = (system, at) => node('section', {class: 'way'},
+    node('h3', {}, system.name), node('p', {class: 'how'}, system.how),
+    node('ol', {}, ...columns[at].map(({item, cosine}, place) => {
+      const {ranks} = items[item], marks = [];
+      if (at !== reference) marks.push(shift(place + 1, ranks[reference], systems[reference].name));
+      if (ranks.filter(rank => rank).length === 1) marks.push(node('span', {class: 'only'}, 'only here'));
+      return entry(items[item], item, cosine, place + 1, marks);
+    })),
+    ...columns[at].length ? [] : [node('p', {class: 'how'}, 'Nothing found.')]);
+  const made = node('div', {class: 'ways', tabindex: '0', role: 'region', 'aria-label': 'Results side by side'},
+    ...systems.map(column));
+  marked(made, ['mouseover', 'focusin'], 'twin');
+  marked(made, ['click'], 'picked');
+  return made;
+};
+
+const draw = value => {
+  if (!value) return [node('div', {class: 'empty'},
+    node('h2', {}, 'Nothing compared yet'),
+    node('p', {}, 'Type a description and press Enter, or take your last search, picture and all: five ways to find '
+      + 'the same thing, side by side.'))];
+  let shown = lists(value, value.reference);
+  const choice = node('select', {id: 'compare-reference'}, ...value.systems.map((system, place) =>
+    node('option', place === value.reference ? {value: place, selected: ''} : {value: place}, system.name)));
+  choice.addEventListener('change', () => {
+    const next = lists(value, Number(choice.value));
+    shown.replaceWith(next);
+    shown = next;
+  });
+  return [node('div', {class: 'compared'},
+    node('p', {class: 'sentence', role: 'status'}, value.sentence), matrix(value),
+    section('Side by side', node('p', {class: 'note'}, node('label', {for: 'compare-reference'},
+      'Ranks are set against those of '), choice, '. Point at an item to see it in the other columns; pick it to see '
+      + 'its card.'), shown))];
+};
