@@ -1,0 +1,104 @@
+"""The beam tree as a plotly figure: levels to the right, the best prefix of each level on top.
+
+Above it stands, for each level, how much probability the trie masked. Colours are such as can be seen on light
+and on dark; whoever shows the figure gives it a background.
+
+Shapes: t prefixes drawn, M levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from plotly.graph_objects import Bar, Figure, Scatter
+
+from genius.explore.beamtree import BeamTree, Fate
+
+CHOSEN, OTHER, MASKED = "#6366f1", "#64748b", "#b45309"
+MARKERS = {Fate.FOUND: ("circle", 11), Fate.ENDED: ("circle", 7), Fate.DROPPED: ("circle-open", 9)}
+FATES = {Fate.FOUND: "leads to a generated ID", Fate.ENDED: "a beam that led nowhere",
+         Fate.DROPPED: "considered and dropped"}
+STEPS = np.array([.02, .1, .3, .6, .85])              # probabilities where an edge becomes thicker
+WIDTHS = np.array([.6, 1.2, 2.2, 3.6, 5, 6.5])        # pixels
+FEW = 20                                              # prefixes a level that have room for their codes
+BARS, EDGE, ROOT = 84, 64, -.75                       # pixels; pixels; where on the axis of levels
+
+
+def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]) -> Figure:
+    """The tree with the lineage of `codes` marked; customdata of a point is its prefix, such as 0.17.5.
+
+    first_codes: what to call the codes of level 0.
+    """
+    rows = _rows(tree)
+    tallest = int(rows.max()) + 1
+    pixels = 30 if tallest <= FEW else 7
+    marked = np.zeros(len(tree), dtype=bool)
+    marked[tree.lineage(codes)] = True
+    prefixes = tree.prefixes()
+    names = [first_codes[codes[0]] if len(codes) == 1 else str(codes[-1]) for codes in prefixes]
+    hovers = [_hover(tree, number, prefix) for number, prefix in enumerate(prefixes)]
+
+    figure = Figure([*_edges(tree, rows, marked), Scatter(x=[ROOT], y=[0], mode="markers", hoverinfo="skip", marker={
+        "symbol": "diamond", "size": 10, "color": CHOSEN})])
+    for fate, (symbol, size) in MARKERS.items():
+        for ours, colour in ((False, OTHER), (True, CHOSEN)):
+            these = np.flatnonzero((tree.fate == fate) & (marked == ours))
+            if len(these):
+                figure.add_trace(Scatter(
+                    x=tree.level[these], y=rows[these], name=FATES[fate],
+                    mode="markers+text" if tallest <= FEW else "markers",
+                    text=[names[number] for number in these], textposition="top center", textfont={"size": 11},
+                    customdata=[".".join(map(str, prefixes[number])) for number in these],
+                    hovertext=[hovers[number] for number in these], hoverinfo="text",
+                    marker={"symbol": symbol, "size": size, "color": colour, "line": {"width": 1.5}}))
+    figure.add_trace(Bar(
+        x=np.arange(tree.levels), y=tree.mass, yaxis="y2", width=.5, marker={"color": MASKED},
+        text=[f"{mass:.0%}" for mass in tree.mass], textposition="outside", cliponaxis=False,
+        hovertext=[f"level {level}: the trie masked {mass:.1%} of the probability"
+                   for level, mass in enumerate(tree.mass)], hoverinfo="text"))
+    return figure.update_layout(_layout(tree.levels, tallest, pixels))
+
+
+def _layout(levels: int, tallest: int, pixels: int) -> dict[str, object]:
+    height = BARS + EDGE + pixels * (tallest + 1)
+    inside = height - EDGE
+    return {
+        "height": height, "showlegend": False, "bargap": 0,
+        "margin": {"l": 12, "r": 12, "t": 20, "b": EDGE - 20},
+        "xaxis": {"range": [ROOT - .3, levels - .6], "tickvals": list(range(levels)), "title": "level",
+                  "anchor": "y", "showgrid": False, "zeroline": False, "fixedrange": True},
+        "yaxis": {"range": [tallest - .4, -1.1], "domain": [0, 1 - BARS / inside], "visible": False},
+        "yaxis2": {"range": [0, 1.35], "domain": [1 - (BARS - 18) / inside, 1], "visible": False, "fixedrange": True},
+        "annotations": [{"text": "masked by<br>the trie", "xref": "paper", "yref": "y2 domain", "x": 0, "y": .5,
+                         "xanchor": "left", "align": "left", "showarrow": False, "font": {"size": 11}}]}
+
+
+def _rows(tree: BeamTree) -> np.ndarray:
+    """(t,) place of each prefix among those of its level that are drawn, from 0."""
+    return np.arange(len(tree)) - np.searchsorted(tree.level, tree.level)
+
+
+def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray) -> list[Scatter]:
+    """One line for all edges of a colour and width, with gaps; those of the marked lineage on top."""
+    begun = tree.parent >= 0
+    x = np.stack([np.where(begun, tree.level - 1., ROOT), tree.level, np.full(len(tree), np.nan)], axis=1)
+    y = np.stack([np.where(begun, rows[tree.parent], 0.), rows, np.full(len(tree), np.nan)], axis=1)
+    thickness = np.searchsorted(STEPS, np.exp(tree.step))
+    lines = []
+    for ours, colour in ((False, OTHER), (True, CHOSEN)):
+        for number, width in enumerate(WIDTHS.tolist()):
+            these = (marked == ours) & (thickness == number)
+            if these.any():
+                lines.append(Scatter(x=x[these].ravel(), y=y[these].ravel(), mode="lines", hoverinfo="skip",
+                                     opacity=.9 if ours else .45, line={"color": colour, "width": width}))
+    return lines
+
+
+def _hover(tree: BeamTree, number: int, prefix: Sequence[int]) -> str:
+    return (f"<b>{' · '.join(map(str, prefix))}</b><br>place {tree.place[number]} at level {tree.level[number]}: "
+            f"{FATES[Fate(tree.fate[number])]}<br>"
+            f"step p {np.exp(tree.step[number]):.1%}, log p {tree.step[number]:.2f}<br>"
+            f"so far log p {tree.log_prob[number]:.2f}, score {tree.score[number]:.2f}<br>"
+            f"items that begin so: {tree.items[number]:,}<br>"
+            f"masked by the trie at this step: {tree.masked[number]:.1%}").replace("-", "\N{MINUS SIGN}")
