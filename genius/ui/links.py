@@ -10,13 +10,13 @@ static/links.js writes it; pictures that were uploaded cannot be part of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 from gradio.events import Dependency
 
-from genius.ui.context import TABS, Shared
+from genius.ui.context import TABS, Shared, Signal
 
 LONGEST = 2_000    # characters of a field
 
@@ -41,18 +41,16 @@ def follow_tab(tab: gr.Tab) -> None:
 
 def restore(page: gr.Blocks, shared: Shared) -> None:
     """Opens what the address says, when the page is loaded."""
-    page.load(on_load, None, [shared.tabs, shared.ask, shared.use_as_query, shared.open_code],
-              queue=False, show_progress="hidden", api_visibility="private")
+    address = Signal("address")
+    page.load(opened, address, [shared.tabs, shared.ask, shared.use_as_query, shared.open_code],
+              js="() => [{message: genius.address}]", queue=False, show_progress="hidden",
+              api_visibility="private")
 
 
-def on_load(request: gr.Request) -> tuple:
-    """A request to open the tab, and what is to be sent to it."""
-    return opened(request.query_params)
-
-
-def opened(address: Mapping[str, str]) -> tuple:
+def opened(address: Any) -> tuple[Any, dict[str, str] | None, str | None, str | None]:
     """(tabs, ask, use_as_query, open_code) for the parameters of an address; unknown ones do nothing."""
-    field = {name: value[:LONGEST] for name, value in address.items()}
+    given = address if isinstance(address, dict) else {}
+    field = {name: value[:LONGEST] for name, value in given.items() if isinstance(value, str)}
     tab, ask, item, code = field.get("tab", "search"), None, None, None
     if tab == "search" and field.get("item"):
         item = field["item"]

@@ -32,12 +32,15 @@ const themed = layout => {
   return coloured;
 };
 
+// A tab that is about to open has no width yet.
+new ResizeObserver(() => host.bound && host.clientWidth && Plotly.Plots.resize(host)).observe(host);
+
 const draw = async () => {
   host.hidden = !props.value;
   if (!props.value) return;
   const {data, layout} = JSON.parse(props.value);
   await Plotly.react(host, data, themed(layout), {responsive: true, displaylogo: false, displayModeBar: 'hover',
-    modeBarButtonsToRemove: ['toImage', 'autoScale2d', 'select2d']});
+    modeBarButtonsToRemove: ['toImage', 'sendDataToCloud', 'autoScale2d', 'select2d']});
   if (host.bound) return;
   host.bound = true;
   host.on('plotly_click', picked);

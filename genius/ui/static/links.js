@@ -1,10 +1,9 @@
 // The address says what is on show: the tab, and what was asked in it. Other parameters stay as they are.
 window.genius = (() => {
   const OURS = ['tab', 'q', 'instruction', 'item', 'code'];
-  const address = new URL(location);
-  const asked = {};    // tab -> what was asked in it
-  let tab = address.searchParams.get('tab') ?? 'search';
-  asked[tab] = OURS.slice(1).map(name => [name, address.searchParams.get(name)]);
+  const address = Object.fromEntries(new URL(location).searchParams);    // as it was opened
+  let tab = address.tab ?? 'search';
+  const asked = {[tab]: OURS.slice(1).map(name => [name, address[name]])};    // what was asked in each tab
 
   const write = () => {
     const url = new URL(location);
@@ -14,6 +13,7 @@ window.genius = (() => {
     history.replaceState(history.state, '', url);
   };
   return {
+    address,
     shown: chosen => { tab = chosen; write(); },
     asked: (of, names, values) => {
       const unshared = values.length > names.length && values.at(-1);
