@@ -11,7 +11,7 @@ B bytes of a packed ID.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
@@ -182,10 +182,19 @@ class IDTable:
         if len(known):
             raise ValueError(f"row {known[0]} is in the table already")
         ids, new = _as_strings(self.packed), _as_strings(packed)
-        at, end = (np.searchsorted(ids, new, side) for side in ("left", "right"))
-        for item in np.flatnonzero(at < end):                       # after the smaller rows of its ID
-            at[item] += np.searchsorted(self.rows[at[item]:end[item]], rows[item])
+        at = np.searchsorted(ids, new, "right")
+        if len(rows) and rows.min() < self.rows.max():              # not all come last in their ID
+            at = self._places(np.searchsorted(ids, new), at, rows)
         return self._of_sorted(_as_bytes(np.insert(ids, at, new)), np.insert(self.rows, at, rows), self.code_sizes)
+
+    def _places(self, low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """(m,) where rows (m,) go among the items low … high − 1, which have their ID and ascend by row."""
+        keys = self.ids_of(np.arange(len(self))) << 32 | self.rows           # ascend over the whole table
+        return np.clip(np.searchsorted(keys, low << 32 | rows), low, high)
+
+    def renumbered(self, rows: np.ndarray) -> IDTable:
+        """The same items in the same order at other rows: row r becomes rows[r], which must ascend with r."""
+        return replace(self, rows=rows[self.rows].astype(np.int32))
 
     def removed(self, rows: np.ndarray) -> IDTable:
         """A table without the items at these rows (m,). Raises ValueError for an unknown row, or if none is left."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from genius.errors import UserError
 from genius.schema import Modality
 
-
 POOL = "pool.safetensors"    # of large indexes
+ERRORS = "errors.npy"
+ROWS = "rows.npy"            # where items were removed
 
 
 class Instruction(NamedTuple):
@@ -30,6 +31,18 @@ class IndexConfig:
     n: int                        # items
     dim: int                      # of their embeddings
     code_sizes: tuple[int, ...]   # codes at each level of an ID
+    segments: tuple[int, ...] = ()    # items of each segment as it was written; (): one, of all items
+    trained: int | None = None    # the first items, which were indexed when the run was trained; None: all
+
+    @property
+    def grown(self) -> int:
+        """Items that were added since the run was trained."""
+        return self.n - self.trained
+
+
+def segment_folder(index: Path, number: int) -> Path:
+    """Where the files of a segment lie; those of the first beside the files of the index."""
+    return index / f"segment-{number}" if number else index
 
 
 def write_config(file: Path, config: IndexConfig) -> None:
@@ -40,10 +53,12 @@ def read_config(file: Path) -> IndexConfig:
     """Raises UserError that names the file."""
     try:
         config = IndexConfig(**json.loads(file.read_text()))
-        if not (config.n > 0 and config.dim > 0 and config.code_sizes
-                and all(0 < size <= 65536 for size in config.code_sizes)):
+        config = replace(config, code_sizes=tuple(config.code_sizes), segments=tuple(config.segments) or (config.n,),
+                         trained=config.n if config.trained is None else config.trained)
+        if not (0 < config.n <= sum(config.segments) and min(config.segments) > 0 and 0 <= config.trained <= config.n
+                and config.dim > 0 and config.code_sizes and all(0 < size <= 65536 for size in config.code_sizes)):
             raise ValueError("a size is out of range")
-        return IndexConfig(config.n, config.dim, tuple(config.code_sizes))
+        return config
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{file} is not the config of an index ({error}); build the index again") from None
 

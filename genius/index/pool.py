@@ -50,6 +50,10 @@ class Pool:
         table = self.table.removed(rows)
         return Pool(table, Trie(table, self.trie.device))
 
+    def renumbered(self, rows: np.ndarray) -> Pool:
+        """The same items at other rows: row r becomes rows[r], which must ascend with r."""
+        return Pool(self.table.renumbered(rows), self.trie)
+
     def save(self, file: Path, packed: np.ndarray) -> None:
         """packed (n, B): the IDs of rows 0 … n−1, which this pool was built from."""
         arrays = {name: getattr(self.table, name) for name in TABLE} | self.trie.listed._asdict()

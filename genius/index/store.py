@@ -1,62 +1,69 @@
 """An index on disk: the candidates of a collection, their IDs, embeddings and thumbnails.
 
-    items.sqlite        row -> id, modality, text, image, source; unique by id
-    thumbnails.sqlite   row -> WebP; an image that several items share is kept once
+    embeddings.npy, items.sqlite, thumbnails.sqlite     what was indexed first: a segment, see segments.py
+    segment-1/, …       the same files, of what was added since
+    rows.npy            (n,) int32 positions of the items in the segments, if any were removed; memory-mapped
     ids.npy             (n, B) packed IDs, by row; memory-mapped
     pool.safetensors    of large indexes: table and trie of all items, memory-mapped
-    embeddings.npy      (n, d) fp16 CLIP-SF embeddings, normalised; memory-mapped
     modalities.npy      (n,) uint8
+    errors.npy          (n,) float32 ‖z − ẑ‖² of each item's feature and its ID; NaN where nobody knows; may be missing
     instructions.json   the phrasings a person may choose from
-    config.json         n, d, code sizes
+    config.json         n, d, code sizes, segments
     familiar.safetensors  what tells pictures from outside, if training could; read by the engine
 
-A row is an item's number in the collection's order. Table and trie are built from ids.npy when asked for, over
-all items, if they are not at hand, or over a subset of rows (a local pool).
+A row is an item's number in the collection's order. Nothing in the folder ever changes: adding and removing
+(growing.py) make a new version, which shares the segments, and in which the items after a removed one have other
+rows. Table and trie are built from ids.npy when asked for, over all items, if they are not at hand, or over a
+subset of rows (a local pool).
 """
 
 from __future__ import annotations
 
-import json
-import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from genius.errors import UserError
-from genius.index.database import ReadOnlyDatabase
 from genius.index.ids import check_packed, unpack
-from genius.index.layout import POOL, IndexConfig, Instruction, read_config, read_instructions
+from genius.index.layout import (ERRORS, POOL, ROWS, IndexConfig, Instruction, read_config, read_instructions,
+                                 segment_folder)
+from genius.index.leases import Lease
 from genius.index.pool import Pool
+from genius.index.segments import EMBEDDINGS, Places, Records, Rows
 from genius.index.writing import write_index
-from genius.schema import Item, Modality
+from genius.schema import Item
 
 __all__ = ["Index", "Instruction", "Pool", "write_index"]
 
-LOOKUP = 10_000    # ids or rows per SQL statement
-
 
 class Index:
-    """The candidates of a run. Safe to share between threads."""
+    """The candidates of a run, one version of them. Safe to share between threads; its folder stays while it lives."""
 
-    def __init__(self, config: IndexConfig, packed: np.ndarray, pool_file: Path, embeddings: np.ndarray,
-                 modalities: np.ndarray, instructions: list[Instruction],
-                 items: ReadOnlyDatabase, thumbnails: ReadOnlyDatabase):
-        self.config = config
+    def __init__(self, folder: Path, config: IndexConfig, packed: np.ndarray, embeddings: np.ndarray | Rows,
+                 modalities: np.ndarray, errors: np.ndarray | None, records: Records,
+                 instructions: list[Instruction], lease: Lease):
+        """Use `load`."""
+        self.folder, self.config = folder, config
         self.embeddings = embeddings        # (n, d) fp16, memory-mapped
         self.modalities = modalities        # (n,) uint8
+        self.errors = errors                # (n,) float32 of reconstruction, NaN: unknown; None: all unknown
         self.instructions = instructions
-        self._packed, self._pool_file = packed, pool_file
-        self._items, self._thumbnails = items, thumbnails
+        self.packed = packed                # (n, B) IDs, memory-mapped
+        self.records = records
+        self._lease = lease
         self._whole: dict[str, Pool] = {}   # by device
         self._building = threading.Lock()
 
     @classmethod
     def load(cls, folder: Path) -> Index:
         """Open an index folder. Raises UserError that names the file which does not fit."""
+        try:
+            lease = Lease(folder)
+        except OSError as error:
+            raise UserError(f"{folder} is no index ({error.strerror or error}); build the index again") from None
         config = read_config(folder / "config.json")
         packed = _read_array(folder / "ids.npy", mapped=True)
         try:
@@ -64,26 +71,27 @@ class Index:
         except ValueError as error:
             raise UserError(f"{folder / 'ids.npy'} does not fit its config ({error}); "
                             "build the index again") from None
-        embeddings = _read_array(folder / "embeddings.npy", mapped=True)
         modalities = _read_array(folder / "modalities.npy")
-        for name, array, shape, dtype in (
-                ("ids.npy", packed, (config.n, packed.shape[1]), np.uint8),
-                ("embeddings.npy", embeddings, (config.n, config.dim), np.float16),
-                ("modalities.npy", modalities, (config.n,), np.uint8)):
-            if array.shape != shape or array.dtype != dtype:
-                raise UserError(f"{folder / name} holds {array.dtype} of shape {array.shape}, its config "
+        errors = _read_array(folder / ERRORS) if (folder / ERRORS).exists() else None
+        kept = _read_array(folder / ROWS, mapped=True) if (folder / ROWS).exists() else None
+        segments = [segment_folder(folder, number) for number in range(len(config.segments))]
+        vectors = [_read_array(segment / EMBEDDINGS, mapped=True) for segment in segments]
+        n = (config.n,)
+        for file, array, shape, dtype in (
+                (folder / "ids.npy", packed, (*n, packed.shape[1]), np.uint8),
+                (folder / "modalities.npy", modalities, n, np.uint8),
+                (folder / ERRORS, errors, n, np.float32), (folder / ROWS, kept, n, np.int32),
+                *((segment / EMBEDDINGS, array, (size, config.dim), np.float16)
+                  for segment, array, size in zip(segments, vectors, config.segments, strict=True))):
+            if array is not None and (array.shape != shape or array.dtype != dtype):
+                raise UserError(f"{file} holds {array.dtype} of shape {array.shape}, its config "
                                 f"says {np.dtype(dtype)} of shape {shape}; build the index again")
-        items, thumbnails = (ReadOnlyDatabase(folder / f"{name}.sqlite") for name in ("items", "thumbnails"))
-        try:
-            (count,), = items.select("SELECT max(row) + 1 FROM items")
-            thumbnails.select("SELECT webp FROM thumbnails LIMIT 1")
-        except sqlite3.Error as error:
-            raise UserError(f"{folder} has an unreadable database ({error}); build the index again") from None
-        if count != config.n:
-            raise UserError(f"{folder / 'items.sqlite'} holds {count} items, its config says {config.n}; "
-                            "build the index again")
-        return cls(config, packed, folder / POOL, embeddings, modalities,
-                   read_instructions(folder / "instructions.json"), items, thumbnails)
+        places = Places(config.segments, kept)
+        if len(places) != config.n or (kept is not None and not _ascend(kept, places.starts[-1])):
+            raise UserError(f"{folder} does not say which items of its segments are there; build the index again")
+        return cls(folder, config, packed, vectors[0] if len(vectors) == 1 and kept is None else Rows(vectors, kept),
+                   modalities, errors, Records(segments, places), read_instructions(folder / "instructions.json"),
+                   lease)
 
     @property
     def n(self) -> int:
@@ -95,36 +103,19 @@ class Index:
 
     def items(self, rows: Sequence[int] | np.ndarray) -> list[Item]:
         """The items at these rows, in this order. Raises IndexError if there is no such row."""
-        rows = [int(row) for row in rows]
-        found = []
-        for first in range(0, len(rows), LOOKUP):
-            found += self._items.select(
-                "SELECT items.id, modality, text, image, source FROM json_each(?) AS wanted "
-                "JOIN items ON items.row = wanted.value ORDER BY wanted.key",
-                json.dumps(rows[first:first + LOOKUP]))
-        if len(found) != len(rows):
-            unknown = next(row for row in rows if not 0 <= row < self.n)
-            raise IndexError(f"an index of {self.n} items has no row {unknown}")
-        return [Item(id, Modality(modality), text, image, source)
-                for id, modality, text, image, source in found]
+        return self.records.items(rows)
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """Item ids -> rows (m,) int64, in this order; −1 where the index has no such item."""
-        ids, rows = iter(ids), []
-        while chunk := list(islice(ids, LOOKUP)):
-            rows += self._items.select(
-                "SELECT ifnull(items.row, -1) FROM json_each(?) AS wanted "
-                "LEFT JOIN items ON items.id = wanted.value ORDER BY wanted.key", json.dumps(chunk))
-        return np.array(rows, dtype=np.int64).reshape(-1)
+        return self.records.rows_of(ids)
 
     def thumbnail(self, row: int) -> bytes | None:
         """WebP bytes, or None if the item has no image."""
-        found = self._thumbnails.select("SELECT webp FROM thumbnails WHERE row = ?", int(row))
-        return found[0][0] if found else None
+        return self.records.thumbnail(row)
 
     def codes(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
         """Rows (m,) -> their codes (m, M)."""
-        return unpack(self._packed[np.asarray(rows, dtype=np.int64)], self.code_sizes)
+        return unpack(self.packed[np.asarray(rows, dtype=np.int64)], self.code_sizes)
 
     def pool(self, rows: np.ndarray | None = None, device: torch.device | str = "cpu") -> Pool:
         """Table and trie over all items (kept) or over some rows; the trie lies on the device.
@@ -133,13 +124,18 @@ class Index:
         """
         if rows is not None:
             rows = np.unique(rows)
-            return Pool.build(self._packed[rows], self.code_sizes, rows, device)
+            return Pool.build(self.packed[rows], self.code_sizes, rows, device)
         with self._building:
             if str(device) not in self._whole:
                 self._whole[str(device)] = (
-                    Pool.load(self._pool_file, self._packed, self.code_sizes, device)
-                    or Pool.build(self._packed, self.code_sizes, device=device))
+                    Pool.load(self.folder / POOL, self.packed, self.code_sizes, device)
+                    or Pool.build(self.packed, self.code_sizes, device=device))
             return self._whole[str(device)]
+
+
+def _ascend(kept: np.ndarray, end: int) -> bool:
+    """Whether these could be positions of rows: ascending from 0 to end − 1."""
+    return kept[0] >= 0 and kept[-1] < end and bool((kept[1:] > kept[:-1]).all())
 
 
 def _read_array(file: Path, mapped: bool = False) -> np.ndarray:

@@ -17,28 +17,31 @@ from genius.collections.images import thumbnail
 from genius.errors import UserError
 from genius.index.database import new_database
 from genius.index.ids import pack
-from genius.index.layout import POOL, IndexConfig, Instruction, write_config, write_instructions
+from genius.index.layout import ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config, write_instructions
 from genius.index.pool import Pool
+from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, Rows
 from genius.schema import Item
 
 BLOCK = 4096              # items in memory at once
 LARGE = 200_000           # items; from here on building their pool takes longer than loading it
-ITEMS = """CREATE TABLE items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
-                               text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
-THUMBNAILS = """CREATE TABLE pictures (picture INTEGER PRIMARY KEY, webp BLOB NOT NULL);
-                CREATE TABLE shown (row INTEGER PRIMARY KEY, picture INTEGER NOT NULL);
-                CREATE VIEW thumbnails AS SELECT row, webp FROM shown JOIN pictures USING (picture);
-                CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID;"""
+ITEM_TABLE = """CREATE TABLE items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
+                                    text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
+ITEM_KEY = "CREATE UNIQUE INDEX items_by_id ON items (id)"
+THUMBNAIL_TABLES = """CREATE TABLE pictures (picture INTEGER PRIMARY KEY, webp BLOB NOT NULL);
+                      CREATE TABLE shown (row INTEGER PRIMARY KEY, picture INTEGER NOT NULL);
+                      CREATE VIEW thumbnails AS SELECT row, webp FROM shown JOIN pictures USING (picture);"""
+SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID;"
 
 
 def write_index(folder: Path, items: Iterable[Item], codes: np.ndarray, embeddings: np.ndarray,
                 code_sizes: Sequence[int], *, image_path: Callable[[str], Path] | None,
                 instructions: Iterable[Instruction], thumbnail_side: int = 192,
-                thumbnail_quality: int = 80) -> None:
+                thumbnail_quality: int = 80, errors: np.ndarray | None = None) -> None:
     """Fill `folder`, which is empty.
 
     items: n of them, streamed; codes (n, M) and embeddings (n, d), normalised, may be memory-mapped.
     image_path: finds an item's image; None makes no thumbnails. thumbnail_quality: of WebP, up to 100.
+    errors (n,): of reconstruction, as quantize.py has them; what is added later is compared with these.
     Raises UserError that names the item if an image cannot be used, an id comes twice, or the number of
     items is another than that of codes and embeddings.
     """
@@ -47,19 +50,39 @@ def write_index(folder: Path, items: Iterable[Item], codes: np.ndarray, embeddin
         raise ValueError(f"{len(codes)} IDs and {n} embeddings; expected one of each per item")
     if not n:
         raise UserError("the collection has no candidates; an index needs at least one")
-    write_config(folder / "config.json", IndexConfig(n, dim, tuple(code_sizes)))
     write_instructions(folder / "instructions.json", instructions)
-    packed = pack(codes, code_sizes)
-    np.save(folder / "ids.npy", packed)
-    if n >= LARGE:
-        Pool.build(packed, code_sizes).save(folder / POOL, packed)
-    _write_embeddings(folder / "embeddings.npy", embeddings)
+    modalities = write_segment(folder, items, embeddings, image_path, thumbnail_side, thumbnail_quality)
+    write_rows(folder, IndexConfig(n, dim, tuple(code_sizes)), pack(codes, code_sizes), modalities, errors)
+
+
+def write_segment(folder: Path, items: Iterable[Item], embeddings: np.ndarray | Rows,
+                  image_path: Callable[[str], Path] | None, thumbnail_side: int,
+                  thumbnail_quality: int) -> np.ndarray:
+    """The files of one segment (see segments.py); returns the modalities (m,) of its items. As `write_index`."""
+    write_embeddings(folder / EMBEDDINGS, embeddings)
     shrink = partial(_thumbnail, image_path, thumbnail_side, thumbnail_quality) if image_path is not None else None
-    modalities = _write_items(folder, items, n, shrink)
+    return _write_items(folder, items, len(embeddings), shrink)
+
+
+def write_rows(folder: Path, config: IndexConfig, packed: np.ndarray, modalities: np.ndarray,
+               errors: np.ndarray | None, kept: np.ndarray | None = None, pool: Pool | None = None) -> None:
+    """What an index says of its n rows: IDs (n, B), modalities (n,), errors (n,), positions `kept` (n,) if not all.
+
+    pool: of these IDs, if it is at hand.
+    """
+    write_config(folder / "config.json", config)
+    np.save(folder / "ids.npy", packed)
     np.save(folder / "modalities.npy", modalities)
+    if errors is not None:
+        np.save(folder / ERRORS, errors.astype(np.float32))
+    if kept is not None:
+        np.save(folder / ROWS, kept.astype(np.int32))
+    if config.n >= LARGE:
+        (pool or Pool.build(packed, config.code_sizes)).save(folder / POOL, packed)
 
 
-def _write_embeddings(file: Path, embeddings: np.ndarray) -> None:
+def write_embeddings(file: Path, embeddings: np.ndarray | Rows) -> None:
+    """(m, d) as fp16, block by block. Raises UserError if one is not a number."""
     out = np.lib.format.open_memmap(file, mode="w+", dtype=np.float16, shape=embeddings.shape)
     for first in range(0, len(embeddings), BLOCK):
         block = np.asarray(embeddings[first:first + BLOCK])
@@ -75,8 +98,8 @@ def _write_items(folder: Path, items: Iterable[Item], n: int, shrink: Callable[[
     modalities = np.zeros(n, dtype=np.uint8)
     row, changed = 0, (f"the collection no longer has the {n} candidates that were encoded; "
                        "compute the features again")
-    with (new_database(folder / "items.sqlite", ITEMS) as item_rows,
-          new_database(folder / "thumbnails.sqlite", THUMBNAILS) as thumbnails,
+    with (new_database(folder / ITEMS, ITEM_TABLE) as item_rows,
+          new_database(folder / THUMBNAILS, THUMBNAIL_TABLES + SEEN) as thumbnails,
           ThreadPoolExecutor(os.cpu_count()) as workers):        # Pillow decodes outside the GIL
         for block in _blocks(items):
             if row + len(block) > n:
@@ -93,7 +116,7 @@ def _write_items(folder: Path, items: Iterable[Item], n: int, shrink: Callable[[
         twice = item_rows.execute("SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
         if twice:
             raise UserError(f"the collection has two candidates with id {twice[0]!r}; rename or remove one")
-        item_rows.execute("CREATE UNIQUE INDEX items_by_id ON items (id)")
+        item_rows.execute(ITEM_KEY)
     return modalities
 
 

@@ -1,0 +1,154 @@
+"""The segments of an index: what was indexed first, and what was added since, each as it was written.
+
+    embeddings.npy      (m, d) fp16, memory-mapped
+    items.sqlite        number in the segment -> id, modality, text, image, source; unique by id
+    thumbnails.sqlite   number in the segment -> WebP; an image that several of its items share is kept once
+
+A position is an item's number in all segments together. Rows number the items that are there: the positions
+without those that were removed. Both ascend alike.
+
+Axes: n rows, t rows asked for, s segments, d embedding dim.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from genius.errors import UserError
+from genius.index.database import ReadOnlyDatabase
+from genius.schema import Item, Modality
+
+EMBEDDINGS, ITEMS, THUMBNAILS = FILES = ("embeddings.npy", "items.sqlite", "thumbnails.sqlite")
+LOOKUP = 10_000    # ids or rows per SQL statement
+
+
+class Places:
+    """Where rows lie."""
+
+    def __init__(self, sizes: Sequence[int], kept: np.ndarray | None = None):
+        """sizes (s,): items of each segment. kept (n,): their positions, ascending; None: nothing was removed."""
+        self.starts = np.cumsum([0, *sizes])
+        self.kept = kept
+
+    def __len__(self) -> int:
+        """n."""
+        return int(self.starts[-1]) if self.kept is None else len(self.kept)
+
+    def positions(self, rows: np.ndarray) -> np.ndarray:
+        """Rows (t,) -> positions (t,). Raises IndexError for a row that does not exist."""
+        outside = (rows < 0) | (rows >= len(self))
+        if outside.any():
+            raise IndexError(f"an index of {len(self)} items has no row {rows[outside][0]}")
+        return rows if self.kept is None else self.kept[rows].astype(np.int64)
+
+    def rows(self, positions: np.ndarray) -> np.ndarray:
+        """Positions (t,) -> rows (t,); −1 for a position of −1 and for what was removed."""
+        if self.kept is None:
+            return positions
+        place = np.searchsorted(self.kept, positions)
+        return np.where((positions >= 0) & (self.kept[np.minimum(place, len(self) - 1)] == positions), place, -1)
+
+    def split(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """(segment, which of the positions (t,) lie in it, their numbers in it), of each segment that any lies in."""
+        segment = np.searchsorted(self.starts, positions, side="right") - 1
+        for number in np.unique(segment).tolist():
+            chosen = np.flatnonzero(segment == number)
+            yield number, chosen, positions[chosen] - self.starts[number]
+
+
+class Rows:
+    """Arrays (m, d) of several segments, read like one of n rows, without copying it."""
+
+    def __init__(self, arrays: Sequence[np.ndarray | Rows], kept: np.ndarray | None = None):
+        """arrays: of each segment. kept (n,): positions of the rows, ascending; None: all."""
+        self._arrays, self._places = arrays, Places([len(array) for array in arrays], kept)
+        self.shape, self.dtype = (len(self._places), *arrays[0].shape[1:]), arrays[0].dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: int | slice | np.ndarray) -> np.ndarray:
+        """A row (d,), or the rows of a slice, of numbers or of a mask (t, d), as numpy has it."""
+        if isinstance(rows, slice):
+            return self._read(np.arange(*rows.indices(len(self))))
+        wanted = np.asarray(rows)
+        if wanted.dtype == np.bool_:
+            wanted = np.flatnonzero(wanted)
+        wanted = np.where(wanted < 0, wanted + len(self), wanted).astype(np.int64)
+        return self._read(wanted.ravel()).reshape(*wanted.shape, *self.shape[1:])
+
+    def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
+        return self[:].astype(dtype or self.dtype, copy=False)
+
+    def _read(self, rows: np.ndarray) -> np.ndarray:
+        found = np.empty((len(rows), *self.shape[1:]), self.dtype)
+        for number, chosen, numbers in self._places.split(self._places.positions(rows)):
+            found[chosen] = self._arrays[number][numbers]
+        return found
+
+
+class Records:
+    """Items and thumbnails of all segments. Safe to share between threads."""
+
+    def __init__(self, folders: Sequence[Path], places: Places):
+        """Raises UserError that names a folder whose databases cannot be read or do not fit."""
+        self._places = places
+        self._items, self._thumbnails = ([ReadOnlyDatabase(folder / name) for folder in folders]
+                                         for name in (ITEMS, THUMBNAILS))
+        for folder, items, thumbnails, size in zip(folders, self._items, self._thumbnails, np.diff(places.starts),
+                                                   strict=True):
+            try:
+                (count,), = items.select("SELECT max(row) + 1 FROM items")
+                thumbnails.select("SELECT webp FROM thumbnails LIMIT 1")
+            except sqlite3.Error as error:
+                raise UserError(f"{folder} has an unreadable database ({error}); build the index again") from None
+            if count != size:
+                raise UserError(f"{folder / ITEMS} holds {count} items, its config says {size}; "
+                                "build the index again")
+
+    def items(self, rows: Sequence[int] | np.ndarray) -> list[Item]:
+        """The items at these rows, in this order. Raises IndexError if there is no such row."""
+        found = np.empty(len(rows), dtype=object)
+        for segment, chosen, numbers in self._places.split(self._places.positions(np.array(rows, dtype=np.int64))):
+            read = []
+            for first in range(0, len(numbers), LOOKUP):
+                read += self._items[segment].select(
+                    "SELECT items.id, modality, text, image, source FROM json_each(?) AS wanted "
+                    "JOIN items ON items.row = wanted.value ORDER BY wanted.key",
+                    json.dumps(numbers[first:first + LOOKUP].tolist()))
+            for at, (id, modality, text, image, source) in zip(chosen, read, strict=True):
+                found[at] = Item(id, Modality(modality), text, image, source)
+        return found.tolist()
+
+    def rows_of(self, ids: Iterable[str]) -> np.ndarray:
+        """Item ids -> rows (m,) int64, in this order; −1 where the index has no such item."""
+        ids, rows = iter(ids), [np.empty(0, dtype=np.int64)]
+        while chunk := list(islice(ids, LOOKUP)):
+            wanted, found = json.dumps(chunk), np.full(len(chunk), -1)
+            for start, items in zip(self._places.starts[:-1], self._items, strict=True):
+                numbers = np.array(items.select(
+                    "SELECT ifnull(items.row, -1) FROM json_each(?) AS wanted "
+                    "LEFT JOIN items ON items.id = wanted.value ORDER BY wanted.key", wanted), dtype=np.int64)[:, 0]
+                here = self._places.rows(np.where(numbers < 0, -1, numbers + start))
+                found = np.where(here < 0, found, here)
+            rows.append(found)
+        return np.concatenate(rows)
+
+    def thumbnail(self, row: int) -> bytes | None:
+        """WebP bytes, or None if the item has no image or there is no such row."""
+        if not 0 <= row < len(self._places):
+            return None
+        (segment, _, number), = self._places.split(self._places.positions(np.array([row], dtype=np.int64)))
+        found = self._thumbnails[segment].select("SELECT webp FROM thumbnails WHERE row = ?", int(number[0]))
+        return found[0][0] if found else None
+
+    def last_dataset(self) -> int:
+        """The highest dataset number of all ids, also of removed items; −1 if none has one."""
+        return max(items.select("SELECT ifnull(max(CAST(substr(id, 1, instr(id, ':') - 1) AS INTEGER)), -1) "
+                                "FROM items WHERE instr(id, ':') > 1")[0][0] for items in self._items)
