@@ -21,8 +21,9 @@ FATES = {Fate.FOUND: "leads to a generated ID", Fate.ENDED: "a beam that led now
          Fate.DROPPED: "considered and dropped"}
 STEPS = np.array([.02, .1, .3, .6, .85])              # probabilities where an edge becomes thicker
 WIDTHS = np.array([.6, 1.2, 2.2, 3.6, 5, 6.5])        # pixels
-FEW = 20                                              # prefixes a level that have room for their codes
-BARS, EDGE, ROOT = 84, 64, -.75                       # pixels; pixels; where on the axis of levels
+FEW, FEWEST = 20, 8                                   # prefixes a level: have room for their codes; and for more
+SMALL, TALL = 560, 1400                               # pixels that a figure with few and with more prefixes is made for
+BARS, ROOT = 90, -.75                                 # pixels; where on the axis of levels
 
 
 def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]) -> Figure:
@@ -32,7 +33,6 @@ def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]
     """
     rows = _rows(tree)
     tallest = int(rows.max()) + 1
-    pixels = 30 if tallest <= FEW else 7
     marked = np.zeros(len(tree), dtype=bool)
     marked[tree.lineage(codes)] = True
     prefixes = tree.prefixes()
@@ -57,21 +57,20 @@ def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]
         text=[f"{mass:.0%}" for mass in tree.mass], textposition="outside", cliponaxis=False,
         hovertext=[f"level {level}: the trie masked {mass:.1%} of the probability"
                    for level, mass in enumerate(tree.mass)], hoverinfo="text"))
-    return figure.update_layout(_layout(tree.levels, tallest, pixels))
+    return figure.update_layout(_layout(tree.levels, tallest))
 
 
-def _layout(levels: int, tallest: int, pixels: int) -> dict[str, object]:
-    height = BARS + EDGE + pixels * (tallest + 1)
-    inside = height - EDGE
+def _layout(levels: int, tallest: int) -> dict[str, object]:
+    bars = 1 - BARS / (SMALL if tallest <= FEW else TALL)      # where they begin, as a share of the height
     return {
-        "height": height, "showlegend": False, "bargap": 0,
-        "margin": {"l": 12, "r": 12, "t": 20, "b": EDGE - 20},
-        "xaxis": {"range": [ROOT - .3, levels - .6], "tickvals": list(range(levels)), "title": "level",
-                  "anchor": "y", "showgrid": False, "zeroline": False, "fixedrange": True},
-        "yaxis": {"range": [tallest - .4, -1.1], "domain": [0, 1 - BARS / inside], "visible": False},
-        "yaxis2": {"range": [0, 1.35], "domain": [1 - (BARS - 18) / inside, 1], "visible": False, "fixedrange": True},
-        "annotations": [{"text": "masked by<br>the trie", "xref": "paper", "yref": "y2 domain", "x": 0, "y": .5,
-                         "xanchor": "left", "align": "left", "showarrow": False, "font": {"size": 11}}]}
+        "showlegend": False,
+        "xaxis": {"range": [ROOT - .3, levels - .6], "tickvals": list(range(levels)), "title": {"text": "level"},
+                  "showgrid": False, "zeroline": False, "fixedrange": True},
+        "yaxis": {"range": [max(tallest, FEWEST) - .5, -1], "domain": [0, bars], "visible": False},
+        "yaxis2": {"range": [0, 1.45], "domain": [bars, 1], "visible": False, "fixedrange": True},
+        "annotations": [{"text": "masked by<br>the trie", "xref": "paper", "yref": "y2 domain", "x": 0, "y": 0,
+                         "xanchor": "left", "yanchor": "bottom", "align": "left", "showarrow": False,
+                         "font": {"size": 11}}]}
 
 
 def _rows(tree: BeamTree) -> np.ndarray:

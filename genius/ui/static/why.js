@@ -1,0 +1,46 @@
+// A code of an ID; where items begin with it, a button that shows them in Codes.
+const code = (data, level) => {
+  const kind = `code${level < data.shared ? ' shared' : ''}`;
+  const shown = level ? String(data.codes[level]) : data.first;
+  if (!data.opens) return node('span', {class: kind}, shown);
+  const prefix = data.codes.slice(0, level + 1);
+  const one = node('button', {type: 'button', class: kind, title: `Show what begins ${prefix.join(' · ')} in Codes`}, shown);
+  one.addEventListener('click', () => trigger('select', {value: prefix.join('.')}));
+  return one;
+};
+
+const identity = (data, levels) => node('tr', {class: 'identity'}, node('th', {scope: 'row'}, data.name),
+  ...levels.map(level => node('td', {}, code(data, level))));
+
+const step = ({name, figures}, levels) => node('tr', {}, node('th', {scope: 'row'}, name),
+  ...levels.map(level => {
+    const figure = figures[level] ?? '–';
+    return node('td', figure.endsWith('%') ? {class: 'share', style: `--share: ${figure}`} : {}, figure);
+  }));
+
+const draw = value => {
+  if (!value) return [node('div', {class: 'empty'},
+    node('p', {}, 'Search first. Then this says which beam found a result, what re-ranking did with it, and where '
+      + 'dense search would have put it.'))];
+  const {title, id, name, kind, sentence, flags, note, ids, first_codes, steps, legend} = value;
+  const levels = [...ids[0].codes.keys()];
+  return [node('section', {class: 'why', 'aria-label': title},
+    node('h2', {}, `${title} `, node('span', {class: `badge ${kind}`}, name), node('span', {class: 'item'}, ` item ${id}`)),
+    node('p', {class: 'sentence', role: 'status'}, sentence),
+    node('ul', {class: 'flags'}, ...flags.map(flag => node('li', {}, flag))),
+    node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Its codes and its way'},
+      node('table', {},
+        node('thead', {}, node('tr', {}, node('th', {scope: 'col'}, 'Level'),
+          ...levels.map(level => node('th', {scope: 'col'}, String(level))))),
+        node('tbody', {},
+          ...ids.map(one => identity({...one, first: first_codes[one.codes[0]]}, levels)),
+          ...steps.map(row => step(row, levels))))),
+    node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),
+      ' codes are this result’s from the start; in its own row, those it shares with the best generated ID. ', note),
+    node('h3', {}, 'Beam tree'),
+    node('ul', {class: 'legend'},
+      node('li', {class: 'this'}, 'this result'), ...legend.map(fate => node('li', {class: fate.kind}, fate.name)),
+      node('li', {class: 'masked'}, 'probability that the trie masked')),
+    node('p', {class: 'note'}, 'Each column is a level, its best prefix on top; the thicker a line, the likelier the '
+      + 'code. Click a point to see its items in Codes.'))];
+};
