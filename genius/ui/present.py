@@ -10,13 +10,14 @@ from typing import Any
 from PIL import Image
 
 from genius.examples import Example
-from genius.schema import GeneratedID, Hit, Modality, Query, SearchResult
+from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchResult
 
 NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
 STAGES = {  # in the order they run
     "encode": "encode", "fuse": "fuse", "beam": "beam search", "expand": "expand buckets",
     "rerank": "re-rank", "fetch": "fetch"}
 MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
+TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
 SHOWN_SIDE = 256   # pixels of an example's picture
 COMMANDS = (       # a collection of one's own
     "python -m genius.collections FOLDER... my-collection", "python -m training my-collection my-run",
@@ -170,29 +171,37 @@ def milliseconds(spent: float) -> str:
     return f"{spent:.1f} ms" if spent < 10 else f"{spent:,.0f} ms"
 
 
-def cards(result: SearchResult, thumbnails: Iterable[bytes | None], reranked: bool,
-          decoder_weight: float) -> dict[str, Any]:
-    """A card per hit. thumbnails: WebP bytes in the order of the hits, None where there is no picture."""
-    return {"label": score_label(decoder_weight),
-            "cards": [card(hit, picture, result.query_codes, reranked)
-                      for hit, picture in zip(result.hits, thumbnails, strict=True)]}
-
-
 def column(result: SearchResult, instruction: str, thumbnails: Iterable[bytes | None], reranked: bool,
            decoder_weight: float, forced: bool) -> dict[str, Any]:
     """The results of one instruction among several: what it aimed at, the best ID and a card per hit."""
     best = result.generated[0].codes if result.generated else ()
-    return {"instruction": instruction, "label": first_code(forced), "targets": targets(result, forced),
-            "best": identifier(best, result.query_codes), "found": cards(result, thumbnails, reranked, decoder_weight)}
+    return {"instruction": instruction, "first": first_code(forced), "targets": targets(result, forced),
+            "best": identifier(best, result.query_codes), **cards(result, thumbnails, reranked, decoder_weight)}
+
+
+def cards(result: SearchResult, thumbnails: Iterable[bytes | None], reranked: bool, decoder_weight: float,
+          itself: int | None = None) -> dict[str, Any]:
+    """A card per hit. thumbnails: WebP bytes in the order of the hits, None where there is no picture.
+
+    itself: row of the item that is the query, if one is.
+    """
+    return {"score": score_label(decoder_weight), "itself": itself,
+            "cards": [card(hit, picture, result.query_codes, reranked)
+                      for hit, picture in zip(result.hits, thumbnails, strict=True)]}
 
 
 def card(hit: Hit, picture: bytes | None, query_codes: Sequence[int], reranked: bool) -> dict[str, Any]:
-    modality = hit.item.modality
-    return {"id": hit.item.id, "name": NAMES[modality], "kind": modality.name.lower(),
-            "text": hit.item.text, "picture": data_uri(picture) if picture else None,
-            "rank": hit.rank, "generated_rank": hit.generated_rank if reranked else None,
-            "cosine": number(hit.cosine, 3), "score": number(hit.score, 2),
+    """One hit; likeness is the cosine as a number, for a threshold."""
+    return {"row": hit.row, **thing(hit.item, picture), "rank": hit.rank,
+            "generated_rank": hit.generated_rank if reranked else None,
+            "likeness": round(hit.cosine, 4), "cosine": number(hit.cosine, 3), "score": number(hit.score, 2),
             **identifier(hit.codes, query_codes)}
+
+
+def thing(item: Item, picture: bytes | None) -> dict[str, Any]:
+    """What an item is: its id, modality, text and picture."""
+    return {"id": item.id, "name": NAMES[item.modality], "kind": item.modality.name.lower(), "text": item.text,
+            "picture": data_uri(picture) if picture else None}
 
 
 def data_uri(webp: bytes) -> str:

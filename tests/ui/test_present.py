@@ -80,6 +80,12 @@ def test_a_card_tells_modality_cosine_and_id_with_the_part_that_is_the_querys_ow
     assert pair["picture"] == "data:image/webp;base64,d2VicA==" and text["picture"] is None
 
 
+def test_a_card_can_be_told_from_others_and_held_against_a_threshold():
+    shown = present.cards(result(), [b"webp", None], True, 1.0, itself=2)
+    assert [(card["row"], card["likeness"]) for card in shown["cards"]] == [(9, 0.3149), (2, -0.02)]
+    assert shown["itself"] == 2 and present.cards(result(), [None, None], True, 1.0)["itself"] is None
+
+
 def test_generated_ids_keep_their_order_scores_and_buckets():
     shown = present.generated(result(), 1.0)
     assert shown["columns"] == ["#", "ID", "log p", "items"]
@@ -93,7 +99,7 @@ def test_generated_ids_keep_their_order_scores_and_buckets():
     (0.25, "score", "0.25 × log-probability")])
 def test_a_score_is_called_log_probability_only_when_geometry_has_no_part_in_it(weight, label, word):
     shown = present.generated(result(), weight)
-    assert present.cards(result(), [None, None], True, weight)["label"] == label
+    assert present.cards(result(), [None, None], True, weight)["score"] == label
     assert ("score" in shown["columns"]) == (label == "score")
     assert word in shown["note"]
 
@@ -188,8 +194,8 @@ def test_a_text_keeps_its_capitals_in_the_sentence():
 
 def test_a_column_has_its_instruction_aim_best_id_and_cards():
     shown = present.column(result(), "Find a page.", [b"webp", None], True, 1.0, forced=True)
-    assert (shown["instruction"], shown["label"]) == ("Find a page.", "Target modality")
-    assert shown["best"] == {"codes": [1, 4, 7], "shared": 0} and len(shown["found"]["cards"]) == 2
+    assert (shown["instruction"], shown["first"]) == ("Find a page.", "Target modality")
+    assert shown["best"] == {"codes": [1, 4, 7], "shared": 0} and len(shown["cards"]) == 2
     assert present.column(result(generated=[], hits=[]), "", [], True, 1.0, True)["best"] == {"codes": [], "shared": 0}
 
 

@@ -1,4 +1,5 @@
 const LONG = 260;    // characters; longer texts fold
+let least = 0;       // results of a smaller cosine are dimmed; it stays from search to search
 
 const written = text => {
   const shown = node('p', {class: 'words'}, text);
@@ -20,34 +21,74 @@ const moved = ({rank, generated_rank}) => {
     `${generated_rank} → ${rank}`);
 };
 
-const card = label => data => {
+const action = (name, title, act) => {
+  const button = node('button', {type: 'button', title}, name);
+  button.addEventListener('click', () => act(button));
+  return button;
+};
+
+const actions = (data, column) => node('div', {class: 'actions'},
+  action('Why?', 'Explain how this result was found', button => {
+    element.querySelectorAll('.card').forEach(card => card.classList.toggle('chosen', card === button.closest('.card')));
+    trigger('why', {column, row: data.row});
+  }),
+  action('More like this', 'Search with this item as the query', () => trigger('use_as_query', {id: data.id})),
+  action('Blend', 'Mix the query with this result', () => trigger('blend', {column, row: data.row})));
+
+const card = ({score, itself}, column) => data => {
   const head = node('div', {class: 'head'}, node('span', {class: 'rank', title: 'rank'}, String(data.rank)));
   if (data.generated_rank !== null) head.append(moved(data));
   head.append(node('span', {class: `badge ${data.kind}`}, data.name));
   const body = node('div', {class: 'body'});
   if (data.picture) body.append(node('img', {src: data.picture, alt: data.text || `Picture ${data.id}`}));
   if (data.text) body.append(...written(data.text));
-  return node('li', {class: `card ${data.kind}`}, head, body,
+  const made = node('li', {class: `card ${data.kind}`}, head, body,
     node('div', {class: 'foot'},
       node('dl', {},
         node('div', {}, node('dt', {}, 'cosine'), node('dd', {}, data.cosine)),
-        node('div', {}, node('dt', {}, label), node('dd', {}, data.score))),
+        node('div', {}, node('dt', {}, score), node('dd', {}, data.score))),
       chips(data),
-      node('span', {class: 'item'}, `item ${data.id}`)));
+      node('span', {class: 'item'}, `item ${data.id}${data.row === itself ? ', which was asked about' : ''}`),
+      actions(data, column)));
+  made.dataset.likeness = data.likeness;
+  return made;
 };
 
-const list = ({label, cards}) => cards.length
-  ? node('ol', {class: 'cards'}, ...cards.map(card(label)))
+const list = (found, column) => found.cards.length
+  ? node('ol', {class: 'cards'}, ...found.cards.map(card(found, column)))
   : node('div', {class: 'empty'},
     node('h2', {}, 'Nothing found'),
     node('p', {}, 'No generated ID leads to an item. Try a larger beam size or other words.'));
 
 // The results of one instruction among several.
-const column = ({instruction, label, targets, best, found}) => node('section', {class: 'instruction'},
+const column = (found, place) => node('section', {class: 'instruction'},
   node('div', {class: 'summary'},
-    node('h2', {}, instruction), ...aims(label, targets),
-    node('p', {class: 'best'}, node('span', {class: 'label'}, 'best ID '), chips(best))),
-  list(found));
+    node('h2', {}, found.instruction), ...aims(found.first, found.targets),
+    node('p', {class: 'best'}, node('span', {class: 'label'}, 'best ID '), chips(found.best))),
+  list(found, place));
+
+// A slider that dims what is less alike, at once and without another search.
+const threshold = shown => {
+  const cards = shown.flatMap(part => [...part.querySelectorAll('.card')]);
+  const slider = node('input', {id: 'least', type: 'range', min: 0, max: 1, step: .01, value: least});
+  const told = node('output', {for: 'least'});
+  const dim = () => {
+    least = Number(slider.value);
+    cards.forEach(one => one.classList.toggle('weak', one.dataset.likeness < least));
+    const strong = cards.filter(one => !one.classList.contains('weak')).length;
+    told.textContent = !least ? 'off' : strong ? `${least.toFixed(2)}: ${strong} of ${cards.length} reach it`
+      : `${least.toFixed(2)}: all ${cards.length} results are weaker`;
+  };
+  slider.addEventListener('input', dim);
+  dim();
+  return node('div', {class: 'threshold'}, node('label', {for: 'least'}, 'Dim below cosine'), slider, told);
+};
+
+const save = ({name, label, type, text}) => action(label, `Save the results as ${name}`, () => {
+  const link = node('a', {href: URL.createObjectURL(new Blob([text], {type})), download: name});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+});
 
 const draw = value => {
   if (!value) return [node('div', {class: 'empty start'},
@@ -58,6 +99,10 @@ const draw = value => {
       + 'modality, then from coarse to fine. Each ID leads to its items, and their embeddings put '
       + 'these in order.'),
     node('p', {}, chips({codes: ['modality', 'coarse', 'finer', '…'], shared: 0})))];
-  if (value.columns) return [node('div', {class: 'beside'}, ...value.columns.map(column))];
-  return [list(value)];
+  const {columns, exports} = value;
+  const shown = columns.length > 1 ? [node('div', {class: 'beside'}, ...columns.map(column))] : [list(columns[0], 0)];
+  shown[0].querySelector('.card')?.classList.add('chosen');
+  if (!exports.length) return shown;
+  return [node('div', {class: 'tools'}, threshold(shown),
+    node('div', {class: 'actions'}, node('span', {class: 'label'}, 'Save as'), ...exports.map(save))), ...shown];
 };
