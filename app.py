@@ -1,6 +1,6 @@
 """Serve a trained run in the browser.
 
-    python app.py [--run RUN] [--host HOST] [--port PORT] [--device DEVICE]
+    python app.py [--run RUN] [--host HOST] [--port PORT] [--root-path PATH] [--auth NAME:PASSWORD] [--device DEVICE]
 """
 
 from __future__ import annotations
@@ -14,15 +14,24 @@ from pathlib import Path
 os.environ.update(GRADIO_ANALYTICS_ENABLED="False", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
 
 from genius.errors import UserError, reported  # noqa: E402
+from genius.ui.access import read_people  # noqa: E402
 
 DEMO = Path(__file__).parent / "assets" / "demo"
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Where a host such as Hugging Face Spaces sets Gradio's own variables, these are the defaults."""
+    given = os.environ.get
     parser = argparse.ArgumentParser(description="Serve a trained run in the browser.")
     parser.add_argument("--run", type=Path, default=DEMO, help="folder that training wrote (%(default)s)")
-    parser.add_argument("--host", default="127.0.0.1", help="address, 0.0.0.0 for all (%(default)s)")
-    parser.add_argument("--port", type=int, default=7860, help="(%(default)s)")
+    parser.add_argument("--host", default=given("GRADIO_SERVER_NAME", "127.0.0.1"),
+                        help="address, 0.0.0.0 for all (%(default)s)")
+    parser.add_argument("--port", type=int, default=given("GRADIO_SERVER_PORT", "7860"), help="(%(default)s)")
+    parser.add_argument("--root-path", default=given("GRADIO_ROOT_PATH", ""), metavar="PATH",
+                        help="path that visitors know behind a proxy, e.g. /genius")
+    parser.add_argument("--auth", default=given("GENIUS_AUTH"), metavar="NAME:PASSWORD",
+                        help="who may log in, or a file with one such line a person; also from GENIUS_AUTH, which "
+                             "does not show in the list of processes; by default nobody has to")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, …; by default a GPU if there is one")
     return parser.parse_args(argv)
 
@@ -30,17 +39,21 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments(argv)
     with reported():
+        people = read_people(options.auth)
         if not (options.run / "manifest.json").is_file():
             run = os.path.relpath(options.run)
             raise UserError(f"There is no run at {run}; make one with: "
                             "python -m genius.collections SOURCE... COLLECTION && "
                             "python -m training COLLECTION RUN, then: python app.py --run RUN")
         from genius.search.engine import Engine     # slow to import, so not before there is a run to serve
-        from genius.ui.page import Served, build, serve
+        from genius.ui.context import Served
+        from genius.ui.page import build
+        from genius.ui.serving import Hosting, serve
 
         print(f"Loading {options.run} …", flush=True)
         page = build(Engine.load(options.run, options.device), Served.read(options.run))
-        print(f"Serving at {serve(page, options.host, options.port)} until Ctrl+C", flush=True)
+        address = serve(page, Hosting(options.host, options.port, options.root_path, people))
+        print(f"Serving at {address} until Ctrl+C", flush=True)
         page.block_thread()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genius.errors import UserError
-from genius.schema import Item, Modality
+from genius.schema import Item
 from genius.search.dense import flat_search
 
 if TYPE_CHECKING:
@@ -29,11 +29,8 @@ def describe(engine: Engine, row: int, neighbours: int = 8) -> dict[str, Any]:
     if type(row) is not int or not 0 <= row < index.n:
         raise UserError(f"There is no item at row {row!r}; the index has {index.n:,} items.")
     item, = index.items([row])
-    cosines, rows = nearest(index, row, neighbours)
-    near = [{"row": int(at), **_short(other), "cosine": float(cosine)}
-            for at, other, cosine in zip(rows, index.items(rows), cosines, strict=True)]
     return {"row": row, **_short(item), "codes": index.codes([row])[0].tolist(), "facts": facts(item.source),
-            "neighbours": near}
+            "neighbours": _neighbours(index, row, neighbours) if neighbours else []}
 
 
 def nearest(index: Index, row: int, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -63,5 +60,11 @@ def row_of(index: Index, id: str) -> int:
     return row
 
 
+def _neighbours(index: Index, row: int, k: int) -> list[dict[str, Any]]:
+    cosines, rows = nearest(index, row, k)
+    return [{"row": int(at), **_short(other), "cosine": float(cosine)}
+            for at, other, cosine in zip(rows, index.items(rows), cosines, strict=True)]
+
+
 def _short(item: Item) -> dict[str, Any]:
-    return {"id": item.id, "modality": Modality(item.modality), "text": item.text}
+    return {"id": item.id, "modality": item.modality, "text": item.text}

@@ -53,19 +53,19 @@ class UploadedImage(gr.Image):
     def preprocess(self, payload: Any) -> str | None:
         if payload is None:
             return None
-        # Gradio checks paths only of what calls itself a file; a forged request may not
-        if payload.path is None or (payload.url or "").startswith("data:") or not self._holds(payload.path):
-            raise gr.Error(REFUSED, print_exception=False)
-        return payload.path
+        with told():
+            return uploaded(payload.path, payload.url, self.GRADIO_CACHE)
 
-    def _holds(self, path: str) -> bool:
-        return Path(path).resolve().is_relative_to(Path(self.GRADIO_CACHE).resolve())
 
-    async def async_move_resource_to_block_cache(self, url_or_file_path: Any) -> str | None:
-        """Gradio calls this before preprocess and would download a link; here nothing is fetched."""
-        if str(url_or_file_path).lower().startswith(("http:", "https:")):
-            raise gr.Error(REFUSED, print_exception=False)
-        return await super().async_move_resource_to_block_cache(url_or_file_path)
+def uploaded(path: Any, url: Any, folder: str) -> str:
+    """The path of a file that Gradio keeps in its folder of uploads. Raises UserError for anything else.
+
+    Gradio checks paths only of what calls itself a file; a forged request may not.
+    """
+    if not isinstance(path, str) or str(url).startswith("data:") or not Path(path).resolve().is_relative_to(
+            Path(folder).resolve()):
+        raise UserError(REFUSED)
+    return path
 
 
 @contextmanager
@@ -78,4 +78,4 @@ def told() -> Iterator[None]:
         raise gr.Error(html.escape(str(error)), print_exception=False) from None
     except Exception:
         logging.getLogger(__name__).exception("a callback failed")
-        raise gr.Error("The search failed on the server; its log says why.", print_exception=False) from None
+        raise gr.Error("That failed on the server; its log says why.", print_exception=False) from None

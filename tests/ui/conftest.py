@@ -30,14 +30,15 @@ def photo(tmp_path):
 def served() -> Iterator[SimpleNamespace]:
     """engine, page, url: a page that is being served."""
     from genius.ui.context import Served
-    from genius.ui.page import build, serve
+    from genius.ui.page import build
+    from genius.ui.serving import Hosting, serve
 
     engine = FakeEngine()
     page = build(engine, Served(Path("made-up"), "drawings", WORLD, EXAMPLES))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    url = serve(page, "127.0.0.1", port).rstrip("/")
+    url = serve(page, Hosting(port=port)).rstrip("/")
     yield SimpleNamespace(engine=engine, page=page, url=url)
     page.close(verbose=False)
 

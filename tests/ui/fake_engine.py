@@ -22,6 +22,7 @@ from genius.index.ids import pack
 from genius.index.pool import Pool
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import check_query, checked_options
+from genius.search.engine import EncodedQueries
 
 CODE_SIZES = (3, *[256] * 8)
 DIM = 16
@@ -129,13 +130,22 @@ class FakeEngine:
         self.queries += [(query, options) for query in queries]
         return [self.answer(query, options) for query in queries]
 
-    def answer(self, query: Query, options: SearchOptions) -> SearchResult:
+    def encode(self, queries: list[Query]) -> EncodedQueries:
+        """Vectors that depend on the length of the text."""
+        vectors = np.stack([np.random.default_rng(len(query.text)).normal(size=DIM) for query in queries])
+        return EncodedQueries.of_vectors(vectors, vectors)
+
+    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions) -> list[SearchResult]:
+        """Other IDs and items for other vectors."""
+        return [self.answer(Query("vectors"), options, seed=int(100 * abs(z[0]))) for z in encoded.z.numpy()]
+
+    def answer(self, query: Query, options: SearchOptions, seed: int = 7) -> SearchResult:
         check_query(query)
         options = checked_options(options)
         if query.text == "bug":
             raise RuntimeError("secret detail")
         time.sleep(self.seconds)
-        random = np.random.default_rng(7)
+        random = np.random.default_rng(seed)
         own = (0, 17, 240, 3, 91, 255, 8, 128, 60)
         ids = sorted({own[:keep] + tuple(int(c) for c in random.integers(0, 256, 9 - keep))
                       for keep in random.integers(1, 9, options.beams)})
@@ -169,8 +179,9 @@ class FakeEngine:
 
 if __name__ == "__main__":
     from genius.ui.context import Served
-    from genius.ui.page import build, serve
+    from genius.ui.page import build
+    from genius.ui.serving import Hosting, serve
 
     made_up = build(FakeEngine(0.5), Served(Path("made-up"), "drawings", WORLD, EXAMPLES))
-    print(serve(made_up, "127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 7860), flush=True)
+    print(serve(made_up, Hosting(port=int(sys.argv[1]) if len(sys.argv) > 1 else 7860)), flush=True)
     made_up.block_thread()

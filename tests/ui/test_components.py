@@ -1,5 +1,3 @@
-import asyncio
-
 import gradio as gr
 import pytest
 from gradio.data_classes import ImageData
@@ -51,12 +49,6 @@ def test_a_path_outside_the_uploads_is_refused(tmp_path):
 def test_embedded_data_is_refused(payload):
     with pytest.raises(gr.Error, match="Upload the picture as a file"):
         UploadedImage().preprocess(payload)
-
-
-@pytest.mark.parametrize("link", ["http://127.0.0.1:9/x.png", "HTTPS://example.org/x.png"])
-def test_a_link_is_refused_before_anything_is_fetched(link):
-    with pytest.raises(gr.Error, match="Upload the picture as a file"):
-        asyncio.run(UploadedImage().async_move_resource_to_block_cache(link))
 
 
 def test_a_user_error_is_told_in_its_own_words_as_text():

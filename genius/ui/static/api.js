@@ -1,0 +1,47 @@
+const root = (window.gradio_config?.root ?? location.origin).replace(/\/$/, '');
+const python = value => JSON.stringify(value);
+
+const copied = code => {
+  const button = node('button', {type: 'button', class: 'copy'}, 'Copy');
+  button.addEventListener('click', async () => {
+    const select = getSelection();
+    select.selectAllChildren(code);
+    const done = navigator.clipboard ? navigator.clipboard.writeText(code.textContent) : Promise.reject();
+    await done.then(() => { button.textContent = 'Copied'; }, () => { button.textContent = 'Press Ctrl+C'; });
+    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+  });
+  return button;
+};
+const snippet = (label, text) => {
+  const code = node('pre', {tabindex: '0', 'aria-label': label}, text);
+  return node('div', {class: 'snippet'}, node('p', {class: 'label'}, label), code, copied(code));
+};
+const call = ({name, asked}) => `client.predict(${Object.entries(asked)
+  .map(([key, value]) => `${key}=${python(value)}`).join(', ')}, api_name="/${name}")`;
+const quoted = text => `'${text.replaceAll("'", "'\\''")}'`;
+const curl = ({name, in_order}) => `curl -s ${root}/gradio_api/call/${name} -H 'Content-Type: application/json' \\
+  -d ${quoted(JSON.stringify({data: in_order}))} | cut -d'"' -f4 \\
+  | xargs -I@ curl -sN ${root}/gradio_api/call/${name}/@`;
+
+const parameter = ({name, type, default: unless}) => node('tr', {},
+  node('td', {}, node('code', {}, name)), node('td', {}, type), node('td', {}, unless || '—'));
+const endpoint = data => node('section', {class: 'endpoint'},
+  node('h2', {}, node('code', {}, `/${data.name}`)),
+  node('p', {}, data.summary), ...data.details ? [node('p', {class: 'label'}, data.details)] : [],
+  node('div', {class: 'scroll'}, node('table', {},
+    node('thead', {}, node('tr', {}, ...['parameter', 'type', 'default'].map(name => node('th', {scope: 'col'}, name)))),
+    node('tbody', {}, ...data.parameters.map(parameter)))),
+  snippet('Python', call(data)), snippet('Shell', curl(data)));
+
+const draw = ({endpoints}) => [node('article', {class: 'api'},
+  node('section', {class: 'begin'},
+    node('h2', {}, 'For programs'),
+    node('p', {}, 'Everything that the page finds can be asked by a program, through four endpoints. They take and '
+      + 'give JSON; what cannot be answered is told in one sentence.'),
+    snippet('Python, once: pip install gradio_client', `from gradio_client import Client, handle_file
+
+client = Client("${root}")    # auth=("name", "password") where the page asks for a login
+client.predict(picture=handle_file("photo.jpg"), instruction="Find one like this.", api_name="/search")`),
+    node('p', {class: 'label'}, 'The address of the page is shareable, too: it holds the tab, the words of the last '
+      + 'search, the item or the code pattern that is on show. Uploaded pictures are not part of it.')),
+  ...endpoints.map(endpoint))];
