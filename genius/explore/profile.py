@@ -23,6 +23,7 @@ from genius.explore.words import Vocabulary, Word, distinctive_words
 from genius.schema import Modality, Query
 
 if TYPE_CHECKING:
+    from genius.index.store import Index
     from genius.search.engine import Engine
 
 SAMPLED = 4_000       # items whose embeddings or texts are read
@@ -61,20 +62,18 @@ class Meaning:
 
 
 class Profiles:
-    """Asks an engine's items; any number of threads may share it.
+    """What the codes of one index mean; any number of threads may share it.
 
     The words of a level are kept for all siblings at once, for whoever looks at one looks at its siblings next.
     """
 
-    def __init__(self, engine: Engine):
-        self.engine, self.index = engine, engine.index
+    def __init__(self, engine: Engine, index: Index):
+        """engine: whose encoder made the index's embeddings."""
+        self.engine, self.index = engine, index
+        self.table = CodeTable(index.pool(device=engine.device).table)
         self.words_below = lru_cache(REMEMBERED)(self._words_below)
         self._vocabulary: Vocabulary | None = None
         self._encoding = threading.Lock()
-
-    @property
-    def table(self) -> CodeTable:
-        return CodeTable(self.engine.pool.table)
 
     def overview(self, matches: Matches) -> Overview:
         pattern = matches.pattern

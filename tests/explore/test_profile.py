@@ -20,7 +20,7 @@ def engine(tmp_path_factory) -> Engine:
 
 @pytest.fixture
 def profiles(engine) -> Profiles:
-    return Profiles(engine)
+    return Profiles(engine, engine.index)
 
 
 @pytest.fixture(scope="module")

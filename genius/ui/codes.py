@@ -1,0 +1,167 @@
+"""The Codes tab: a code or a pattern in; its items, its place in the hierarchy and what it means out."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+import numpy as np
+
+from genius.errors import UserError
+from genius.explore.codes import LONGEST, Pattern, at_level, parse_pattern, written
+from genius.explore.factors import reported_factors
+from genius.explore.health import bucket_sizes, table_health
+from genius.explore.hierarchy import hierarchy
+from genius.explore.profile import Profiles
+from genius.schema import Modality
+from genius.ui import codepanels, links
+from genius.ui.components import Panel, told
+from genius.ui.context import Context
+from genius.ui.itemcard import ItemCard, card
+
+if TYPE_CHECKING:
+    from genius.index.store import Index
+
+KINDS = {modality.name.lower(): modality for modality in Modality}
+SCROLL = "() => document.getElementById('codes-card')?.scrollIntoView({behavior: 'smooth', block: 'nearest'})"
+
+
+def codes_tab(context: Context, tab: gr.Tab) -> None:
+    """Lay the tab out inside the current gr.Tab and wire it to the engine."""
+    engine, code_sizes = context.engine, context.engine.index.code_sizes
+    forced = engine.quantizer.config.modality_code == "forced"
+
+    @lru_cache(1)
+    def profiles_of(index: Index) -> Profiles:
+        return Profiles(engine, index)
+
+    @lru_cache(1)
+    def health_of(index: Index) -> dict[str, Any]:
+        table = profiles_of(index).table.table
+        return codepanels.health(table_health(table, index.modalities), bucket_sizes(table), forced)
+
+    def tiles(index: Index, rows: np.ndarray) -> list[dict[str, Any]]:
+        return [codepanels.tile(int(row), item, index.thumbnail(int(row)))
+                for row, item in zip(rows, index.items(rows), strict=True)]
+
+    def page_of(profiles: Profiles, pattern: Pattern, kind: str, page: int) -> dict[str, Any]:
+        matches, index = profiles.table.match(pattern), profiles.index
+        chosen = matches.rows[index.modalities[matches.rows] == KINDS[kind]] if kind else matches.rows
+        first = page * codepanels.PAGE
+        return codepanels.page_of(tiles(index, chosen[first:first + codepanels.PAGE]), codepanels.modalities(
+            profiles.overview(matches)), len(matches), len(chosen), kind, page)
+
+    def opened(pattern: Pattern) -> tuple[Any, ...]:
+        """What the outputs of `opening` show of a pattern."""
+        profiles = profiles_of(engine.index)
+        matches = profiles.table.match(pattern)
+        overview, nearness = profiles.overview(matches), profiles.nearness(matches)
+        rows = np.array([row for row, _ in nearness.typical + nearness.borderline], dtype=np.int64)
+        by_row = {one["row"]: one for one in tiles(profiles.index, rows)}
+        return (pattern, written(pattern), written(pattern, "."),
+                codepanels.here(pattern, overview, len(profiles.table), forced),
+                codepanels.icicle(hierarchy(matches), forced),
+                codepanels.near(nearness, by_row, len(matches)), page_of(profiles, pattern, "", 0), None, None, None)
+
+    def on_pattern(text: Any):
+        with told():
+            return opened(parse_pattern(text, code_sizes))
+
+    def on_key(picked: gr.EventData):
+        return on_pattern(getattr(picked, "key", None))
+
+    def on_code(level: Any, code: Any):
+        with told():
+            if code is None:
+                raise UserError("Choose a code of that level.")
+            return opened(parse_pattern(written(at_level(level, code)), code_sizes))
+
+    def on_first(current: Pattern | None, sent: str | None):
+        """Shows everything to who comes without a pattern; one that was sent here is on its way already."""
+        with told():
+            return opened(()) if current is None and not sent else tuple(gr.skip() for _ in outputs)
+
+    def on_meaning(current: Pattern | None):
+        """What takes longer: words and factors."""
+        if current is None:
+            return gr.skip(), gr.skip(), gr.skip()
+        with told():
+            profiles = profiles_of(engine.index)
+            matches = profiles.table.match(current)
+            if not len(matches):
+                return None, None, None
+            below = profiles.words_below(current) if len(current) < len(code_sizes) else {}
+            codes, counts = matches.children()
+            return (codepanels.meaning(profiles.meaning(current), current),
+                    codepanels.icicle(hierarchy(matches), forced, below),
+                    codepanels.codes_table(codes.tolist(), counts.tolist(), current, forced, below))
+
+    def on_page(picked: gr.EventData, current: Pattern | None):
+        kind, page = (getattr(picked, name, None) for name in ("kind", "page"))
+        with told():
+            if current is None or kind not in ("", *KINDS) or type(page) is not int or page < 0:
+                raise UserError("There is no such page; reload the page.")
+            return page_of(profiles_of(engine.index), current, kind, page)
+
+    def on_item(picked: gr.EventData):
+        with told():
+            return card(engine, getattr(picked, "row", None))
+
+    def on_level(level: Any):
+        """The codes of a level, largest first."""
+        with told():
+            if type(level) is not int or not 0 <= level < len(code_sizes):
+                raise UserError(f"There is no level {level!r}.")
+            counts = profiles_of(engine.index).table.level(level)
+            order = np.argsort(-counts, kind="stable")[:np.count_nonzero(counts)]
+            return gr.Dropdown(choices=[(f"{codepanels.code_name(int(code), level, forced)} — {counts[code]:,}",
+                                         int(code)) for code in order], value=None)
+
+    current = gr.State(None)
+    with gr.Row(elem_id="codes-ask"):
+        pattern = gr.Textbox(label="Pattern", placeholder="0 · 17 · * · 5", max_length=LONGEST, scale=3, min_width=240,
+                             info="Codes from the first level on; * stands for any code.", elem_id="codes-pattern")
+        level = gr.Dropdown([(codepanels.level_name(at, forced), at) for at in range(len(code_sizes))],
+                            value=None, label="Level", info="Or choose a level …", min_width=140,
+                            elem_id="codes-level")
+        code = gr.Dropdown([], label="Code", info="… and one of its codes, by items.", min_width=180,
+                           elem_id="codes-code")
+    key = gr.Textbox(visible="hidden", elem_id="codes-key")
+    here = Panel("codes-here")
+    with gr.Row():
+        with gr.Column(scale=3, min_width=320):
+            icicle = Panel("codes-icicle")
+        with gr.Column(scale=2, min_width=300):
+            meaning = Panel("codes-meaning")
+    with gr.Accordion("The codes that follow, as a table", open=False):
+        table = Panel("codes-below", script="codes-table")
+    with gr.Row(elem_id="codes-items-row"):
+        with gr.Column(scale=3, min_width=320):
+            near = Panel("codes-near", script="codes-tiles")
+            items = Panel("codes-items", script="codes-tiles")
+        with gr.Column(scale=2, min_width=300, elem_id="codes-picked"):
+            picked = ItemCard("codes-card", context)
+    with gr.Accordion("Health of the levels", open=False) as healthy:
+        levels = Panel("codes-health", script="codes-table")
+    with gr.Accordion("What codes say of the items’ factors", open=False) as factored:
+        factors = Panel("codes-factors", script="codes-table")
+
+    outputs = [current, pattern, key, here, icicle, near, items, picked, meaning, table]
+    quick = {"api_visibility": "private", "trigger_mode": "always_last", "concurrency_limit": None}
+    waiting = {**quick, "show_progress": "minimal", "show_progress_on": here}
+    for opening in (pattern.submit(on_pattern, pattern, outputs, **waiting),
+                    context.shared.open_code.sent(on_pattern, context.shared.open_code, outputs, **waiting),
+                    code.input(on_code, [level, code], outputs, **waiting),
+                    tab.select(on_first, [current, context.shared.open_code], outputs, **waiting),
+                    *(panel.select(on_key, None, outputs, **waiting) for panel in (here, icicle, table))):
+        links.follow(opening, "codes", code=key)
+        opening.success(on_meaning, current, [meaning, icicle, table], **quick, show_progress="minimal",
+                        show_progress_on=meaning)
+    level.input(on_level, level, code, **quick, show_progress="hidden")
+    items.turn(on_page, current, items, **quick, show_progress="hidden")
+    for panel in (near, items):
+        panel.select(on_item, None, picked, **quick, show_progress="hidden").success(None, js=SCROLL, **quick)
+    healthy.expand(lambda: health_of(engine.index), None, levels, **quick)
+    factored.expand(lambda: codepanels.factors(reported_factors(context.served.path), context.served.name), None,
+                    factors, **quick)

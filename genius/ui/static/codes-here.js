@@ -1,0 +1,22 @@
+const crumb = ({name, key, open}, place, all) => {
+  const last = place === all.length - 1;
+  if (open) return node('li', {}, name);
+  const one = node('button', {type: 'button', ...last ? {'aria-current': 'true'} : {}}, name);
+  one.addEventListener('click', () => trigger('select', {key}));
+  return node('li', {}, one);
+};
+
+const share = ({name, kind, items}) => node('span', {class: `target ${kind}`}, `${name} ${items}`);
+
+const draw = value => {
+  if (!value) return [node('div', {class: 'empty'}, node('h2', {}, 'Loading the codes …'))];
+  const {crumbs, items, empty, sentences, modalities} = value;
+  return [node('section', {class: 'codes-here'},
+    node('nav', {'aria-label': 'Codes from the first level on'}, node('ol', {class: 'crumbs'}, ...crumbs.map(crumb))),
+    node('h2', {role: 'status'}, empty ? 'Nothing matches' : items),
+    node('p', {class: 'sentence'}, sentences.join(' ')),
+    ...empty ? [] : [
+      node('p', {class: 'targets'}, ...modalities.map(share)),
+      node('div', {class: 'bar', 'aria-hidden': 'true'},
+        ...modalities.map(({kind, share}) => node('i', {class: kind, style: `width: ${100 * share}%`})))])];
+};

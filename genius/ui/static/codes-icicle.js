@@ -1,0 +1,40 @@
+// Levels stand side by side; a code is as high as its share of the items. Arrow keys walk the tree.
+const cell = ({name, key, pattern, words, count, share, kind}, depth) => {
+  const told = `${pattern}: ${count}, ${share}${words ? `; ${words}` : ''}`;
+  const label = node('span', {}, node('b', {}, name), words ? ` ${words}` : '');
+  if (key === null) return node('div', {class: 'cell others', title: told}, label);
+  const one = node('button', {type: 'button', class: `cell ${kind}`, title: told, 'aria-label': told,
+    'data-key': key, tabindex: depth ? -1 : 0}, label);
+  one.addEventListener('click', () => trigger('select', {key}));
+  return one;
+};
+
+const branch = (data, depth = 0) => {
+  const made = node('div', {class: `branch depth${depth}`, style: `flex-grow: ${data.items}`}, cell(data, depth));
+  if (data.children.length) made.append(node('div', {class: 'below'},
+    ...data.children.map(child => branch(child, depth + 1))));
+  return made;
+};
+
+const STEPS = {
+  ArrowRight: of => of.querySelector(':scope > .below > .branch > button'),
+  ArrowLeft: of => of.parentElement.closest('.branch')?.querySelector(':scope > button'),
+  ArrowDown: of => of.nextElementSibling?.querySelector(':scope > button'),
+  ArrowUp: of => of.previousElementSibling?.querySelector(':scope > button'),
+};
+const walk = event => {
+  if (!(event.key in STEPS)) return;
+  event.preventDefault();
+  STEPS[event.key](event.target.closest('.branch'))?.focus();
+};
+
+const draw = value => {
+  if (!value) return [];
+  const focused = element.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  const tree = node('div', {class: 'codes-icicle', role: 'group',
+    'aria-label': 'Hierarchy of the codes; arrow keys walk it, Enter opens a code'}, branch(value));
+  tree.addEventListener('keydown', walk);
+  if (focused !== undefined) requestAnimationFrame(() => (
+    tree.querySelector(`[data-key="${focused}"]`) ?? tree.querySelector('button')).focus());
+  return [tree];
+};

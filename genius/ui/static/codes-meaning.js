@@ -1,0 +1,22 @@
+const word = ({word, figure, share}) => node('li', {},
+  node('span', {class: 'name'}, word), node('span', {class: 'meter', 'aria-hidden': 'true'},
+    node('i', {style: `width: ${100 * Math.min(share, 1)}%`})), node('span', {class: 'figure'}, figure));
+
+const factor = ({name, here, share, elsewhere, beside}) => node('tr', {},
+  node('th', {scope: 'row'}, name),
+  node('td', {class: 'figure'}, here, node('i', {class: 'under', style: `width: ${100 * share}%`})),
+  node('td', {class: 'figure'}, elsewhere, node('i', {class: 'under faint', style: `width: ${100 * beside}%`})));
+
+const draw = value => {
+  if (!value) return [];
+  const {note, guess, words, factors} = value;
+  const parts = [node('h2', {}, guess ? 'Nearest words' : 'Distinctive words')];
+  if (words.length) parts.push(node('ol', {class: 'word-list'}, ...words.map(word)), node('p', {class: 'note'}, note));
+  else parts.push(node('p', {class: 'note'}, 'No word stands out.'));
+  if (factors.length) parts.push(node('h2', {}, 'What its items are made of'),
+    node('table', {class: 'made-of'},
+      node('thead', {}, node('tr', {}, ...['factor', 'here', 'with siblings'].map(name =>
+        node('th', {scope: 'col'}, name)))),
+      node('tbody', {}, ...factors.map(factor))));
+  return [node('section', {class: 'codes-meaning'}, ...parts)];
+};

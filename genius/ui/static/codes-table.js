@@ -1,0 +1,22 @@
+const cell = ({text, key, bar, shade}, place) => {
+  const made = node(place ? 'td' : 'th', place ? {} : {scope: 'row'});
+  if (shade !== undefined) made.style.setProperty('--shade', `${Math.round(70 * shade)}%`);
+  if (key === undefined) made.append(text);
+  else {
+    const one = node('button', {type: 'button', class: 'code'}, text);
+    one.addEventListener('click', () => trigger('select', {key}));
+    made.append(one);
+  }
+  if (bar !== undefined) made.append(node('i', {class: 'under', style: `width: ${100 * bar}%`}));
+  return made;
+};
+
+const table = ({caption, note, columns, rows}) => node('section', {},
+  node('h2', {}, caption), ...note ? [node('p', {class: 'note'}, note)] : [],
+  node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption},
+    node('table', {},
+      node('thead', {}, node('tr', {}, ...columns.map(name => node('th', {scope: 'col'}, name)))),
+      node('tbody', {}, ...rows.map(row => node('tr', {}, ...row.map(cell)))))));
+
+const draw = value => value ? [node('div', {class: 'codes-table'},
+  ...value.note ? [node('p', {class: 'note'}, value.note)] : [], ...value.tables.map(table))] : [];

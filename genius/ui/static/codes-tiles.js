@@ -1,0 +1,38 @@
+const tile = ({row, id, name, kind, text, picture, figure}) => {
+  const one = node('button', {type: 'button', class: `tile ${kind}`, title: text || `${name} ${id}`},
+    picture ? node('img', {src: picture, alt: text || `Picture ${id}`, loading: 'lazy'}) : '',
+    text ? node('span', {class: picture ? 'caption' : 'excerpt'}, text) : '',
+    node('span', {class: 'line'}, node('span', {class: 'badge'}, name),
+      figure ? node('span', {class: 'figure'}, figure) : ''));
+  one.addEventListener('click', () => trigger('select', {row}));
+  return node('li', {}, one);
+};
+
+const group = ({title, note, tiles}) => node('section', {},
+  node('h2', {}, title, node('span', {class: 'label'}, note ? ` ${note}` : '')),
+  node('ol', {class: 'tiles'}, ...tiles.map(tile)));
+
+const pressed = (label, on, message, kind = '') => {
+  const one = node('button', {type: 'button', class: `choice ${kind}`, 'aria-pressed': String(on)}, label);
+  one.addEventListener('click', () => trigger('turn', message));
+  return one;
+};
+
+const turn = (label, page, {kind, pages}) => {
+  const one = node('button', {type: 'button', class: 'choice'}, label);
+  one.disabled = page < 0 || page >= pages;
+  one.addEventListener('click', () => trigger('turn', {kind, page}));
+  return one;
+};
+
+const draw = value => {
+  if (!value) return [];
+  const {groups, filters = [], page = 0, pages = 1} = value;
+  const parts = groups.filter(({tiles}) => tiles.length).map(group);
+  if (filters.length) parts[0].children[0].after(node('div', {class: 'choices', role: 'group', 'aria-label': 'Modality'},
+    ...filters.map(({name, kind, items, chosen}) => pressed(`${name} ${items}`, chosen, {kind, page: 0}, kind))));
+  if (pages > 1) parts.push(node('nav', {class: 'choices', 'aria-label': 'Pages'},
+    turn('Previous', page - 1, value), node('span', {class: 'label'}, `page ${(page + 1).toLocaleString('en')} of `
+      + pages.toLocaleString('en')), turn('Next', page + 1, value)));
+  return [node('div', {class: 'codes-tiles'}, ...parts)];
+};
