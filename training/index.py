@@ -14,7 +14,7 @@ from genius.artifacts import Run
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, reported
 from genius.index.features import FeatureFiles
-from genius.index.quantize import quantize_all
+from genius.index.quantize import quantize_all, reconstruction_errors
 from genius.index.store import write_index
 from genius.models.quantizer import ResidualQuantizer
 from genius.schema import Item
@@ -44,7 +44,8 @@ def train(arguments: Arguments) -> None:
     def write(folder: Path) -> None:
         write_index(folder, pool_items(collection, settings.pool), codes, embeddings, quantizer.config.code_sizes,
                     image_path=collection.image_path, instructions=instructions,
-                    thumbnail_side=settings.thumbnail_side, thumbnail_quality=settings.thumbnail_quality)
+                    thumbnail_side=settings.thumbnail_side, thumbnail_quality=settings.thumbnail_quality,
+                    errors=reconstruction_errors(fused, codes, quantizer))
         if familiarity is not None:
             familiarity.save(folder)
 

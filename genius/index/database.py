@@ -18,7 +18,7 @@ def new_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
 
     Without a journal: whoever publishes the folder makes it durable and atomic.
     """
-    connection = sqlite3.connect(file, isolation_level=None)
+    connection = sqlite3.connect(file, isolation_level=None, uri=True)
     try:
         connection.execute(f"PRAGMA page_size = {PAGE}")
         connection.execute("PRAGMA journal_mode = OFF")
@@ -31,11 +31,16 @@ def new_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
+def read_only(file: Path) -> str:
+    """What SQLite opens a file by that never changes."""
+    return file.resolve().as_uri() + "?mode=ro&immutable=1"
+
+
 class ReadOnlyDatabase:
     """One connection per thread, opened when that thread first asks; the file must never change."""
 
     def __init__(self, file: Path):
-        self._uri = file.resolve().as_uri() + "?mode=ro&immutable=1"
+        self._uri = read_only(file)
         self._threads = threading.local()
 
     def select(self, query: str, *values: Any) -> list[tuple]:

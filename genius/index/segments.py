@@ -98,7 +98,7 @@ class Records:
 
     def __init__(self, folders: Sequence[Path], places: Places):
         """Raises UserError that names a folder whose databases cannot be read or do not fit."""
-        self._places = places
+        self.places = places
         self._items, self._thumbnails = ([ReadOnlyDatabase(folder / name) for folder in folders]
                                          for name in (ITEMS, THUMBNAILS))
         for folder, items, thumbnails, size in zip(folders, self._items, self._thumbnails, np.diff(places.starts),
@@ -115,7 +115,7 @@ class Records:
     def items(self, rows: Sequence[int] | np.ndarray) -> list[Item]:
         """The items at these rows, in this order. Raises IndexError if there is no such row."""
         found = np.empty(len(rows), dtype=object)
-        for segment, chosen, numbers in self._places.split(self._places.positions(np.array(rows, dtype=np.int64))):
+        for segment, chosen, numbers in self.places.split(self.places.positions(np.array(rows, dtype=np.int64))):
             read = []
             for first in range(0, len(numbers), LOOKUP):
                 read += self._items[segment].select(
@@ -131,20 +131,20 @@ class Records:
         ids, rows = iter(ids), [np.empty(0, dtype=np.int64)]
         while chunk := list(islice(ids, LOOKUP)):
             wanted, found = json.dumps(chunk), np.full(len(chunk), -1)
-            for start, items in zip(self._places.starts[:-1], self._items, strict=True):
+            for start, items in zip(self.places.starts[:-1], self._items, strict=True):
                 numbers = np.array(items.select(
                     "SELECT ifnull(items.row, -1) FROM json_each(?) AS wanted "
                     "LEFT JOIN items ON items.id = wanted.value ORDER BY wanted.key", wanted), dtype=np.int64)[:, 0]
-                here = self._places.rows(np.where(numbers < 0, -1, numbers + start))
+                here = self.places.rows(np.where(numbers < 0, -1, numbers + start))
                 found = np.where(here < 0, found, here)
             rows.append(found)
         return np.concatenate(rows)
 
     def thumbnail(self, row: int) -> bytes | None:
         """WebP bytes, or None if the item has no image or there is no such row."""
-        if not 0 <= row < len(self._places):
+        if not 0 <= row < len(self.places):
             return None
-        (segment, _, number), = self._places.split(self._places.positions(np.array([row], dtype=np.int64)))
+        (segment, _, number), = self.places.split(self.places.positions(np.array([row], dtype=np.int64)))
         found = self._thumbnails[segment].select("SELECT webp FROM thumbnails WHERE row = ?", int(number[0]))
         return found[0][0] if found else None
 

@@ -52,7 +52,7 @@ class Index:
         self.errors = errors                # (n,) float32 of reconstruction, NaN: unknown; None: all unknown
         self.instructions = instructions
         self.packed = packed                # (n, B) IDs, memory-mapped
-        self.records = records
+        self.records, self.places = records, records.places
         self._lease = lease
         self._whole: dict[str, Pool] = {}   # by device
         self._building = threading.Lock()

@@ -1,0 +1,111 @@
+"""Add items to the index of a trained run, or remove some; no training, and an app that serves the run takes it up.
+
+    python -m genius.index RUN add SOURCE        a collection, FOLDER or NAME=FOLDER (python -m genius.collections)
+    python -m genius.index RUN remove ID...      or - to read ids from standard input, one a line
+    python -m genius.index RUN check             is it whole, does it still fit, is it time to train again?
+    python -m genius.index RUN compact           one segment of many, without what was removed
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+from genius.artifacts import Run
+from genius.errors import UserError, reported
+from genius.index import growing
+from genius.index.checking import advice, description, problems
+from genius.index.incoming import read_incoming
+from genius.index.outlook import Outlook
+from genius.index.store import Index
+from genius.index.versions import PART
+
+SHOWN = 10    # ids or problems
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m genius.index", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, metavar="RUN", help="a directory made by python -m training")
+    commands = parser.add_subparsers(dest="command", required=True)
+    adding = commands.add_parser("add", help="encode, quantize and insert what the index does not hold yet")
+    adding.add_argument("source", metavar="SOURCE")
+    adding.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
+    commands.add_parser("remove", help="delete items").add_argument("ids", nargs="+", metavar="ID")
+    commands.add_parser("check", help="compare files with what was written, added items with trained ones")
+    commands.add_parser("compact", help="write all segments as one")
+    given = parser.parse_args(arguments)
+    if not (given.run / "manifest.json").is_file():
+        raise UserError(f"{given.run} is no run; train one with: python -m training COLLECTION RUN")
+    if given.command == "add":
+        return add(given.run, given.source, given.device)
+    if given.command == "remove":
+        return remove(given.run, given.ids)
+    return {"check": check, "compact": compact}[given.command](given.run)
+
+
+def add(run: Path, source: str, device: str | None) -> int:
+    """0, or 1 if an image was unreadable."""
+    added = growing.add(run, partial(read_incoming, source), growing.Models.load(run, device))
+    print(added)
+    for complaint in added.complaints:
+        print(f"unreadable: {complaint}")
+    if added.unreadable > len(added.complaints):
+        print(f"unreadable: {added.unreadable - len(added.complaints):,} more")
+    if added.changed:
+        print(f"skipped, though the index holds other items with these ids: {', '.join(added.changed)}; to replace "
+              "items remove them first")
+    if added.new:
+        _advise(opened(run))
+    return 1 if added.unreadable else 0
+
+
+def remove(run: Path, ids: list[str]) -> int:
+    """0, or 1 if the index has no item with one of the ids."""
+    removed = growing.remove(run, (line.strip() for line in sys.stdin if line.strip()) if ids == ["-"] else ids)
+    unknown = removed.unknown
+    more = f" and {len(unknown) - SHOWN:,} more" if len(unknown) > SHOWN else ""
+    print(f"removed {removed.removed:,}" + (f", unknown {len(unknown):,}: {', '.join(unknown[:SHOWN])}{more}"
+                                            if unknown else ""))
+    return 1 if unknown else 0
+
+
+def check(run: Path) -> int:
+    """0, or 1 if anything is not as it was written."""
+    index, found = opened(run), 0
+    for problem in problems(run, index):
+        found += 1
+        if found <= SHOWN:
+            print(problem)
+    outlook = Outlook.of(index)
+    print(description(index, outlook))
+    print(f"problems: {found:,}")
+    if not _advise(index, outlook):
+        print("no need to train again")
+    return 1 if found else 0
+
+
+def compact(run: Path) -> int:
+    """0"""
+    print("one segment" if growing.compact(run) else "nothing to do: one segment, and nothing was removed")
+    return 0
+
+
+def opened(run: Path) -> Index:
+    """The run's index as it is now."""
+    return Index.load(Run(run).folder(PART))
+
+
+def _advise(index: Index, outlook: Outlook | None = None) -> bool:
+    """Print what to do; whether there is anything."""
+    found = advice(index, outlook or Outlook.of(index))
+    for sentence in found:
+        print(sentence)
+    return bool(found)
+
+
+if __name__ == "__main__":
+    with reported():
+        raise SystemExit(main())

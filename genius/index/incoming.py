@@ -1,0 +1,62 @@
+"""What may be added to an index: the items of a collection, of a folder of images, or of a visitor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from genius.collections.draft import Draft, Picture
+from genius.collections.layout import SPLITS
+from genius.collections.mbeir import Collection
+from genius.collections.rules import Entry, apply_rules
+from genius.collections.sources import read_source
+from genius.errors import UserError
+from genius.schema import Item, Modality
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """Items, and where their images lie."""
+
+    items: Callable[[], Iterable[Item]]      # anew with every call, in the same order
+    image_path: Callable[[str], Path]        # raises UserError for an image that lies outside
+
+
+def read_incoming(source: str, dataset: int) -> Incoming:
+    """An M-BEIR-format directory, FOLDER or NAME=FOLDER, as `python -m genius.collections` reads it.
+
+    The items of a collection have their ids; those of a folder become dataset `dataset`.
+    Raises UserError that names file and line of what cannot be used.
+    """
+    name, equals, folder = source.rpartition("=")
+    root = Path(source if not equals or Path(source).is_dir() else folder)
+    if (root / "cand_pool").is_dir():
+        collection = Collection(root)
+        return Incoming(collection.all_candidates, collection.image_path)
+    return _of_folder(root, dataset)
+
+
+def dropped(things: Sequence[tuple[str, Path | None]], dataset: int) -> Incoming:
+    """Texts, pictures or both, as a visitor hands them over. Raises ValueError for neither."""
+    pictures = {f"{number}/{picture.name}": picture for number, (_, picture) in enumerate(things, 1) if picture}
+    names = iter(pictures)
+    items = [Item(f"{dataset}:{number}", Modality.of(text, picture), text, next(names) if picture else None)
+             for number, (text, picture) in enumerate(things, 1)]
+    return Incoming(lambda: items, pictures.__getitem__)
+
+
+def _of_folder(root: Path, dataset: int) -> Incoming:
+    source, draft = read_source(root), Draft(dataset)
+    everywhere = frozenset(SPLITS)
+    apply_rules(draft, [Entry(record, Picture(record.image, record.image.encode(), everywhere,
+                                              {"id": record.id, **record.attributes}))
+                        for record in source.records], source.pairs)
+    items, resolved = [item for item, _, _ in draft.candidates()], root.resolve()
+
+    def image_path(relative: str) -> Path:
+        if not (root / relative).resolve().is_relative_to(resolved):
+            raise UserError(f"{relative} is a link out of the folder; copy the file into it")
+        return root / relative
+
+    return Incoming(lambda: items, image_path)
