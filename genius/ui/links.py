@@ -21,16 +21,14 @@ from genius.ui.context import TABS, Shared, Signal
 LONGEST = 2_000    # characters of a field
 
 
-def follow(event: Dependency, tab: str, unless: Component | None = None, **fields: Component) -> None:
+def follow(event: Dependency, tab: str, **fields: Component) -> None:
     """After an event that succeeds the address of its tab holds these fields: q, instruction, item, code.
 
-    Empty ones are left out, and all of them while `unless` has a value: what it adds cannot be shared.
+    Empty ones are left out.
     """
     assert tab in TABS, tab
-    names = ", ".join(f"{name!r}" for name in fields)
-    event.success(
-        None, [*fields.values(), *[unless] * (unless is not None)], None, queue=False, api_visibility="private",
-        js=f"(...values) => {{ genius.asked({tab!r}, [{names}], values); }}")
+    event.success(None, [*fields.values()], None, queue=False, api_visibility="private",
+                  js=f"(...values) => {{ genius.asked({tab!r}, {[*fields]!r}, values); }}")
 
 
 def follow_tab(tab: gr.Tab) -> None:

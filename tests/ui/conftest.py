@@ -67,40 +67,47 @@ def ask(served):
 def browser():
     """Headless Chromium; skips where there is none. Not longer than a module: an event loop comes with it."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if program is None:
-        pytest.skip("no Chromium on this machine; install it to run the browser tests")
     with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        programs = [*map(shutil.which, CHROMIUM), playwright.chromium.executable_path]
+        program = next((program for program in programs if program and Path(program).exists()), None)
+        if program is None:
+            pytest.skip("no Chromium on this machine; install it to run the browser tests")
+        running = playwright.chromium.launch(executable_path=program, args=[
+            "--no-sandbox", "--use-gl=swiftshader", "--enable-unsafe-swiftshader"])    # WebGL, for large plots
         yield running
         running.close()
 
 
 @pytest.fixture
 def visit(browser, served):
-    """Open the page. Whatever a test does there: data runs no script, and no request leaves the origin."""
-    context = browser.new_context()
-    dialogs, foreign, errors = [], [], []
+    """Open the page, each time as another visitor.
+
+    Whatever a test does there: data runs no script, no request leaves the origin, and the console tells no error.
+    """
+    contexts, dialogs, foreign, errors = [], [], [], []
 
     def note(request):
         if not request.url.startswith((served.url, "data:", "blob:")):
             foreign.append(request.url)
 
     def opened(path="/", width=1280):
-        page = context.new_page()
-        page.set_viewport_size({"width": width, "height": 900})
+        contexts.append(browser.new_context(viewport={"width": width, "height": 900}))
+        page = contexts[-1].new_page()
         page.set_default_timeout(60_000)    # a busy machine is slow, not wrong
         page.on("request", note)
         page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(served.url + path)
-        page.locator("#go").wait_for()
-        page.locator("#cards .empty").wait_for()
+        page.locator("[role=tab][aria-selected=true]").first.wait_for()
+        if "tab=" not in path:
+            page.locator("#go").wait_for()
+            page.locator("#cards .panel > *").first.wait_for()
         return page
 
     yield opened
-    context.close()
+    for context in contexts:
+        context.close()
     assert not dialogs, "a script from the data ran"
     assert not foreign, "a request left the machine"
     assert not errors

@@ -16,8 +16,7 @@ window.genius = (() => {
     address,
     shown: chosen => { tab = chosen; write(); },
     asked: (of, names, values) => {
-      const unshared = values.length > names.length && values.at(-1);
-      asked[of] = unshared ? [] : names.map((name, place) => [name, values[place]]);
+      asked[of] = names.map((name, place) => [name, values[place]]);
       if (of === tab) write();
     },
   };
