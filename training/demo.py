@@ -18,12 +18,13 @@ import uuid
 from dataclasses import replace
 from pathlib import Path
 
-from genius.artifacts import PARTS, Run, fsync
+from genius.artifacts import EXTRAS, PARTS, Run, fsync
 from genius.collections.mbeir import Collection
 from genius.collections.world.write import SCALE, write_world
 from genius.device import usable_device
 from genius.errors import UserError, reported
 from genius.evaluation.redraw import picture_digest
+from training import maps
 from training.__main__ import train
 from training.curves import CURVES
 from training.examples import write_examples
@@ -63,6 +64,8 @@ def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> N
     world, run = work / "world", work / "run"
     draw(world, run, settings.seed)
     train(Arguments(world, run, "demo", settings, device))
+    if not maps.are_drawn(Run(run)):
+        maps.draw(world, run, device)
     ship(Run(run), Collection(world), destination)
     for name, size in sizes(Run(destination)).items():
         print(f"{name:28s} {size:6.2f} MB of {BUDGETS[name]:.0f}{'' if size <= BUDGETS[name] else ': too large'}")
@@ -80,14 +83,14 @@ def draw(world: Path, run: Path, seed: int) -> None:
 
 
 def ship(run: Run, collection: Collection, destination: Path) -> None:
-    """Copy the parts of a trained run, its health and its manifest, and write the worked examples.
+    """Copy the parts of a trained run, its maps, its health and its manifest, and write the worked examples.
 
     What was there before is replaced at the end.
     """
     destination.parent.mkdir(parents=True, exist_ok=True)
     aside, before = (destination.parent / f".tmp-{uuid.uuid4().hex}" for _ in range(2))
     try:
-        for folder in map(run.folder, PARTS):
+        for folder in map(run.folder, [*PARTS, *filter(run.has, EXTRAS)]):
             shutil.copytree(folder, aside / folder.name)
         for report in REPORTS:
             (aside / report).parent.mkdir(exist_ok=True)

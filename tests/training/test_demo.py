@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from genius.artifacts import PARTS, Run
+from genius.artifacts import EXTRAS, PARTS, Run
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation.redraw import World, picture_digest
@@ -46,7 +46,7 @@ def test_the_shipped_run_is_whole_and_answers(shipped, collection):
 
 def test_it_holds_what_a_reader_needs_and_nothing_of_the_place_it_was_made_in(shipped):
     destination, work, _ = shipped
-    parts = {Run(destination).folder(part).name for part in PARTS}
+    parts = {Run(destination).folder(part).name for part in PARTS + EXTRAS}
     assert {file.name for file in destination.iterdir()} == parts | {"manifest.json", "reports", "examples"}
     manifest = (destination / "manifest.json").read_text()
     assert str(work.parent) not in manifest and json.loads(manifest)["collection"] == "world"

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from genius.explore.projection import FEWEST, agreement, first_layout, next_layout, onto, to_edges
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def clusters(n: int, k: int, d: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    """n vectors (n, d) round k far points, and which one each is of (n,)."""
+    which = np.arange(n) % k
+    return (rng().normal(size=(k, d)) * 20)[which] + rng().normal(size=(n, d)), which
+
+
+@pytest.mark.parametrize("mirrored", [1, -1])
+def test_a_turned_and_scaled_layout_is_brought_back(mirrored):
+    target = rng().normal(size=(30, 2))
+    turned = target @ np.array([[0.6, -0.8], [0.8, 0.6]]) * [1, mirrored] * 3 + [5, -2]
+    assert np.allclose(onto(turned, target), target)
+
+
+def test_layouts_without_extent_are_moved_only():
+    assert np.allclose(onto(np.ones((4, 2)), rng().normal(size=(4, 2))).std(0), 0)
+    assert agreement(np.ones((4, 2)), np.ones((4, 2))) == 0.0
+
+
+def test_agreement_falls_as_things_move():
+    target = rng().normal(size=(200, 2))
+    moved = [agreement(target + amount * rng().normal(size=target.shape)[::-1], target) for amount in (0, 0.5, 5)]
+    assert moved[0] == pytest.approx(1) and moved[0] > moved[1] > moved[2]
+
+
+def test_all_views_fill_the_same_square_and_keep_their_shape():
+    layouts = rng().normal(size=(3, 40, 2)) * [7, 2] + [30, -4]
+    edges = to_edges(layouts)
+    assert edges.min() >= -1 and edges.max() == pytest.approx(1) and edges.dtype == np.float32
+    first, second = ((one[0, 1:] - one[0, :1]) for one in (layouts, edges))
+    assert np.allclose(second / first, (second / first)[0, 0])
+
+
+def test_neighbours_stay_together_and_views_stay_comparable():
+    vectors, which = clusters(150, 5)
+    first = first_layout(vectors, seed=0)
+    inside = np.mean([first[which == one].std(0) for one in range(5)])
+    assert inside < 0.3 * first.std(0).mean()
+    again, same = next_layout(vectors, np.arange(150), first, seed=0), first_layout(vectors, seed=0)
+    assert (same == first).all()
+    assert agreement(again, first) > 0.9
+
+
+def test_a_repeated_vector_has_one_place_near_those_of_its_things():
+    vectors, which = clusters(120, 30)
+    middles = np.stack([vectors[which == one].mean(0) for one in range(30)])
+    first = first_layout(vectors, seed=0)
+    places = next_layout(middles, which, first, seed=0)
+    assert len(np.unique(places, axis=0)) == 30
+    assert agreement(places, first) > 0.6
+
+
+def test_few_vectors_lie_in_the_middle_of_their_things():
+    vectors, which = clusters(40, FEWEST - 1)
+    first = rng().normal(size=(40, 2))
+    places = next_layout(vectors[:FEWEST - 1], which, first, seed=0)
+    for one in range(FEWEST - 1):
+        assert np.allclose(places[which == one], first[which == one].mean(0))
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (2, 5), (FEWEST - 1, 5), (6, 1)])
+def test_few_things_are_laid_out_by_principal_components(shape):
+    vectors = rng().normal(size=shape)
+    places = first_layout(vectors, seed=0)
+    assert places.shape == (shape[0], 2) and np.isfinite(places).all()
+    if shape[0] > 1:
+        assert places[:, 0].std() >= places[:, 1].std()

@@ -1,0 +1,106 @@
+"""The maps of a run that was trained on the micro collection."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from genius.artifacts import Run
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.explore.maps import PART, read_maps
+from genius.index.features import FeatureFiles
+from genius.index.store import Index
+from tests.evaluation.micro import write_micro_collection
+from tests.training.tiny import LEVELS, TINY
+from training import __main__ as pipeline
+from training import maps
+from training.settings import Arguments
+
+
+@pytest.fixture(scope="module")
+def path(collection, tmp_path_factory):
+    path = tmp_path_factory.mktemp("trained") / "run"
+    pipeline.train(Arguments(collection.root, path, "small", TINY, "cpu"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def drawn(collection, path):
+    """The settings that the second quantizer was trained with."""
+    given = []
+    with pytest.MonkeyPatch.context() as patch:
+        train = maps.quantizer.train
+        patch.setattr(maps.quantizer, "train", lambda arguments: (given.append(arguments), train(arguments)))
+        maps.main([str(collection.root), str(path), "--device", "cpu"])
+    return given
+
+
+def test_every_item_and_the_test_queries_lie_on_every_map(drawn, path, collection):
+    found, index = read_maps(path), Index.load(Run(path).folder("index"))
+    assert found.rows.tolist() == list(range(index.n)) and found.n == index.n
+    assert [view.name for view in found.views] == ["features", "codes-2", "codes-3", "codes-4", "codes-4-plain"]
+    assert found.places.shape == (5, index.n + len(found.queries), 2) and np.isfinite(found.places).all()
+    asked = {query.id: query for query in collection.queries("test")}
+    assert found.split == "test" and {query.id for query in found.queries} == set(asked)
+    for query in found.queries:
+        assert {item.id for item in index.items(query.answers)} == set(asked[query.id].positives)
+        assert query.text == asked[query.id].text and query.instruction
+
+
+def test_items_with_the_same_codes_have_one_place(drawn, path):
+    found, index = read_maps(path), Index.load(Run(path).folder("index"))
+    codes, items = index.codes(found.rows), len(found.rows)
+    for at, view in enumerate(found.views[1:LEVELS], start=1):
+        different = len(np.unique(codes[:, :view.depth], axis=0))
+        assert len(np.unique(found.places[at, :items], axis=0)) <= different
+
+
+def test_datasets_are_named(drawn, path):
+    found = read_maps(path)
+    assert found.names == {0: "shapes", 1: "titled"} and set(found.datasets.tolist()) == {0, 1}
+
+
+def test_the_second_training_lacks_the_contrastive_loss_alone(drawn, path):
+    (arguments,) = drawn
+    assert arguments.settings.quantizer == replace(TINY.quantizer, contrastive_weight=0.0, keep_best=False)
+    assert arguments.settings.seed == TINY.seed
+    assert read_maps(path).health["with"] == {
+        name: json.loads((path / "reports" / "health.json").read_text())[name] for name in maps.REPORTED}
+
+
+def test_the_run_is_as_it_was_but_for_its_maps(drawn, path):
+    run = Run(path)
+    assert not (path / maps.SIDE).exists() and run.has(PART) and maps.are_drawn(run)
+    for split in ("train", "val", "candidates"):
+        assert FeatureFiles(path / "features" / split).fused(run.digest("fusion")).any()
+
+
+def test_maps_of_a_quantizer_that_was_trained_again_are_not_this_runs(drawn, path):
+    run = Run(path)
+    run.manifest["parts"]["quantizer"] = run.manifest["parts"]["quantizer"] | {"digest": "0" * 64}
+    assert not maps.are_drawn(run)
+
+
+def test_of_many_items_an_even_share_of_every_code_is_drawn(path, monkeypatch):
+    index = Index.load(Run(path).folder("index"))
+    monkeypatch.setattr(maps, "ITEMS", index.n // 2)
+    rows = maps.sample(index)
+    assert len(rows) == index.n // 2 and (np.diff(rows) > 0).all()
+    whole, kept = (np.bincount(index.codes(some)[:, 0], minlength=3) for some in (np.arange(index.n), rows))
+    assert (np.abs(kept - whole / 2) <= 1).all()
+
+
+def test_a_run_that_does_not_say_how_it_was_trained_is_refused(collection, tmp_path):
+    with pytest.raises(UserError, match="python -m training COLLECTION"):
+        maps.draw(collection.root, tmp_path, "cpu")
+
+
+def test_another_collection_is_refused_before_anything_is_trained(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(maps.quantizer, "train", None)
+    other = write_micro_collection(tmp_path / "other")
+    (other.root / "cand_pool" / "global").joinpath("mbeir_union_test_cand_pool.jsonl").write_text(
+        '{"did": "7:1", "modality": "text", "txt": "A boat.", "img_path": null}\n')
+    with pytest.raises(UserError):
+        maps.draw(Collection(other.root).root, path, "cpu")

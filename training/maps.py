@@ -1,0 +1,218 @@
+"""Draw the maps of a trained run: its features, its IDs at several depths, and IDs learnt without contrast.
+
+    python -m training.maps COLLECTION RUN [--device cpu]
+
+The settings are those that RUN was trained with. For the last map fusion and quantizer are trained once more, with
+the contrastive loss left out of Eq. 8 (supplement, C.1), in a side folder of RUN that is removed at the end; killed
+and started again, this training goes on from its last epoch. Queries of the test split are drawn beside the items.
+
+Shapes: m items drawn, q queries drawn, d dim, M levels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from genius.artifacts import Run
+from genius.collections.keys import id_key, key_dataset
+from genius.collections.mbeir import Collection
+from genius.device import usable_device
+from genius.errors import UserError, reported
+from genius.evaluation.queries import QuerySet, read_queries
+from genius.explore.maps import PART, MappedQuery, Maps, View
+from genius.explore.projection import agreement, first_layout, next_layout, to_edges
+from genius.index.features import FeatureFiles
+from genius.index.store import Index
+from genius.models.encoder import Encoder, Features, query_text
+from genius.models.fusion import Fusion, FusionConfig
+from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
+from training import quantizer
+from training.features import facts
+from training.pairs import Candidates
+from training.settings import SMALL, Arguments, QuantizerSettings, Settings
+
+ITEMS, QUERIES = 100_000, 2_000     # at most so many are drawn
+DEPTHS = (2, 3, 4)                  # codes, modality included; and all of them
+SPLITS = ("test", "val", "train")   # the first that has queries
+BATCH, BLOCK = 256, 8192            # queries encoded, and features fused, together
+SIDE = "without-contrast"           # folder of the second training
+REPORTED = ("ids", "largest_bucket", "items_alone", "val_hit_at_5", "val_hit_at_5_quantized")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.maps", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
+    parser.add_argument("run", type=Path, help="a trained run")
+    parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
+    given = parser.parse_args(arguments)
+    draw(given.collection, given.run, str(usable_device(given.device)))
+
+
+def draw(root: Path, path: Path, device: str) -> None:
+    """Make the maps and publish them as a part of the run.
+
+    Raises UserError if the run was not trained here, or on another collection.
+    """
+    started = time.perf_counter()
+    run, collection = Run(path), Collection(root)
+    settings, measured = trained_with(run), health(run)
+    index = Index.load(run.folder("index"))
+    candidates = Candidates.read(collection)
+    files = FeatureFiles.finished(path / "features" / "candidates", facts(run, candidates.digest, settings.seed))
+    rows = sample(index)
+    ids = [item.id for item in index.items(rows)]
+    of_items = candidates.rows(ids)
+    if (of_items < 0).any():
+        raise UserError(f"{root} has no candidate {ids[of_items.argmin()]}, which {path} has indexed; "
+                        "name the collection that the run was trained on")
+    split, sets = queries(collection, index, settings.seed)
+    asked = list(encoded(Encoder.load(run.folder("encoder")).to(device), collection, sets))
+    parts = [*(files.features(chunk) for chunk in np.array_split(of_items, -(-len(of_items) // BLOCK))), *asked]
+
+    side = train_without_contrast(run, collection, settings, device)
+    views, layouts = lay_out(run, side, parts, index.modalities[rows], settings.seed, device)
+    datasets = np.array([key_dataset(id_key(id)) for id in ids], dtype=np.int32)
+    maps = Maps(views, layouts, rows, datasets, tuple(mapped(sets)),
+                {int(number): collection.dataset_name(int(number)) for number in np.unique(datasets)}, index.n, split,
+                {"with": measured, "without": health(side)})
+    run.publish(PART, maps.save, ("fusion", "quantizer", "index"))
+    shutil.rmtree(side.path)
+    print(f"maps: {len(rows)} of {index.n} items and {len(maps.queries)} {split} queries in {len(views)} views, "
+          f"{time.perf_counter() - started:.0f} s")
+
+
+def are_drawn(run: Run) -> bool:
+    """Whether the run has maps, and of what it holds now."""
+    built_from = run.manifest["parts"][PART]["built_from"] if run.has(PART) else None
+    return built_from is not None and all(run.digest(part) == digest for part, digest in built_from.items())
+
+
+def trained_with(run: Run) -> Settings:
+    """With the settings of the run's quantizer and its seed; nothing else of them is read here.
+
+    Raises UserError if the run does not say them.
+    """
+    try:
+        given = run.manifest["settings"]
+        own = given["quantizer"] | {"fusion": FusionConfig(**given["quantizer"]["fusion"]),
+                                    "quantizer": QuantizerConfig(**given["quantizer"]["quantizer"])}
+        return dataclasses.replace(SMALL, quantizer=QuantizerSettings(**own), seed=given["seed"])
+    except (KeyError, TypeError, ValueError):
+        raise UserError(f"{run.path} does not say how it was trained; train it with: "
+                        f"python -m training COLLECTION {run.path}") from None
+
+
+def sample(index: Index) -> np.ndarray:
+    """(m,) int32 rows, ascending: all of them, or evenly many from all parts of the hierarchy of IDs."""
+    rows = np.arange(index.n, dtype=np.int32)
+    if index.n > ITEMS:
+        by_id = np.lexsort(index.codes(rows).T[::-1])
+        rows = np.sort(by_id[np.linspace(0, index.n - 1, ITEMS).astype(np.int64)]).astype(np.int32)
+    return rows
+
+
+def queries(collection: Collection, index: Index, seed: int) -> tuple[str, list[QuerySet]]:
+    """A split and a sample of its queries, about as many of each (task, dataset) row."""
+    kept = [row.splits for row in collection.rows()]
+    split = next(split for split in SPLITS if any(split in splits for splits in kept))
+    limit = -(-QUERIES // sum(split in splits for splits in kept))
+    return split, read_queries(collection, index, split, limit=limit, seed=seed, phrasing="seeded")
+
+
+def encoded(encoder: Encoder, collection: Collection, sets: Sequence[QuerySet]) -> Iterator[Features]:
+    """Features of all queries, in batches."""
+    for own in sets:
+        for batch in own.opened(collection, BATCH):
+            yield encoder.encode([query.image for query in batch],
+                                 [query_text(query.instruction, query.text) for query in batch])
+
+
+def mapped(sets: Sequence[QuerySet]) -> Iterator[MappedQuery]:
+    for own in sets:
+        offsets, rows = own.qrels.offsets, own.qrels.rows.tolist()
+        for at, (query, instruction) in enumerate(zip(own.queries, own.instructions, strict=True)):
+            yield MappedQuery(query.id, query.modality, query.text, instruction,
+                              tuple(rows[offsets[at]:offsets[at + 1]]))
+
+
+def train_without_contrast(run: Run, collection: Collection, settings: Settings, device: str) -> Run:
+    """Fusion and quantizer in a side run that shares the encoder and its features.
+
+    The last epoch is kept: validation would choose the one that has gone least astray.
+    """
+    side = Run(run.path / SIDE)
+    side.record(parts=side.manifest["parts"] | {"encoder": run.manifest["parts"]["encoder"]})
+    for folder in (run.path / "features").iterdir():
+        mirrored = side.path / "features" / folder.name
+        mirrored.mkdir(parents=True, exist_ok=True)
+        for file in folder.glob("*.npy"):
+            link = mirrored / file.name
+            if file.name != "fused.npy" and not link.exists():
+                link.symlink_to(file.resolve())
+        shutil.copyfile(folder / "progress.json", mirrored / "progress.json")
+    plain = dataclasses.replace(settings.quantizer, contrastive_weight=0.0, keep_best=False)
+    quantizer.train(Arguments(collection.root, side.path, "", dataclasses.replace(settings, quantizer=plain), device))
+    return Run(side.path)
+
+
+@torch.inference_mode()
+def lay_out(run: Run, side: Run, parts: Sequence[Features], modalities: np.ndarray, seed: int,
+            device: str) -> tuple[tuple[View, ...], np.ndarray]:
+    """Features of the m items, then of the q queries -> the views and their places (v, m + q, 2)."""
+    fused, books = [], []
+    for trained in (run, side):
+        fusion = Fusion.load(trained.folder("fusion")).to(device)
+        fused.append(torch.cat([fusion(part.to(device)) for part in parts]))
+        books.append(ResidualQuantizer.load(trained.folder("quantizer")).to(device))
+    codes = [_codes(book, z, modalities) for book, z in zip(books, fused, strict=True)]
+    levels = books[0].config.levels
+    depths = [*(depth for depth in DEPTHS if depth < levels), levels]
+    views = (View(), *(View(depth) for depth in depths), View(levels, contrastive=False))
+    layouts = []
+    for view in tqdm(views, desc="maps", unit="map"):
+        if not view.depth:
+            layouts.append(first_layout(fused[0].cpu().numpy(), seed))
+            continue
+        own = 0 if view.contrastive else 1
+        distinct, group = np.unique(codes[own][:, :view.depth], axis=0, return_inverse=True)
+        vectors = books[own].decode(torch.from_numpy(distinct).to(device)).cpu().numpy()
+        layouts.append(next_layout(vectors, group.reshape(-1), layouts[0], seed))
+        tqdm.write(f"{view.name}: {len(distinct)} different vectors of {len(group)}, "
+                   f"agreement with the features {agreement(layouts[-1], layouts[0]):.2f}")
+    return views, to_edges(np.stack(layouts))
+
+
+def health(run: Run) -> dict[str, float]:
+    """Of its IDs over the whole collection, the figures that the two trainings are compared by.
+
+    Raises UserError if the run does not report them.
+    """
+    file = run.path / "reports" / "health.json"
+    try:
+        measured = json.loads(file.read_text())
+        return {name: measured[name] for name in REPORTED}
+    except (OSError, ValueError, KeyError):
+        raise UserError(f"{file} does not say how good the IDs are; train the quantizer of {run.path} again: "
+                        f"python -m training.quantizer COLLECTION {run.path}") from None
+
+
+def _codes(book: ResidualQuantizer, z: torch.Tensor, modalities: np.ndarray) -> np.ndarray:
+    """Codes (m + q, M): of the items with their modality, of the queries with the one that they ask for."""
+    items = torch.from_numpy(modalities.astype(np.int64)).to(z.device)
+    return torch.cat([book.encode(z[:len(items)], items), book.encode(z[len(items):])]).cpu().numpy()
+
+
+if __name__ == "__main__":
+    with reported():
+        main()
