@@ -30,13 +30,38 @@ def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch):
     engine = SimpleNamespace(load=lambda run, device: told.append((run, device)) or "engine")
     monkeypatch.setitem(sys.modules, "genius.search.engine", SimpleNamespace(Engine=engine))
     page = SimpleNamespace(block_thread=lambda: told.append("until Ctrl+C"))
+    monkeypatch.setitem(sys.modules, "genius.ui.context", SimpleNamespace(
+        Served=SimpleNamespace(read=lambda run: f"read {run.name}")))
     monkeypatch.setitem(sys.modules, "genius.ui.page", SimpleNamespace(
-        Served=SimpleNamespace(read=lambda run: f"read {run.name}"),
-        build=lambda *built: told.append(built) or page, serve=lambda *served: told.append(served)))
+        build=lambda *built: told.append(built) or page))
+    monkeypatch.setitem(sys.modules, "genius.ui.serving", SimpleNamespace(
+        Hosting=lambda *hosting: hosting, serve=lambda *served: told.append(served)))
 
-    app.main(["--run", str(tmp_path), "--host", "0.0.0.0", "--port", "8000", "--device", "cpu"])
+    app.main(["--run", str(tmp_path), "--host", "0.0.0.0", "--port", "8000", "--root-path", "/genius",
+              "--auth", "ada:one", "--device", "cpu"])
 
-    assert told == [(tmp_path, "cpu"), ("engine", f"read {tmp_path.name}"), (page, "0.0.0.0", 8000), "until Ctrl+C"]
+    assert told == [(tmp_path, "cpu"), ("engine", f"read {tmp_path.name}"),
+                    (page, ("0.0.0.0", 8000, "/genius", [("ada", "one")])), "until Ctrl+C"]
+
+
+def test_a_host_that_sets_gradios_variables_needs_no_arguments(monkeypatch):
+    for name, value in (("SERVER_NAME", "0.0.0.0"), ("SERVER_PORT", "7000"), ("ROOT_PATH", "/space")):
+        monkeypatch.setenv(f"GRADIO_{name}", value)
+    options = app.arguments([])
+    assert (options.host, options.port, options.root_path) == ("0.0.0.0", 7000, "/space")
+
+
+def test_a_login_that_is_none_is_told_before_anything_is_loaded(capsys):
+    with pytest.raises(SystemExit):
+        app.main(["--auth", "ada"])
+    assert "NAME:PASSWORD" in capsys.readouterr().err
+
+
+def test_the_readme_configures_a_space_that_runs_this_app():
+    _, configuration, _ = (ROOT / "README.md").read_text().split("---\n", 2)
+    fields = dict(line.split(": ", 1) for line in configuration.splitlines())
+    assert (ROOT / fields["app_file"]).is_file() and fields["sdk"] == "gradio"
+    assert fields["sdk_version"].startswith("6.") and fields["colorFrom"] and fields["colorTo"]
 
 
 def test_help_and_a_missing_run_need_no_model_library():

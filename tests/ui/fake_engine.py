@@ -126,7 +126,8 @@ class FakeEngine:
     def pool(self) -> Pool:
         return self.index.pool()
 
-    def search(self, queries: list[Query], options: SearchOptions = SearchOptions()) -> list[SearchResult]:
+    def search(self, queries: list[Query], options: SearchOptions | None = None) -> list[SearchResult]:
+        options = options or SearchOptions()
         self.queries += [(query, options) for query in queries]
         return [self.answer(query, options) for query in queries]
 
