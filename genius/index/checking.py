@@ -41,9 +41,9 @@ def description(index: Index, outlook: Outlook) -> str:
     config = index.config
     kinds = ", ".join(f"{count:,} {modality.mbeir}" for modality in Modality
                       if (count := int((index.modalities == modality).sum())))
-    gone = sum(config.segments) - index.n
+    segments, gone = len(config.segments), sum(config.segments) - index.n
     lines = [f"{index.n:,} items ({kinds}): {outlook.trained:,} indexed by training, {outlook.added:,} added since",
-             f"{len(config.segments)} segments; {gone:,} removed items still take space",
+             f"{segments} segment{'s' * (segments > 1)}; {gone:,} removed items still take space",
              f"items that share an ID: {outlook.all_buckets}"
              + (f"; as trained: {outlook.buckets}" if outlook.added and outlook.buckets else "")]
     if outlook.error is not None:

@@ -1,0 +1,67 @@
+import json
+
+import numpy as np
+import pytest
+
+from genius.errors import UserError
+from genius.evaluation import growing
+from genius.evaluation.growing import Questions, main, measure, percents
+from genius.evaluation.queries import training_targets
+
+
+@pytest.fixture(scope="module")
+def report(engine, collection):
+    return measure(engine, collection, fractions=(20, 50), beams=7)
+
+
+def test_a_grown_collection_holds_all_present_items_and_the_fraction_of_added_ones(engine, collection, report):
+    present = int(training_targets(collection, engine.index).sum())
+    for grown in report["collections"]:
+        assert grown["items"] == present + grown["added"]
+        assert grown["added"] / grown["items"] == pytest.approx(grown["fraction"] / 100, abs=0.02)
+    assert [grown["fraction"] for grown in report["collections"]] == [0, 20, 50]
+    assert "added" not in report["collections"][0]["groups"]
+    asked = [grown["groups"]["added"]["queries"] for grown in report["collections"][1:]]
+    assert 0 < asked[0] < asked[1]
+    assert {grown["groups"]["present"]["queries"] for grown in report["collections"]} == {1}    # 0:7 asks for 0:0
+
+
+def test_a_query_that_both_kinds_answer_is_in_neither_group(engine, collection):
+    questions, target = Questions.read(engine, collection, "test", None, 0), training_targets(collection, engine.index)
+    groups = questions.answered_by(target)
+    assert len(questions.positives) == len(questions.encoded.z) == len(questions.cuts) == 12
+    assert {group: len(numbers) for group, numbers in groups.items()} == {"present": 1, "added": 10}
+    for group, numbers in groups.items():
+        assert all(target[questions.positives[number]].all() == (group == "present") for number in numbers)
+
+
+def test_dense_hits_are_those_of_comparing_with_every_item(engine, collection, report):
+    questions, target = Questions.read(engine, collection, "test", None, 0), training_targets(collection, engine.index)
+    everything = np.arange(engine.index.n)
+    grown = growing._hit_rates(engine, questions, everything, target, 7, seed=0)
+    cosines = questions.encoded.embeddings.numpy() @ engine.index.embeddings.astype(np.float32).T
+    for group, numbers in questions.answered_by(target).items():
+        hits = [bool(set(np.argsort(-cosines[number])[:5]) & set(questions.positives[number].tolist()))
+                for number in numbers]
+        assert grown[group]["queries"] == len(numbers)
+        assert grown[group]["systems"]["dense"]["hit"] == pytest.approx(np.mean(hits))
+
+
+def test_the_command_writes_what_it_prints(run, capsys):
+    main([str(run), "--fractions", "30", "--beams", "5", "--device", "cpu"])
+    written = json.loads((run / "reports" / "growing.json").read_text())
+    assert [grown["fraction"] for grown in written["collections"]] == [0, 30]
+    assert (page := (run / "reports" / "growing.md").read_text()) in capsys.readouterr().out
+    assert "| 30 % |" in page and "--fractions 30" in page
+
+
+def test_what_cannot_be_measured_is_said(engine, collection, monkeypatch):
+    with pytest.raises(UserError, match="90 % added items are"):
+        measure(engine, collection, fractions=(90,))
+    monkeypatch.setattr(growing, "training_targets", lambda _, index: np.ones(index.n, dtype=bool))
+    with pytest.raises(UserError, match="answer training queries"):
+        measure(engine, collection)
+    for wrong in ("0", "100", "a", "10,,20"):
+        with pytest.raises(UserError, match="percentages from 1 to 99"):
+            percents(wrong)
+    assert percents("50,10,10") == (10, 50)

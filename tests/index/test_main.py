@@ -1,0 +1,84 @@
+import io
+import json
+import sqlite3
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from genius.artifacts import Run, describe
+from genius.errors import UserError
+from genius.index.__main__ import main
+from tests.search.tiny import publish_tiny_run
+
+N = 12
+
+
+@pytest.fixture
+def run(tmp_path) -> Path:
+    return publish_tiny_run(tmp_path / "run", N).path
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """Four pictures with texts, one of them broken."""
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    for name in "abcd":
+        Image.fromarray(rng.integers(0, 255, (20, 30, 3), dtype=np.uint8)).save(folder / f"{name}.png")
+    (folder / "d.png").write_bytes(b"broken")
+    (folder / "table.jsonl").write_text("".join(
+        json.dumps({"image": f"{name}.png", "text": f"Picture {name}", "colour": name}) + "\n" for name in "abcd"))
+    return folder
+
+
+def test_a_run_grows_shrinks_and_is_checked(run, folder, capsys, monkeypatch):
+    assert main([str(run), "add", str(folder), "--device", "cpu"]) == 1
+    printed = capsys.readouterr().out
+    assert "new 10, skipped 0, duplicate 0, unreadable 2" in printed     # a picture, a title, both
+    assert "unreadable: d.png is not a readable" in printed
+    assert main([str(run), "remove", "0:1", "1:1", "5:5"]) == 1
+    assert capsys.readouterr().out == "removed 2, unknown 1: 5:5\n"
+    monkeypatch.setattr(sys, "stdin", io.StringIO("0:2\n\n 1:2 \n"))
+    assert main([str(run), "remove", "-"]) == 0
+    assert capsys.readouterr().out == "removed 2\n"
+    assert main([str(run), "check"]) == 0
+    printed = capsys.readouterr().out
+    assert "18 items" in printed and "10 indexed by training, 8 added since" in printed and "problems: 0" in printed
+    assert "2 segments; 4 removed items" in printed
+    assert main([str(run), "compact"]) == 0 and main([str(run), "compact"]) == 0
+    assert capsys.readouterr().out == "one segment\nnothing to do: one segment, and nothing was removed\n"
+    assert main([str(run), "check"]) == 0
+    assert "1 segment; 0 removed items" in capsys.readouterr().out
+
+
+def test_adding_again_skips_or_finds_copies(run, folder, capsys):
+    main([str(run), "add", str(folder), "--device", "cpu"])
+    capsys.readouterr()
+    main([str(run), "add", f"again={folder}", "--device", "cpu"])
+    assert "new 0, skipped 0, duplicate 10, unreadable 2" in capsys.readouterr().out
+
+
+def test_check_names_what_is_not_as_it_was_written(run, capsys):
+    opened = Run(run)
+    folder = opened.folder("index")
+    with sqlite3.connect(folder / "items.sqlite") as database:
+        database.execute("UPDATE items SET modality = 1 WHERE row = 3")
+    database.close()
+    embeddings = np.load(folder / "embeddings.npy")
+    embeddings[5] *= 2
+    np.save(folder / "embeddings.npy", embeddings)
+    opened.manifest["parts"]["index"]["files"] = describe(folder)        # as if it had been written so
+    opened.record()
+    assert main([str(run), "check"]) == 1
+    printed = capsys.readouterr().out
+    assert "row 3 has another modality than its item '0:3'" in printed
+    assert "the embedding of '0:5' has length 2.0" in printed and "problems: 2" in printed
+
+
+def test_what_is_no_run_is_said(tmp_path):
+    with pytest.raises(UserError, match="is no run; train one"):
+        main([str(tmp_path), "check"])

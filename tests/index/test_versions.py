@@ -1,0 +1,112 @@
+import shutil
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from genius.artifacts import Run
+from genius.errors import UserError
+from genius.index import growing
+from genius.index.incoming import Incoming
+from genius.index.store import Index
+from genius.index.versions import newer
+from genius.schema import Item, Modality
+from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_quantizer
+
+N = 12
+
+
+@pytest.fixture
+def run(tmp_path) -> Path:
+    return publish_tiny_run(tmp_path / "run", N).path
+
+
+def add_texts(run: Path, numbers: range) -> None:
+    models = growing.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
+    growing.add(run, lambda _: Incoming(lambda: [Item(f"7:{i}", Modality.TEXT, f"Text {i}.") for i in numbers],
+                                        Path), models)
+
+
+def folders(run: Path) -> set[str]:
+    return {folder.name for folder in run.glob("index-*")}
+
+
+def test_a_version_is_deleted_when_nobody_reads_it_any_more(run):
+    first = Index.load(Run(run).folder("index"))
+    for number in range(3):
+        add_texts(run, range(number, number + 1))
+    assert first.folder.name in folders(run) and len(folders(run)) == 3      # read, the one before, the newest
+    assert first.items([0])[0].id == "0:0"
+    del first
+    add_texts(run, range(9, 10))
+    assert len(folders(run)) == 2 and not list(run.glob(".tmp-*"))
+
+
+def test_a_change_of_the_models_is_not_taken_up(run):
+    served = Run(run)
+    index = Index.load(served.folder("index"))
+    add_texts(run, range(1))
+    trained = Run(run)
+    trained.publish("fusion", lambda folder: (folder / "config.json").write_text("{}"), ("encoder",))
+    assert newer(served, index) is None
+
+
+def test_a_damaged_version_is_an_error_by_name(run):
+    served = Run(run)
+    index = Index.load(served.folder("index"))
+    add_texts(run, range(1))
+    folder = Run(run).folder("index")
+    (folder / "config.json").write_text("{}")
+    with pytest.raises(UserError, match="config.json is not the file"):
+        newer(served, index)
+
+
+def test_readers_see_whole_versions_while_the_index_changes(run):
+    """Every version that a reader takes up holds what it says, whatever is written meanwhile."""
+    served, errors, seen, done = Run(run), [], set(), threading.Event()
+
+    def read():
+        try:
+            index = Index.load(served.folder("index"))
+            while not done.is_set():
+                items = index.items(range(index.n))
+                assert index.rows_of(item.id for item in items).tolist() == list(range(index.n))
+                assert [item.modality for item in items] == index.modalities.tolist() == index.codes(
+                    range(index.n))[:, 0].tolist()
+                assert sorted(index.pool().table.rows.tolist()) == list(range(index.n))
+                assert np.allclose(np.linalg.norm(index.embeddings[:].astype(np.float32), axis=1), 1, atol=1e-2)
+                seen.add(index.folder.name)
+                index = newer(served, index) or index
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for number in range(0, 12, 3):
+        add_texts(run, range(number, number + 3))
+        growing.remove(run, [f"7:{number}", f"0:{number}"])
+    growing.compact(run)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not errors and seen
+    assert Index.load(Run(run).folder("index")).n == N - 4 + 8
+
+
+def test_where_files_cannot_be_linked_they_are_copied(run, monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr("os.link", refuse)
+    before = Index.load(Run(run).folder("index"))
+    add_texts(run, range(2))
+    now = Index.load(Run(run).folder("index"))
+    assert now.n == N + 2 and now.items(range(N)) == before.items(range(N))
+
+
+def test_a_run_that_was_copied_before_it_grew_is_untouched(run, tmp_path):
+    copy = shutil.copytree(run, tmp_path / "copy")
+    add_texts(run, range(2))
+    assert Index.load(Run(copy).folder("index")).n == N
