@@ -96,9 +96,7 @@ class Profiles:
         return Nearness(pairs[:top], pairs[top:][::-1][:top], len(rows))
 
     def meaning(self, pattern: Pattern) -> Meaning:
-        """Words and factors of a pattern's items, against those of its siblings."""
-        if not pattern:
-            return Meaning([], 0, 0, [])
+        """Words and factors of the items that a pattern of at least one code matches, against those of its siblings."""
         *parent, code = pattern
         siblings = self.words_below(tuple(parent))
         words, texts = siblings.get(code, ([], 0))

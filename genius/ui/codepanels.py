@@ -106,10 +106,19 @@ def _branch(node: Node, siblings: int, forced: bool) -> dict[str, Any]:
             "children": [_branch(child, node.items, forced) for child in node.children]}
 
 
-def meaning(found: Meaning, pattern: Pattern) -> dict[str, Any] | None:
-    """The words of a code and what its items are made of; nothing of everything."""
-    if not pattern:
-        return None
+def introduction(levels: int, forced: bool) -> dict[str, Any]:
+    """What stands where a code's meaning would, before one is chosen."""
+    first = "The first code is its modality; each later one" if forced else "Each code after the first"
+    return {"title": "How to read this", "paragraphs": [
+        f"Every item has an ID of {levels} codes. {first} narrows down what those before it leave open, "
+        "from coarse to fine.",
+        "Each column is a level; the higher a code, the more items have it. Choose one to see what its items have in "
+        "common and what sets them apart from those of the codes beside it.",
+        "Or type a pattern: 0 · 17 · * · 5 stands for code 0, then 17, then any code, then 5, whatever follows."]}
+
+
+def meaning(found: Meaning) -> dict[str, Any]:
+    """The words of a code and what its items are made of."""
     among = f"the {count(found.siblings - 1, 'code')} beside it" if found.siblings > 1 else ""
     if found.texts:
         note = f"From {count(found.texts, 'text')}" + (f", against those of {among}: commoner here than there "

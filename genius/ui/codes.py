@@ -93,7 +93,8 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
                 return None, None, None
             below = profiles.words_below(current) if len(current) < len(code_sizes) else {}
             codes, counts = matches.children()
-            return (codepanels.meaning(profiles.meaning(current), current),
+            return (codepanels.meaning(profiles.meaning(current)) if current else
+                    codepanels.introduction(len(code_sizes), forced),
                     codepanels.icicle(hierarchy(matches), forced, below),
                     codepanels.codes_table(codes.tolist(), counts.tolist(), current, forced, below))
 

@@ -91,10 +91,6 @@ def test_words_of_siblings_are_read_once(profiles, engine, monkeypatch):
     assert profiles.meaning((1, 0)) == first
 
 
-def test_everything_has_no_siblings_and_no_words(profiles):
-    assert profiles.meaning(()) == module.Meaning([], 0, 0, [])
-
-
 def test_of_many_items_each_code_gives_its_share_evenly(monkeypatch):
     monkeypatch.setattr(module, "SAMPLED", 40)
     codes = np.repeat([3, 5, 8], [100, 7, 30])

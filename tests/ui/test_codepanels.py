@@ -80,21 +80,23 @@ def test_of_nothing_there_is_no_tree_and_no_table(table):
 
 
 def test_words_of_texts_come_with_their_share_and_guesses_with_their_cosine():
-    told = codepanels.meaning(Meaning([Word("dog", 0.7, 0.5)], 4, 3, []), (0, 1))
+    told = codepanels.meaning(Meaning([Word("dog", 0.7, 0.5)], 4, 3, []))
     assert (told["guess"], told["words"][0]["figure"]) == (False, "50 %")
     assert told["note"] == (
         "From 4 texts, against those of the 2 codes beside it: commoner here than there (c-TF-IDF).")
-    guessed = codepanels.meaning(Meaning([Word("dog", 0.7, None)], 0, 3, []), (0, 1))
+    guessed = codepanels.meaning(Meaning([Word("dog", 0.7, None)], 0, 3, []))
     assert (guessed["guess"], guessed["words"][0]["figure"]) == (True, "0.70") and "guess" in guessed["note"]
 
 
-def test_everything_has_no_meaning():
-    assert codepanels.meaning(Meaning([], 0, 0, []), ()) is None
+def test_before_a_code_is_chosen_it_says_what_codes_are():
+    forced, emerged = (codepanels.introduction(9, forced)["paragraphs"][0] for forced in (True, False))
+    assert forced.startswith("Every item has an ID of 9 codes. The first code is its modality;")
+    assert "modality" not in emerged
 
 
 def test_factors_stand_beside_those_of_the_siblings():
     factor = {"factor": "kind", "value": "cat", "share": 0.8, "elsewhere": 0.25}
-    assert codepanels.meaning(Meaning([], 1, 2, [factor]), (0,))["factors"] == [
+    assert codepanels.meaning(Meaning([], 1, 2, [factor]))["factors"] == [
         {"name": "kind: cat", "here": "80 %", "share": 0.8, "elsewhere": "25 %", "beside": 0.25}]
 
 

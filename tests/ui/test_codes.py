@@ -95,6 +95,11 @@ def test_of_what_nothing_matches_nothing_is_meant(tab):
     assert tab("on_meaning", (0, 200)) == (None, None, None)
 
 
+def test_of_everything_it_is_said_how_to_read_it(tab):
+    introduction, _, table = tab("on_meaning", ())
+    assert introduction["title"] == "How to read this" and len(table["tables"][0]["rows"]) == 3
+
+
 def test_pictures_get_guesses(tab):
     meaning, _, _ = tab("on_meaning", (int(Modality.IMAGE), 3))
     assert meaning["guess"]

@@ -9,6 +9,8 @@ const factor = ({name, here, share, elsewhere, beside}) => node('tr', {},
 
 const draw = value => {
   if (!value) return [];
+  if (value.paragraphs) return [node('section', {class: 'codes-meaning'},
+    node('h2', {}, value.title), ...value.paragraphs.map(words => node('p', {}, words)))];
   const {note, guess, words, factors} = value;
   const parts = [node('h2', {}, guess ? 'Nearest words' : 'Distinctive words')];
   if (words.length) parts.push(node('ol', {class: 'word-list'}, ...words.map(word)), node('p', {class: 'note'}, note));

@@ -1,0 +1,152 @@
+"""Codes, as a visitor meets them, over a tiny run whose captions try to run scripts."""
+
+import re
+
+import pytest
+
+from tests.search import tiny
+from tests.ui.fake_engine import HOSTILE
+from tests.ui.tiny_page import serving
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
+        with serving(tmp_path_factory.mktemp("codes") / "run") as page:
+            yield page
+
+
+@pytest.fixture
+def opened(visit):
+    def open_tab(path="/", width=1280):
+        page = visit(path, width)
+        page.get_by_role("tab", name="Codes").click()
+        shown(page, "40 items")
+        return page
+    return open_tab
+
+
+def shown(page, items):
+    page.locator("#codes-here h2", has_text=re.compile(f"^{items}$")).wait_for()
+
+
+def ask(page, pattern):
+    page.fill("#codes-pattern textarea, #codes-pattern input", pattern)
+    page.press("#codes-pattern textarea, #codes-pattern input", "Enter")
+
+
+def crumbs(page):
+    return page.locator("#codes-here .crumbs li").all_inner_texts()
+
+
+def expected(served, pattern):
+    """How the page says how many items match."""
+    items = sum(all(code is None or code == own[level] for level, code in enumerate(pattern))
+                for own in served.engine.index.codes(range(40)).tolist())
+    return f"{items} item" + "s" * (items != 1)
+
+
+def test_a_pattern_brings_its_items_and_the_address_says_so(opened, served):
+    page = opened()
+    own = served.engine.index.codes([4])[0].tolist()
+    ask(page, f"{own[0]} - * - {own[2]}")
+    items = expected(served, (own[0], None, own[2]))
+    shown(page, items)
+    assert crumbs(page) == ["all", f"{own[0]} Text", "*", str(own[2])]
+    assert page.input_value("#codes-pattern textarea, #codes-pattern input") == f"{own[0]} · * · {own[2]}"
+    assert page.locator("#codes-items .tile").count() == int(items.split()[0])
+    page.wait_for_url(f"**code={own[0]}.*.{own[2]}*")
+
+
+def test_an_item_opens_its_card_and_becomes_the_query(opened):
+    page = opened()
+    page.locator("#codes-items .tile").first.click()
+    page.locator("#codes-card .itemcard").wait_for()
+    page.locator("#codes-card .use").click()
+    page.get_by_role("tab", name="Search", selected=True).wait_for()
+    page.locator("#cards .card").first.wait_for()
+
+
+def test_a_code_of_a_card_opens_all_items_below_it(opened, served):
+    page = opened()
+    page.locator("#codes-items .tile").first.click()
+    code = page.locator("#codes-card .codes button").nth(1)
+    prefix = [int(one) for one in page.locator("#codes-card .codes button").all_inner_texts()[:2]]
+    code.click()
+    shown(page, expected(served, prefix))
+
+
+def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
+    page = opened()
+    page.locator("#codes-icicle button").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    focused = page.locator("#codes-icicle button:focus")
+    key = focused.get_attribute("data-key")
+    focused.press("Enter")
+    shown(page, expected(served, [int(key)]))
+    assert page.locator("#codes-icicle button").first.get_attribute("data-key") == key
+    page.locator("#codes-icicle .depth1 > button").first.click()
+    page.wait_for_function("document.querySelectorAll('#codes-here .crumbs li').length === 3")
+    page.locator("#codes-here .crumbs button").first.click()
+    shown(page, "40 items")
+
+
+def test_words_come_for_texts_and_guesses_for_pictures(opened):
+    page = opened()
+    for pattern, title in (("1", "Distinctive words"), ("0 · 1", "Nearest words"), ("0 · 4", "Nearest words")):
+        ask(page, pattern)
+        page.locator("#codes-meaning h2", has_text=title).wait_for()
+
+
+def test_the_table_says_what_the_icicle_shows(opened):
+    page = opened()
+    ask(page, "1")
+    page.locator("#codes-meaning h2").first.wait_for()
+    page.get_by_role("button", name="The codes that follow, as a table").click()
+    cells = page.locator("#codes-below tbody button")
+    cells.first.wait_for()
+    drawn = page.locator("#codes-icicle .depth1 > button b").all_inner_texts()
+    assert cells.all_inner_texts() == drawn
+
+
+def test_a_level_and_one_of_its_codes_can_be_chosen(opened, served):
+    page = opened()
+    page.click("#codes-level input")
+    page.get_by_role("option", name="2", exact=True).click()
+    page.click("#codes-code input")
+    option = page.get_by_role("option").first
+    option.wait_for()
+    code = int(option.inner_text().replace("✓", "").split("—")[0])
+    option.click()
+    shown(page, expected(served, (None, None, code)))
+
+
+def test_health_and_factors_open_with_a_table_or_a_sentence(opened):
+    page = opened()
+    page.get_by_role("button", name="Health of the levels").click()
+    page.locator("#codes-health tbody tr").first.wait_for()
+    assert page.locator("#codes-health table").count() == 2
+    page.get_by_role("button", name="What codes say").click()
+    page.locator("#codes-factors .note", has_text="python -m genius.evaluation").wait_for()
+
+
+def test_what_is_no_pattern_gets_one_sentence_and_the_tab_stays_usable(opened, served):
+    page = opened()
+    ask(page, "dog")
+    toast = page.locator("[data-testid=toast-body]")
+    toast.wait_for()
+    assert "'dog' is no code" in toast.inner_text()
+    ask(page, "2")
+    shown(page, expected(served, (2,)))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scrolling(opened, theme):
+    page = opened(f"/?__theme={theme}", width=390)
+    page.locator("#codes-items .tile").first.click()
+    page.locator("#codes-card .itemcard").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
