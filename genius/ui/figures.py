@@ -52,7 +52,8 @@ def plain(figure: Figure) -> Figure:
     """Transparent, without plotly's own template and margins; what every figure here begins from."""
     return figure.update_layout(
         template="none", paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", hovermode="closest",
-        margin={"l": 48, "r": 16, "t": 24, "b": 44}, legend={"orientation": "h", "y": -0.15})
+        dragmode=False, margin={"l": 48, "r": 16, "t": 24, "b": 44},
+        legend={"orientation": "h", "y": -0.15})
 
 
 def escaped(text: str) -> str:

@@ -16,8 +16,9 @@ LINK = {"path": "http://127.0.0.1:9/x.png", "meta": {"_type": "gradio.FileData"}
 
 @pytest.fixture(scope="module")
 def client(served):
-    with Client(served.url, verbose=False, download_files=False) as client:
-        yield client
+    client = Client(served.url, verbose=False, download_files=False)
+    yield client
+    client.close()
 
 
 def refused(client, *given, **named):
