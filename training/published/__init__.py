@@ -1,0 +1,1 @@
+"""The authors' checkpoints become a run; `python -m training.published` is the command."""

@@ -1,0 +1,141 @@
+"""Convert UniIR's CLIP-SF and GENIUS's quantizer and decoder into the parts of a run, as safetensors.
+
+    python -m training.published --clip-sf clip_sf_large.pth --genius GENIUS_t5small.pth [--rq rq_clip_large.pth] DEST
+
+A checkpoint is a path, or hf://OWNER/REPOSITORY/FILE on the Hugging Face hub. Every weight is mapped or named among
+those left out, here and in the run's manifest. A decoder is kept with the quantizer it was trained for, which lies in
+its own checkpoint; --rq is compared with it, and used only if there is none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from genius.artifacts import Run
+from genius.errors import UserError, reported
+from genius.models.decoder import IDDecoder
+from genius.models.encoder import Encoder
+from genius.models.fusion import Fusion
+from genius.models.quantizer import ResidualQuantizer
+from training.published.checkpoint import Checkpoint
+from training.published.hub import CLIP_SF, GENIUS, local_file
+from training.published.parts import OWN, decoder_of, encoder_of, fusion_of, quantizer_of
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the checkpoints hold."""
+
+    encoder: Encoder
+    fusion: Fusion
+    quantizer: ResidualQuantizer
+    decoder: IDDecoder
+    left_out: dict[str, dict[str, str]]      # file -> name -> why
+    notes: list[str]                         # what else a person should know
+
+
+def convert(clip_sf: Checkpoint, genius: Checkpoint, rq: Checkpoint | None = None,
+            leave_out: Sequence[str] = ()) -> Published:
+    """leave_out: names of further weights to do without; * stands for anything.
+
+    Raises UserError if a weight is missing, unknown or of another shape, or the parts do not fit each other.
+    """
+    source, prefix = (genius, OWN) if genius.has(OWN) else (rq, "")
+    if source is None:
+        raise UserError(f"{genius.file} holds no quantizer; give the one that its decoder was trained for with --rq")
+    fusion, quantizer = fusion_of(source, prefix), quantizer_of(source, prefix)
+    decoder, encoder = decoder_of(genius, quantizer), encoder_of(clip_sf)
+    if encoder.dim != fusion.config.dim or fusion.config.dim != quantizer.config.dim:
+        raise UserError(f"vectors have {encoder.dim} numbers in {clip_sf.file}, {fusion.config.dim} in the fusion and "
+                        f"{quantizer.config.dim} in the quantizer of {source.file}; they do not belong together")
+    notes = []
+    if source is rq:
+        notes.append(f"{genius.file.name} holds no quantizer: that of {rq.file.name} is used")
+    elif rq is not None:
+        others = fusion_of(rq, ""), quantizer_of(rq, "")
+        same = all(map(equal, (fusion, quantizer), others))
+        notes.append(f"{rq.file.name} holds the quantizer that {genius.file.name} has" if same else
+                     f"{rq.file.name} holds another quantizer than {genius.file.name}, whose own is used")
+    checkpoints = [checkpoint for checkpoint in (clip_sf, genius, rq) if checkpoint is not None]
+    for checkpoint in checkpoints:
+        for pattern in leave_out:
+            checkpoint.leave_out(pattern, "as asked")
+        checkpoint.close()
+    return Published(encoder, fusion, quantizer, decoder,
+                     {checkpoint.file.name: checkpoint.left_out for checkpoint in checkpoints}, notes)
+
+
+def equal(one: nn.Module, other: nn.Module) -> bool:
+    """Whether two modules have the same weights."""
+    mine, theirs = one.state_dict(), other.state_dict()
+    return mine.keys() == theirs.keys() and all(torch.equal(mine[name], theirs[name]) for name in mine)
+
+
+def publish(published: Published, destination: Path) -> Run:
+    """Write the parts of a run. Raises UserError if the destination is something else."""
+    if destination.exists() and not (destination.is_dir() and (
+            (destination / "manifest.json").is_file() or not any(destination.iterdir()))):
+        raise UserError(f"{destination} is no run; name an empty directory, or one that is not there yet")
+    run = Run(destination)
+    run.publish("encoder", published.encoder.save)
+    run.publish("fusion", published.fusion.save, ("encoder",))
+    run.publish("quantizer", published.quantizer.save, ("encoder", "fusion"))
+    run.publish("decoder", published.decoder.save, ("quantizer",))
+    run.record(left_out=published.left_out)
+    return run
+
+
+def summary(published: Published) -> list[str]:
+    """Lines that say what was found, and what was left out."""
+    model, decoder = published.encoder.config.model, published.decoder.config
+    vision = model["vision_cfg"]
+    lines = [
+        f"encoder    ViT of {vision['layers']} layers, {vision['image_size']} pixels in patches of "
+        f"{vision['patch_size']}, vectors of {model['embed_dim']}: {weighed(published.encoder)}",
+        f"fusion     {published.fusion.config.branch} and {published.fusion.config.hidden} wide: "
+        f"{weighed(published.fusion)}",
+        f"quantizer  {decoder.code_sizes[0]} codes of modality, then {decoder.levels - 1} levels of "
+        f"{decoder.codebook_size:,} codes",
+        f"decoder    {decoder.layers} layers, {decoder.width} wide, prefix of {decoder.prefix}, "
+        f"{decoder.vocabulary:,} tokens: {weighed(published.decoder)}",
+        *published.notes]
+    for file, left_out in published.left_out.items():
+        for why in dict.fromkeys(left_out.values()):
+            names = Counter(re.sub(r"\.\d+\.", ".*.", name) for name, reason in left_out.items() if reason == why)
+            listed = ", ".join(f"{name} ({number})" if number > 1 else name for name, number in names.items())
+            lines.append(f"left out   {file}, {why}: {listed}")
+    return lines
+
+
+def weighed(module: nn.Module) -> str:
+    return f"{sum(parameter.numel() for parameter in module.parameters()) / 1e6:,.1f} million weights"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.published", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("destination", type=Path, metavar="DEST", help="the run to write")
+    parser.add_argument("--clip-sf", default=CLIP_SF, metavar="FILE", help="UniIR's CLIP-SF (default: %(default)s)")
+    parser.add_argument("--genius", default=GENIUS, metavar="FILE",
+                        help="the decoder with its quantizer (default: %(default)s)")
+    parser.add_argument("--rq", metavar="FILE", help="a quantizer by itself")
+    parser.add_argument("--leave-out", action="append", default=[], metavar="NAME",
+                        help="weights to do without; * stands for anything")
+    given = parser.parse_args(arguments)
+    read = [name and Checkpoint.read(local_file(name)) for name in (given.clip_sf, given.genius, given.rq)]
+    published = convert(*read, given.leave_out)
+    publish(published, given.destination)
+    print("\n".join([*summary(published), f"done: {given.destination} has encoder, fusion, quantizer and decoder"]))
+
+
+if __name__ == "__main__":
+    with reported():
+        main()

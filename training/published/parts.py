@@ -1,0 +1,104 @@
+"""The learned parts of a run, filled from the weights of the published checkpoints.
+
+Sizes are read off the weights' shapes, and checked against each other by every weight that has to fit.
+Level 0 has the three codes of modality; which number stands for which came about by itself in training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from math import isqrt
+from typing import Any
+
+import torch
+from open_clip.transform import PreprocessCfg
+
+from genius.errors import UserError
+from genius.models.decoder import DecoderConfig, IDDecoder
+from genius.models.encoder import Encoder, EncoderConfig
+from genius.models.fusion import Fusion, FusionConfig
+from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
+from training.published.checkpoint import Checkpoint
+
+CLIP, OWN = "clip_model.", "quantizer."      # prefixes: of CLIP's weights, of the quantizer in a decoder's checkpoint
+HEAD_WIDTH = 64                              # of every OpenAI CLIP
+
+
+def encoder_of(clip_sf: Checkpoint) -> Encoder:
+    """OpenAI's CLIP, as UniIR trained it on. Raises UserError if the weights are not those of a ViT."""
+    architecture = clip_architecture(clip_sf)
+    preprocess = asdict(PreprocessCfg(size=architecture["vision_cfg"]["image_size"]))      # OpenAI's, but for the side
+    encoder = Encoder(EncoderConfig(architecture, preprocess, source=f"UniIR CLIP-SF, {clip_sf.file.name}"))
+    clip_sf.fill(encoder.clip, CLIP)
+    return encoder.eval()
+
+
+def clip_architecture(clip_sf: Checkpoint) -> dict[str, Any]:
+    """In open_clip's words."""
+    width, _, patch, _ = clip_sf.shape(f"{CLIP}visual.conv1.weight", 4)
+    places, _ = clip_sf.shape(f"{CLIP}visual.positional_embedding", 2)          # a class token, then a square
+    vocabulary, text_width = clip_sf.shape(f"{CLIP}token_embedding.weight", 2)
+    length, _ = clip_sf.shape(f"{CLIP}positional_embedding", 2)
+    _, dim = clip_sf.shape(f"{CLIP}text_projection", 2)
+    return {
+        "embed_dim": dim, "quick_gelu": True,
+        "vision_cfg": {"image_size": isqrt(places - 1) * patch, "width": width, "patch_size": patch,
+                       "layers": clip_sf.count(f"{CLIP}visual.transformer.resblocks.")},
+        "text_cfg": {"context_length": length, "vocab_size": vocabulary, "width": text_width,
+                     "heads": text_width // HEAD_WIDTH, "layers": clip_sf.count(f"{CLIP}transformer.resblocks.")}}
+
+
+def fusion_of(checkpoint: Checkpoint, prefix: str) -> Fusion:
+    """The published `Combiner`, of a quantizer's checkpoint (prefix "") or of a decoder's."""
+    branch, dim = checkpoint.shape(f"{prefix}encoder.text_projection_layer.weight", 2)
+    hidden, _ = checkpoint.shape(f"{prefix}encoder.combiner_layer.weight", 2)
+    fusion = Fusion(FusionConfig(dim, branch, hidden))
+    for module, name in ((fusion.text_branch, "text_projection_layer"), (fusion.image_branch, "image_projection_layer"),
+                         (fusion.mix[0], "combiner_layer"), (fusion.mix[2], "output_layer"),
+                         (fusion.gate[0], "dynamic_scalar.0"), (fusion.gate[2], "dynamic_scalar.3")):
+        checkpoint.fill(module, f"{prefix}encoder.{name}.")
+    return fusion.eval()
+
+
+def quantizer_of(checkpoint: Checkpoint, prefix: str) -> ResidualQuantizer:
+    """The published `ResidualVQ`: its codebooks; the averages that moved them are left out.
+
+    Raises UserError if a codebook was never initialised, or the two names of the first one do not agree.
+    """
+    layers = f"{prefix}residual_rq.layers."
+    levels = checkpoint.count(layers)
+    _, size, dim = checkpoint.shape(f"{layers}{levels - 1}._codebook.embed", 3)
+    quantizer = ResidualQuantizer(QuantizerConfig(dim, levels, size, modality_code="emergent"))
+    for level, codebook in enumerate(quantizer.codebooks):
+        if not checkpoint.take(f"{layers}{level}._codebook.initted", (1,)).all():
+            raise UserError(f"{checkpoint.file}: the codebook of level {level} was never initialised")
+        codebook.copy_(checkpoint.take(f"{layers}{level}._codebook.embed", (1, *codebook.shape))[0])
+    first = quantizer.codebooks[0]
+    if not torch.equal(checkpoint.take(f"{prefix}vq._codebook.embed", (1, *first.shape))[0].to(first.dtype), first):
+        raise UserError(f"{checkpoint.file}: {prefix}vq and {layers}0 differ, expected one codebook under two names")
+    checkpoint.leave_out(f"{prefix}vq._codebook.*", "level 0 under another name")
+    for average in ("cluster_size", "embed_avg"):
+        checkpoint.leave_out(f"{layers}*._codebook.{average}", "averages that move the codebooks in training")
+    checkpoint.leave_out(f"{prefix}{CLIP}*", "a copy of the encoder")
+    return quantizer.eval()
+
+
+def decoder_of(genius: Checkpoint, quantizer: ResidualQuantizer) -> IDDecoder:
+    """The published T5 decoder for the IDs of this quantizer."""
+    t5, dim = "id_generator.", quantizer.config.dim
+    _, width = genius.shape(f"{t5}shared.weight", 2)
+    attention, hidden = (f"{t5}decoder.block.0.layer.{name}.weight" for name in (
+        "0.SelfAttention.q", "2.DenseReluDense.wi"))
+    _, heads = genius.shape(f"{t5}decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", 2)
+    prefixed, _ = genius.shape("embed_projector.0.weight", 2)
+    decoder = IDDecoder(DecoderConfig(
+        dim, quantizer.config.levels, quantizer.config.codebook_size, width=width, heads=heads,
+        layers=genius.count(f"{t5}decoder.block."), head_width=genius.shape(attention, 2)[0] // heads,
+        ff_width=genius.shape(hidden, 2)[0], prefix=prefixed // width))
+    genius.fill(decoder.project, "embed_projector.0.")
+    genius.fill(decoder.t5, t5)
+    for own, codebook in zip(decoder.codebooks, quantizer.codebooks, strict=True):
+        own.copy_(codebook)
+    genius.leave_out("contra_projector.*", "no part of the published search")
+    genius.leave_out(f"{CLIP}*", "a copy of the encoder")
+    return decoder.eval()
