@@ -145,6 +145,13 @@ def test_known_ids_copies_and_unreadable_images_are_counted(run, models, tmp_pat
     assert not (run / "adding").exists()
 
 
+def test_only_unreadable_images_make_no_new_version(run, models):
+    before = Run(run).manifest
+    (run / "broken.png").write_bytes(b"no image")
+    added = add(run, lambda _: incoming([Item("9:1", Modality.IMAGE, image="broken.png")], run), models)
+    assert (added.new, added.unreadable) == (0, 1) and Run(run).manifest == before
+
+
 def test_nothing_new_makes_no_new_version(run, models, others):
     before = Run(run).manifest
     assert add(run, lambda _: incoming([], run), models) == Added(0, 0, 0, 0, (), ())

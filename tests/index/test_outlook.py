@@ -26,7 +26,7 @@ def index(folder: Path, added: np.ndarray, modality: Modality = Modality.TEXT, c
              for row, kind in enumerate(kinds)]
     write_index(folder, items, codes, np.full((N, 4), 0.5, np.float32), SIZES, image_path=None, instructions=[])
     written = Index.load(folder)
-    write_rows(folder, replace(written.config, trained=TRAINED), written.packed, written.modalities,
+    write_rows(folder, replace(written.config, trained=TRAINED), np.array(written.packed), written.modalities,
                np.concatenate([np.linspace(0, 1, TRAINED), added]) if errors else None)
     return Index.load(folder)
 

@@ -1,0 +1,123 @@
+"""Growing a large index: what a change costs must depend on the change, but for a few bytes an item.
+
+    pytest -m slow -s tests/index/test_growing_scale.py
+    python -m tests.index.test_growing_scale 5600000
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from genius.artifacts import Run
+from genius.index import growing
+from genius.index.incoming import Incoming
+from genius.index.outlook import Outlook
+from genius.index.store import Index, write_index
+from genius.models.encoder import Features
+from genius.models.fusion import Fusion, FusionConfig
+from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
+from genius.schema import Item, Modality
+
+DIM, CODES, ADDED = 64, 256, 10_000
+
+
+class RandomEncoder:
+    """Stands in for what would take days: every text gets a random vector of its own."""
+
+    dim = DIM
+
+    def encode(self, images: list, texts: list[str]) -> Features:
+        vectors = torch.from_numpy(np.stack([np.random.default_rng(len(text) + hash(text) % 2**31).normal(size=DIM)
+                                             for text in texts])).float()
+        return Features(torch.zeros_like(vectors), vectors, torch.zeros(len(texts), dtype=torch.bool),
+                        torch.ones(len(texts), dtype=torch.bool))
+
+
+def models() -> growing.Models:
+    torch.manual_seed(0)
+    quantizer = ResidualQuantizer(QuantizerConfig(dim=DIM, levels=9, codebook_size=CODES)).eval()
+    for codebook in quantizer.codebooks:
+        codebook.copy_(torch.randn(codebook.shape) / DIM ** 0.5)
+    return growing.Models(RandomEncoder(), Fusion(FusionConfig(dim=DIM, branch=32, hidden=32)).eval(), quantizer)
+
+
+def items(dataset: int, count: int) -> Iterator[Item]:
+    return (Item(f"{dataset}:{number}", Modality.TEXT, f"The text of item {number} of {dataset}.")
+            for number in range(count))
+
+
+def write_run(path: Path, n: int, sizes: tuple[int, ...]) -> Run:
+    """n items with random IDs and embeddings."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(CODES, size=(n, len(sizes)), dtype=np.uint16)
+    codes[:, 0] = Modality.TEXT
+    embeddings = rng.normal(size=(n, DIM)).astype(np.float32)
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    run = Run(path)
+    for part in ("encoder", "fusion", "quantizer"):
+        run.publish(part, lambda folder: (folder / "config.json").write_text("{}"))
+    run.publish("index", lambda folder: write_index(
+        folder, items(0, n), codes, embeddings, sizes, image_path=None, instructions=[],
+        errors=rng.random(n, dtype=np.float32)), ("encoder", "fusion", "quantizer"))
+    return run
+
+
+@contextmanager
+def measured(what: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    print(f"{what:40s} {time.perf_counter() - started:7.1f} s, "
+          f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:5.2f} GB at most so far", flush=True)
+
+
+def grow(path: Path, n: int) -> None:
+    """Print what every change costs; check what it leaves."""
+    parts = models()
+    with measured(f"index {n:,} items"):
+        run = write_run(path, n, parts.quantizer.config.code_sizes).path
+
+    def opened() -> Index:
+        return Index.load(Run(run).folder("index"))
+
+    for count in (1, ADDED):
+        with measured(f"add {count:,}"):
+            assert growing.add(run, lambda dataset, count=count: Incoming(
+                lambda: items(dataset, count), Path), parts).new == count
+    with measured("take up: load, and the pool"):
+        index = opened()
+        assert len(index.pool().table) == index.n == n + ADDED + 1
+    written = sum(file.stat().st_size for file in index.folder.rglob("*") if file.stat().st_nlink == 1)
+    print(f"written for the last addition: {written / 1e6:,.0f} MB, {written / index.n:.0f} bytes an item of all")
+    assert written < 100 * index.n + 1000 * ADDED
+    with measured("remove 1"):
+        assert growing.remove(run, ["0:17"]).removed == 1
+    with measured(f"remove {ADDED:,}"):
+        assert growing.remove(run, (f"0:{number}" for number in range(100, 100 + ADDED))).removed == ADDED
+    with measured("outlook"):
+        print(Outlook.of(opened()))
+    with measured("compact"):
+        assert growing.compact(run)
+    index = opened()
+    rows = index.rows_of(["0:16", "0:17", "0:18", f"0:{n - 1}", "1:0", f"2:{ADDED - 1}"])
+    assert rows.tolist() == [16, -1, 17, n - ADDED - 2, n - ADDED - 1, n - 1]
+    assert [item.id for item in index.items(rows[[0, 2, 5]])] == ["0:16", "0:18", f"2:{ADDED - 1}"]
+
+
+@pytest.mark.slow
+def test_a_million_items_grow_and_shrink(tmp_path):
+    grow(tmp_path / "run", 1_000_000)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        grow(Path(scratch) / "run", int(sys.argv[1]))
