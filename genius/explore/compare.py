@@ -15,6 +15,7 @@ import faiss
 import numpy as np
 import torch
 
+from genius.index.store import Index
 from genius.schema import SearchOptions
 from genius.search.checks import checked_options
 from genius.search.dense import build_hnsw, flat_search
@@ -81,26 +82,29 @@ class Agreement:
 class Comparison:
     """The systems over one engine; any number of threads may share it.
 
-    The graph of HNSW is built when it is first needed, once, from all embeddings in float32: 4 d + 256 bytes an item.
+    The graph of HNSW is built when it is first needed, once for an index, from all its embeddings in float32:
+    4 d + 256 bytes an item.
     """
 
     def __init__(self, engine: Engine):
         self.engine = engine
         self._graph: faiss.IndexHNSWFlat | None = None
+        self._of: Index | None = None      # what the graph was built over
         self._building = threading.Lock()
 
     @property
     def built(self) -> bool:
         """Whether the graph of HNSW is there."""
-        return self._graph is not None
+        return self._of is self.engine.index
 
     def build(self, progress: Progress = lambda items: None) -> faiss.IndexHNSWFlat:
         """The graph of HNSW; whoever asks while it is being built waits for it."""
         with self._building:
-            if self._graph is None:
-                graph = build_hnsw(_Watched(self.engine.index.embeddings, progress))
-                graph.hnsw.efSearch = EFFORT
-                self._graph = graph
+            if not self.built:
+                index = self.engine.index
+                self._graph = build_hnsw(_Watched(index.embeddings, progress))
+                self._graph.hnsw.efSearch = EFFORT
+                self._of = index
             return self._graph
 
     def search(self, embedding: np.ndarray, z: np.ndarray, k: int, beams: int, hnsw: bool = True) -> Iterator[Found]:

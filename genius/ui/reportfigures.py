@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from plotly.graph_objects import Bar, Figure, Scatter
 from plotly.subplots import make_subplots
 
@@ -15,7 +17,9 @@ SYMBOLS = ("circle", "x", "square", "diamond", "cross", "triangle-up", "star", "
 DASHES = ("solid", "dash", "dot", "dashdot")
 STAGE_COLOURS = dict(zip(TIMED, ("#6366f1", "#0ea5e9", "#94a3b8", "#14b8a6", "#84cc16", "#f59e0b"), strict=True))
 SHOWN = ("dense", "geometry + re-rank", "beam", "beam + re-rank")    # the others are a click on the legend away
-SPREAD = 0.13    # between the systems of one row
+ABOVE = {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 0, "traceorder": "normal"}
+APART = 100      # losses that differ by more are drawn on a logarithmic axis
+SPREAD = 0.19    # between the systems of one row
 
 
 def hit_rates(report: Report, pool: str) -> Figure:
@@ -36,7 +40,7 @@ def hit_rates(report: Report, pool: str) -> Figure:
                      "thickness": 1, "width": 0},
             hovertemplate=f"%{{text}}<br>{escaped(system)}: %{{x:.1f}} %<extra></extra>"))
     return figure.update_layout(
-        xaxis={"title": {"text": "hit rate, %"}, "range": [0, 101]}, uirevision=pool,
+        xaxis={"title": _title("hit rate, %"), "range": [0, 101]}, uirevision=pool, legend=ABOVE,
         yaxis={"tickvals": list(range(len(lines))), "ticktext": [name for name, _ in lines],
                "range": [len(lines) - 0.4, -0.6], "zeroline": False, "tickfont": {"size": 11}})
 
@@ -50,8 +54,8 @@ def times(report: Report, pool: str) -> Figure:
             y=[escaped(system) for system in spent], x=[stages.get(stage, 0) for stages in spent.values()], name=name,
             orientation="h", marker={"color": STAGE_COLOURS[stage]},
             hovertemplate=f"%{{y}}<br>{name}: %{{x:.2f}} ms<extra></extra>"))
-    return figure.update_layout(barmode="stack", uirevision=pool, xaxis={"title": {"text": "milliseconds a query"}},
-                                yaxis={"autorange": "reversed"}, legend={"traceorder": "normal"})
+    return figure.update_layout(barmode="stack", uirevision=pool, xaxis={"title": _title("milliseconds a query")},
+                                yaxis={"autorange": "reversed"}, legend=ABOVE)
 
 
 def speed(report: Report, choice: str | None) -> Figure | None:
@@ -66,8 +70,9 @@ def speed(report: Report, choice: str | None) -> Figure | None:
             line={"color": COLOURS[number % len(COLOURS)]},
             marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8},
             hovertemplate=f"{escaped(system)}<br>%{{x:,}} items: %{{y:.2f}} ms<extra></extra>"))
-    return figure.update_layout(uirevision=choice, xaxis={"type": "log", "title": {"text": "items"}},
-                                yaxis={"type": "log", "title": {"text": "milliseconds a query"}})
+    return figure.update_layout(uirevision=choice, legend=ABOVE,
+                                xaxis={"type": "log", "dtick": 1, "title": _title("items")},
+                                yaxis={"type": "log", "dtick": 1, "title": _title("milliseconds a query")})
 
 
 def training(report: Report, stage: str) -> Figure | None:
@@ -78,18 +83,23 @@ def training(report: Report, stage: str) -> Figure | None:
     figure = plain(make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.1))
     for number, metric in enumerate(metrics(epochs)):
         known = [epoch for epoch in epochs if epoch.get(metric) is not None]
-        name = f"validation {metric_name(metric)}" if is_validation(metric) else metric_name(metric)
+        name = escaped(metric_name(metric))
         figure.add_trace(Scatter(
-            x=[epoch["epoch"] for epoch in known], y=[epoch[metric] for epoch in known], name=escaped(name),
-            mode="lines+markers", line={"color": COLOURS[-1 - number % len(COLOURS)],
-                                        "dash": DASHES[number % len(DASHES)]}, marker={"size": 5},
-            hovertemplate=f"epoch %{{x}}<br>{escaped(name)}: %{{y:.4f}}<extra></extra>"),
-            row=1 + is_validation(metric), col=1)
+            x=[epoch["epoch"] for epoch in known], y=[epoch[metric] for epoch in known], name=name,
+            mode="lines+markers", marker={"size": 5},
+            line={"color": COLOURS[-1 - number % len(COLOURS)], "dash": DASHES[number % len(DASHES)]},
+            hovertemplate=f"epoch %{{x}}<br>{name}: %{{y:.4f}}<extra></extra>"), row=1 + is_validation(metric), col=1)
+    losses = [value for trace in figure.data if trace.yaxis == "y" for value in trace.y if value > 0]
+    apart = bool(losses) and max(losses) > APART * min(losses)
     return figure.update_layout(
         title={"text": stage.capitalize(), "x": 0.02, "font": {"size": 15}}, uirevision=stage,
-        yaxis={"title": {"text": "loss"}, "rangemode": "tozero"},
-        yaxis2={"title": {"text": "validation"}, "rangemode": "tozero"}, xaxis2={"title": {"text": "epoch"}},
+        yaxis={"title": _title("loss"), **({"type": "log", "dtick": 1} if apart else {"rangemode": "tozero"})},
+        yaxis2={"title": _title("validation"), "rangemode": "tozero"}, xaxis2={"title": _title("epoch")},
         margin={"l": 52, "r": 12, "t": 40, "b": 44}, legend={"orientation": "h", "y": -0.2})
+
+
+def _title(text: str) -> dict[str, Any]:
+    return {"text": text, "font": {"size": 13}}
 
 
 def _row_name(row: Report) -> str:

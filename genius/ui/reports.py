@@ -59,7 +59,7 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
     quiet = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
     for section in SECTIONS:
         head = Panel(f"reports-{section.name}", script="reports")
-        with gr.Column(visible=False) as body:
+        with gr.Column(visible=False, elem_id=f"reports-{section.name}-body") as body:
             choice = gr.Radio([], show_label=False, container=False, elem_id=f"reports-{section.name}-choice")
             with gr.Row():
                 figures = [PlotlyFigure(f"reports-{section.name}-plot-{number}", plot.label, height=plot.height,

@@ -44,6 +44,10 @@ def test_speed_has_a_line_for_each_system_and_nothing_where_nothing_was_measured
 def test_losses_are_drawn_above_validation_rates_and_epochs_without_one_are_left_out():
     figure = reportfigures.training(TRAINING, "decoder")
     axes = {trace.name: (trace.yaxis, list(trace.x)) for trace in figure.data}
-    assert axes == {"loss": ("y", [0, 1]), "validation recall": ("y2", [1]),
-                    "validation recall by geometry": ("y2", [1])}
+    assert axes == {"loss": ("y", [0, 1]), "recall": ("y2", [1]), "recall by geometry": ("y2", [1])}
     assert reportfigures.training({}, "encoder") is None
+
+
+def test_losses_of_very_different_size_are_drawn_on_a_logarithmic_axis():
+    assert reportfigures.training(TRAINING, "quantizer").layout.yaxis.type == "log"
+    assert reportfigures.training(TRAINING, "encoder").layout.yaxis.type is None

@@ -34,7 +34,8 @@ const entry = (item, place, cosine, rank, marks) => {
       : node('span', {class: 'quote', 'aria-hidden': 'true'}, '“'),
     node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || `${item.name} ${item.id}`),
       node('span', {class: 'facts'}, node('span', {class: `badge ${item.kind}`}, item.name),
-        node('span', {class: 'cosine', title: 'cosine of the embeddings'}, cosine), ...marks)));
+        node('span', {class: 'cosine', title: 'cosine of the embeddings'}, cosine)),
+      node('span', {class: 'facts'}, ...marks)));
   one.addEventListener('click', () => trigger('select', {row: item.row}));
   return node('li', {}, one);
 };
@@ -49,9 +50,9 @@ const lists = ({systems, items, columns}, reference) => {
   const column = (system, at) => node('section', {class: 'way'},
     node('h3', {}, system.name), node('p', {class: 'how'}, system.how),
     node('ol', {}, ...columns[at].map(({item, cosine}, place) => {
-      const {ranks} = items[item], marks = [];
-      if (at !== reference) marks.push(shift(place + 1, ranks[reference], systems[reference].name));
-      if (ranks.filter(rank => rank).length === 1) marks.push(node('span', {class: 'only'}, 'only here'));
+      const {ranks} = items[item];
+      const marks = ranks.filter(rank => rank).length === 1 ? [node('span', {class: 'only'}, 'only here')]
+        : at === reference ? [] : [shift(place + 1, ranks[reference], systems[reference].name)];
       return entry(items[item], item, cosine, place + 1, marks);
     })),
     ...columns[at].length ? [] : [node('p', {class: 'how'}, 'Nothing found.')]);

@@ -1,0 +1,88 @@
+"""Compare, as a visitor meets it."""
+
+import pytest
+
+from tests.ui.fake_engine import HOSTILE
+from tests.ui.tiny_page import serving
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("compare") / "run") as page:
+        yield page
+
+
+def opened(page):
+    page.get_by_role("tab", name="Compare").click()
+    page.locator("#compare .empty").wait_for()
+    return page
+
+
+def compare(page, text):
+    page.fill("#compare-text textarea", text)
+    page.press("#compare-text textarea", "Enter")
+    page.locator("#compare .sentence", has_text=f"“{text}”").wait_for()
+
+
+def test_five_ways_stand_side_by_side_with_their_times_and_agreement(visit):
+    page = opened(visit())
+    compare(page, "A red dog.")
+    names = ["Generation", "Generation + re-rank", "Geometry", "faiss flat", "faiss HNSW"]
+    assert page.locator("#compare .way h3").all_inner_texts() == names
+    assert page.locator("#compare tbody th").all_inner_texts() == names
+    for way in page.locator("#compare .way").all():
+        assert way.locator(".entry").count() == 10
+    flat, hnsw = (page.locator("#compare .way").nth(at).locator(".entry .words").all_inner_texts() for at in (3, 4))
+    assert flat == hnsw
+    assert page.locator("#compare tbody tr").nth(3).locator("td").nth(5).inner_text() == "100% ±0.0"
+
+
+def test_an_item_is_marked_in_every_column_and_opens_its_card(visit):
+    page = opened(visit())
+    compare(page, "A red dog.")
+    entry = page.locator("#compare .way").nth(3).locator(".entry").first
+    entry.hover()
+    twins = page.locator("#compare .entry.twin")
+    assert twins.count() >= 2 and len(set(twins.locator(".words").all_inner_texts())) == 1
+    entry.click()
+    page.locator("#compare-card .itemcard").wait_for()
+    assert page.locator("#compare .entry.picked").count() == twins.count()
+
+
+def test_ranks_are_set_against_those_of_another_way_if_asked(visit):
+    page = opened(visit())
+    compare(page, "A red dog.")
+    flat = page.locator("#compare .way").nth(3)
+    assert flat.locator(".moved").count() == 0
+    page.select_option("#compare-reference", label="Generation")
+    assert flat.locator(".moved").count() == 10
+    assert page.locator("#compare .way").nth(0).locator(".moved").count() == 0
+
+
+def test_the_last_search_can_be_compared(visit):
+    page = opened(visit())
+    assert page.locator("#compare-last").is_disabled()
+    page.get_by_role("tab", name="Search").click()
+    page.fill("#text textarea", HOSTILE)
+    page.press("#text textarea", "Enter")
+    page.locator("#cards .card").first.wait_for()
+    page.get_by_role("tab", name="Compare").click()
+    page.locator("#compare-last:enabled", has_text=HOSTILE).click()
+    page.locator("#compare .sentence", has_text=HOSTILE).wait_for()
+
+
+def test_nothing_typed_gets_one_sentence(visit):
+    page = opened(visit())
+    page.click("#compare-go")
+    toast = page.locator("[data-testid=toast-body]")
+    toast.wait_for()
+    assert "Type a description" in toast.inner_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scrolling(visit, theme):
+    page = opened(visit(f"/?__theme={theme}", width=390))
+    compare(page, "A red dog.")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

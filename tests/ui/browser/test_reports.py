@@ -1,0 +1,53 @@
+"""Reports, as a visitor meets them."""
+
+import pytest
+
+from tests.explore.sample_reports import HOSTILE, write_reports
+from tests.ui.tiny_page import serving
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    run = tmp_path_factory.mktemp("reports") / "run"
+    with serving(run) as page:
+        write_reports(run, "retrieval", "training", "health")    # while it is being served
+        yield page
+
+
+def opened(page):
+    page.get_by_role("tab", name="Reports").click()
+    page.locator("#reports-health .report").wait_for()
+    page.locator("#reports-training-plot-2 .main-svg").first.wait_for()
+    return page
+
+
+def test_every_plot_is_drawn_and_has_its_table(visit):
+    page = opened(visit())
+    for plot in ("hits-plot-0", "times-plot-0", "training-plot-0", "training-plot-1", "training-plot-2"):
+        page.locator(f"#reports-{plot} .main-svg").first.wait_for()
+    for name, cell in (("hits", "50.0 [45.0, 55.0]"), ("times", "45.60"), ("training", "0.6600")):
+        page.locator(f"#reports-{name}-body button.label-wrap").click()
+        page.locator(f"#reports-{name}-table td", has_text=cell).first.wait_for()
+    assert page.locator("#reports-hits-table td", has_text=HOSTILE).count() == 1
+    assert page.locator("#reports-health-table tbody tr").count() == 2
+
+
+def test_what_is_missing_names_its_command(visit, served):
+    page = opened(visit())
+    assert "python -m genius.evaluation.speed" in page.locator("#reports-speed pre").inner_text()
+    assert not page.locator("#reports-speed-body").is_visible()
+
+
+def test_another_pool_is_a_click_away(visit):
+    page = opened(visit())
+    page.get_by_label("Local pool, test items").first.check()
+    page.locator("#reports-hits-body button.label-wrap").click()
+    page.locator("#reports-hits-table td").first.wait_for()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scrolling(visit, theme):
+    page = opened(visit(f"/?__theme={theme}", width=390))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

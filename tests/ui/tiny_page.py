@@ -1,0 +1,28 @@
+"""A page over a tiny run of real models that were not trained."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+from genius.search.engine import Engine
+from tests.search.tiny import publish_tiny_run
+
+
+@contextmanager
+def serving(run: Path) -> Iterator[SimpleNamespace]:
+    """engine, page, url: makes the run and serves it."""
+    from genius.ui.context import Served
+    from genius.ui.page import build
+    from genius.ui.serving import Hosting, serve
+
+    engine = Engine.load(publish_tiny_run(run).path, "cpu")
+    page = build(engine, Served(run))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    yield SimpleNamespace(engine=engine, page=page, url=serve(page, Hosting(port=port)).rstrip("/"))
+    page.close(verbose=False)
