@@ -40,7 +40,6 @@ def api_tab(context: Context, tab: gr.Tab) -> None:
 def endpoints(context: Context) -> list[Callable]:
     """The functions that programs may call; what they raise is told as the page tells it."""
     engine = context.engine
-    index = engine.index
 
     def search(text: str = "", picture: gr.FileData | None = None, instruction: str = "", k: int = 10,
                beams: int = 50, modality: str = "any") -> dict:
@@ -64,8 +63,8 @@ def endpoints(context: Context) -> list[Callable]:
 
     def item(id: str) -> dict:
         """One item: its modality, text, picture (a small WebP as a data URI), codes and what its source says of it."""
-        row = row_of(index, id)
-        told, picture = describe(engine, row, neighbours=0), index.thumbnail(row)
+        row = row_of(engine.index, id)
+        told, picture = describe(engine, row, neighbours=0), engine.index.thumbnail(row)
         return {"id": told["id"], "modality": told["modality"].name.lower(), "text": told["text"],
                 "picture": present.data_uri(picture) if picture else None, "codes": told["codes"],
                 "facts": dict(told["facts"])}
@@ -75,18 +74,20 @@ def endpoints(context: Context) -> list[Callable]:
 
         Returns how many there are, and `limit` of them (at most 100) from `offset` on, in the order of their IDs.
         """
+        index = engine.index
         read = parse_pattern(pattern, index.code_sizes)
-        first, last = _whole(offset, "offset", 0, index.n), _whole(limit, "limit", 0, MOST_LISTED)
+        first, most = _whole(offset, "offset", 0, index.n), _whole(limit, "limit", 0, MOST_LISTED)
         matches = CodeTable(engine.pool.table).match(read)
-        rows = matches.rows[first:first + last]
+        rows = matches.rows[first:first + most]
         return {"pattern": written(read, "."), "count": len(matches),
                 "items": [{**_told(item), "codes": codes} for item, codes
                           in zip(index.items(rows), index.codes(rows).tolist(), strict=True)]}
 
     def neighbours(id: str, k: int = 10) -> list:
         """The items nearest to an item by embedding, exactly, over the whole index, with their cosines."""
-        return [{"id": near["id"], "modality": near["modality"].name.lower(), "text": near["text"],
-                 "cosine": near["cosine"]} for near in describe(engine, row_of(index, id), checked_k(k))["neighbours"]]
+        near = describe(engine, row_of(engine.index, id), checked_k(k))["neighbours"]
+        return [{"id": item["id"], "modality": item["modality"].name.lower(), "text": item["text"],
+                 "cosine": item["cosine"]} for item in near]
 
     return [_telling(function) for function in (search, item, code_items, neighbours)]
 
