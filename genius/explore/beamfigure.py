@@ -19,11 +19,11 @@ CHOSEN, OTHER, MASKED = "#6366f1", "#64748b", "#b45309"
 MARKERS = {Fate.FOUND: ("circle", 11), Fate.ENDED: ("circle", 7), Fate.DROPPED: ("circle-open", 9)}
 FATES = {Fate.FOUND: "leads to a generated ID", Fate.ENDED: "a beam that led nowhere",
          Fate.DROPPED: "considered and dropped"}
-STEPS = np.array([.02, .1, .3, .6, .85])              # probabilities where an edge becomes thicker
-WIDTHS = np.array([.6, 1.2, 2.2, 3.6, 5, 6.5])        # pixels
+STEPS = np.array([1e-6, 1e-4, .01, .1, .5])           # probabilities where an edge becomes thicker
+WIDTHS = np.array([.5, 1, 1.8, 3, 4.5, 6.5])          # pixels
 FEW, FEWEST = 20, 8                                   # prefixes a level: have room for their codes; and for more
 SMALL, TALL = 560, 1400                               # pixels that a figure with few and with more prefixes is made for
-BARS, ROOT = 90, -.75                                 # pixels; where on the axis of levels
+BARS, LABEL, ROOT = 90, 11, -.75                      # pixels; pixels; where on the axis of levels
 
 
 def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]) -> Figure:
@@ -39,8 +39,9 @@ def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]
     names = [first_codes[codes[0]] if len(codes) == 1 else str(codes[-1]) for codes in prefixes]
     hovers = [_hover(tree, number, prefix) for number, prefix in enumerate(prefixes)]
 
-    figure = Figure([*_edges(tree, rows, marked), Scatter(x=[ROOT], y=[0], mode="markers", hoverinfo="skip", marker={
-        "symbol": "diamond", "size": 10, "color": CHOSEN})])
+    figure = Figure([*_edges(tree, rows, marked), Scatter(
+        x=[ROOT], y=[0], mode="markers+text", text=["query"], textposition="bottom center", textfont={"size": LABEL},
+        hoverinfo="skip", marker={"symbol": "diamond", "size": 11, "color": CHOSEN})])
     for fate, (symbol, size) in MARKERS.items():
         for ours, colour in ((False, OTHER), (True, CHOSEN)):
             these = np.flatnonzero((tree.fate == fate) & (marked == ours))
@@ -48,29 +49,38 @@ def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]
                 figure.add_trace(Scatter(
                     x=tree.level[these], y=rows[these], name=FATES[fate],
                     mode="markers+text" if tallest <= FEW else "markers",
-                    text=[names[number] for number in these], textposition="top center", textfont={"size": 11},
+                    text=[names[number] for number in these], textposition="top center", textfont={"size": LABEL},
                     customdata=[".".join(map(str, prefixes[number])) for number in these],
                     hovertext=[hovers[number] for number in these], hoverinfo="text",
-                    marker={"symbol": symbol, "size": size, "color": colour, "line": {"width": 1.5}}))
+                    marker={"symbol": symbol, "size": size, "color": colour, "line": {"width": 1.5, "color": colour}}))
     figure.add_trace(Bar(
         x=np.arange(tree.levels), y=tree.mass, yaxis="y2", width=.5, marker={"color": MASKED},
-        text=[f"{mass:.0%}" for mass in tree.mass], textposition="outside", cliponaxis=False,
-        hovertext=[f"level {level}: the trie masked {mass:.1%} of the probability"
-                   for level, mass in enumerate(tree.mass)], hoverinfo="text"))
+        text=[percent(mass) for mass in tree.mass.tolist()], textposition="outside", cliponaxis=False,
+        hovertext=[f"level {level}: of the probability the trie masked {percent(mass)}"
+                   for level, mass in enumerate(tree.mass.tolist())], hoverinfo="text"))
     return figure.update_layout(_layout(tree.levels, tallest))
+
+
+def percent(share: float) -> str:
+    """In a few digits, of which none says that something never or always happens if it may."""
+    if share < .1:
+        return "0%" if share == 0 else "<0.01%" if share < 1e-4 else f"{share:.1%}" if share >= .01 else f"{share:.2%}"
+    return ">99%" if .995 <= share < 1 else f"{share:.0%}"
 
 
 def _layout(levels: int, tallest: int) -> dict[str, object]:
     bars = 1 - BARS / (SMALL if tallest <= FEW else TALL)      # where they begin, as a share of the height
     return {
-        "showlegend": False,
-        "xaxis": {"range": [ROOT - .3, levels - .6], "tickvals": list(range(levels)), "title": {"text": "level"},
-                  "showgrid": False, "zeroline": False, "fixedrange": True},
-        "yaxis": {"range": [max(tallest, FEWEST) - .5, -1], "domain": [0, bars], "visible": False},
+        "showlegend": False, "dragmode": False,                # so that a finger on it scrolls the page
+        "modebar": {"remove": ["zoom", "pan", "lasso", "zoomIn", "zoomOut", "resetScale", "sendChartToCloud"]},
+        "xaxis": {"range": [ROOT - .3, levels - .6], "tickvals": list(range(levels)),
+                  "title": {"text": "level", "font": {"size": 13}}, "showgrid": False, "zeroline": False,
+                  "fixedrange": True},
+        "yaxis": {"range": [max(tallest, FEWEST) - .5, -1], "domain": [0, bars], "visible": False, "fixedrange": True},
         "yaxis2": {"range": [0, 1.45], "domain": [bars, 1], "visible": False, "fixedrange": True},
         "annotations": [{"text": "masked by<br>the trie", "xref": "paper", "yref": "y2 domain", "x": 0, "y": 0,
                          "xanchor": "left", "yanchor": "bottom", "align": "left", "showarrow": False,
-                         "font": {"size": 11}}]}
+                         "font": {"size": LABEL}}]}
 
 
 def _rows(tree: BeamTree) -> np.ndarray:
@@ -97,7 +107,7 @@ def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray) -> list[Scatter
 def _hover(tree: BeamTree, number: int, prefix: Sequence[int]) -> str:
     return (f"<b>{' · '.join(map(str, prefix))}</b><br>place {tree.place[number]} at level {tree.level[number]}: "
             f"{FATES[Fate(tree.fate[number])]}<br>"
-            f"step p {np.exp(tree.step[number]):.1%}, log p {tree.step[number]:.2f}<br>"
+            f"step p {percent(np.exp(tree.step[number]))}, log p {tree.step[number]:.2f}<br>"
             f"so far log p {tree.log_prob[number]:.2f}, score {tree.score[number]:.2f}<br>"
             f"items that begin so: {tree.items[number]:,}<br>"
-            f"masked by the trie at this step: {tree.masked[number]:.1%}").replace("-", "\N{MINUS SIGN}")
+            f"masked by the trie at this step: {percent(tree.masked[number])}").replace("-", "\N{MINUS SIGN}")

@@ -13,7 +13,7 @@ import numpy as np
 
 from genius.schema import SearchTrace
 
-ASIDE = 3    # prefixes a level that led nowhere and are drawn beside the best lineages
+ASIDE = 2    # prefixes a level of each fate that led nowhere, drawn beside the best lineages
 
 
 class Fate(IntEnum):
@@ -71,9 +71,10 @@ class BeamTree:
         drawn = (self.level == self.levels - 1) & (self.fate == Fate.FOUND) & (self.place <= limit)
         drawn[self.lineage(codes)] = True
         drawn = _with_ancestors(drawn, self.parent)
-        aside = ~drawn & (self.fate != Fate.FOUND) & np.append(drawn, True)[self.parent]
+        beside = ~drawn & np.append(drawn, True)[self.parent]
         for level in range(self.levels):
-            drawn[np.flatnonzero(aside & (self.level == level))[:ASIDE]] = True
+            for fate in (Fate.ENDED, Fate.DROPPED):
+                drawn[np.flatnonzero(beside & (self.level == level) & (self.fate == fate))[:ASIDE]] = True
         return self._of(drawn)
 
     def _of(self, chosen: np.ndarray) -> BeamTree:

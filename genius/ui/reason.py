@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from genius.explore.beamfigure import FATES
+from genius.explore.beamfigure import FATES, percent
 from genius.explore.beamtree import BeamTree, Fate
 from genius.explore.why import Reason
 from genius.ui.present import NAMES, count, identifier, number, score_label
@@ -88,11 +88,11 @@ def flags(reason: Reason) -> list[str]:
 def steps(reason: Reason, tree: BeamTree) -> list[dict[str, Any]]:
     """Rows of figures, a column for each level that the search followed its ID to."""
     path = reason.path
-    rows = (("Probability of the code", [f"{share:.0%}" for share in np.exp(tree.step[path])]),
+    rows = (("Probability of the code", [percent(share) for share in np.exp(tree.step[path]).tolist()]),
             ("log p so far", [number(log_prob, 2) for log_prob in tree.log_prob[path].tolist()]),
             ("Place at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
             ("Items that begin so", [f"{items:,}" for items in tree.items[path].tolist()]),
-            ("Masked by the trie", [f"{share:.0%}" for share in tree.masked[path].tolist()]))
+            ("Masked by the trie", [percent(share) for share in tree.masked[path].tolist()]))
     return [{"name": name, "figures": figures} for name, figures in rows]
 
 
@@ -100,7 +100,7 @@ def prefixes(tree: BeamTree) -> dict[str, Any]:
     """The figure as a table: a row for each prefix that is drawn, its ID marked as far as a generated one begins so."""
     return {"rows": [
         {"codes": list(codes), "shared": len(codes) if fate == Fate.FOUND else 0, "level": level, "place": place,
-         "fate": FATES[Fate(fate)], "step": f"{np.exp(step):.1%}", "log_prob": number(log_prob, 2),
+         "fate": FATES[Fate(fate)], "step": percent(np.exp(step)), "log_prob": number(log_prob, 2),
          "items": f"{items:,}"}
         for codes, level, place, fate, step, log_prob, items in zip(
             tree.prefixes(), *(column.tolist() for column in (

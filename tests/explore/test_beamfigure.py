@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genius.explore.beamfigure import CHOSEN, FATES, beam_figure
+from genius.explore.beamfigure import CHOSEN, FATES, beam_figure, percent
 from genius.explore.beamtree import Fate, beam_tree
 from genius.schema import LevelTrace, SearchTrace
 
@@ -22,7 +22,7 @@ def tree():
     """Two levels: 2.7 and 0.4 are found, 1 ends, 2.9 is dropped."""
     return beam_tree(SearchTrace([
         level([0, 0, 0], [2, 0, 1], [.7, .2, .05], [True] * 3, [.05]),
-        level([0, 1, 0], [7, 4, 9], [.9, .6, .01], [True, True, False], [.09, .4, .5])]))
+        level([0, 1, 0], [7, 4, 9], [.9, .3, .01], [True, True, False], [.09, .4, .5])]))
 
 
 def points(figure) -> dict[str, tuple]:
@@ -60,7 +60,13 @@ def test_edges_join_parents_and_children_and_are_thicker_the_likelier_the_step(t
 def test_bars_show_the_masked_mass_of_each_level(tree):
     bars = beam_figure(tree, (0, 4), NAMES).data[-1]
     assert bars.type == "bar" and bars.y.tolist() == tree.mass.tolist()
-    assert [float(text.rstrip("%")) / 100 for text in bars.text] == pytest.approx(tree.mass.tolist(), abs=.005)
+    assert bars.text == ("5.0%", "18%")
+
+
+@pytest.mark.parametrize("share, words", [
+    (0, "0%"), (1e-7, "<0.01%"), (.0004, "0.04%"), (.012, "1.2%"), (.62, "62%"), (.9999, ">99%"), (1, "100%")])
+def test_shares_are_never_rounded_to_never_or_always(share, words):
+    assert percent(share) == words
 
 
 def test_the_hover_tells_steps_sums_and_items(tree):

@@ -53,8 +53,8 @@ def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
         ([2, 9], 1, True), ([2, 7], 1, True), ([2, 3], 1, False)]
     assert told["flags"] == ["dense rank 42"] and "order of their whole scores" in told["note"]
     assert {row["name"]: row["figures"] for row in told["steps"]} == {
-        "Probability of the code": ["70%", "5%"], "log p so far": ["−0.36", "−3.35"], "Place at its level": ["1", "2"],
-        "Items that begin so": ["4", "1"], "Masked by the trie": ["10%", "5%"]}
+        "Probability of the code": ["70%", "5.0%"], "log p so far": ["−0.36", "−3.35"], "Place at its level": ["1", "2"],
+        "Items that begin so": ["4", "1"], "Masked by the trie": ["10%", "5.0%"]}
     assert explanation(why(tree, (2, 7)), tree, (2, 3), 2, True, "exact", 1.0, NAMES)["flags"] == [
         "the best generated ID", "shares its ID with 2 others", "dense rank 42"]
 

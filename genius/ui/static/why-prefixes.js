@@ -1,14 +1,18 @@
 const COLUMNS = ['Level', 'Prefix', 'What became of it', 'Place', 'p of its code', 'log p so far', 'Items'];
 
 const row = data => {
-  const open = node('button', {type: 'button', class: 'open'}, chips({codes: data.codes, shared: data.shared}));
-  open.title = 'Show its items in Codes';
+  const open = node('button', {type: 'button', class: 'open', title: 'Show its items in Codes'},
+    chips({codes: data.codes, shared: data.shared}));
   open.addEventListener('click', () => trigger('select', {value: data.codes.join('.')}));
-  return node('tr', {}, node('td', {class: 'place'}, String(data.level)), node('td', {}, open), node('td', {}, data.fate),
+  return node('tr', {},
+    node('td', {class: 'place'}, String(data.level)), node('td', {}, open), node('td', {}, data.fate),
     ...[data.place, data.step, data.log_prob, data.items].map(figure => node('td', {class: 'figure'}, String(figure))));
 };
 
-const draw = value => value ? [node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The tree as a table'},
-  node('table', {},
-    node('thead', {}, node('tr', {}, ...COLUMNS.map(name => node('th', {scope: 'col'}, name)))),
-    node('tbody', {}, ...value.rows.map(row))))] : [];
+const draw = value => {
+  if (!value) return [];
+  return [node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The tree as a table'},
+    node('table', {},
+      node('thead', {}, node('tr', {}, ...COLUMNS.map(name => node('th', {scope: 'col'}, name)))),
+      node('tbody', {}, ...value.rows.map(row))))];
+};

@@ -4,7 +4,8 @@ const code = (data, level) => {
   const shown = level ? String(data.codes[level]) : data.first;
   if (!data.opens) return node('span', {class: kind}, shown);
   const prefix = data.codes.slice(0, level + 1);
-  const one = node('button', {type: 'button', class: kind, title: `Show what begins ${prefix.join(' · ')} in Codes`}, shown);
+  const title = `Show what begins ${prefix.join(' · ')} in Codes`;
+  const one = node('button', {type: 'button', class: kind, title}, shown);
   one.addEventListener('click', () => trigger('select', {value: prefix.join('.')}));
   return one;
 };
@@ -13,19 +14,20 @@ const identity = (data, levels) => node('tr', {class: 'identity'}, node('th', {s
   ...levels.map(level => node('td', {}, code(data, level))));
 
 const step = ({name, figures}, levels) => node('tr', {}, node('th', {scope: 'row'}, name),
-  ...levels.map(level => {
-    const figure = figures[level] ?? '–';
-    return node('td', figure.endsWith('%') ? {class: 'share', style: `--share: ${figure}`} : {}, figure);
-  }));
+  ...levels.map(level => node('td', {}, figures[level] ?? '–')));
 
 const draw = value => {
-  if (!value) return [node('div', {class: 'empty'},
-    node('p', {}, 'Search first. Then this says which beam found a result, what re-ranking did with it, and where '
-      + 'dense search would have put it.'))];
-  const {title, id, name, kind, sentence, flags, note, ids, first_codes, steps, legend} = value;
+  if (!value) {
+    return [node('p', {class: 'waiting', role: 'status'}, 'Searching once more, with a record of every step …')];
+  }
+  const {title, id, name, kind, sentence, flags, note, ids, first_codes, steps, legend, comes} = value;
   const levels = [...ids[0].codes.keys()];
+  if (comes) {
+    requestAnimationFrame(() => element.closest('#why-open').scrollIntoView({block: 'start', behavior: 'smooth'}));
+  }
   return [node('section', {class: 'why', 'aria-label': title},
-    node('h2', {}, `${title} `, node('span', {class: `badge ${kind}`}, name), node('span', {class: 'item'}, ` item ${id}`)),
+    node('h2', {}, `${title} `, node('span', {class: `badge ${kind}`}, name),
+      node('span', {class: 'item'}, ` item ${id}`)),
     node('p', {class: 'sentence', role: 'status'}, sentence),
     node('ul', {class: 'flags'}, ...flags.map(flag => node('li', {}, flag))),
     node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Its codes and its way'},
@@ -39,8 +41,9 @@ const draw = value => {
       ' codes are this result’s from the start; in its own row, those it shares with the best generated ID. ', note),
     node('h3', {}, 'Beam tree'),
     node('ul', {class: 'legend'},
-      node('li', {class: 'this'}, 'this result'), ...legend.map(fate => node('li', {class: fate.kind}, fate.name)),
-      node('li', {class: 'masked'}, 'probability that the trie masked')),
+      node('li', {class: 'this'}, 'this result'),
+      ...legend.map(fate => node('li', {class: fate.kind}, fate.name)),
+      node('li', {class: 'masked'}, 'probability of codes that no item has there, masked by the trie')),
     node('p', {class: 'note'}, 'Each column is a level, its best prefix on top; the thicker a line, the likelier the '
       + 'code. Click a point to see its items in Codes.'))];
 };
