@@ -27,7 +27,7 @@ from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from training.published.checkpoint import Checkpoint
 from training.published.hub import CLIP_SF, GENIUS, local_file
-from training.published.parts import OWN, decoder_of, encoder_of, fusion_of, quantizer_of
+from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_of, quantizer_of
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Published:
     fusion: Fusion
     quantizer: ResidualQuantizer
     decoder: IDDecoder
-    left_out: dict[str, dict[str, str]]      # file -> name -> why
     notes: list[str]                         # what else a person should know
+    left_out: dict[str, dict[str, str]]      # clip_sf, genius or rq -> name -> why
 
 
 def convert(clip_sf: Checkpoint, genius: Checkpoint, rq: Checkpoint | None = None,
@@ -48,7 +48,7 @@ def convert(clip_sf: Checkpoint, genius: Checkpoint, rq: Checkpoint | None = Non
 
     Raises UserError if a weight is missing, unknown or of another shape, or the parts do not fit each other.
     """
-    source, prefix = (genius, OWN) if genius.has(OWN) else (rq, "")
+    source, prefix = (genius, QUANTIZER) if genius.has(QUANTIZER) else (rq, "")
     if source is None:
         raise UserError(f"{genius.file} holds no quantizer; give the one that its decoder was trained for with --rq")
     fusion, quantizer = fusion_of(source, prefix), quantizer_of(source, prefix)
@@ -64,13 +64,13 @@ def convert(clip_sf: Checkpoint, genius: Checkpoint, rq: Checkpoint | None = Non
         same = all(map(equal, (fusion, quantizer), others))
         notes.append(f"{rq.file.name} holds the quantizer that {genius.file.name} has" if same else
                      f"{rq.file.name} holds another quantizer than {genius.file.name}, whose own is used")
-    checkpoints = [checkpoint for checkpoint in (clip_sf, genius, rq) if checkpoint is not None]
-    for checkpoint in checkpoints:
+    checkpoints = {"clip_sf": clip_sf, "genius": genius} | ({"rq": rq} if rq is not None else {})
+    for checkpoint in checkpoints.values():
         for pattern in leave_out:
             checkpoint.leave_out(pattern, "as asked")
         checkpoint.close()
-    return Published(encoder, fusion, quantizer, decoder,
-                     {checkpoint.file.name: checkpoint.left_out for checkpoint in checkpoints}, notes)
+    return Published(encoder, fusion, quantizer, decoder, notes,
+                     {name: checkpoint.left_out for name, checkpoint in checkpoints.items()})
 
 
 def equal(one: nn.Module, other: nn.Module) -> bool:
@@ -107,11 +107,11 @@ def summary(published: Published) -> list[str]:
         f"decoder    {decoder.layers} layers, {decoder.width} wide, prefix of {decoder.prefix}, "
         f"{decoder.vocabulary:,} tokens: {weighed(published.decoder)}",
         *published.notes]
-    for file, left_out in published.left_out.items():
+    for checkpoint, left_out in published.left_out.items():
         for why in dict.fromkeys(left_out.values()):
             names = Counter(re.sub(r"\.\d+\.", ".*.", name) for name, reason in left_out.items() if reason == why)
             listed = ", ".join(f"{name} ({number})" if number > 1 else name for name, number in names.items())
-            lines.append(f"left out   {file}, {why}: {listed}")
+            lines.append(f"left out   {checkpoint}, {why}: {listed}")
     return lines
 
 

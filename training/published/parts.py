@@ -20,7 +20,7 @@ from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
 from training.published.checkpoint import Checkpoint
 
-CLIP, OWN = "clip_model.", "quantizer."      # prefixes: of CLIP's weights, of the quantizer in a decoder's checkpoint
+CLIP, QUANTIZER = "clip_model.", "quantizer."     # prefixes of the weights of other models in a checkpoint
 HEAD_WIDTH = 64                              # of every OpenAI CLIP
 
 
