@@ -17,6 +17,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ import torch
 from tqdm import tqdm
 
 from genius.artifacts import Run
-from genius.collections.keys import id_key, key_dataset
+from genius.collections.keys import id_key, key_dataset, key_id
 from genius.collections.mbeir import Collection
 from genius.device import usable_device
 from genius.errors import UserError, reported
@@ -71,10 +72,12 @@ def draw(root: Path, path: Path, device: str) -> None:
     candidates = Candidates.read(collection)
     files = FeatureFiles.finished(path / "features" / "candidates", facts(run, candidates.digest, settings.seed))
     rows = sample(index)
-    ids = [item.id for item in index.items(rows)]
-    of_items = candidates.rows(ids)
+    keys = np.array([id_key(item.id) for item in index.items(rows)], dtype=np.int64)
+    order = np.argsort(keys)
+    rows, keys = rows[order], keys[order]
+    of_items = candidates.rows([key_id(key) for key in keys.tolist()])
     if (of_items < 0).any():
-        raise UserError(f"{root} has no candidate {ids[of_items.argmin()]}, which {path} has indexed; "
+        raise UserError(f"{root} has no candidate {key_id(int(keys[of_items.argmin()]))}, which {path} has indexed; "
                         "name the collection that the run was trained on")
     split, sets = queries(collection, index, settings.seed)
     asked = list(encoded(Encoder.load(run.folder("encoder")).to(device), collection, sets))
@@ -82,11 +85,10 @@ def draw(root: Path, path: Path, device: str) -> None:
 
     side = train_without_contrast(run, collection, settings, device)
     views, layouts = lay_out(run, side, parts, index.modalities[rows], settings.seed, device)
-    datasets = np.array([key_dataset(id_key(id)) for id in ids], dtype=np.int32)
-    maps = Maps(views, layouts, rows, datasets, tuple(mapped(sets)),
-                {int(number): collection.dataset_name(int(number)) for number in np.unique(datasets)}, index.n, split,
+    names = {int(number): collection.dataset_name(int(number)) for number in np.unique(key_dataset(keys))}
+    maps = Maps(views, layouts, keys, tuple(mapped(sets, index)), names, split,
                 {"with": measured, "without": health(side)})
-    run.publish(PART, maps.save, ("fusion", "quantizer", "index"))
+    run.publish(PART, maps.save, ("fusion", "quantizer"))
     shutil.rmtree(side.path)
     print(f"maps: {len(rows)} of {index.n} items and {len(maps.queries)} {split} queries in {len(views)} views, "
           f"{time.perf_counter() - started:.0f} s")
@@ -114,12 +116,12 @@ def trained_with(run: Run) -> Settings:
 
 
 def sample(index: Index) -> np.ndarray:
-    """(m,) int32 rows, ascending: all of them, or evenly many from all parts of the hierarchy of IDs."""
-    rows = np.arange(index.n, dtype=np.int32)
-    if index.n > ITEMS:
-        by_id = np.lexsort(index.codes(rows).T[::-1])
-        rows = np.sort(by_id[np.linspace(0, index.n - 1, ITEMS).astype(np.int64)]).astype(np.int32)
-    return rows
+    """(m,) rows: all of them, or evenly many from all parts of the hierarchy of IDs."""
+    rows = np.arange(index.n)
+    if index.n <= ITEMS:
+        return rows
+    by_id = np.lexsort(index.codes(rows).T[::-1])
+    return by_id[np.linspace(0, index.n - 1, ITEMS).astype(np.int64)]
 
 
 def queries(collection: Collection, index: Index, seed: int) -> tuple[str, list[QuerySet]]:
@@ -138,12 +140,13 @@ def encoded(encoder: Encoder, collection: Collection, sets: Sequence[QuerySet]) 
                                  [query_text(query.instruction, query.text) for query in batch])
 
 
-def mapped(sets: Sequence[QuerySet]) -> Iterator[MappedQuery]:
+def mapped(sets: Sequence[QuerySet], index: Index) -> Iterator[MappedQuery]:
+    """All queries, as the page shows them."""
     for own in sets:
-        offsets, rows = own.qrels.offsets, own.qrels.rows.tolist()
-        for at, (query, instruction) in enumerate(zip(own.queries, own.instructions, strict=True)):
+        answers = iter(index.items(own.qrels.rows))
+        for query, instruction, count in zip(own.queries, own.instructions, np.diff(own.qrels.offsets), strict=True):
             yield MappedQuery(query.id, query.modality, query.text, instruction,
-                              tuple(rows[offsets[at]:offsets[at + 1]]))
+                              tuple(item.id for item in islice(answers, int(count))))
 
 
 def train_without_contrast(run: Run, collection: Collection, settings: Settings, device: str) -> Run:

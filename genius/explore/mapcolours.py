@@ -6,7 +6,7 @@ Shapes: m items drawn, d embedding dim, s neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -35,33 +35,46 @@ class Group:
 
 
 class Palette:
-    """The groups that the items of a run's maps fall into; read from the index once, for all visitors."""
+    """The items of a run's maps as one version of its index has them, and the groups that they fall into."""
 
     def __init__(self, index: Index, maps: Maps):
         self.maps, self.index = maps, index
+        self.rows = index.rows_of(maps.ids())        # (m,) −1: it was removed
+        self.points = np.flatnonzero(self.rows >= 0) # those of the items that are there
+
+    @property
+    def whole(self) -> bool:
+        """Whether every item of the index is drawn."""
+        return len(self.points) == self.index.n
 
     @cached_property
     def modalities(self) -> np.ndarray:
-        """(m,)"""
-        return np.asarray(self.index.modalities[self.maps.rows])
+        """(m,); of items that were removed, anything."""
+        return np.asarray(self.index.modalities)[self.rows]
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """(m, M)"""
-        return self.index.codes(self.maps.rows)
+        """(m, M); of items that were removed, anything."""
+        return self.index.codes(self.rows.clip(min=0))
 
     def by_modality(self) -> list[Group]:
-        return grouped(self.modalities, lambda modality: Modality(modality).name.capitalize())
+        return self._grouped(self.modalities, lambda modality: Modality(modality).name.capitalize())
 
     def by_dataset(self) -> list[Group]:
-        return grouped(self.maps.datasets, lambda dataset: self.maps.names.get(dataset, f"dataset {dataset}"))
+        return self._grouped(self.maps.datasets, lambda dataset: self.maps.names.get(dataset, f"dataset {dataset}"))
 
     def by_code(self, level: int) -> list[Group]:
-        return grouped(self.codes[:, level], lambda code: f"code {code}")
+        return self._grouped(self.codes[:, level], lambda code: f"code {code}")
 
     def similarity(self, vector: np.ndarray) -> np.ndarray:
-        """(m,) cosines of the items' embeddings with one (d,)."""
-        return similarity(self.index.embeddings, self.maps.rows, vector)
+        """(m,) cosines of the items' embeddings with one (d,); of items that were removed, −1."""
+        cosines = np.full(len(self.rows), -1, dtype=np.float32)
+        cosines[self.points] = similarity(self.index.embeddings, self.rows[self.points], vector)
+        return cosines
+
+    def _grouped(self, values: np.ndarray, label: Callable[[int], str]) -> list[Group]:
+        return [replace(group, members=self.points[group.members])
+                for group in grouped(values[self.points], label)]
 
 
 def grouped(values: np.ndarray, label: Callable[[int], str], most: int = MOST) -> list[Group]:

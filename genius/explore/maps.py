@@ -1,12 +1,13 @@
 """The maps of a run: where its items, and some queries, lie in a plane. Made by training/maps.py, drawn by the page.
 
     places.npy     (v, m + q, 2) int16, the items' places first; one scale for all views
-    rows.npy       (m,) int32, row in the index of each item drawn, ascending
-    datasets.npy   (m,) int32, the number of its dataset
+    keys.npy       (m,) int64, the id of each item drawn (genius/collections/keys.py), ascending
     queries.json   columns of the q queries
-    config.json    the views, names of datasets, how many items there are, health of both quantizers
+    config.json    the views, names of datasets, health of both quantizers
 
-Shapes: v views, m items drawn, q queries drawn, n items of the index.
+An item or query that is drawn is a point; items are named by their ids, as rows change when an index grows.
+
+Shapes: v views, m items drawn, q queries drawn.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from genius.artifacts import Run
+from genius.collections.keys import id_key, key_dataset, key_id
 from genius.errors import UserError
 from genius.schema import Modality
 
@@ -49,7 +51,7 @@ class MappedQuery:
     modality: Modality
     text: str
     instruction: str
-    answers: tuple[int, ...]    # index rows
+    answers: tuple[str, ...]    # ids of items
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,29 +60,30 @@ class Maps:
 
     views: tuple[View, ...]
     places: np.ndarray              # (v, m + q, 2) float32, from -1 to 1
-    rows: np.ndarray                # (m,) int32, ascending
-    datasets: np.ndarray            # (m,) int32
+    keys: np.ndarray                # (m,) int64, ascending
     queries: tuple[MappedQuery, ...]
     names: Mapping[int, str]        # of the datasets
-    n: int
     split: str                      # that the queries are of
     health: Mapping[str, Mapping[str, Any]]    # of the IDs "with" and "without" the contrastive loss
 
     @property
-    def sampled(self) -> bool:
-        """Whether some items of the index are left out."""
-        return len(self.rows) < self.n
+    def datasets(self) -> np.ndarray:
+        """(m,) the number of each item's dataset."""
+        return key_dataset(self.keys)
 
-    def points(self, rows: np.ndarray | Sequence[int]) -> np.ndarray:
-        """Index rows -> the numbers of their points; rows that are not drawn are left out."""
-        rows = np.asarray(rows, dtype=np.int64)
-        at = np.searchsorted(self.rows, rows).clip(max=len(self.rows) - 1)
-        return at[self.rows[at] == rows]
+    def ids(self) -> list[str]:
+        """m ids of the items."""
+        return [key_id(key) for key in self.keys.tolist()]
+
+    def points(self, ids: Sequence[str]) -> np.ndarray:
+        """Numbers of the items with these ids, as int64; those that are not drawn are left out."""
+        keys = np.array([id_key(id) for id in ids], dtype=np.int64)
+        at = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+        return at[self.keys[at] == keys]
 
     def save(self, folder: Path) -> None:
-        for name, array in (("places", np.rint(self.places * STEPS).astype(np.int16)),
-                            ("rows", self.rows), ("datasets", self.datasets)):
-            np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        np.save(folder / "places.npy", np.rint(self.places * STEPS).astype(np.int16), allow_pickle=False)
+        np.save(folder / "keys.npy", self.keys, allow_pickle=False)
         instructions = list(dict.fromkeys(query.instruction for query in self.queries))
         _write(folder / "queries.json", {
             "instructions": instructions, "id": [query.id for query in self.queries],
@@ -88,25 +91,24 @@ class Maps:
             "instruction": [instructions.index(query.instruction) for query in self.queries],
             "answers": [query.answers for query in self.queries]})
         _write(folder / "config.json", {
-            "views": [asdict(view) for view in self.views], "datasets": self.names, "items": self.n,
-            "split": self.split, "health": self.health})
+            "views": [asdict(view) for view in self.views], "datasets": self.names, "split": self.split,
+            "health": self.health})
 
     @classmethod
     def load(cls, folder: Path) -> Maps:
         """Raises UserError for files that do not belong together."""
         try:
-            places, rows, datasets = (np.load(folder / f"{name}.npy", allow_pickle=False)
-                                      for name in ("places", "rows", "datasets"))
+            places, keys = (np.load(folder / f"{name}.npy", allow_pickle=False) for name in ("places", "keys"))
             config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
             asked = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
             queries = tuple(
                 MappedQuery(id, Modality(modality), text, asked["instructions"][instruction], tuple(answers))
                 for id, modality, text, instruction, answers in zip(
                     *(asked[name] for name in ("id", "modality", "text", "instruction", "answers")), strict=True))
-            maps = cls(tuple(View(**view) for view in config["views"]), places.astype(np.float32) / STEPS, rows,
-                       datasets, queries, {int(number): name for number, name in config["datasets"].items()},
-                       config["items"], config["split"], config["health"])
-            fits = places.shape == (len(maps.views), len(rows) + len(queries), 2) and rows.shape == datasets.shape
+            maps = cls(tuple(View(**view) for view in config["views"]), places.astype(np.float32) / STEPS, keys,
+                       queries, {int(number): name for number, name in config["datasets"].items()},
+                       config["split"], config["health"])
+            fits = places.shape == (len(maps.views), len(keys) + len(queries), 2)
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             raise UserError(f"the maps in {folder} cannot be read ({error}); make them again: {COMMAND}") from None
         if not fits:
@@ -115,7 +117,7 @@ class Maps:
 
 
 def read_maps(path: Path) -> Maps | None:
-    """The maps of a run, None if it has none. Raises UserError if they are damaged or of another index."""
+    """The maps of a run, None if it has none. Raises UserError if they are damaged or of other codes."""
     run = Run(path)
     return Maps.load(run.folder(PART)) if run.has(PART) else None
 

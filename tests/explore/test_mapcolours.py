@@ -3,8 +3,8 @@ import pytest
 
 from genius.explore import mapcolours
 from genius.explore.mapcolours import STEP, Palette, grouped, nearest, similarity, spread
-from tests.explore.test_maps import made_up
 from tests.ui.fake_engine import FakeIndex
+from tests.ui.fake_maps import many_maps
 
 
 def test_every_point_has_one_colour_and_the_commonest_values_have_their_own():
@@ -18,13 +18,27 @@ def test_every_point_has_one_colour_and_the_commonest_values_have_their_own():
 
 
 def test_the_palette_reads_modalities_datasets_and_codes_of_what_is_drawn():
-    index, maps = FakeIndex(), made_up()
+    index, maps = FakeIndex(), many_maps()
     palette = Palette(index, maps)
-    assert {group.label: len(group.members) for group in palette.by_modality()} == {"Image": 7}   # every third row
-    assert {group.label: group.members.tolist() for group in palette.by_dataset()} == {
-        "birds": [0, 2, 4, 6], "boats": [1, 3, 5]}
-    codes = index.codes(maps.rows)[:, 1]
-    assert all((codes[group.members] == group.value).all() for group in palette.by_code(1))
+    assert palette.points.tolist() == list(range(len(maps.keys))) and not palette.whole
+    for groups, values in ((palette.by_modality(), palette.rows % 3), (palette.by_dataset(), maps.datasets),
+                           (palette.by_code(1), index.codes(palette.rows)[:, 1])):
+        assert sum(len(group.members) for group in groups) == len(maps.keys)
+        assert all((values[group.members] == group.value).all() for group in groups)
+    assert [group.label for group in palette.by_dataset()][:2] == ["birds", "<b>boats</b>"]
+
+
+def test_items_that_were_removed_since_have_no_colour():
+    index, maps = FakeIndex(), many_maps()
+    rows_of = index.rows_of
+    index.rows_of = lambda ids: np.where(np.arange(len(ids)) % 3 == 1, -1, rows_of(ids))
+    palette = Palette(index, maps)
+    kept = [point for point in range(len(maps.keys)) if point % 3 != 1]
+    assert palette.points.tolist() == kept
+    for groups in (palette.by_modality(), palette.by_dataset(), palette.by_code(1)):
+        assert np.array_equal(np.sort(np.concatenate([group.members for group in groups])), kept)
+    cosines = palette.similarity(np.ones(16, dtype=np.float32) / 4)
+    assert (cosines[1::3] == -1).all() and not (cosines[kept] == -1).any()
 
 
 def test_likeness_is_the_cosine_block_by_block(monkeypatch):

@@ -1,10 +1,10 @@
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from genius.artifacts import Run
+from genius.collections.keys import id_key
 from genius.errors import UserError
 from genius.explore.maps import PART, STEPS, MappedQuery, Maps, View, read_maps
 from genius.schema import Modality
@@ -14,10 +14,12 @@ VIEWS = (View(), View(2), View(9), View(9, contrastive=False))
 
 def made_up(m=7, q=3) -> Maps:
     rng = np.random.default_rng(0)
-    queries = tuple(MappedQuery(f"0:{at}", Modality(at % 3), f"„{at}“", f"Find {at % 2}.", (at, 5)) for at in range(q))
+    ids = [f"{1 + at % 2}:{3 * at}" for at in range(m)]
+    queries = tuple(MappedQuery(f"0:{at}", Modality(at % 3), f"„{at}“", f"Find {at % 2}.", (ids[at], "9:5"))
+                    for at in range(q))
     return Maps(VIEWS, rng.uniform(-1, 1, (len(VIEWS), m + q, 2)).astype(np.float32),
-                np.arange(0, 3 * m, 3, dtype=np.int32), np.arange(m, dtype=np.int32) % 2, queries,
-                {0: "birds", 1: "boats"}, 3 * m, "test", {"with": {"ids": 5}, "without": {"ids": 2}})
+                np.sort([id_key(id) for id in ids]), queries, {1: "birds", 2: "boats"}, "test",
+                {"with": {"ids": 5}, "without": {"ids": 2}})
 
 
 def test_every_view_has_a_name_of_its_own():
@@ -29,28 +31,28 @@ def test_what_is_read_is_what_was_written(tmp_path):
     Run(tmp_path).publish(PART, maps.save)
     found = read_maps(tmp_path)
     assert np.abs(found.places - maps.places).max() <= 0.5 / STEPS + 1e-6
-    assert (found.rows == maps.rows).all() and (found.datasets == maps.datasets).all()
-    for name in ("views", "queries", "names", "n", "split", "health"):
+    assert (found.keys == maps.keys).all()
+    for name in ("views", "queries", "names", "split", "health"):
         assert getattr(found, name) == getattr(maps, name)
-    assert found.sampled
 
 
-def test_rows_that_are_not_drawn_have_no_point():
+def test_points_are_named_by_the_ids_of_their_items():
     maps = made_up()
-    assert maps.points([6, 7, 0, 400, 18]).tolist() == [2, 0, 6]
-    assert not replace(maps, n=7).sampled
+    assert maps.ids() == ["1:0", "1:6", "1:12", "1:18", "2:3", "2:9", "2:15"]
+    assert maps.datasets.tolist() == [1, 1, 1, 1, 2, 2, 2]
+    assert maps.points(["2:3", "1:7", "1:0", "9:400", "1:18"]).tolist() == [4, 0, 3]
 
 
 def test_a_run_may_have_no_maps(tmp_path):
     assert read_maps(tmp_path) is None
 
 
-def test_maps_of_another_index_are_refused_with_the_command_that_makes_new_ones(tmp_path):
+def test_maps_of_another_quantizer_are_refused_with_the_command_that_makes_new_ones(tmp_path):
     run = Run(tmp_path)
-    run.publish("index", lambda folder: (folder / "a").write_text("1"))
-    run.publish(PART, made_up().save, ("index",))
-    run.publish("index", lambda folder: (folder / "a").write_text("2"))
-    with pytest.raises(UserError, match=r"built from another index.*python -m training\.maps"):
+    run.publish("quantizer", lambda folder: (folder / "a").write_text("1"))
+    run.publish(PART, made_up().save, ("quantizer",))
+    run.publish("quantizer", lambda folder: (folder / "a").write_text("2"))
+    with pytest.raises(UserError, match=r"built from another quantizer.*python -m training\.maps"):
         read_maps(tmp_path)
 
 
@@ -64,9 +66,9 @@ def lengthen(folder):
 
 
 @pytest.mark.parametrize("damage", [
-    cut, lengthen, lambda folder: (folder / "rows.npy").unlink(),
+    cut, lengthen, lambda folder: (folder / "keys.npy").unlink(),
     lambda folder: (folder / "config.json").write_text("{}"),
-    lambda folder: np.save(folder / "rows.npy", np.array([{}], dtype=object), allow_pickle=True)])
+    lambda folder: np.save(folder / "keys.npy", np.array([{}], dtype=object), allow_pickle=True)])
 def test_files_that_do_not_fit_are_refused(tmp_path, damage):
     made_up().save(tmp_path)
     damage(tmp_path)

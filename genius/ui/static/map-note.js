@@ -1,0 +1,9 @@
+const figures = ({headers, rows}) => node('table', {class: 'compared'},
+  node('caption', {}, 'IDs of the whole collection'),
+  node('thead', {}, node('tr', {}, ...headers.map(name => node('th', {scope: 'col'}, name)))),
+  node('tbody', {}, ...rows.map(([name, ...values]) =>
+    node('tr', {}, node('th', {scope: 'row'}, name), ...values.map(value => node('td', {}, value))))));
+
+const draw = value => !value ? [] : [node('div', {class: 'map-note'},
+  node('p', {role: 'status'}, value.sentences.join(' ')),
+  ...value.table ? [figures(value.table)] : [])];

@@ -1,0 +1,13 @@
+const answer = ({row, id, name, kind}) => {
+  const one = node('button', {type: 'button', class: `answer ${kind}`}, `${name} ${id}`);
+  one.addEventListener('click', () => trigger('select', {row}));
+  return node('li', {}, one);
+};
+
+const draw = query => !query ? [] : [node('section', {class: 'map-query'},
+  node('h3', {}, 'A query of the collection'),
+  ...query.text ? [node('p', {class: 'asked'}, `“${query.text}”`)] : [],
+  ...query.picture ? [node('p', {class: 'label'}, 'Asked with a picture, which the run does not keep.')] : [],
+  node('p', {}, node('span', {class: 'label'}, 'instruction '), query.instruction),
+  node('p', {class: 'label'}, query.answers.length === 1 ? 'What answers it:' : 'What answers it, the first below:'),
+  node('ul', {class: 'answers'}, ...query.answers.map(answer)))];

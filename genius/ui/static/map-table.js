@@ -1,0 +1,11 @@
+const row = ({label, colour, counts}, place) => {
+  const show = node('button', {type: 'button', class: 'pick', title: `show the items of ${label}`}, label);
+  show.addEventListener('click', () => trigger('select', {group: place}));
+  return node('tr', {},
+    node('th', {scope: 'row'}, node('i', {class: 'swatch', style: `background: ${colour}`}), show),
+    ...counts.map(count => node('td', {}, count.toLocaleString('en'))));
+};
+
+const draw = value => !value ? [] : [node('div', {class: 'scroll map-table'}, node('table', {},
+  node('thead', {}, node('tr', {}, ...value.headers.map(name => node('th', {scope: 'col'}, name)))),
+  node('tbody', {}, ...value.rows.map(row))))];

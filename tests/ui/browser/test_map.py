@@ -1,0 +1,138 @@
+"""The map as a visitor meets it, over a tiny run whose captions, and one of whose queries, try to run scripts."""
+
+import json
+
+import pytest
+
+from tests.search import tiny
+from tests.ui.fake_engine import HOSTILE
+from tests.ui.fake_maps import serving_maps
+
+pytestmark = pytest.mark.browser
+
+POINT = """number => {    // where a point lies on the screen
+  const host = document.querySelector('#map-figure .figure-host'), {xaxis, yaxis} = host._fullLayout;
+  const box = host.getBoundingClientRect();
+  for (const trace of host._fullData) {
+    const at = Array.from(trace.customdata ?? []).indexOf(number);
+    if (at >= 0) return {x: box.x + xaxis._offset + xaxis.d2p(trace.x[at]),
+                         y: box.y + yaxis._offset + yaxis.d2p(trace.y[at])};
+  }
+}"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
+        with serving_maps(tmp_path_factory.mktemp("map") / "run") as page:
+            yield page
+
+
+@pytest.fixture
+def opened(visit):
+    def open_tab(path="/?tab=map", width=1280):
+        page = visit(path, width)
+        drawn(page, "Image")
+        return page
+    return open_tab
+
+
+def drawn(page, label):
+    """The map is there, with this label in its legend."""
+    page.locator("#map-figure .legendtext", has_text=label).first.wait_for()
+
+
+def click(page, number):
+    at = page.evaluate(POINT, number)
+    page.mouse.move(at["x"], at["y"])
+    page.locator("#map-figure .hoverlayer .hovertext").wait_for()
+    page.mouse.click(at["x"], at["y"])
+
+
+def choose(page, name, option):
+    page.click(f"#map-{name} input")
+    page.get_by_role("option", name=option).click()
+
+
+def test_a_point_opens_its_card_and_becomes_the_query(opened, served):
+    page = opened()
+    click(page, 4)
+    card = page.locator("#map-item .itemcard")
+    card.wait_for()
+    assert card.locator(".which").inner_text().split() == ["Text", "0:4"]
+    codes = served.engine.index.codes([4])[0].tolist()
+    assert card.locator(".codes button").all_inner_texts() == [str(code) for code in codes]
+    assert card.locator(".strip li").count() == 8
+    card.locator(".use").click()
+    page.get_by_role("tab", name="Search", selected=True).wait_for()
+    page.locator("#cards .card").first.wait_for()
+
+
+def test_a_query_of_the_collection_tells_what_it_asks_and_leads_to_its_answers(opened):
+    page = opened()
+    click(page, -2)
+    page.locator("#map-query .asked").wait_for()
+    assert page.locator("#map-query .asked").inner_text() == f"“{HOSTILE}”"
+    page.locator("#map-query .answer").nth(1).click()
+    page.locator("#map-item .which", has_text="0:2").wait_for()
+
+
+def test_a_lasso_brings_the_items_inside_and_their_files(opened):
+    page = opened()
+    page.get_by_label("Select", exact=True).check()
+    page.wait_for_function("document.querySelector('#map-figure .figure-host')._fullLayout.dragmode === 'lasso'")
+    box = page.locator("#map-figure .nsewdrag").bounding_box()
+    corners = [(0.01, 0.01), (0.99, 0.01), (0.99, 0.99), (0.01, 0.99), (0.01, 0.01)]
+    for place, (x, y) in enumerate(corners):
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)
+        if not place:
+            page.mouse.down()
+    page.mouse.up()
+    page.locator("#map-selection h2", has_text="39 items").wait_for()
+    assert page.locator("#map-tiles .tile").count() == 39
+    with page.expect_download() as saved:
+        page.locator("#map-selection .use", has_text="JSON").click()
+    assert len(json.loads(saved.value.path().read_text(encoding="utf-8"))) == 39
+    page.locator("#map-tiles .tile").first.click()
+    page.locator("#map-item .itemcard").wait_for()
+
+
+def test_the_table_does_by_keyboard_what_the_lasso_does(opened):
+    page = opened()
+    choose(page, "colour", "Dataset")
+    drawn(page, "birds")
+    page.get_by_role("button", name="The map as a table").press("Enter")
+    page.locator("#map-table .pick", has_text="birds").press("Enter")
+    page.locator("#map-selection h2", has_text="39 items of birds").wait_for()
+
+
+def test_the_last_query_is_shown_among_the_items_and_colours_them(opened):
+    page = opened()
+    page.get_by_role("tab", name="Search").click()
+    page.fill("#text textarea", "a red dog")
+    page.press("#text textarea", "Enter")
+    page.locator("#summary .sentence", has_text="a red dog").wait_for()
+    page.get_by_role("tab", name="Map").click()
+    drawn(page, "your last query")
+    choose(page, "colour", "Likeness")
+    page.locator("#map-figure .colorbar").wait_for()
+
+
+def test_codes_are_chosen_by_level_and_views_by_name(opened, served):
+    page = opened()
+    assert not page.locator("#map-level").is_visible()
+    choose(page, "colour", "Code")
+    page.locator("#map-level").wait_for()
+    drawn(page, f"code {served.engine.index.codes([0])[0][1]}")
+    page.get_by_label("All 4 codes, no contrast", exact=True).check()
+    page.locator("#map-note caption").wait_for()
+    assert "4,321" in page.locator("#map-note").inner_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scrolling(opened, theme):
+    page = opened(f"/?tab=map&__theme={theme}", width=390)
+    click(page, 5)
+    page.locator("#map-item .itemcard").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
