@@ -29,10 +29,9 @@ from genius.index.copies import find_copies
 from genius.index.features import FeatureFiles, batched
 from genius.index.ids import pack
 from genius.index.incoming import Incoming
-from genius.index.layout import ERRORS, POOL, ROWS, segment_folder
+from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, segment_folder, write_config
 from genius.index.leases import sole_writer
 from genius.index.merging import merge_segments
-from genius.index.pool import Pool
 from genius.index.quantize import quantize_all, reconstruction_errors
 from genius.index.segments import FILES, LOOKUP, Rows
 from genius.index.store import Index
@@ -45,7 +44,7 @@ from genius.schema import Item
 
 BATCH = 64                                   # items encoded together
 NAMED = 5                                    # examples of what was left out
-OF_ROWS = ("config.json", "ids.npy", "modalities.npy", ERRORS, ROWS, POOL)     # written anew for every version
+OF_ROWS = (CONFIG, "ids.npy", "modalities.npy", ERRORS, ROWS, POOL)     # written anew where rows change
 SEGMENT = re.compile(r"segment-\d+/.+")
 
 
@@ -154,10 +153,10 @@ def compact(run: Path) -> bool:
 
         def write(folder: Path) -> None:
             merge_segments(folder, index)
-            write_rows(folder, replace(index.config, segments=(index.n,)), index.packed, index.modalities,
-                       index.errors, pool=_large_pool(index))
+            write_config(folder / CONFIG, replace(index.config, segments=(index.n,)))
 
-        publish(run, [name for name in _shared(run) if name not in FILES and not SEGMENT.fullmatch(name)], write)
+        publish(run, [name for name in _files(run)
+                      if name not in (*FILES, CONFIG, ROWS) and not SEGMENT.fullmatch(name)], write)
         return True
 
 
@@ -179,32 +178,27 @@ def _publish_added(run: Path, index: Index, codes: np.ndarray, errors: np.ndarra
                    np.concatenate([index.packed, pack(codes, config.code_sizes)]), modalities,
                    np.concatenate([known, errors]), kept, pool)
 
-    publish(run, _shared(run), write)
+    publish(run, [name for name in _files(run) if name not in OF_ROWS], write)
 
 
 def _publish_without(run: Path, index: Index, gone: np.ndarray) -> None:
     """gone (n,) bool: the rows that are removed."""
-    config, pool, left = index.config, _large_pool(index), np.flatnonzero(~gone)
+    config, left, pool = index.config, np.flatnonzero(~gone), None
     positions = left if index.places.kept is None else index.places.kept[left]
-    if pool is not None:
-        pool = pool.removed(np.flatnonzero(gone)).renumbered(np.cumsum(~gone) - 1)
+    if len(left) >= LARGE:
+        pool = index.pool().removed(np.flatnonzero(gone)).renumbered(np.cumsum(~gone) - 1)
 
     def write(folder: Path) -> None:
         write_rows(folder, replace(config, n=len(left), trained=int((left < config.trained).sum())),
                    index.packed[left], index.modalities[left], None if index.errors is None else index.errors[left],
                    positions, pool)
 
-    publish(run, _shared(run), write)
+    publish(run, [name for name in _files(run) if name not in OF_ROWS], write)
 
 
-def _large_pool(index: Index) -> Pool | None:
-    """The pool of an index that keeps it."""
-    return index.pool() if index.n >= LARGE else None
-
-
-def _shared(run: Path) -> list[str]:
-    """The files of the run's index that do not depend on which rows there are."""
-    return [name for name in Run(run).manifest["parts"][PART]["files"] if name not in OF_ROWS]
+def _files(run: Path) -> list[str]:
+    """Of the run's index."""
+    return list(Run(run).manifest["parts"][PART]["files"])
 
 
 @dataclass(frozen=True)

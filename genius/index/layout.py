@@ -11,6 +11,7 @@ from typing import NamedTuple
 from genius.errors import UserError
 from genius.schema import Modality
 
+CONFIG = "config.json"
 POOL = "pool.safetensors"    # of large indexes
 ERRORS = "errors.npy"
 ROWS = "rows.npy"            # where items were removed

@@ -28,7 +28,7 @@ import torch
 
 from genius.errors import UserError
 from genius.index.ids import check_packed, unpack
-from genius.index.layout import (ERRORS, POOL, ROWS, IndexConfig, Instruction, read_config, read_instructions,
+from genius.index.layout import (CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, read_config, read_instructions,
                                  segment_folder)
 from genius.index.leases import Lease
 from genius.index.pool import Pool
@@ -64,7 +64,7 @@ class Index:
             lease = Lease(folder)
         except OSError as error:
             raise UserError(f"{folder} is no index ({error.strerror or error}); build the index again") from None
-        config = read_config(folder / "config.json")
+        config = read_config(folder / CONFIG)
         packed = _read_array(folder / "ids.npy", mapped=True)
         try:
             check_packed(packed, config.code_sizes)

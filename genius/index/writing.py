@@ -17,7 +17,8 @@ from genius.collections.images import thumbnail
 from genius.errors import UserError
 from genius.index.database import new_database
 from genius.index.ids import pack
-from genius.index.layout import ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config, write_instructions
+from genius.index.layout import (CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config,
+                                 write_instructions)
 from genius.index.pool import Pool
 from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, Rows
 from genius.schema import Item
@@ -70,7 +71,7 @@ def write_rows(folder: Path, config: IndexConfig, packed: np.ndarray, modalities
 
     pool: of these IDs, if it is at hand.
     """
-    write_config(folder / "config.json", config)
+    write_config(folder / CONFIG, config)
     np.save(folder / "ids.npy", packed)
     np.save(folder / "modalities.npy", modalities)
     if errors is not None:
