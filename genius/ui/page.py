@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 from gradio_client.utils import is_file_obj_with_meta, traverse
 
 from genius.ui import links, present
+from genius.ui.api import api_tab
+from genius.ui.codes import codes_tab
+from genius.ui.compare import compare_tab
 from genius.ui.components import REFUSED, Panel
 from genius.ui.context import TABS, Context, Served, Shared
+from genius.ui.map import map_tab
+from genius.ui.reports import reports_tab
+from genius.ui.search import search_tab
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
+
+CONTENTS = {"search": search_tab, "codes": codes_tab, "map": map_tab, "compare": compare_tab, "reports": reports_tab,
+            "api": api_tab}
 
 
 class Page(gr.Blocks):
@@ -39,20 +46,13 @@ def build(engine: Engine, served: Served) -> gr.Blocks:
         with tabs:
             for name, label in TABS.items():
                 with gr.Tab(label, id=name, elem_id=f"tab-{name}") as tab:
-                    content(name)(context, tab)
+                    CONTENTS[name](context, tab)
                 links.follow_tab(tab)
         for signal, opens in ((shared.ask, "search"), (shared.use_as_query, "search"), (shared.open_code, "codes")):
             signal.sent(partial(gr.Tabs, selected=opens), None, tabs, queue=False, show_progress="hidden",
                         api_visibility="private")
         links.restore(page, shared)
     return page
-
-
-def content(name: str):
-    """The function that lays a tab out."""
-    if find_spec(f"genius.ui.{name}") is None:
-        return lambda context, tab: gr.Markdown("Not there yet.")
-    return getattr(import_module(f"genius.ui.{name}"), f"{name}_tab")
 
 
 def _refuse_link(file: dict[str, Any]) -> dict[str, Any]:
