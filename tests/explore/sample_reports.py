@@ -35,8 +35,8 @@ def rates(rate: float) -> dict:
             "hit": {"1": rate / 2, "5": rate, "10": rate + 0.1, "50": rate + 0.2}}
 
 
-def pool(scope: str) -> dict:
-    systems = {system: rates(rate) for system, rate in SYSTEMS.items()}
+def pool(scope: str, easier: float = 0.0) -> dict:
+    systems = {system: rates(rate + easier) for system, rate in SYSTEMS.items()}
     return {"scope": scope, "items": "test", "rows": [
         {"task": 0, "dataset": "drawn", "cut": 5, "queries": 1_190, "systems": systems},
         {"task": 7, "dataset": HOSTILE, "cut": 10, "queries": 90, "systems": systems}],
@@ -48,7 +48,7 @@ def pool(scope: str) -> dict:
 
 RETRIEVAL = {"command": "python -m genius.evaluation RUN", "collection": "the world of seed 0", "split": "test",
              "beams": [10, 50], "seed": 0, "index": {"items": 12_663}, "machine": "cpu, 2 threads",
-             "batch": {"encoded": 64, "searched": 32}, "pools": [pool("global"), pool("local")]}
+             "batch": {"encoded": 64, "searched": 32}, "pools": [pool("global"), pool("local", easier=0.1)]}
 REPORTS = {"retrieval": RETRIEVAL, "speed": SPEED, "training": TRAINING, "health": HEALTH}
 
 

@@ -28,10 +28,9 @@ const shift = (rank, other, name) => {
 };
 
 const entry = (item, place, cosine, rank, marks) => {
-  const one = node('button', {type: 'button', class: `entry ${item.kind}`, 'data-item': place},
+  const one = node('button', {type: 'button', class: `found-item ${item.kind}`, 'data-item': place},
     node('span', {class: 'rank'}, String(rank)),
-    item.picture ? node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})
-      : node('span', {class: 'quote', 'aria-hidden': 'true'}, '“'),
+    ...item.picture ? [node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})] : [],
     node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || `${item.name} ${item.id}`),
       node('span', {class: 'facts'}, node('span', {class: `badge ${item.kind}`}, item.name),
         node('span', {class: 'cosine', title: 'cosine of the embeddings'}, cosine)),
@@ -42,12 +41,12 @@ const entry = (item, place, cosine, rank, marks) => {
 
 // The same item in other columns is marked while one is pointed at, has the focus, or was picked last.
 const marked = (lists, events, name) => events.forEach(event => lists.addEventListener(event, ({target}) => {
-  const item = target.closest('.entry')?.dataset.item;
-  for (const other of lists.querySelectorAll('.entry')) other.classList.toggle(name, other.dataset.item === item);
+  const item = target.closest('.found-item')?.dataset.item;
+  for (const other of lists.querySelectorAll('.found-item')) other.classList.toggle(name, other.dataset.item === item);
 }));
 
 const lists = ({systems, items, columns}, reference) => {
-  const column = (system, at) => node('section', {class: 'way'},
+  const column = (system, at) => node('section', {class: 'system'},
     node('h3', {}, system.name), node('p', {class: 'how'}, system.how),
     node('ol', {}, ...columns[at].map(({item, cosine}, place) => {
       const {ranks} = items[item];
@@ -56,7 +55,7 @@ const lists = ({systems, items, columns}, reference) => {
       return entry(items[item], item, cosine, place + 1, marks);
     })),
     ...columns[at].length ? [] : [node('p', {class: 'how'}, 'Nothing found.')]);
-  const made = node('div', {class: 'ways', tabindex: '0', role: 'region', 'aria-label': 'Results side by side'},
+  const made = node('div', {class: 'systems', tabindex: '0', role: 'region', 'aria-label': 'Results side by side'},
     ...systems.map(column));
   marked(made, ['mouseover', 'focusin'], 'twin');
   marked(made, ['click'], 'picked');
@@ -76,7 +75,7 @@ const draw = value => {
     shown.replaceWith(next);
     shown = next;
   });
-  return [node('div', {class: 'compared'},
+  return [node('div', {class: 'comparison'},
     node('p', {class: 'sentence', role: 'status'}, value.sentence), matrix(value),
     section('Side by side', node('p', {class: 'note'}, node('label', {for: 'compare-reference'},
       'Ranks are set against those of '), choice, '. Point at an item to see it in the other columns; pick it to see '

@@ -30,11 +30,11 @@ def test_five_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     page = opened(visit())
     compare(page, "A red dog.")
     names = ["Generation", "Generation + re-rank", "Geometry", "faiss flat", "faiss HNSW"]
-    assert page.locator("#compare .way h3").all_inner_texts() == names
+    assert page.locator("#compare .system h3").all_inner_texts() == names
     assert page.locator("#compare tbody th").all_inner_texts() == names
-    for way in page.locator("#compare .way").all():
-        assert way.locator(".entry").count() == 10
-    flat, hnsw = (page.locator("#compare .way").nth(at).locator(".entry .words").all_inner_texts() for at in (3, 4))
+    for way in page.locator("#compare .system").all():
+        assert way.locator(".found-item").count() == 10
+    flat, hnsw = (page.locator("#compare .system").nth(at).locator(".found-item .words").all_inner_texts() for at in (3, 4))
     assert flat == hnsw
     assert page.locator("#compare tbody tr").nth(3).locator("td").nth(5).inner_text() == "100% ±0.0"
 
@@ -42,23 +42,23 @@ def test_five_ways_stand_side_by_side_with_their_times_and_agreement(visit):
 def test_an_item_is_marked_in_every_column_and_opens_its_card(visit):
     page = opened(visit())
     compare(page, "A red dog.")
-    entry = page.locator("#compare .way").nth(3).locator(".entry").first
+    entry = page.locator("#compare .system").nth(3).locator(".found-item").first
     entry.hover()
-    twins = page.locator("#compare .entry.twin")
+    twins = page.locator("#compare .found-item.twin")
     assert twins.count() >= 2 and len(set(twins.locator(".words").all_inner_texts())) == 1
     entry.click()
     page.locator("#compare-card .itemcard").wait_for()
-    assert page.locator("#compare .entry.picked").count() == twins.count()
+    assert page.locator("#compare .found-item.picked").count() == twins.count()
 
 
 def test_ranks_are_set_against_those_of_another_way_if_asked(visit):
     page = opened(visit())
     compare(page, "A red dog.")
-    flat = page.locator("#compare .way").nth(3)
+    flat = page.locator("#compare .system").nth(3)
     assert flat.locator(".moved").count() == 0
     page.select_option("#compare-reference", label="Generation")
     assert flat.locator(".moved").count() == 10
-    assert page.locator("#compare .way").nth(0).locator(".moved").count() == 0
+    assert page.locator("#compare .system").nth(0).locator(".moved").count() == 0
 
 
 def test_the_last_search_can_be_compared(visit):

@@ -42,9 +42,9 @@ def test_what_is_missing_names_its_command(visit, served):
 
 def test_another_pool_is_a_click_away(visit):
     page = opened(visit())
-    page.get_by_label("Local pool, test items").first.check()
+    page.locator("#reports-hits-choice").get_by_label("Local pool, test items").check()
     page.locator("#reports-hits-body button.label-wrap").click()
-    page.locator("#reports-hits-table td").first.wait_for()
+    page.locator("#reports-hits-table td", has_text="60.0 [55.0, 65.0]").first.wait_for()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
