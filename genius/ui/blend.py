@@ -33,6 +33,7 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
     panel = Panel("blend")
     cards.blend(on_blend, answers, panel, show_progress="minimal", show_progress_on=panel, trigger_mode="always_last",
                 api_visibility="private", concurrency_id="search", concurrency_limit=32)
+    panel.closed(lambda: None, None, panel, queue=False, show_progress="hidden", api_visibility="private")
     return panel
 
 

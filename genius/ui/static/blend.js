@@ -39,7 +39,7 @@ const draw = value => {
   slider.addEventListener('input', show);
   show();
   const close = node('button', {type: 'button', class: 'plain'}, 'Close');
-  close.addEventListener('click', () => { props.value = null; });
+  close.addEventListener('click', () => trigger('closed', {}));
   requestAnimationFrame(() => element.scrollIntoView({block: 'nearest', behavior: 'smooth'}));
   return [node('section', {class: 'blend', 'aria-label': 'Blend'},
     node('div', {class: 'top'}, node('h2', {}, 'Blend with a result'), close),

@@ -1,0 +1,173 @@
+"""What the Search tab offers beside a search, as a visitor meets it."""
+
+import json
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.ui.fake_engine import HOSTILE
+
+pytestmark = pytest.mark.browser
+
+
+def search(page, text):
+    page.fill("#text textarea", text)
+    page.press("#text textarea", "Enter")
+    page.locator("#summary .sentence", has_text=f"“{text}”").wait_for()
+
+
+def act(page, place, name):
+    """Use a button of the card at that place."""
+    page.locator("#cards .card").nth(place).get_by_role("button", name=name).click()
+
+
+def asked(page):
+    """What the address of the page says."""
+    return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
+
+
+def blended(page, place):
+    act(page, place, "Blend")
+    page.locator("#blend .blend").wait_for()
+    return page.locator("#blend-weight")
+
+
+def test_a_threshold_dims_weaker_results_without_another_search(visit, served):
+    page = visit()
+    search(page, "mug")
+    before, told = len(served.engine.queries), page.locator(".threshold output")
+    assert told.inner_text() == "off" and page.locator(".card.weak").count() == 0
+    page.locator("#least").fill("0.37")
+    assert told.inner_text() == "0.37: 3 of 10 reach it" and page.locator(".card.weak").count() == 7
+    search(page, "cup")
+    assert page.locator(".card.weak").count() == 7      # it stays
+    page.locator("#least").fill("0.9")
+    assert told.inner_text() == "0.90: all 10 results are weaker"
+    assert len(served.engine.queries) == before + 1
+
+
+def test_a_result_becomes_the_query(visit, served):
+    page = visit()
+    search(page, "mug")
+    pair = page.locator("#cards .card.pair").first
+    id, words = (pair.locator(part).inner_text() for part in (".item", ".words"))
+    pair.get_by_role("button", name="More like this").click()
+    page.locator("#summary h2", has_text=f"Like {id}").wait_for()
+    query, _ = served.engine.queries[-1]
+    assert query.text == words == page.input_value("#text textarea") and query.instruction == ""
+    page.locator("#picture img").wait_for()
+    assert asked(page) == {"item": id.removeprefix("item ")}
+
+
+def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit):
+    page = visit()
+    search(page, "mug")
+    weight = blended(page, 4)
+    best, told = page.locator("#blend p.best .code"), page.locator("#blend .way output")
+    assert told.inner_text() == "0.50"
+    seen = set()
+    for place in (0, 7, 13, 20):
+        weight.fill(str(place))
+        seen.add(tuple(best.all_inner_texts()))
+        assert page.locator("#blend .row li").count() == 6
+    assert told.inner_text() == "0.00" and len(seen) > 2
+    weight.press("ArrowLeft")
+    assert told.inner_text() == "0.05"
+    page.locator("#blend summary").click()
+    assert page.locator("#blend tbody tr").count() == 21
+    page.locator("#blend").get_by_role("button", name="Close").click()
+    page.locator("#blend .blend").wait_for(state="detached")
+
+
+def test_another_search_closes_the_blend(visit):
+    page = visit()
+    search(page, "mug")
+    blended(page, 0)
+    search(page, "cup")
+    page.locator("#blend .blend").wait_for(state="detached")
+
+
+def test_the_target_modality_can_be_forced(visit, served):
+    page = visit()
+    page.click("#settings button")
+    page.locator("#target").get_by_label("Text", exact=True).check()
+    search(page, "mug")
+    assert served.engine.queries[-1][1].modality.name == "TEXT"
+    page.locator("#target").get_by_label("As asked").check()
+    search(page, "cup")
+    assert served.engine.queries[-1][1].modality is None
+
+
+def test_the_history_outlives_a_reload_and_asks_again(visit, served, photo):
+    page = visit()
+    search(page, "mug")
+    page.set_input_files("#picture input[type=file]", photo)
+    page.locator("#picture img").wait_for()
+    search(page, "cup")
+    page.reload()
+    page.locator("#cards .empty").wait_for()
+    page.click("#past button")
+    entries = page.locator("#history .entry")
+    entries.nth(1).wait_for()
+    assert [text.split("\n")[0] for text in entries.all_inner_texts()] == ["“cup”", "“mug”"]
+    assert "a picture, which was not kept" in entries.first.inner_text()
+    entries.nth(1).click()
+    page.locator("#summary .sentence", has_text="“mug”").wait_for()
+    assert served.engine.queries[-1][0].text == page.input_value("#text textarea") == "mug"
+
+
+def test_results_are_saved_as_csv_and_json(visit):
+    page = visit()
+    search(page, "mug")
+    for label, count in (("CSV", lambda text: text.count("“mug”")),
+                         ("JSON", lambda text: len(json.loads(text)["searches"][0]["results"]))):
+        with page.expect_download() as saving:
+            page.locator(".tools").get_by_role("button", name=label).click()
+        saved = saving.value
+        assert saved.suggested_filename == f"genius-results.{label.lower()}"
+        assert count(saved.path().read_text(encoding="utf-8")) == 10
+
+
+@pytest.mark.parametrize("address, text, title", [
+    ("/?q=a+mug&instruction=Find+one.", "a mug", ""), ("/?item=1:300", "", "Like item 1:300")])
+def test_an_address_asks(visit, served, address, text, title):
+    page = visit(address)
+    page.locator("#summary .sentence").wait_for()
+    query, _ = served.engine.queries[-1]
+    assert query.text == text == page.input_value("#text textarea")
+    assert [found.inner_text() for found in page.locator("#summary h2").all()] == [title] * bool(title)
+    assert (query.image is None) == (not title) and query.instruction == ("" if title else "Find one.")
+
+
+def test_the_address_follows_what_is_asked_but_for_pictures(visit, photo):
+    page = visit()
+    search(page, "mug")
+    page.wait_for_url(re.compile(r"\?q=mug$"))
+    page.set_input_files("#picture input[type=file]", photo)
+    page.locator("#picture img").wait_for()
+    search(page, "cup")
+    page.wait_for_function("!location.search")
+
+
+def test_hostile_items_run_nothing_as_queries_in_blends_or_in_the_history(visit):
+    page = visit()
+    search(page, "hostile")
+    blended(page, 0)
+    search(page, HOSTILE)
+    page.click("#past button")
+    page.locator("#history .entry", has_text=HOSTILE).wait_for()
+    search(page, "hostile")
+    act(page, 0, "More like this")
+    toast = page.locator("[data-testid=toast-body]")
+    toast.wait_for()
+    assert "There is no item" in toast.inner_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_blend_fits_on_a_phone(visit, theme):
+    page = visit(f"/?__theme={theme}", width=390)
+    search(page, "mug")
+    blended(page, 1)
+    page.click("#past button")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
