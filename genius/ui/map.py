@@ -11,7 +11,7 @@ import numpy as np
 
 from genius.errors import UserError
 from genius.explore.mapcolours import Group, Palette, nearest
-from genius.explore.maps import COMMAND, Maps, read_maps
+from genius.explore.maps import COMMAND, read_maps
 from genius.explore.profile import Profiles
 from genius.explore.words import Word, distinctive_words
 from genius.schema import Item
@@ -47,6 +47,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
         Panel("map-missing", {"reason": reason, "command": COMMAND.replace("RUN", context.served.name)})
         return
     engine, shared, levels = context.engine, context.shared, len(context.engine.index.code_sizes)
+    names = [view.name for view in maps.views]
 
     @lru_cache(1)
     def palette_of(index: Index) -> Palette:
@@ -56,24 +57,24 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     def profiles_of(index: Index) -> Profiles:
         return Profiles(engine, index)
 
-    def groups(palette: Palette, colour: Any, level: Any) -> list[Group]:
+    def groups(palette: Palette, colour: str, level: float) -> list[Group]:
         if colour == "code":
-            return palette.by_code(_level(level, levels))
+            return palette.by_code(int(level))
         return palette.by_dataset() if colour == "dataset" else palette.by_modality()
 
-    def on_map(name: Any, colour: Any, level: Any, queries: Any, drag: Any, last: LastQuery | None):
+    def on_map(name: str, colour: str, level: float, queries: str, drag: str, last: LastQuery | None):
         with told():
-            view, palette = _view(maps, name), palette_of(engine.index)
+            view, palette = names.index(name), palette_of(engine.index)
             cosines = palette.similarity(last.result.embedding) if last else None
             found, by_modality = groups(palette, colour, level), colour not in ("code", "dataset")
             drawing = Drawing(
                 maps, view, palette.modalities, found, by_modality, cosines if colour == "query" else None,
                 queries != "hidden", queries == "answers", Own(last.title, *nearest(cosines)) if last else None,
-                "lasso" if drag == "lasso" else "pan")
+                drag)
             return (map_figure(drawing), mappanels.note(palette, view, levels, colour == "query" and last is None),
                     mappanels.group_table(found, palette.modalities, colours(found, by_modality)))
 
-    def on_colour(colour: Any):
+    def on_colour(colour: str):
         return gr.Slider(visible=colour == "code")
 
     def on_point(picked: gr.EventData):
@@ -102,7 +103,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
             cut = f" (the first of {total:,})" if type(total) is int and total > len(inside) else ""
             return select(points, f"inside the lasso{cut}")
 
-    def on_group(picked: gr.EventData, colour: Any, level: Any):
+    def on_group(picked: gr.EventData, colour: str, level: float):
         """All items of one colour: what a lasso does, without one."""
         with told():
             found, at = groups(palette_of(engine.index), colour, level), getattr(picked, "group", None)
@@ -133,7 +134,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
         return profiles_of(index).vocabulary().nearest(mean[None], top=WORDS)[0]
 
     with gr.Row(elem_id="map-controls"):
-        view = gr.Radio([(mappanels.title(one, levels), one.name) for one in maps.views], value=maps.views[0].name,
+        view = gr.Radio([(mappanels.title(one, levels), one.name) for one in maps.views], value=names[0],
                         label="Vectors", elem_id="map-view", scale=5)
         colour = gr.Dropdown(COLOURINGS, value="modality", label="Colour", elem_id="map-colour", scale=2, min_width=150)
         level = gr.Slider(1, levels - 1, value=1, step=1, label="Level of the code", visible=False,
@@ -162,16 +163,3 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     figure.lasso(on_lasso, None, [selection, gallery], show_progress="minimal", **quick)
     table.select(on_group, [colour, level], [selection, gallery], show_progress="minimal", **quick)
     gr.on([query.select, gallery.select], on_answer, None, item, show_progress="hidden", **quick)
-
-
-def _view(maps: Maps, name: Any) -> int:
-    names = [view.name for view in maps.views]
-    if name not in names:
-        raise UserError(f"There is no such map; choose one of {', '.join(names)}.")
-    return names.index(name)
-
-
-def _level(level: Any, levels: int) -> int:
-    if not isinstance(level, int | float) or not 1 <= level < levels:
-        raise UserError(f"A level is a number from 1 to {levels - 1}.")
-    return int(level)

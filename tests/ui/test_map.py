@@ -51,13 +51,6 @@ def test_without_a_search_likeness_says_so_and_shows_modalities(ask):
     assert "Image" in {trace["name"] for trace in json.loads(figure)["data"]}
 
 
-@pytest.mark.parametrize("change, message", [(("nowhere", "modality", 1), "no such map"),
-                                             (("features", "code", 4), "from 1 to 3"),
-                                             (("features", "code", "one"), "from 1 to 3")])
-def test_what_cannot_be_drawn_is_told(ask, change, message):
-    assert message in error(ask("on_map", *change, *DRAWN[3:]))
-
-
 def test_a_point_brings_its_card(ask):
     query, card = data(ask("on_point", event={"value": 5}))
     assert query is None and (card["row"], card["id"]) == (5, "0:5")
