@@ -12,8 +12,7 @@ import numpy as np
 
 from genius.explore.codes import Matches, Pattern
 
-MOST_CHILDREN = 40         # shown below the root; the others are one node
-MOST_GRANDCHILDREN = 80    # shown below all children together; the others are one node of each child
+MOST = 40    # codes shown of a level, which the children of the root share by their items
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Node:
 def hierarchy(matches: Matches) -> Node:
     """The pattern itself, the codes that follow it and those that follow them; largest first, the others last."""
     codes, counts = matches.children()
-    shown = _largest(counts, MOST_CHILDREN)
+    shown = _largest(counts, MOST)
     return _parent(matches.pattern, len(matches), codes, counts, shown, _grandchildren(matches, codes[shown]))
 
 
@@ -40,11 +39,13 @@ def _grandchildren(matches: Matches, children: np.ndarray) -> dict[int, Node]:
         return {}
     joint = matches.codes(level).astype(np.int64) << 32 | matches.codes(level + 1)    # (m,)
     pairs, counts = np.unique(joint, return_counts=True)                              # (p,) each
-    here = np.isin(pairs >> 32, children)
-    owner, codes, counts = pairs[here] >> 32, pairs[here] & 0xFFFFFFFF, counts[here]
-    shown = _largest(counts, MOST_GRANDCHILDREN)
-    return {child: _parent((*matches.pattern, child), int(counts[own].sum()), codes[own], counts[own], shown[own])
-            for child in children.tolist() for own in [owner == child]}
+    below = {}
+    for child in children.tolist():
+        own = pairs >> 32 == child
+        items = int(counts[own].sum())
+        shown = _largest(counts[own], max(1, round(MOST * items / len(matches))))
+        below[child] = _parent((*matches.pattern, child), items, pairs[own] & 0xFFFFFFFF, counts[own], shown)
+    return below
 
 
 def _parent(pattern: Pattern, items: int, codes: np.ndarray, counts: np.ndarray, shown: np.ndarray,

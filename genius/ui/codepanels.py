@@ -23,7 +23,7 @@ LONGEST_EXCERPT = 200    # characters of a text on a tile
 def percent(share: float) -> str:
     """A share as a person would say it."""
     if 0 < share < 0.001:
-        return "under 0.1 %"
+        return "<0.1 %"
     return f"{share:.1%}".replace("%", " %") if share < 0.1 else f"{share:.0%}".replace("%", " %")
 
 

@@ -9,7 +9,7 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
-from genius.explore.codes import LONGEST, Pattern, at_level, parse_pattern, written
+from genius.explore.codes import LONGEST, Matches, Pattern, at_level, parse_pattern, written
 from genius.explore.factors import reported_factors
 from genius.explore.health import bucket_sizes, table_health
 from genius.explore.hierarchy import hierarchy
@@ -17,7 +17,7 @@ from genius.explore.profile import Profiles
 from genius.schema import Modality
 from genius.ui import codepanels, links
 from genius.ui.components import Panel, told
-from genius.ui.context import Context
+from genius.ui.context import Context, Signal
 from genius.ui.itemcard import ItemCard, card
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SCROLL = "() => document.getElementById('codes-card')?.scrollIntoView({behavior:
 
 def codes_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current gr.Tab and wire it to the engine."""
-    engine, code_sizes = context.engine, context.engine.index.code_sizes
+    engine, open_code, code_sizes = context.engine, context.shared.open_code, context.engine.index.code_sizes
     forced = engine.quantizer.config.modality_code == "forced"
 
     @lru_cache(1)
@@ -45,24 +45,26 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         return [codepanels.tile(int(row), item, index.thumbnail(int(row)))
                 for row, item in zip(rows, index.items(rows), strict=True)]
 
-    def page_of(profiles: Profiles, pattern: Pattern, kind: str, page: int) -> dict[str, Any]:
-        matches, index = profiles.table.match(pattern), profiles.index
+    def page_of(profiles: Profiles, matches: Matches, kind: str, page: int) -> dict[str, Any]:
+        index = profiles.index
         chosen = matches.rows[index.modalities[matches.rows] == KINDS[kind]] if kind else matches.rows
         first = page * codepanels.PAGE
         return codepanels.page_of(tiles(index, chosen[first:first + codepanels.PAGE]), codepanels.modalities(
             profiles.overview(matches)), len(matches), len(chosen), kind, page)
 
+    def near_of(profiles: Profiles, matches: Matches) -> dict[str, Any] | None:
+        found = profiles.nearness(matches)
+        rows = np.array([row for row, _ in found.typical + found.borderline], dtype=np.int64)
+        return codepanels.near(found, {one["row"]: one for one in tiles(profiles.index, rows)}, len(matches))
+
     def opened(pattern: Pattern) -> tuple[Any, ...]:
-        """What the outputs of `opening` show of a pattern."""
+        """What the outputs of an opening show of a pattern; the last two are on their way."""
         profiles = profiles_of(engine.index)
         matches = profiles.table.match(pattern)
-        overview, nearness = profiles.overview(matches), profiles.nearness(matches)
-        rows = np.array([row for row, _ in nearness.typical + nearness.borderline], dtype=np.int64)
-        by_row = {one["row"]: one for one in tiles(profiles.index, rows)}
         return (pattern, written(pattern), written(pattern, "."),
-                codepanels.here(pattern, overview, len(profiles.table), forced),
-                codepanels.icicle(hierarchy(matches), forced),
-                codepanels.near(nearness, by_row, len(matches)), page_of(profiles, pattern, "", 0), None, None, None)
+                codepanels.here(pattern, profiles.overview(matches), len(profiles.table), forced),
+                codepanels.icicle(hierarchy(matches), forced), near_of(profiles, matches) if pattern else None,
+                page_of(profiles, matches, "", 0), None, None, None)
 
     def on_pattern(text: Any):
         with told():
@@ -78,14 +80,11 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             return opened(parse_pattern(written(at_level(level, code)), code_sizes))
 
     def on_first(current: Pattern | None, sent: str | None):
-        """Shows everything to who comes without a pattern; one that was sent here is on its way already."""
-        with told():
-            return opened(()) if current is None and not sent else tuple(gr.skip() for _ in outputs)
+        """Asks for everything if a visitor comes without a pattern; one that was sent here is on its way already."""
+        return written((None,)) if current is None and not sent else None
 
-    def on_meaning(current: Pattern | None):
+    def on_meaning(current: Pattern):
         """What takes longer: words and factors."""
-        if current is None:
-            return gr.skip(), gr.skip(), gr.skip()
         with told():
             profiles = profiles_of(engine.index)
             matches = profiles.table.match(current)
@@ -103,7 +102,8 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         with told():
             if current is None or kind not in ("", *KINDS) or type(page) is not int or page < 0:
                 raise UserError("There is no such page; reload the page.")
-            return page_of(profiles_of(engine.index), current, kind, page)
+            profiles = profiles_of(engine.index)
+            return page_of(profiles, profiles.table.match(current), kind, page)
 
     def on_item(picked: gr.EventData):
         with told():
@@ -119,7 +119,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             return gr.Dropdown(choices=[(f"{codepanels.code_name(int(code), level, forced)} — {counts[code]:,}",
                                          int(code)) for code in order], value=None)
 
-    current = gr.State(None)
+    current, everything = gr.State(None), Signal("codes-everything")
     with gr.Row(elem_id="codes-ask"):
         pattern = gr.Textbox(label="Pattern", placeholder="0 · 17 · * · 5", max_length=LONGEST, scale=3, min_width=240,
                              info="Codes from the first level on; * stands for any code.", elem_id="codes-pattern")
@@ -152,13 +152,14 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     quick = {"api_visibility": "private", "trigger_mode": "always_last", "concurrency_limit": None}
     waiting = {**quick, "show_progress": "minimal", "show_progress_on": here}
     for opening in (pattern.submit(on_pattern, pattern, outputs, **waiting),
-                    context.shared.open_code.sent(on_pattern, context.shared.open_code, outputs, **waiting),
+                    open_code.sent(on_pattern, open_code, outputs, **waiting),
                     code.input(on_code, [level, code], outputs, **waiting),
-                    tab.select(on_first, [current, context.shared.open_code], outputs, **waiting),
+                    everything.sent(on_pattern, everything, outputs, **waiting),
                     *(panel.select(on_key, None, outputs, **waiting) for panel in (here, icicle, table))):
         links.follow(opening, "codes", code=key)
         opening.success(on_meaning, current, [meaning, icicle, table], **quick, show_progress="minimal",
                         show_progress_on=meaning)
+    tab.select(on_first, [current, open_code], everything, **quick, show_progress="hidden")
     level.input(on_level, level, code, **quick, show_progress="hidden")
     items.turn(on_page, current, items, **quick, show_progress="hidden")
     for panel in (near, items):

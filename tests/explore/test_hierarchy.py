@@ -30,7 +30,8 @@ def every(node):
 
 
 @pytest.mark.parametrize("pattern", [(), (1,), (None, 4), (2, 3, None, 1)])
-def test_each_node_holds_the_items_of_its_pattern_and_its_children_all_of_them(codes, table, pattern):
+def test_each_node_holds_the_items_of_its_pattern_and_its_children_all_of_them(codes, table, pattern, monkeypatch):
+    monkeypatch.setattr(module, "MOST", 1_000)
     root = hierarchy(table.match(pattern))
     assert root.pattern == pattern
     for node in every(root):
@@ -47,24 +48,27 @@ def test_it_is_two_levels_deep_where_there_are_two(table):
 
 
 def test_what_is_not_shown_is_one_node_with_the_other_items(table, monkeypatch):
-    monkeypatch.setattr(module, "MOST_CHILDREN", 4)
-    monkeypatch.setattr(module, "MOST_GRANDCHILDREN", 6)
+    monkeypatch.setattr(module, "MOST", 4)
     root = hierarchy(table.match((1,)))
     *shown, others = root.children
     assert (len(shown), others.others, others.pattern) == (4, 5, (1,))
     assert root.items == sum(child.items for child in root.children)
-    named = [below for child in shown for below in child.children if not below.others]
-    left = [below for child in shown for below in child.children if below.others]
-    assert len(named) == 6
-    assert all(child.items == sum(below.items for below in child.children) for child in shown)
-    assert sum(below.others for below in left) + 6 == sum(
-        len(table.match(child.pattern).children()[0]) for child in shown)
+    for child in shown:
+        *named, left = child.children
+        assert len(named) == 1 and left.others == len(table.match(child.pattern).children()[0]) - 1
+        assert child.items == sum(below.items for below in child.children)
+
+
+def test_children_with_more_items_show_more_of_what_follows(monkeypatch):
+    monkeypatch.setattr(module, "MOST", 10)
+    codes = np.array([(0, 0, code % 20, 0) for code in range(80)] + [(0, 1, code, 0) for code in range(20)])
+    large, small = hierarchy(CodeTable(IDTable.build(codes, (3, 9, 20, 5))).match((0,))).children
+    assert (len(large.children), len(small.children)) == (8 + 1, 2 + 1)
 
 
 def test_the_only_one_left_is_shown_by_its_name(table, monkeypatch):
-    monkeypatch.setattr(module, "MOST_CHILDREN", 8)
+    monkeypatch.setattr(module, "MOST", 8)
     assert len(hierarchy(table.match((1,))).children) == 9
-    assert not any(child.others for child in hierarchy(table.match((1,))).children)
 
 
 def test_a_pattern_that_nothing_matches_is_a_node_without_items():

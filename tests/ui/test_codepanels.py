@@ -55,7 +55,7 @@ def test_what_is_counted_is_said_in_a_sentence(pattern, overview, sentence):
 
 def test_shares_are_said_as_a_person_would():
     assert [codepanels.percent(share) for share in (0, 0.00001, 0.0123, 0.456, 1)] == [
-        "0.0 %", "under 0.1 %", "1.2 %", "46 %", "100 %"]
+        "0.0 %", "<0.1 %", "1.2 %", "46 %", "100 %"]
 
 
 def test_the_tree_has_a_key_for_each_code_and_words_for_the_first_level(table):
@@ -69,7 +69,7 @@ def test_the_tree_has_a_key_for_each_code_and_words_for_the_first_level(table):
 
 
 def test_others_have_no_key(table, monkeypatch):
-    monkeypatch.setattr("genius.explore.hierarchy.MOST_CHILDREN", 0)
+    monkeypatch.setattr("genius.explore.hierarchy.MOST", 0)
     others, = codepanels.icicle(hierarchy(table.match((0,))), True)["children"]
     assert (others["key"], others["name"], others["items"]) == (None, "2 others", 3)
 

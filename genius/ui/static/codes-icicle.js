@@ -1,8 +1,9 @@
-// Levels stand side by side; a code is as high as its share of the items. Arrow keys walk the tree.
+// Levels stand side by side; a code is as high as its share of the items. What is left of them is a narrow band, so
+// that the codes shown have room for their names. Arrow keys walk the tree.
 const cell = ({name, key, pattern, words, count, share, kind}, depth) => {
   const told = `${pattern}: ${count}, ${share}${words ? `; ${words}` : ''}`;
   const label = node('span', {}, node('b', {}, name), words ? ` ${words}` : '');
-  if (key === null) return node('div', {class: 'cell others', title: told}, label);
+  if (key === null) return node('div', {class: 'cell others', title: told}, node('span', {}, `${name}, ${share}`));
   const one = node('button', {type: 'button', class: `cell ${kind}`, title: told, 'aria-label': told,
     'data-key': key, tabindex: depth ? -1 : 0}, label);
   one.addEventListener('click', () => trigger('select', {key}));
@@ -10,7 +11,8 @@ const cell = ({name, key, pattern, words, count, share, kind}, depth) => {
 };
 
 const branch = (data, depth = 0) => {
-  const made = node('div', {class: `branch depth${depth}`, style: `flex-grow: ${data.items}`}, cell(data, depth));
+  const made = node('div', data.key === null ? {class: 'branch rest'}
+    : {class: `branch depth${depth}`, style: `flex-grow: ${data.items}`}, cell(data, depth));
   if (data.children.length) made.append(node('div', {class: 'below'},
     ...data.children.map(child => branch(child, depth + 1))));
   return made;

@@ -1,6 +1,6 @@
 const tile = ({row, id, name, kind, text, picture, figure}) => {
   const one = node('button', {type: 'button', class: `tile ${kind}`, title: text || `${name} ${id}`},
-    picture ? node('img', {src: picture, alt: text || `Picture ${id}`, loading: 'lazy'}) : '',
+    picture ? node('img', {src: picture, alt: text || `Picture ${id}`}) : '',
     text ? node('span', {class: picture ? 'caption' : 'excerpt'}, text) : '',
     node('span', {class: 'line'}, node('span', {class: 'badge'}, name),
       figure ? node('span', {class: 'figure'}, figure) : ''));
