@@ -73,9 +73,10 @@ def convert(folder: Path, sizes: Sizes) -> Converted:
     if sizes == TRUE:
         started = time.perf_counter()
         subprocess.run([sys.executable, "-m", "training.published", *given], check=True, cwd=ROOT)
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
         print(f"converted {sum(file.stat().st_size for file in folder.glob('*.pth')) / 1e9:.1f} GB in "
-              f"{time.perf_counter() - started:.0f} s, peak memory with the mapped files "
-              f"{resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20:.1f} GB")
+              f"{time.perf_counter() - started:.0f} s, {spent.ru_utime + spent.ru_stime:.0f} s of a core; peak memory "
+              f"with the mapped files {spent.ru_maxrss / 2**20:.1f} GB")
     else:
         main(given)
     return Converted(sizes, Run(folder / "run"), clip, genius, folder)
