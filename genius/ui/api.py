@@ -21,6 +21,7 @@ from genius.ui.context import Context
 LARGEST_SIDE = 1_024    # pixels of a picture; far more than an encoder sees
 MOST_LISTED = 100       # items of one page of code_items
 TARGETS = {"any": None, **{modality.name.lower(): modality for modality in Modality}}
+UNLESS = {inspect.Parameter.empty: "required", "": "empty", None: "none"}    # how defaults are told
 TYPES = {str: "text", int: "number", gr.FileData | None: "file"}
 ASKED = {               # what the snippets ask, by endpoint; {id} is the first item of the index
     "search": {"text": "a red mug", "k": 5}, "item": {"id": "{id}"}, "code_items": {"pattern": "0.*", "limit": 5},
@@ -72,7 +73,8 @@ def endpoints(context: Context) -> list[Callable]:
     def code_items(pattern: str, limit: int = 20, offset: int = 0) -> dict:
         """The items whose IDs match a pattern of codes such as 0.17.*.5, where * is any code.
 
-        Returns how many there are, and `limit` of them (at most 100) from `offset` on, in the order of their IDs.
+        Returns how many there are, and some of them, at most 100 at once: limit of them from offset on, in the order
+        of their IDs.
         """
         index = engine.index
         read = parse_pattern(pattern, index.code_sizes)
@@ -103,8 +105,8 @@ def _documented(function: Callable, id: str) -> dict[str, Any]:
     asked = {name: id if value == "{id}" else value for name, value in ASKED[function.__name__].items()}
     in_order = [asked.get(one.name, None if one.default is one.empty else one.default) for one in parameters]
     return {"name": function.__name__, "summary": summary, "details": " ".join(details.split()),
-            "parameters": [{"name": one.name, "type": TYPES[hints[one.name]],
-                            "default": "" if one.default is one.empty else str(one.default)} for one in parameters],
+            "parameters": [{"name": one.name, "type": TYPES[hints[one.name]], "default": UNLESS.get(
+                one.default, str(one.default))} for one in parameters],
             "asked": asked, "in_order": in_order}
 
 

@@ -14,7 +14,7 @@ const copied = code => {
 };
 const snippet = (label, text) => {
   const code = node('pre', {tabindex: '0', 'aria-label': label}, text);
-  return node('div', {class: 'snippet'}, node('p', {class: 'label'}, label), code, copied(code));
+  return node('div', {class: 'snippet'}, node('p', {class: 'label'}, label), copied(code), code);
 };
 const call = ({name, asked}) => `client.predict(${Object.entries(asked)
   .map(([key, value]) => `${key}=${python(value)}`).join(', ')}, api_name="/${name}")`;
@@ -24,12 +24,13 @@ const curl = ({name, in_order}) => `curl -s ${root}/gradio_api/call/${name} -H '
   | xargs -I@ curl -sN ${root}/gradio_api/call/${name}/@`;
 
 const parameter = ({name, type, default: unless}) => node('tr', {},
-  node('td', {}, node('code', {}, name)), node('td', {}, type), node('td', {}, unless || '—'));
+  node('td', {}, node('code', {}, name)), node('td', {}, type), node('td', {}, unless));
 const endpoint = data => node('section', {class: 'endpoint'},
   node('h2', {}, node('code', {}, `/${data.name}`)),
   node('p', {}, data.summary), ...data.details ? [node('p', {class: 'label'}, data.details)] : [],
   node('div', {class: 'scroll'}, node('table', {},
-    node('thead', {}, node('tr', {}, ...['parameter', 'type', 'default'].map(name => node('th', {scope: 'col'}, name)))),
+    node('thead', {}, node('tr', {},
+      ...['parameter', 'type', 'default'].map(name => node('th', {scope: 'col'}, name)))),
     node('tbody', {}, ...data.parameters.map(parameter)))),
   snippet('Python', call(data)), snippet('Shell', curl(data)));
 

@@ -25,7 +25,8 @@ const themed = layout => {
   const paper = style.getPropertyValue('--background-fill-primary').trim();
   const axes = Object.keys(layout).filter(name => /^[xy]axis\d*$/.test(name));
   const coloured = {...layout, font: {family: style.fontFamily, size: 13, ...layout.font, color: ink},
-    hoverlabel: {...layout.hoverlabel, bgcolor: paper, bordercolor: faint, font: {color: ink, family: style.fontFamily}}};
+    hoverlabel: {...layout.hoverlabel, bgcolor: paper, bordercolor: faint,
+      font: {color: ink, family: style.fontFamily}}};
   for (const axis of new Set(['xaxis', 'yaxis', ...axes]))
     coloured[axis] = {gridcolor: faint, zerolinecolor: faint, linecolor: faint, tickcolor: faint, automargin: true,
       ...layout[axis]};

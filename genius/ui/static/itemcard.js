@@ -25,7 +25,7 @@ const draw = item => {
   if (!item) return [];
   const ask = node('button', {type: 'button', class: 'use'}, 'Use as query');
   ask.addEventListener('click', () => trigger('use_as_query', {id: item.id}));
-  const told = node('div', {class: 'told'},
+  const told = node('div', {class: 'facts-of'},
     node('p', {class: 'which'}, node('span', {class: `badge ${item.kind}`}, item.name), ` ${item.id}`));
   if (item.text) told.append(node('p', {class: 'words'}, item.text));
   told.append(prefixes(item.codes));
@@ -36,6 +36,6 @@ const draw = item => {
     ...item.picture ? [node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})] : [], told)];
   if (item.neighbours.length) parts.push(
     node('h3', {}, 'Nearest by embedding', node('span', {class: 'label'}, ' exact, over all items; with the cosine')),
-    node('ol', {class: 'strip'}, ...item.neighbours.map(neighbour)));
+    node('ol', {class: 'neighbours'}, ...item.neighbours.map(neighbour)));
   return [node('article', {class: `itemcard ${item.kind}`, 'aria-label': `Item ${item.id}`}, ...parts)];
 };

@@ -1,0 +1,147 @@
+"""The whole page over a tiny run whose items are hostile: tabs, addresses, themes, widths, visitors.
+
+The `visit` fixture also watches for requests that leave the machine, scripts that ran, and errors on the console.
+"""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from genius.ui.context import TABS
+from tests.ui.fake_engine import HOSTILE
+from tests.ui.tiny_page import serving
+
+pytestmark = pytest.mark.browser
+SHOWS = {"search": "#cards .empty, #cards .card", "codes": "#codes-here .panel > *", "map": "#map-missing code",
+         "compare": "#compare .empty", "reports": "#reports-speed pre", "api": "#api .endpoint"}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Every text of an item, and what its source says, would run if it were taken for markup."""
+    with serving(tmp_path_factory.mktemp("frame") / "run") as page:
+        index = page.engine.index
+        items, source = index.items, json.dumps({HOSTILE: HOSTILE, "kind": HOSTILE})
+        index.items = lambda rows: [replace(item, text=item.text and HOSTILE, source=source) for item in items(rows)]
+        yield page
+
+
+def open_tab(page, name):
+    page.get_by_role("tab", name=TABS[name], exact=True).click()
+    wait_for(page, name)
+
+
+def wait_for(page, name):
+    """The tab is chosen and shows something."""
+    page.get_by_role("tab", name=TABS[name], exact=True, selected=True).wait_for()
+    page.locator(SHOWS[name]).first.wait_for()
+
+
+def search(page, text):
+    page.fill("#text textarea", text)
+    page.press("#text textarea", "Enter")
+    page.locator("#summary .sentence", has_text=f"“{text}”").wait_for()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_tab_opens_in_both_themes_without_sideways_scrolling(visit, theme, width):
+    page = visit(f"/?__theme={theme}", width=width)
+    for name in TABS:
+        page.goto(page.url.split("?")[0] + f"?tab={name}&__theme={theme}")
+        wait_for(page, name)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        brightness = page.evaluate(
+            "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)")
+        assert (brightness < 384) == (theme == "dark")
+
+
+def test_a_search_in_words_is_part_of_the_address_and_comes_back(visit):
+    page = visit()
+    search(page, "A red dog.")
+    page.wait_for_url("**/?q=A+red+dog.*")
+    again = visit("/?" + page.url.partition("?")[2])
+    again.locator("#summary .sentence", has_text="“A red dog.”").wait_for()
+    assert again.input_value("#text textarea") == "A red dog."
+
+
+def test_each_tab_keeps_what_was_asked_in_it(visit):
+    page = visit("/?tab=codes&code=0.1&theme=kept")
+    page.locator("#codes-here", has_text="0 · 1").wait_for()
+    open_tab(page, "search")
+    page.wait_for_url("**/?theme=kept")
+    search(page, "A red dog.")
+    open_tab(page, "codes")
+    page.wait_for_url("**/?theme=kept&tab=codes&code=0.1")
+
+
+def test_an_address_of_an_item_asks_by_it(visit):
+    page = visit("/?item=0:2")
+    page.locator("#cards .card").first.wait_for()
+    page.wait_for_url("**item=0%3A2")
+
+
+@pytest.mark.parametrize("address", ["/?item=nowhere", "/?tab=codes&code=hello", "/?tab=nowhere"])
+def test_a_wrong_address_leaves_a_page_that_works(visit, address):
+    page = visit(address)
+    open_tab(page, "search")
+    search(page, "A red dog.")
+
+
+def test_an_item_goes_from_code_to_card_to_query(visit, served):
+    item, = served.engine.index.items([5])
+    page = visit(f"/?tab=codes&code={'.'.join(map(str, served.engine.index.codes([5])[0]))}")
+    page.locator("#codes-items button").first.click()
+    card = page.locator("#codes-card .itemcard")
+    card.wait_for()
+    assert card.locator(".neighbours li").count() == 8
+    card.locator(".neighbours button").first.click()
+    page.locator(f"#codes-card .itemcard:not([aria-label='{card.get_attribute('aria-label')}'])")
+    card.locator(".codes button").nth(1).click()
+    page.wait_for_function("new URLSearchParams(location.search).get('code')?.split('.').length === 2")
+    card.get_by_role("button", name="Use as query").click()
+    page.get_by_role("tab", name="Search", selected=True).wait_for()
+    page.locator("#cards .card").first.wait_for()
+    page.wait_for_url("**item=*")
+
+
+def test_what_an_item_says_is_shown_and_runs_nothing(visit, served):
+    page = visit(f"/?tab=codes&code={'.'.join(map(str, served.engine.index.codes([1])[0]))}")
+    page.locator("#codes-items button").first.click()
+    page.locator("#codes-card .itemcard").wait_for()
+    assert HOSTILE in page.locator("#codes-card .itemcard").inner_text()
+    for name in TABS:
+        open_tab(page, name)
+    open_tab(page, "search")
+    search(page, HOSTILE)
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_two_visitors_never_see_each_others_state(visit):
+    one, other = visit(), visit()
+    search(one, "A red dog.")
+    search(other, "A blue boat.")
+    open_tab(one, "codes")
+    assert "“A blue boat.”" in other.locator("#summary .sentence").inner_text()
+    assert "codes" not in other.url and "boat" not in one.url
+    open_tab(one, "search")
+    assert "“A red dog.”" in one.locator("#summary .sentence").inner_text()
+
+
+def test_the_keyboard_is_enough(visit):
+    page = visit()
+    page.get_by_role("tab", name="Search").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.get_by_role("tab", name="Codes", selected=True).wait_for()
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none"
+
+
+def test_the_api_tab_tells_calls_that_name_this_page(visit, served):
+    page = visit("/?tab=api")
+    page.locator("#api .endpoint").first.wait_for()
+    assert page.locator("#api .endpoint h2").all_inner_texts() == ["/search", "/item", "/code_items", "/neighbours"]
+    assert f'Client("{served.url}")' in page.locator("#api .begin pre").inner_text()
+    assert f"{served.url}/gradio_api/call/search" in page.locator("#api").inner_text()
