@@ -63,7 +63,7 @@ def test_a_point_opens_its_card_and_becomes_the_query(opened, served):
     assert card.locator(".which").inner_text().split() == ["Text", "0:4"]
     codes = served.engine.index.codes([4])[0].tolist()
     assert card.locator(".codes button").all_inner_texts() == [str(code) for code in codes]
-    assert card.locator(".strip li").count() == 8
+    assert card.locator(".neighbours li").count() == 8
     card.locator(".use").click()
     page.get_by_role("tab", name="Search", selected=True).wait_for()
     page.locator("#cards .card").first.wait_for()
