@@ -98,15 +98,10 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
         opened = Run(run)
         index = Index.load(opened.folder(PART))
         incoming = read(index.records.last_dataset() + 1)
-        survey = _survey(index, incoming)
+        survey, complaints = _survey(index, incoming), []
         if not len(survey.modalities):
             return Added(0, survey.skipped, 0, 0, survey.changed, ())
-        scratch, complaints = run / "adding", []
-        files = FeatureFiles.create(scratch, len(survey.modalities), 1, models.encoder.dim,
-                                    f"{opened.digest('encoder')} {survey.digest}")
-        files.fill(models.encoder, ((item.image, [item.text]) for item in survey.items(incoming)),
-                   partial(_opened, incoming, complaints), BATCH, "encode")
-        files.fuse(models.fusion, opened.digest("fusion"))
+        files = _encoded(opened, incoming, survey, models, complaints)
         fused = files.fused(opened.digest("fusion"))[:, 0]
         codes = quantize_all(fused, survey.modalities, models.quantizer)
         readable = files.masks[:, 0] | ~survey.pictured
@@ -115,13 +110,12 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
                                    survey.contents[readable])
         kept = np.flatnonzero(readable & ~copies)
         if len(kept):
-            settings = opened.manifest.get("settings", {}).get("index", {})
-            _publish_added(run, index, codes[kept], reconstruction_errors(fused, codes, models.quantizer)[kept],
-                           lambda folder: write_segment(
-                               folder, compress(survey.items(incoming), readable & ~copies),
-                               Rows([files.embedding], kept), incoming.image_path,
-                               settings.get("thumbnail_side", 192), settings.get("thumbnail_quality", 80)))
-        shutil.rmtree(scratch)
+            errors = reconstruction_errors(fused, codes, models.quantizer)
+            as_indexed = opened.manifest.get("settings", {}).get("index", {})
+            _publish_added(run, index, codes[kept], errors[kept], lambda folder: write_segment(
+                folder, compress(survey.items(incoming), readable & ~copies), Rows([files.embedding], kept),
+                incoming.image_path, as_indexed.get("thumbnail_side", 192), as_indexed.get("thumbnail_quality", 80)))
+        shutil.rmtree(files.folder)
         return Added(len(kept), survey.skipped, int(copies.sum()), int((~readable).sum()), survey.changed,
                      tuple(complaints[:NAMED]))
 
@@ -238,6 +232,16 @@ def _survey(index: Index, incoming: Incoming) -> Survey:
 def _content(item: Item) -> int:
     """Equal for equal modality and text."""
     return int.from_bytes(hashlib.blake2b(f"{item.modality:d} {item.text}".encode(), digest_size=8).digest())
+
+
+def _encoded(run: Run, incoming: Incoming, survey: Survey, models: Models, complaints: list[str]) -> FeatureFiles:
+    """Of the m new items, fused, too; kept in the run until they are added. Complaints gains unreadable images."""
+    files = FeatureFiles.create(run.path / "adding", len(survey.modalities), 1, models.encoder.dim,
+                                f"{run.digest('encoder')} {survey.digest}")
+    files.fill(models.encoder, ((item.image, [item.text]) for item in survey.items(incoming)),
+               partial(_opened, incoming, complaints), BATCH, "encode")
+    files.fuse(models.fusion, run.digest("fusion"))
+    return files
 
 
 def _opened(incoming: Incoming, complaints: list[str], path: str) -> Image.Image | None:
