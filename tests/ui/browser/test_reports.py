@@ -18,6 +18,10 @@ def served(tmp_path_factory):
 
 def opened(page):
     page.get_by_role("tab", name="Reports").click()
+    return drawn(page)
+
+
+def drawn(page):
     page.locator("#reports-health .report").wait_for()
     page.locator("#reports-training-plot-2 .main-svg").first.wait_for()
     return page
@@ -48,6 +52,8 @@ def test_another_pool_is_a_click_away(visit):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_phone_needs_no_sideways_scrolling(visit, theme):
-    page = opened(visit(f"/?__theme={theme}", width=390))
+def test_a_phone_needs_no_sideways_scrolling(visit, served, theme):
+    page = visit(width=390)
+    page.goto(f"{served.url}/?tab=reports&__theme={theme}")
+    drawn(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
