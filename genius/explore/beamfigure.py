@@ -15,7 +15,7 @@ from plotly.graph_objects import Bar, Figure, Scatter
 
 from genius.explore.beamtree import BeamTree, Fate
 
-CHOSEN, OTHER, MASKED = "#6366f1", "#64748b", "#b45309"
+CHOSEN, OTHER, FAINT, MASKED = "#6366f1", "#64748b", "rgba(100, 116, 139, .5)", "#b45309"
 MARKERS = {Fate.FOUND: ("circle", 11), Fate.ENDED: ("circle", 7), Fate.DROPPED: ("circle-open", 9)}
 FATES = {Fate.FOUND: "leads to a generated ID", Fate.ENDED: "a beam that led nowhere",
          Fate.DROPPED: "considered and dropped"}
@@ -78,8 +78,8 @@ def _layout(levels: int, tallest: int) -> dict[str, object]:
                   "fixedrange": True},
         "yaxis": {"range": [max(tallest, FEWEST) - .5, -1], "domain": [0, bars], "visible": False, "fixedrange": True},
         "yaxis2": {"range": [0, 1.45], "domain": [bars, 1], "visible": False, "fixedrange": True},
-        "annotations": [{"text": "masked by<br>the trie", "xref": "paper", "yref": "y2 domain", "x": 0, "y": 0,
-                         "xanchor": "left", "yanchor": "bottom", "align": "left", "showarrow": False,
+        "annotations": [{"text": "masked by<br>the trie", "xref": "paper", "yref": "y2 domain", "x": 0, "y": 1,
+                         "xanchor": "left", "yanchor": "top", "align": "left", "showarrow": False,
                          "font": {"size": LABEL}}]}
 
 
@@ -95,12 +95,12 @@ def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray) -> list[Scatter
     y = np.stack([np.where(begun, rows[tree.parent], 0.), rows, np.full(len(tree), np.nan)], axis=1)
     thickness = np.searchsorted(STEPS, np.exp(tree.step))
     lines = []
-    for ours, colour in ((False, OTHER), (True, CHOSEN)):
+    for ours, colour in ((False, FAINT), (True, CHOSEN)):
         for number, width in enumerate(WIDTHS.tolist()):
             these = (marked == ours) & (thickness == number)
             if these.any():
                 lines.append(Scatter(x=x[these].ravel(), y=y[these].ravel(), mode="lines", hoverinfo="skip",
-                                     opacity=.9 if ours else .45, line={"color": colour, "width": width}))
+                                     line={"color": colour, "width": width}))
     return lines
 
 

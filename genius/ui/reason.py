@@ -14,9 +14,8 @@ from genius.ui.present import NAMES, count, identifier, number, score_label
 
 RETRACED = {   # by the mode of the visitor's search
     "exact": "",
-    "set": "Traced by exact search with as many beams. It generates the IDs that were generated for you, here in the "
-           "order of their whole scores.",
-    "fast": "Traced by exact search with as many beams. The fast search that found this may have generated other IDs."}
+    "set": "Traced by exact search with as many beams: the IDs of your search, in the order of their whole scores.",
+    "fast": "Traced by exact search with as many beams; the fast search that found this may have generated other IDs."}
 
 
 def explanation(reason: Reason, tree: BeamTree, query_codes: Sequence[int], beams: int, reranked: bool, mode: str,

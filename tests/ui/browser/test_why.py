@@ -1,0 +1,112 @@
+"""Why, as a visitor meets it, over a tiny run that was not trained."""
+
+import re
+import socket
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from genius.search.engine import Engine
+from tests.search.tiny import publish_tiny_run
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """engine, page, url: a page over a real engine, whose searches leave a trace."""
+    from genius.ui.context import Served
+    from genius.ui.page import build
+    from genius.ui.serving import Hosting, serve
+
+    engine = Engine.load(publish_tiny_run(tmp_path_factory.mktemp("why") / "run").path, "cpu")
+    page = build(engine, Served(Path("tiny")))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    yield SimpleNamespace(engine=engine, page=page, url=serve(page, Hosting(port=port)).rstrip("/"))
+    page.close(verbose=False)
+
+
+def search(page, text):
+    page.fill("#text textarea", text)
+    page.press("#text textarea", "Enter")
+    page.locator("#summary .sentence", has_text=f"“{text}”").wait_for()
+
+
+def explained(page, rank=1):
+    """The panel, open, for the result of this rank."""
+    page.locator("#cards .card").nth(rank - 1).get_by_role("button", name="Why?").click()
+    page.locator("#why h2", has_text=f"Why result {rank}").wait_for()
+    page.locator("#why-tree .main-svg").first.wait_for()
+    return page.locator("#why")
+
+
+def test_why_opens_for_a_result_and_follows_the_next_search(visit):
+    page = visit()
+    assert not page.locator("#why-open").is_visible()
+    search(page, "A red dog.")
+    assert not page.locator("#why").is_visible()
+    why = explained(page, rank=2)
+    item = page.locator("#cards .card").nth(1).locator(".item").inner_text()
+    assert item in why.locator("h2").inner_text()
+    assert why.locator(".identity").count() == 3 and why.locator(".identity").first.locator("button").count() == 4
+    assert re.search(r"Found at beam \d+ of \d+ \(log p −\d+\.\d\d\).*Dense search over all 40 items", why.inner_text())
+    search(page, "A blue boat.")
+    why.locator("h2", has_text="Why result 1").wait_for()
+
+
+def test_marked_codes_are_those_that_two_ids_share_from_the_start(visit):
+    page = visit()
+    search(page, "A red dog.")
+    for rank in (1, 3):
+        rows = explained(page, rank).locator(".identity")
+        own, best, _ = (rows.nth(row).locator(".code").all_inner_texts() for row in range(3))
+        marked = rows.nth(1).locator(".code.shared").count()
+        assert own[:marked] == best[:marked] and own[marked:marked + 1] != best[marked:marked + 1] or marked == len(own)
+
+
+def test_a_click_on_a_point_of_the_tree_opens_its_prefix_in_codes(visit):
+    page = visit()
+    search(page, "A red dog.")
+    explained(page)
+    page.locator("#why-tree").scroll_into_view_if_needed()
+    prefix, x, y = page.locator("#why-tree .js-plotly-plot").evaluate("""plot => {
+        const [point] = plot.calcdata.find(([first]) => first.trace.customdata);
+        const {xaxis, yaxis} = plot._fullLayout, box = plot.getBoundingClientRect();
+        return [point.trace.customdata[0], box.left + xaxis._offset + xaxis.d2p(point.x),
+                box.top + yaxis._offset + yaxis.d2p(point.y)]; }""")
+    page.mouse.move(x, y)
+    page.wait_for_timeout(400)     # plotly looks what lies below
+    page.mouse.click(x, y)
+    page.get_by_role("tab", name="Codes", selected=True).wait_for()
+    page.wait_for_url(f"**code={prefix}*")
+
+
+def test_the_table_says_what_the_tree_shows_and_opens_codes_too(visit):
+    page = visit()
+    search(page, "A red dog.")
+    explained(page)
+    page.locator("#why-rows > button").click()
+    rows = page.locator("#why-prefixes tbody tr")
+    rows.first.wait_for()
+    drawn = page.locator("#why-tree .js-plotly-plot").evaluate(
+        "plot => plot.data.flatMap(trace => trace.customdata ?? []).sort()")
+    told = sorted(".".join(row.locator(".code").all_inner_texts()) for row in rows.all())
+    assert drawn == told
+    page.locator("#why-every input").check()
+    page.locator("#why-every input:checked").wait_for()
+    rows.first.locator("button").press("Enter")
+    page.get_by_role("tab", name="Codes", selected=True).wait_for()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scrolling_and_themes_are_followed(visit, theme):
+    page = visit(f"/?__theme={theme}", width=390)
+    search(page, "A red dog.")
+    explained(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    ink = page.locator("#why-tree .xtick text").first.evaluate(
+        "text => getComputedStyle(text).fill.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)")
+    assert (ink > 384) == (theme == "dark")
