@@ -47,7 +47,6 @@ DEPTHS = (2, 3, 4)                  # codes, modality included; and all of them
 SPLITS = ("test", "val", "train")   # the first that has queries
 BATCH, BLOCK = 256, 8192            # queries encoded, and features fused, together
 SIDE = "without-contrast"           # folder of the second training
-KEPT = {"rq_weight", "mse_weight"}  # the terms of its loss; others pull apart or together what is labelled
 REPORTED = ("ids", "largest_bucket", "items_alone", "val_hit_at_5", "val_hit_at_5_quantized")
 
 
@@ -165,8 +164,7 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
             if file.name != "fused.npy" and not link.exists():
                 link.symlink_to(file.resolve())
         shutil.copyfile(folder / "progress.json", mirrored / "progress.json")
-    weights = {field.name for field in dataclasses.fields(settings.quantizer) if field.name.endswith("_weight")}
-    plain = dataclasses.replace(settings.quantizer, keep_best=False, **dict.fromkeys(weights - KEPT, 0.0))
+    plain = dataclasses.replace(settings.quantizer, contrastive_weight=0.0, keep_best=False)
     quantizer.train(Arguments(collection.root, side.path, "", dataclasses.replace(settings, quantizer=plain), device))
     return Run(side.path)
 
