@@ -82,7 +82,7 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
                                              encoder.device).over(collection.synonyms())
     learner = nn.ModuleDict({"encoder": encoder})
     if settings.factor_weight:
-        factors = Factors(collection, content.items)
+        factors = Factors(collection, content.items, content.places(pairs.positives[pairs.offsets[:-1]]))
         learner["heads"] = heads = FactorHeads(encoder.dim, list(factors.sizes.values())).to(encoder.device)
     optimizer = torch.optim.AdamW(decayed(learner, settings.weight_decay), lr=settings.learning_rate,
                                   betas=settings.betas, eps=1e-6, fused=True)
@@ -105,7 +105,7 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
                                torch.from_numpy(pairs.answered(queries, positives)).to(encoder.device),
                                settings.both_ways)
             if settings.factor_weight:
-                labels = factors.candidates[[content.position[int(row)] for row in positives]]
+                labels = factors.candidates[content.places(positives)]
                 labels = torch.from_numpy(np.concatenate([factors.queries[queries], labels]))
                 loss = loss + settings.factor_weight * heads(torch.cat([query, target]), labels.to(encoder.device))
             optimizer.zero_grad()
@@ -129,7 +129,8 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
 class Content:
     """Texts and decoded images of queries and of the candidates that answer them.
 
-    In training images are augmented and words replaced by their neighbours, where the settings say so.
+    In training images are augmented, words replaced by their neighbours and words of instructions left out,
+    where the settings say so.
     """
 
     def __init__(self, collection: Collection, splits: Sequence[Pairs], settings: EncoderSettings,
@@ -142,6 +143,10 @@ class Content:
         paths += [image for pairs in splits for image in pairs.images if image]
         self.pixels = PixelCache(collection, paths, settings.image_cache, resize_mode, cache)
 
+    def places(self, rows: np.ndarray) -> list[int]:
+        """Where the items of these candidate rows are."""
+        return [self.position[int(row)] for row in rows]
+
     def texts(self, pairs: Pairs) -> Iterator[str]:
         """Every text of a split's queries, instructions and answers."""
         yield from pairs.texts
@@ -153,13 +158,17 @@ class Content:
     def queries(self, encoder: Encoder, pairs: Pairs, queries: np.ndarray, rng: np.random.Generator,
                 training: bool) -> tuple[Tensor, ...]:
         """What Encoder.forward takes, for these queries, each with a random phrasing of its instruction."""
-        texts = [query_text(rng.choice(pairs.instructions[query]), pairs.texts[query]) for query in queries]
+        instructions = [str(rng.choice(pairs.instructions[query])) for query in queries]
+        if training and self.settings.dropped:
+            instructions = [thinned(instruction, self.settings.dropped, rng) for instruction in instructions]
+        texts = [query_text(instruction, pairs.texts[query])
+                 for instruction, query in zip(instructions, queries, strict=True)]
         return self._inputs(encoder, [pairs.images[query] for query in queries], texts, rng, training)
 
     def candidates(self, encoder: Encoder, rows: np.ndarray, rng: np.random.Generator,
                    training: bool) -> tuple[Tensor, ...]:
         """What Encoder.forward takes, for these candidates."""
-        items = [self.items[self.position[int(row)]] for row in rows]
+        items = [self.items[place] for place in self.places(rows)]
         return self._inputs(encoder, [item.image for item in items], [item.text for item in items], rng, training)
 
     def _inputs(self, encoder: Encoder, images: list[str | None], texts: list[str], rng: np.random.Generator,
@@ -181,6 +190,11 @@ class Content:
         if text_mask.any():
             tokens = encoder.tokenize([text for text in texts if normalise_text(text)])
         return tuple(part.to(encoder.device) for part in (pixels, image_mask, tokens, text_mask))
+
+
+def thinned(text: str, probability: float, rng: np.random.Generator) -> str:
+    """The text with each word left out with this probability: no single word may carry an instruction."""
+    return " ".join(word for word in text.split() if rng.random() >= probability)
 
 
 class LookAlikes:

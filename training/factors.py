@@ -1,7 +1,8 @@
 """Let the encoder name what things are made of while it learns (ours).
 
 Pretrained CLIP has seen what words look like many million times over. Where items carry their factors (kind, colour,
-count, …), an encoder that starts from nothing learns them too, by linear heads that are dropped afterwards.
+count, …), an encoder that starts from nothing learns them too, by linear heads that are dropped afterwards. One more
+head names the modality of the target, which is what an instruction says.
 
 Shapes: b things, d embedding dim, f factors.
 """
@@ -22,16 +23,24 @@ from genius.explore.factors import read_factors
 from genius.schema import Item
 
 
+MODALITY = "modality"
+
+
 class Factors:
     """The factors of the training queries and of the candidates that answer them, as numbers; −1 where unknown."""
 
-    def __init__(self, collection: Collection, items: Sequence[Item]):
-        """items: the candidates, by whose place they are asked for. Raises UserError if nothing has factors."""
+    def __init__(self, collection: Collection, items: Sequence[Item], targets: Sequence[int]):
+        """items: the candidates. targets (q,): which of them answers each query.
+
+        Raises UserError if nothing has factors.
+        """
         asked = [query for row in collection.rows() for query in collection.queries("train", row)]
         table = read_factors([*asked, *items])
         if not table:
             raise UserError(f"encoder.factor_weight is set, but {collection.root} has no factors: "
                             "a JSON object of them belongs in src_content and query_src_content")
+        modalities = np.array([item.modality for item in items], dtype=np.int64)
+        table[MODALITY] = np.concatenate([modalities[targets], modalities])
         self.sizes = {name: int(values.max()) + 1 for name, values in table.items()}
         self.queries, self.candidates = np.split(np.stack(list(table.values()), axis=1), [len(asked)])   # (·, f)
 

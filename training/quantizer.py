@@ -18,7 +18,8 @@ from tqdm import tqdm
 
 from genius.artifacts import Run, write_json
 from genius.collections.mbeir import Collection
-from genius.errors import reported
+from genius.errors import UserError, reported
+from genius.explore.factors import read_factors
 from genius.explore.health import code_health, summary
 from genius.index.quantize import quantize_all
 from genius.models.fusion import Fusion
@@ -50,6 +51,7 @@ def train(arguments: Arguments) -> None:
     run, collection = Run(arguments.run), Collection(arguments.collection)
     candidates = Candidates.read(collection)
     data, held_out = (FeatureSet(run, collection, candidates, split, seed) for split in ("train", "val"))
+    labels = coarse_labels(collection, settings.coarse_factor) if settings.coarse_weight else None
     torch.manual_seed(seed)
     stage = FusionAndQuantizer(settings).to(device)
     optimizer = torch.optim.AdamW(decayed(stage, settings.weight_decay), lr=settings.learning_rate, eps=1e-6)
@@ -67,9 +69,9 @@ def train(arguments: Arguments) -> None:
                           settings.final_learning_rate / settings.learning_rate)
             for group in optimizer.param_groups:
                 group["lr"] = settings.learning_rate * rate
-            parts = batch_losses(stage, data, data.draw(queries, rng), settings, device)
+            parts = batch_losses(stage, data, data.draw(queries, rng), settings, device, labels)
             loss = (settings.contrastive_weight * parts["cl"] + settings.rq_weight * parts["rq"]
-                    + settings.mse_weight * parts["mse"])
+                    + settings.mse_weight * parts["mse"] + settings.coarse_weight * parts["coarse"])
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -110,9 +112,24 @@ def initialise(stage: FusionAndQuantizer, data: FeatureSet, settings: QuantizerS
     stage.quantizer.initialise(z, batch.modality.repeat(2).to(device), seed, settings.initial_iterations)
 
 
+def coarse_labels(collection: Collection, factor: str) -> np.ndarray:
+    """(n,) the factor of each candidate as a number, −1 where it has none.
+
+    Raises UserError if no candidate has it.
+    """
+    known = read_factors(list(collection.all_candidates()))
+    if factor not in known:
+        raise UserError(f"no factor {factor!r} in src_content of {collection.root}'s candidates; there are: "
+                        f"{', '.join(known) or 'none'}; name one of them: --set quantizer.coarse_factor=…")
+    return known[factor]
+
+
 def batch_losses(stage: FusionAndQuantizer, data: FeatureSet, batch: Batch, settings: QuantizerSettings,
-                 device: str) -> dict[str, Tensor]:
-    """The three terms of Eq. 8. Queries and targets are both quantized, and both move the codebooks."""
+                 device: str, labels: np.ndarray | None = None) -> dict[str, Tensor]:
+    """The three terms of Eq. 8 and, where candidates have labels (n,), that of what shares one.
+
+    Queries and targets are both quantized, and both move the codebooks.
+    """
     z_query, z_target = (stage.fusion(features) for features in data.features(batch, device))
     answered = torch.eye(len(batch.queries), dtype=torch.bool)
     if settings.mask_positives:
@@ -124,7 +141,21 @@ def batch_losses(stage: FusionAndQuantizer, data: FeatureSet, batch: Batch, sett
     size = stage.quantizer.config.levels * stage.quantizer.config.dim if settings.rq_sum else 1
     return {"cl": contrastive(z_query, z_target, 1 / settings.temperature, answered.to(device), settings.both_ways),
             "rq": quantized.loss * size,
-            "mse": (q - c).square().sum(-1).mean() if settings.mse_raw else F.mse_loss(q, c)}
+            "mse": (q - c).square().sum(-1).mean() if settings.mse_raw else F.mse_loss(q, c),
+            "coarse": torch.zeros(()) if labels is None else same_label_loss(
+                torch.cat([z_query, z_target]), torch.from_numpy(labels[batch.positives]).repeat(2).to(device),
+                settings.coarse_temperature)}
+
+
+def same_label_loss(z: Tensor, labels: Tensor, temperature: float) -> Tensor:
+    """Supervised contrastive loss (Khosla et al. 2020) of z (b, d), normalised, with labels (b,), −1 for none."""
+    itself = torch.eye(len(z), dtype=torch.bool, device=z.device)
+    alike = (labels[:, None] == labels) & (labels >= 0)[:, None] & ~itself
+    log_share = (z @ z.T / temperature).masked_fill(itself, -torch.inf).log_softmax(dim=-1)
+    anchors = alike.any(1)
+    if not anchors.any():
+        return z.new_zeros(())
+    return -(log_share.masked_fill(~alike, 0).sum(1)[anchors] / alike.sum(1)[anchors]).mean()
 
 
 @torch.inference_mode()

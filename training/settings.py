@@ -33,7 +33,7 @@ class EncoderSettings:
     batch: int = 420
     group: int = 1                   # queries of one (task, dataset) drawn together: harder negatives
     hard_groups: float = 0.0         # share of a row's queries that are grouped with look-alikes, after epoch 0 (ours)
-    factor_weight: float = 0.0       # of naming what queries and targets are made of, see factors.py (ours)
+    factor_weight: float = 0.0       # of naming what things are made of and what is asked for, see factors.py (ours)
     upsample_to: int = 50_000        # smaller (task, dataset) rows are repeated, at most four times
     learning_rate: float = 1e-5
     weight_decay: float = 0.2
@@ -45,6 +45,7 @@ class EncoderSettings:
     mirror: bool = True              # false where left and right mean something
     substitution: float = 0.0        # probability that a word gives way to a synonym of the collection's, or (ours)
     teacher: str = ""                # to one that a teacher knows: a folder or an installed package, see vocabulary.py
+    dropped: float = 0.0             # probability that a word of an instruction is left out (ours)
     stabilised: bool = False         # gradients clipped at norm 1, the temperature kept above 0.01 (ours)
     image_cache: int = 256           # side of the decoded images kept while training, pixels
     half: bool = False               # weights stored, and from then on used, in half precision (ours)
@@ -57,6 +58,7 @@ class EncoderSettings:
         expect(0 <= self.hard_groups <= 1, "hard_groups is a share")
         expect(self.factor_weight >= 0, "factor_weight is at least 0")
         expect(0 <= self.substitution < 1, "substitution is a probability below 1")
+        expect(0 <= self.dropped < 1, "dropped is a probability below 1")
 
 
 @dataclass(frozen=True)
@@ -89,12 +91,17 @@ class QuantizerSettings:
     mask_positives: bool = False     # other positives in a batch are no negatives (ours)
     upsample_to: int = 0
     keep_best: bool = False          # the epoch that is best on validation, not the last (ours)
+    coarse_factor: str = ""          # of src_content: what shares it is drawn together, which the first levels follow
+    coarse_weight: float = 0.0       # of that loss (ours)
+    coarse_temperature: float = 0.1
     initial_vectors: int = 16_000    # for k-means: the published first batch
     initial_iterations: int = 1000   # of k-means
     half: bool = False               # weights stored, and from then on used, in half precision (ours)
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1, a batch holds at least 2 pairs")
+        expect(self.coarse_temperature > 0, "coarse_temperature is above 0")
+        expect(bool(self.coarse_factor) or not self.coarse_weight, "where coarse_weight is above 0 a factor is named")
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ class QuantizerConfig:
     decay: float = 0.9               # of the moving averages, per step
     dead_ratio: float = 0.5          # below this part of its even share of the batch a code is restarted
     restart_ratio: float = 0.5       # the part of its even share that a restarted code begins with
+    restart_spread: float = 1.0      # how far from its codeword to a residual of the batch: 1 at the residual itself,
+    #                                  which attracts little else; near 0 it shares what the codeword had (ours)
 
     def __post_init__(self):
         for value, choices in ((self.modality_code, MODALITY_CODES), (self.gradient, GRADIENTS)):
@@ -138,7 +140,8 @@ class ResidualQuantizer(nn.Module):
         even_share = 1 / len(codebook)
         dead = (hits < self.config.dead_ratio * even_share).nonzero().squeeze(1)
         if len(dead):
-            picked = residual[torch.randint(len(residual), (len(dead),), device=residual.device)]
+            chosen = torch.randint(len(residual), (len(dead),), device=residual.device)
+            picked = torch.lerp(codebook[code[chosen]], residual[chosen], self.config.restart_spread)
             start = self.config.restart_ratio * even_share
             codebook[dead], sums[dead], hits[dead] = picked, picked * start, start
 

@@ -121,6 +121,20 @@ def test_a_dead_code_restarts_on_a_residual_of_the_batch_whatever_its_size(n):
     assert (quantizer.codebook_1[others] - before[others]).norm(dim=1).max() < 0.2      # they only followed
 
 
+def test_a_code_that_restarts_near_another_takes_a_part_of_what_that_one_had():
+    generator = torch.Generator().manual_seed(0)
+    z, modality = torch.randn(2000, 64, generator=generator), torch.zeros(2000, dtype=torch.long)
+    shares = []
+    for spread in (1.0, 0.2):
+        torch.manual_seed(0)
+        quantizer = ResidualQuantizer(QuantizerConfig(64, levels=2, codebook_size=2, restart_spread=spread)).train()
+        quantizer.hits_1[0], quantizer.codebook_1[1] = 1.0, 50.0      # nothing is near the second
+        for _ in range(2):
+            codes = quantizer(z, modality).codes[:, 1]     # it restarts; then it is used
+        shares.append((codes == 1).float().mean().item())
+    assert shares[0] < 0.01 and 0.1 < shares[1] < 0.7
+
+
 def test_fewer_vectors_than_codes_still_start():
     quantizer = ResidualQuantizer(replace(CONFIG, codebook_size=40))
     z, modality = vectors(9)

@@ -1,8 +1,8 @@
-"""Groups of look-alikes: negatives that the plainest difference does not tell apart."""
+"""Groups of look-alikes, whose plainest difference does not tell negatives apart; instructions with words left out."""
 
 import numpy as np
 
-from training.encoder import LookAlikes
+from training.encoder import LookAlikes, thinned
 
 CENTRES = 5
 
@@ -38,3 +38,10 @@ def test_a_row_of_one_group_needs_no_order():
     alike, _ = look_alikes(share=1.0)
     assert list(alike(np.arange(20))) == list(range(20))
     assert len(alike(np.arange(0))) == 0
+
+
+def test_words_of_an_instruction_are_left_out_one_by_one():
+    words, rng = "Find the picture of this".split(), np.random.default_rng(0)
+    drawn = [thinned(" ".join(words), 0.25, rng).split() for _ in range(400)]
+    assert all(kept == [word for word in words if word in kept] for kept in drawn)
+    assert abs(np.mean([len(kept) for kept in drawn]) / len(words) - 0.75) < 0.05

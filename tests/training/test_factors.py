@@ -35,15 +35,23 @@ def source(**factors: object) -> str:
 def test_queries_and_candidates_share_the_numbers_of_a_factor():
     collection = Made(source(kind="cat", count=1), source(kind="dog"))
     items = [Item("1:1", Modality.TEXT, "a", source=source(kind="dog", count=2))]
-    factors = Factors(collection, items)
-    assert factors.sizes == {"kind": 2, "count": 2}
-    assert factors.queries.tolist() == [[0, 0], [1, -1]]
-    assert factors.candidates.tolist() == [[1, 1]]
+    factors = Factors(collection, items, [0, 0])
+    assert factors.sizes == {"kind": 2, "count": 2, "modality": 2}
+    assert factors.queries[:, :2].tolist() == [[0, 0], [1, -1]]
+    assert factors.candidates[:, :2].tolist() == [[1, 1]]
+
+
+def test_a_query_is_of_the_modality_that_it_asks_for():
+    collection = Made(source(kind="cat"), source(kind="dog"), source(kind="cat"))
+    items = [Item(f"1:{n}", modality) for n, modality in enumerate(Modality)]
+    factors = Factors(collection, items, [2, 0, 1])
+    assert factors.queries[:, -1].tolist() == [Modality.PAIR, Modality.IMAGE, Modality.TEXT]
+    assert factors.candidates[:, -1].tolist() == list(Modality)
 
 
 def test_a_collection_without_factors_is_refused():
     with pytest.raises(UserError, match="no factors"):
-        Factors(Made("", "https://example.org"), [])
+        Factors(Made("", "https://example.org"), [], [])
 
 
 def test_the_loss_is_the_mean_of_the_factors_cross_entropies():
@@ -53,8 +61,8 @@ def test_the_loss_is_the_mean_of_the_factors_cross_entropies():
     scores = (heads.linear.weight.double() @ (2 * embedding).double().T).T + heads.linear.bias.double()
     expected = []
     for column, part in ((0, scores[:, :3]), (1, scores[:, 3:5])):    # nothing is known of the third
-        terms = [-(row[label] - row.exp().sum().log()).item() for row, label in zip(part, labels[:, column], strict=True)
-                 if label >= 0]
+        terms = [(row.exp().sum().log() - row[label]).item()
+                 for row, label in zip(part, labels[:, column], strict=True) if label >= 0]
         expected.append(np.mean(terms))
     assert math.isclose(heads(embedding, labels).item(), np.mean(expected), rel_tol=1e-5)
 

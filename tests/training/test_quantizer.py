@@ -1,21 +1,25 @@
 """The validation figures of quantizer and decoder against slow references, on a trained micro run."""
 
 import dataclasses
+import json
+import math
 
 import numpy as np
 import pytest
 import torch
 
 from genius.artifacts import Run
+from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
+from genius.schema import Item, Modality
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training.decoder import BEAMS, Samples, Validation
 from training.features import FeatureSet
 from training.pairs import Candidates
-from training.quantizer import FusionAndQuantizer, TopRows, batch_losses, hit_rates
+from training.quantizer import FusionAndQuantizer, TopRows, batch_losses, coarse_labels, hit_rates, same_label_loss
 from training.settings import Arguments
 
 
@@ -130,3 +134,44 @@ def test_an_epoch_holds_every_query_and_every_candidate_once(run, data):
     samples = Samples(data["train"], quantizer, run.digest("fusion"), TINY.decoder)
     order = samples.epoch(np.random.default_rng(0))
     assert sorted(order) == list(range(-len(samples.candidates), len(data["train"].pairs)))
+
+
+def test_the_loss_of_what_shares_a_label_is_khoslas():
+    generator, temperature = torch.Generator().manual_seed(0), 0.1
+    z = torch.nn.functional.normalize(torch.randn(7, 5, generator=generator), dim=-1).requires_grad_()
+    labels = torch.tensor([0, 1, 0, 2, 1, 0, -1])          # the 2 has nothing to share it with, nor has what lacks one
+    rows = z.detach().double().tolist()
+    weights = [[math.exp(sum(a * b for a, b in zip(one, other, strict=True)) / temperature) for other in rows]
+               for one in rows]
+    terms = []
+    for i in (0, 1, 2, 4, 5):
+        others = [j for j in range(7) if j != i]
+        alike = [j for j in others if labels[j] == labels[i]]
+        terms.append(-np.mean([math.log(weights[i][j] / sum(weights[i][k] for k in others)) for j in alike]))
+    loss = same_label_loss(z, labels, temperature)
+    assert loss.item() == pytest.approx(np.mean(terms), rel=1e-5)
+    loss.backward()
+    assert z.grad.isfinite().all()
+
+
+def test_without_labels_in_common_nothing_is_lost():
+    assert same_label_loss(torch.eye(3), torch.tensor([0, 1, -1]), 0.1).item() == 0
+
+
+class Made:
+    """Candidates of which two have a kind."""
+
+    root = "made"
+
+    def all_candidates(self) -> list[Item]:
+        return [Item(f"1:{n}", Modality.TEXT, "a", source=source)
+                for n, source in enumerate(('{"kind": "dog"}', "", json.dumps({"kind": "cat"})))]
+
+
+def test_candidates_are_labelled_by_their_factor():
+    assert coarse_labels(Made(), "kind").tolist() == [1, -1, 0]
+
+
+def test_an_unknown_factor_is_refused_with_those_there_are():
+    with pytest.raises(UserError, match="no factor 'colour' .* there are: kind; name one"):
+        coarse_labels(Made(), "colour")

@@ -15,7 +15,7 @@ DIM, LEVELS, CODES = 12, 4, 5
 TINY: Settings = replace(
     SMALL,
     encoder=replace(SMALL.encoder, architecture=tiny_encoder().config.model, epochs=2, batch=8, group=4,
-                    hard_groups=0.5, factor_weight=0.5, upsample_to=0, image_cache=32),
+                    hard_groups=0.5, factor_weight=0.5, dropped=0.2, upsample_to=0, image_cache=32),
     features=replace(SMALL.features, phrasings=2, batch=8),
     quantizer=replace(SMALL.quantizer, fusion=FusionConfig(DIM, 16, 24), epochs=2, batch=16, upsample_to=0,
                       quantizer=QuantizerConfig(DIM, LEVELS, CODES), initial_vectors=100),
