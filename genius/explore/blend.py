@@ -1,6 +1,6 @@
 """Between a query and an item: what is generated as the weight of the query falls.
 
-    z = weight · z of the query + (1 − weight) · z of the item          (Eq. 11, by which the decoder was trained)
+    z = weight · z of the query + (1 − weight) · z of the item          (Eq. 11, query augmentation)
 
 Embeddings are mixed alike for re-ranking, and normalised, so that cosines stay cosines.
 

@@ -6,7 +6,7 @@ from genius.errors import UserError
 from genius.ui.components import STATIC, Panel, UploadedImage, told
 
 
-@pytest.mark.parametrize("panel", ["header", "about", "examples", "summary", "cards", "generated"])
+@pytest.mark.parametrize("panel", ["header", "about", "examples", "summary", "cards", "generated", "blend", "history"])
 def test_no_panel_interpolates_data_or_writes_markup(panel):
     made = Panel(panel)
     assert made.html_template == '<div class="panel"></div>'

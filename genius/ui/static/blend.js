@@ -43,7 +43,7 @@ const draw = value => {
   requestAnimationFrame(() => element.scrollIntoView({block: 'nearest', behavior: 'smooth'}));
   return [node('section', {class: 'blend', 'aria-label': 'Blend'},
     node('div', {class: 'top'}, node('h2', {}, 'Blend with a result'), close),
-    node('p', {class: 'label'}, 'The search runs by weight × query + (1 − weight) × result, as the decoder was trained '
+    node('p', {class: 'label'}, 'The search runs by weight × query + (1 − weight) × result, as in query augmentation '
       + '(Eq. 11). Move the weight and see which ID it writes.'),
     node('div', {class: 'ends'},
       node('p', {class: 'end of-query'}, query),
