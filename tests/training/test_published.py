@@ -1,7 +1,7 @@
 """The converter of published checkpoints, on files of the documented layout.
 
 Small sizes by default; `pytest -m slow -s tests/training/test_published.py` does the same at the published sizes
-(ViT-L/14, K = 4096, M = 9, T5-small; 16 GB of disk and 8 of memory) and prints what it measured.
+(ViT-L/14, K = 4096, M = 9, T5-small; 11 GB of disk, 7 of memory) and prints what it measured.
 """
 
 import re
