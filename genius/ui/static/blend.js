@@ -4,7 +4,8 @@ const mixed = ({codes, query, item}) => node('span', {class: 'codes'}, ...codes.
     node('span', {class: `code${level < query ? ' of-query' : ''}${level < item ? ' of-item' : ''}`}, String(code)),
     level + 1 < codes.length ? ' ·' : ''), ' ']));
 
-const thing = ({id, name, kind, text, picture}, chosen) => node('li', {class: `small ${kind}${chosen ? ' chosen' : ''}`},
+const thing = ({id, name, kind, text, picture}, chosen) => node('li',
+  {class: `small ${kind}${chosen ? ' chosen' : ''}`},
   picture ? node('img', {src: picture, alt: text || `${name} ${id}`}) : node('p', {class: 'excerpt'}, text),
   node('span', {class: 'label'}, name));
 

@@ -29,7 +29,8 @@ const action = (name, title, act) => {
 
 const actions = (data, column) => node('div', {class: 'actions'},
   action('Why?', 'Explain how this result was found', button => {
-    element.querySelectorAll('.card').forEach(card => card.classList.toggle('chosen', card === button.closest('.card')));
+    const mine = button.closest('.card');
+    element.querySelectorAll('.card').forEach(card => card.classList.toggle('chosen', card === mine));
     trigger('why', {column, row: data.row});
   }),
   action('More like this', 'Search with this item as the query', () => trigger('use_as_query', {id: data.id})),
