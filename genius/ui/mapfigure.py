@@ -21,7 +21,7 @@ from genius.ui.present import NAMES
 
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8f7f00")
 REST, QUERY, OWN = "#94a3b8", "#7c3aed", "#e11d48"     # what has no colour of its own, queries, the visitor's query
-FEW, SMALL, LARGE = 20_000, 4, 6                       # points that may be large; pixels
+FEW, SMALL, LARGE = 20_000, 3, 4.5                     # points that may be large; pixels
 HEIGHT = 640
 
 
@@ -62,11 +62,10 @@ def map_figure(drawing: Drawing) -> Figure:
     if drawing.own:
         traces += _own(drawing.own, places)
     figure.add_traces(traces)
-    axis = {"showgrid": False, "zeroline": False, "showticklabels": False, "fixedrange": False}
     return figure.update_layout(
         uirevision="map", dragmode=drawing.drag, height=HEIGHT, margin={"l": 4, "r": 4, "t": 4, "b": 4},
-        xaxis=axis, yaxis=axis | {"scaleanchor": "x"}, legend={"orientation": "h", "y": 0, "yanchor": "top",
-                                                               "itemsizing": "constant"})
+        xaxis={"visible": False}, yaxis={"visible": False, "scaleanchor": "x"},
+        legend={"orientation": "h", "y": 0, "yanchor": "top", "itemsizing": "constant"})
 
 
 def colours(groups: Sequence[Group], by_modality: bool) -> list[str]:
@@ -129,8 +128,8 @@ def _queries(drawing: Drawing, places: np.ndarray, asked: np.ndarray) -> list[Sc
                                 line={"color": QUERY, "width": 0.6}, opacity=0.35, name="query to answer"))
     traces.append(Scattergl(
         x=asked[:, 0], y=asked[:, 1], customdata=-1 - np.arange(len(asked), dtype=np.int32), mode="markers",
-        name=f"{drawing.maps.split} queries", marker={"symbol": "x", "size": 5, "color": QUERY},
-        opacity=0.8, hovertemplate="a query<extra></extra>"))
+        name=f"{drawing.maps.split} queries", marker={"symbol": "x", "size": 4, "color": QUERY},
+        opacity=0.6, hovertemplate="a query<extra></extra>"))
     return traces
 
 

@@ -4,7 +4,12 @@ const answer = ({row, id, name, kind}) => {
   return node('li', {}, one);
 };
 
-const draw = query => !query ? [] : [node('section', {class: 'map-query'},
+const hint = () => node('section', {class: 'empty map-hint'},
+  node('h2', {}, 'Pick a point'),
+  node('p', {}, 'A click tells what it is: its codes, and what is truly near it.'),
+  node('p', {}, 'To look at many, choose “Select” and draw round them, or pick a colour in the table.'));
+
+const draw = query => !query ? [hint()] : [node('section', {class: 'map-query'},
   node('h3', {}, 'A query of the collection'),
   ...query.text ? [node('p', {class: 'asked'}, `“${query.text}”`)] : [],
   ...query.picture ? [node('p', {class: 'label'}, 'Asked with a picture, which the run does not keep.')] : [],

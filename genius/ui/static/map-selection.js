@@ -11,9 +11,7 @@ const save = ({name, label, type, text}) => {
 const word = ({word: written, share}) => node('li', {}, written, ...share ? [node('span', {class: 'label'}, ` ${share}`)] : []);
 
 const draw = value => {
-  if (!value) return [node('p', {class: 'label map-hint'},
-    'A click on a point tells what it is. To look at many, choose “Select” and draw round them, or pick a colour '
-    + 'in the table.')];
+  if (!value) return [];
   const {label, total, saved, words, guessed, files} = value;
   const many = total.toLocaleString('en');
   return [node('section', {class: 'map-selection', 'aria-label': 'Selected items'},
