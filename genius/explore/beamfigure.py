@@ -9,6 +9,7 @@ Shapes: t prefixes drawn, M levels.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 from plotly.graph_objects import Bar, Figure, Scatter
@@ -23,7 +24,10 @@ STEPS = np.array([1e-6, 1e-4, .01, .1, .5])           # probabilities where an e
 WIDTHS = np.array([.5, 1, 1.8, 3, 4.5, 6.5])          # pixels
 FEW, FEWEST = 20, 8                                   # prefixes a level: have room for their codes; and for more
 SMALL, TALL = 560, 1400                               # pixels that a figure with few and with more prefixes is made for
+CROWDED = .5                                          # times which lines and points are as large where there are more
 BARS, LABEL, ROOT = 90, 11, -.75                      # pixels; pixels; where on the axis of levels
+ROOTED = Scatter(x=[ROOT], y=[0], mode="markers+text", text=["query"], textposition="bottom center", hoverinfo="skip",
+                 textfont={"size": LABEL}, marker={"symbol": "diamond", "size": 11, "color": CHOSEN})
 
 
 def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]) -> Figure:
@@ -31,34 +35,12 @@ def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]
 
     first_codes: what to call the codes of level 0.
     """
-    rows = _rows(tree)
-    tallest = int(rows.max()) + 1
-    marked = np.zeros(len(tree), dtype=bool)
+    rows, marked = _rows(tree), np.zeros(len(tree), dtype=bool)
     marked[tree.lineage(codes)] = True
-    prefixes = tree.prefixes()
-    names = [first_codes[codes[0]] if len(codes) == 1 else str(codes[-1]) for codes in prefixes]
-    hovers = [_hover(tree, number, prefix) for number, prefix in enumerate(prefixes)]
-
-    figure = Figure([*_edges(tree, rows, marked), Scatter(
-        x=[ROOT], y=[0], mode="markers+text", text=["query"], textposition="bottom center", textfont={"size": LABEL},
-        hoverinfo="skip", marker={"symbol": "diamond", "size": 11, "color": CHOSEN})])
-    for fate, (symbol, size) in MARKERS.items():
-        for ours, colour in ((False, OTHER), (True, CHOSEN)):
-            these = np.flatnonzero((tree.fate == fate) & (marked == ours))
-            if len(these):
-                figure.add_trace(Scatter(
-                    x=tree.level[these], y=rows[these], name=FATES[fate],
-                    mode="markers+text" if tallest <= FEW else "markers",
-                    text=[names[number] for number in these], textposition="top center", textfont={"size": LABEL},
-                    customdata=[".".join(map(str, prefixes[number])) for number in these],
-                    hovertext=[hovers[number] for number in these], hoverinfo="text",
-                    marker={"symbol": symbol, "size": size, "color": colour, "line": {"width": 1.5, "color": colour}}))
-    figure.add_trace(Bar(
-        x=np.arange(tree.levels), y=tree.mass, yaxis="y2", width=.5, marker={"color": MASKED},
-        text=[percent(mass) for mass in tree.mass.tolist()], textposition="outside", cliponaxis=False,
-        hovertext=[f"level {level}: of the probability the trie masked {percent(mass)}"
-                   for level, mass in enumerate(tree.mass.tolist())], hoverinfo="text"))
-    return figure.update_layout(_layout(tree.levels, tallest))
+    tallest = int(rows.max()) + 1
+    scale = 1 if tallest <= FEW else CROWDED
+    return Figure([*_edges(tree, rows, marked, scale), ROOTED, *_points(tree, rows, marked, scale, first_codes),
+                   _bars(tree)], _layout(tree.levels, tallest))
 
 
 def percent(share: float) -> str:
@@ -88,7 +70,7 @@ def _rows(tree: BeamTree) -> np.ndarray:
     return np.arange(len(tree)) - np.searchsorted(tree.level, tree.level)
 
 
-def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray) -> list[Scatter]:
+def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float) -> list[Scatter]:
     """One line for all edges of a colour and width, with gaps; those of the marked lineage on top."""
     begun = tree.parent >= 0
     x = np.stack([np.where(begun, tree.level - 1., ROOT), tree.level, np.full(len(tree), np.nan)], axis=1)
@@ -100,8 +82,36 @@ def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray) -> list[Scatter
             these = (marked == ours) & (thickness == number)
             if these.any():
                 lines.append(Scatter(x=x[these].ravel(), y=y[these].ravel(), mode="lines", hoverinfo="skip",
-                                     line={"color": colour, "width": width}))
+                                     line={"color": colour, "width": width * scale}))
     return lines
+
+
+def _points(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float,
+            first_codes: Sequence[str]) -> list[Scatter]:
+    """Those of a fate together, and of these the marked lineage."""
+    prefixes = tree.prefixes()
+    points = []
+    for (fate, (symbol, size)), (ours, colour) in product(MARKERS.items(), ((False, OTHER), (True, CHOSEN))):
+        these = np.flatnonzero((tree.fate == fate) & (marked == ours)).tolist()
+        if these:
+            codes = [prefixes[number] for number in these]
+            points.append(Scatter(
+                x=tree.level[these], y=rows[these], name=FATES[fate], mode="markers+text" if scale == 1 else "markers",
+                text=[first_codes[prefix[0]] if len(prefix) == 1 else str(prefix[-1]) for prefix in codes],
+                textposition="top center", textfont={"size": LABEL}, hoverinfo="text",
+                hovertext=[_hover(tree, number, prefix) for number, prefix in zip(these, codes, strict=True)],
+                customdata=[".".join(map(str, prefix)) for prefix in codes],
+                marker={"symbol": symbol, "size": size * scale, "color": colour,
+                        "line": {"width": 1.5 * scale, "color": colour}}))
+    return points
+
+
+def _bars(tree: BeamTree) -> Bar:
+    masses = tree.mass.tolist()
+    return Bar(x=np.arange(tree.levels), y=tree.mass, yaxis="y2", width=.5, marker={"color": MASKED},
+               text=[percent(mass) for mass in masses], textposition="outside", cliponaxis=False, hoverinfo="text",
+               hovertext=[f"level {level}: of the probability the trie masked {percent(mass)}"
+                          for level, mass in enumerate(masses)])
 
 
 def _hover(tree: BeamTree, number: int, prefix: Sequence[int]) -> str:

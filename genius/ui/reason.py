@@ -54,7 +54,7 @@ def generated(reason: Reason, tree: BeamTree, beams: int, decoder_weight: float)
         return (f"Exact search with {count(beams, 'beam')} followed its ID for {len(reason.path)} of "
                 f"{count(tree.levels, 'code')} and dropped it there.")
     last = reason.path[-1]
-    score = f"log p {number(tree.log_prob[last], 2)}"
+    score = f"log p {logarithm(tree.log_prob[last])}"
     if decoder_weight != 1:
         score = f"{score_label(decoder_weight)} {number(tree.score[last], 2)}, {score}"
     shares = "" if reason.beam == 1 else (
@@ -77,6 +77,11 @@ def ordinal(rank: int) -> str:
     return f"{rank:,}{ending}"
 
 
+def logarithm(value: float) -> str:
+    """Of a probability; what rounds to none has no sign."""
+    return number(round(value, 2) + 0.0, 2)
+
+
 def flags(reason: Reason) -> list[str]:
     """What is worth seeing at a glance."""
     return (["the best generated ID"] * (reason.beam == 1)
@@ -88,7 +93,7 @@ def steps(reason: Reason, tree: BeamTree) -> list[dict[str, Any]]:
     """Rows of figures, a column for each level that the search followed its ID to."""
     path = reason.path
     rows = (("Probability of the code", [percent(share) for share in np.exp(tree.step[path]).tolist()]),
-            ("log p so far", [number(log_prob, 2) for log_prob in tree.log_prob[path].tolist()]),
+            ("log p so far", [logarithm(log_prob) for log_prob in tree.log_prob[path].tolist()]),
             ("Place at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
             ("Items that begin so", [f"{items:,}" for items in tree.items[path].tolist()]),
             ("Masked by the trie", [percent(share) for share in tree.masked[path].tolist()]))
@@ -99,7 +104,7 @@ def prefixes(tree: BeamTree) -> dict[str, Any]:
     """The figure as a table: a row for each prefix that is drawn, its ID marked as far as a generated one begins so."""
     return {"rows": [
         {"codes": list(codes), "shared": len(codes) if fate == Fate.FOUND else 0, "level": level, "place": place,
-         "fate": FATES[Fate(fate)], "step": percent(np.exp(step)), "log_prob": number(log_prob, 2),
+         "fate": FATES[Fate(fate)], "step": percent(np.exp(step)), "log_prob": logarithm(log_prob),
          "items": f"{items:,}"}
         for codes, level, place, fate, step, log_prob, items in zip(
             tree.prefixes(), *(column.tolist() for column in (

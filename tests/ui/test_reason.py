@@ -4,7 +4,7 @@ import pytest
 from genius.explore.beamtree import beam_tree
 from genius.explore.why import reason
 from genius.schema import Hit, Item, LevelTrace, Modality, SearchTrace
-from genius.ui.reason import explanation, moved, ordinal, prefixes, sentence
+from genius.ui.reason import explanation, logarithm, moved, ordinal, prefixes, sentence
 
 NAMES = ("Image", "Text", "Pair")
 
@@ -53,7 +53,8 @@ def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
         ([2, 9], 1, True), ([2, 7], 1, True), ([2, 3], 1, False)]
     assert told["flags"] == ["dense rank 42"] and "order of their whole scores" in told["note"]
     assert {row["name"]: row["figures"] for row in told["steps"]} == {
-        "Probability of the code": ["70%", "5.0%"], "log p so far": ["−0.36", "−3.35"], "Place at its level": ["1", "2"],
+        "Probability of the code": ["70%", "5.0%"],
+        "log p so far": ["−0.36", "−3.35"], "Place at its level": ["1", "2"],
         "Items that begin so": ["4", "1"], "Masked by the trie": ["10%", "5.0%"]}
     assert explanation(why(tree, (2, 7)), tree, (2, 3), 2, True, "exact", 1.0, NAMES)["flags"] == [
         "the best generated ID", "shares its ID with 2 others", "dense rank 42"]
@@ -75,3 +76,7 @@ def test_ranks_are_said_as_ordinals(rank, words):
 
 def test_movement_is_said_in_words():
     assert (moved(3, 3), moved(3, 1)) == ("left it at rank 3", "moved it from rank 3 to 1")
+
+
+def test_what_rounds_to_none_has_no_sign():
+    assert [logarithm(value) for value in (-.0004, 0, -.006, -3.348)] == ["0.00", "0.00", "−0.01", "−3.35"]

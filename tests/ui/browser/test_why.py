@@ -107,6 +107,6 @@ def test_a_phone_needs_no_sideways_scrolling_and_themes_are_followed(visit, them
     search(page, "A red dog.")
     explained(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    ink = page.locator("#why-tree .xtick text").first.evaluate(
-        "text => getComputedStyle(text).fill.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)")
-    assert (ink > 384) == (theme == "dark")
+    page.wait_for_function("""dark => {
+        const ink = getComputedStyle(document.querySelector('#why-tree .xtick text')).fill.match(/\\d+/g);
+        return ink && (ink.slice(0, 3).reduce((a, b) => +a + +b) > 384) === dark; }""", arg=theme == "dark")
