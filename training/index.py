@@ -16,6 +16,7 @@ from genius.errors import UserError, reported
 from genius.index.features import FeatureFiles
 from genius.index.quantize import quantize_all, reconstruction_errors
 from genius.index.store import write_index
+from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.schema import Item
 from training.familiar import fit_familiarity
@@ -32,7 +33,10 @@ def train(arguments: Arguments) -> None:
     candidates = Candidates.read(collection)
     files = FeatureFiles.finished(run.path / "features" / "candidates",
                                   facts(run, candidates.digest, arguments.settings.seed))
-    fused, modalities, embeddings = files.fused(run.digest("fusion"))[:, 0], candidates.modalities, files.embedding
+    fusion = run.digest("fusion")
+    if files.progress["fusion"] != fusion:      # of a run whose fusion was not trained here
+        files.fuse(Fusion.load(run.folder("fusion")).to(arguments.device), fusion)
+    fused, modalities, embeddings = files.fused(fusion)[:, 0], candidates.modalities, files.embedding
     if settings.pool:
         rows = pool_rows(collection, settings.pool, candidates)
         fused, modalities, embeddings = fused[rows], modalities[rows], embeddings[rows]

@@ -1,4 +1,6 @@
-"""What training writes beside the items: whether a picture is like the indexed ones."""
+"""What training writes beside the items; a run whose parts were not all trained here."""
+
+import json
 
 from genius.artifacts import Run
 from genius.search import familiar
@@ -19,3 +21,15 @@ def test_an_index_of_enough_pictures_tells_others_from_them(collection, tmp_path
     run_stage("index", index.train, arguments)
     assert familiar.FILE in Run(arguments.run).manifest["parts"]["index"]["files"]
     assert Engine.load(arguments.run, "cpu").familiarity.threshold > 0
+
+
+def test_a_run_whose_fusion_was_trained_elsewhere_is_indexed_alike(collection, tmp_path):
+    arguments = Arguments(collection.root, tmp_path / "run", "small", TINY, "cpu")
+    pipeline.train(arguments)
+    folder, before = arguments.run / "features" / "candidates", Run(arguments.run).digest("index")
+    (folder / "fused.npy").unlink()
+    state = json.loads((folder / "progress.json").read_text())
+    (folder / "progress.json").write_text(json.dumps(state | {"fusion": ""}))
+
+    run_stage("index", index.train, arguments)
+    assert Run(arguments.run).digest("index") == before
