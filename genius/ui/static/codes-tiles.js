@@ -29,7 +29,8 @@ const draw = value => {
   if (!value) return [];
   const {groups, filters = [], page = 0, pages = 1} = value;
   const parts = groups.filter(({tiles}) => tiles.length).map(group);
-  if (filters.length) parts[0].children[0].after(node('div', {class: 'choices', role: 'group', 'aria-label': 'Modality'},
+  if (filters.length) parts[0].children[0].after(node('div',
+    {class: 'choices', role: 'group', 'aria-label': 'Modality'},
     ...filters.map(({name, kind, items, chosen}) => pressed(`${name} ${items}`, chosen, {kind, page: 0}, kind))));
   if (pages > 1) parts.push(node('nav', {class: 'choices', 'aria-label': 'Pages'},
     turn('Previous', page - 1, value), node('span', {class: 'label'}, `page ${(page + 1).toLocaleString('en')} of `
