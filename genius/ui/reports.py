@@ -61,9 +61,12 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
         head = Panel(f"reports-{section.name}", script="reports")
         with gr.Column(visible=False, elem_id=f"reports-{section.name}-body") as body:
             choice = gr.Radio([], show_label=False, container=False, elem_id=f"reports-{section.name}-choice")
+            figures = []
             with gr.Row():
-                figures = [PlotlyFigure(f"reports-{section.name}-plot-{number}", plot.label, height=plot.height,
-                                        min_width=320) for number, plot in enumerate(section.plots)]
+                for number, plot in enumerate(section.plots):
+                    with gr.Column(min_width=320):     # side by side, or below each other on a phone
+                        name = f"reports-{section.name}-plot-{number}"
+                        figures.append(PlotlyFigure(name, plot.label, height=plot.height))
             with gr.Accordion("As a table" if figures else "Table", open=not figures):
                 tables = Panel(f"reports-{section.name}-table", script="reports")
         drawn = [*figures, tables]
