@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST = 20              # groups that have a colour of their own
 NEIGHBOURS = 10        # that place a query
-SHARPNESS = 40.0       # of their weights: a cosine lower by 0.1 counts e⁴ times less
+SHARPNESS = 100.0      # of their weights: a cosine lower by 0.05 counts e⁵ times less
 BLOCK = 65_536         # embeddings that are read together
 STEP = 0.003           # from one point to the next where several share a place; a map is 2 wide
 

@@ -100,7 +100,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
             inside = [point.get("value") for point in getattr(drawn, "points", None) or []][:MOST_LASSOED]
             points = [point for point in inside if type(point) is int and 0 <= point < len(maps.keys)]
             total = getattr(drawn, "total", 0)
-            cut = f" (the first of {total:,})" if type(total) is int and total > len(inside) else ""
+            cut = f" (the first of {total:,} points)" if type(total) is int and total > len(inside) else ""
             return select(points, f"inside the lasso{cut}")
 
     def on_group(picked: gr.EventData, colour: str, level: float):

@@ -20,7 +20,7 @@ from genius.ui.figures import MODALITY_COLOURS, MODALITY_SYMBOLS, escaped, plain
 from genius.ui.present import NAMES
 
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8f7f00")
-REST, QUERY, OWN = "#94a3b8", "#7c3aed", "#e11d48"     # what has no colour of its own, queries, the visitor's query
+REST, QUERY, OWN = "#94a3b8", "#808794", "#e11d48"     # what has no colour of its own, queries, the visitor's query
 FEW, SMALL, LARGE = 20_000, 3, 4.5                     # points that may be large; pixels
 HEIGHT = 640
 
@@ -87,7 +87,8 @@ def _by_group(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
                 traces.append(_items(drawing, places, points, modality, {"color": colour}).update(
                     name=escaped(group.label), legendgroup=group.label, showlegend=not shown,
                     opacity=0.3 if group.value is None else 0.75,
-                    hovertemplate=f"{escaped(group.label)} · {NAMES[modality]}<extra></extra>"))
+                    hovertemplate=" · ".join(dict.fromkeys([escaped(group.label), NAMES[modality]]))
+                                  + "<extra></extra>"))
                 shown = True
     return traces
 

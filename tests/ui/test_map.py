@@ -91,7 +91,7 @@ def test_words_of_a_selection_are_its_texts_or_the_encoders(ask):
 
 def test_a_lasso_that_was_cut_says_so(ask):
     found, _ = data(ask("on_lasso", event={"points": [{"value": 0}] * MOST_LASSOED, "total": 2_500}))
-    assert found["label"] == "inside the lasso (the first of 2,500)" and found["total"] == 1
+    assert found["label"] == "inside the lasso (the first of 2,500 points)" and found["total"] == 1
 
 
 def test_a_colour_of_the_table_selects_all_its_items(ask):
