@@ -14,9 +14,9 @@ from genius.index.ids import IDTable
 from genius.index.store import Index
 from genius.schema import Modality
 
-QUANTILE = 0.99     # an error above this one of the trained items of the same modality is far
+QUANTILE = 0.95     # an error above this one of the trained items of the same modality is far
 USUAL = 1 - QUANTILE
-TOO_MANY = 0.05     # share of added items that are far from their IDs
+TOO_MANY = 0.15     # share of added items that are far from their IDs; of pictures of noise it was half
 FEWEST = 50         # trained items of a modality that say what is usual
 CROWDED = 2.0       # times as many items in a bucket as training left there
 AGAIN = "Train again on a collection that holds such items: python -m training COLLECTION RUN"
