@@ -96,7 +96,7 @@ def measure(engine: Engine, collection: Collection, *, split: str = "test", frac
                         "to compare both kinds it takes some of each: index all candidates")
     questions = Questions.read(engine, collection, split, limit, seed)
     collections = []
-    for fraction in (0, *fractions):
+    for fraction in tqdm((0, *fractions), desc="search collections", unit="collection"):
         more = round(len(present) * fraction / (100 - fraction))
         if more > len(absent):
             raise UserError(f"{fraction} % added items are {more:,}, the index has only {len(absent):,} that answer "
