@@ -135,7 +135,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
 
     with gr.Row(elem_id="map-controls"):
         view = gr.Radio([(mappanels.title(one, levels), one.name) for one in maps.views], value=names[0],
-                        label="Vectors", elem_id="map-view", scale=5)
+                        label="Vectors", elem_id="map-view", scale=5, min_width=320)
         colour = gr.Dropdown(COLOURINGS, value="modality", label="Colour", elem_id="map-colour", scale=2, min_width=150)
         level = gr.Slider(1, levels - 1, value=1, step=1, label="Level of the code", visible=False,
                           elem_id="map-level", scale=2, min_width=150)
