@@ -14,7 +14,8 @@ from genius.ui.present import NAMES, count, identifier, number, score_label
 
 RETRACED = {   # by the mode of the visitor's search
     "exact": "",
-    "set": "Traced by exact search with as many beams: the IDs of your search, in the order of their whole scores.",
+    "set": "Traced by exact search with as many beams: the IDs of your search, decoded to the end. Yours stopped once "
+           "they were settled, so the order and scores that it shows before re-ranking may differ.",
     "fast": "Traced by exact search with as many beams; the fast search that found this may have generated other IDs."}
 
 

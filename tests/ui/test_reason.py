@@ -51,7 +51,7 @@ def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
     told = explanation(why(tree, (2, 9)), tree, (2, 3), 2, True, "set", 1.0, NAMES)
     assert [(row["codes"], row["shared"], row["opens"]) for row in told["ids"]] == [
         ([2, 9], 1, True), ([2, 7], 1, True), ([2, 3], 1, False)]
-    assert told["flags"] == ["dense rank 42"] and "order of their whole scores" in told["note"]
+    assert told["flags"] == ["dense rank 42"] and "decoded to the end" in told["note"]
     assert {row["name"]: row["figures"] for row in told["steps"]} == {
         "Probability of the code": ["70%", "5.0%"],
         "log p so far": ["−0.36", "−3.35"], "Place at its level": ["1", "2"],
