@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -49,8 +48,8 @@ def build(engine: Engine, served: Served) -> gr.Blocks:
                     CONTENTS[name](context, tab)
                 links.follow_tab(tab)
         for signal, opens in ((shared.ask, "search"), (shared.use_as_query, "search"), (shared.open_code, "codes")):
-            signal.sent(partial(gr.Tabs, selected=opens), None, tabs, queue=False, show_progress="hidden",
-                        api_visibility="private")
+            signal.sent(None, None, tabs, queue=False, show_progress="hidden", api_visibility="private",
+                        js=f"() => [{{__type__: 'update', selected: {opens!r}}}]")    # at once: no way to the server
         links.restore(page, shared)
     return page
 

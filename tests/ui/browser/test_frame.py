@@ -51,8 +51,8 @@ def test_every_tab_opens_in_both_themes_without_sideways_scrolling(visit, theme,
     for name in TABS:
         open_tab(page, name)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-    brightness = page.locator(".gradio-container").first.evaluate(
-        "page => getComputedStyle(page).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)")
+    brightness = page.locator("#api section").first.evaluate(
+        "section => getComputedStyle(section).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)")
     assert (brightness < 384) == (theme == "dark")
 
 
