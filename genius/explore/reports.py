@@ -11,6 +11,7 @@ A run may lack any of them.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,7 @@ def read_report(run: Path, name: str) -> Report | None:
 
 def from_report(run: Path, name: str, draw: Callable[[Report], Drawn]) -> Drawn | Missing:
     """What `draw` makes of a report; if there is none, or none that this version reads, how to get one."""
+    run = Path(os.path.relpath(run))      # visitors are not told where it lies on the server
     command = COMMANDS[name].format(run=run)
     try:
         report = read_report(run, name)

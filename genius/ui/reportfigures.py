@@ -55,7 +55,7 @@ def times(report: Report, pool: str) -> Figure:
             orientation="h", marker={"color": STAGE_COLOURS[stage]},
             hovertemplate=f"%{{y}}<br>{name}: %{{x:.2f}} ms<extra></extra>"))
     return figure.update_layout(barmode="stack", uirevision=pool, xaxis={"title": _title("milliseconds a query")},
-                                yaxis={"autorange": "reversed"}, legend=ABOVE)
+                                yaxis={"autorange": "reversed"}, legend=ABOVE, margin={"t": 56})
 
 
 def speed(report: Report, choice: str | None) -> Figure | None:

@@ -41,7 +41,7 @@ const draw = async () => {
   if (!props.value) return;
   const {data, layout} = JSON.parse(props.value);
   await Plotly.react(host, data, themed(layout), {responsive: true, displaylogo: false, displayModeBar: 'hover',
-    modeBarButtonsToRemove: ['toImage', 'sendDataToCloud', 'autoScale2d', 'select2d']});
+    modeBarButtonsToRemove: ['toImage', 'sendChartToCloud', 'autoScale2d', 'select2d']});
   if (host.bound) return;
   host.bound = true;
   host.on('plotly_click', picked);
