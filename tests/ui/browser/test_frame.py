@@ -81,9 +81,13 @@ def test_an_address_of_an_item_asks_by_it(visit):
     page.wait_for_url("**item=0%3A2")
 
 
-@pytest.mark.parametrize("address", ["/?item=nowhere", "/?tab=codes&code=hello", "/?tab=nowhere"])
-def test_a_wrong_address_leaves_a_page_that_works(visit, address):
+@pytest.mark.parametrize("address, opens, told", [
+    ("/?item=nowhere", "search", True), ("/?tab=codes&code=hello", "codes", True), ("/?tab=nowhere", "search", False)])
+def test_a_wrong_address_leaves_a_page_that_works(visit, address, opens, told):
     page = visit(address)
+    page.get_by_role("tab", name=TABS[opens], exact=True, selected=True).wait_for()
+    if told:
+        page.locator("[data-testid=toast-body]").wait_for()
     open_tab(page, "search")
     search(page, "A red dog.")
 
