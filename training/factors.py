@@ -1,8 +1,8 @@
 """Let the encoder name what things are made of while it learns (ours).
 
 Pretrained CLIP has seen what words look like many million times over. Where items carry their factors (kind, colour,
-count, …), an encoder that starts from nothing learns them too, by linear heads that are dropped afterwards. One more
-head names the modality of the target, which is what an instruction says.
+count, …), an encoder that starts from nothing learns them too, by linear heads that are dropped afterwards. Two more
+name the modality and the dataset of the target, which are what an instruction says.
 
 Shapes: b things, d embedding dim, f factors.
 """
@@ -17,13 +17,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.explore.factors import read_factors
 from genius.schema import Item
-
-
-MODALITY = "modality"
 
 
 class Factors:
@@ -39,8 +37,10 @@ class Factors:
         if not table:
             raise UserError(f"encoder.factor_weight is set, but {collection.root} has no factors: "
                             "a JSON object of them belongs in src_content and query_src_content")
-        modalities = np.array([item.modality for item in items], dtype=np.int64)
-        table[MODALITY] = np.concatenate([modalities[targets], modalities])
+        datasets = [key_dataset(id_key(item.id)) for item in items]
+        for name, values in (("modality", [item.modality for item in items]), ("dataset", datasets)):
+            numbers = np.unique(values, return_inverse=True)[1]
+            table[name] = np.concatenate([numbers[targets], numbers])
         self.sizes = {name: int(values.max()) + 1 for name, values in table.items()}
         self.queries, self.candidates = np.split(np.stack(list(table.values()), axis=1), [len(asked)])   # (·, f)
 

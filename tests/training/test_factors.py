@@ -36,17 +36,17 @@ def test_queries_and_candidates_share_the_numbers_of_a_factor():
     collection = Made(source(kind="cat", count=1), source(kind="dog"))
     items = [Item("1:1", Modality.TEXT, "a", source=source(kind="dog", count=2))]
     factors = Factors(collection, items, [0, 0])
-    assert factors.sizes == {"kind": 2, "count": 2, "modality": 2}
+    assert factors.sizes == {"kind": 2, "count": 2, "modality": 1, "dataset": 1}
     assert factors.queries[:, :2].tolist() == [[0, 0], [1, -1]]
     assert factors.candidates[:, :2].tolist() == [[1, 1]]
 
 
-def test_a_query_is_of_the_modality_that_it_asks_for():
+def test_a_query_is_of_the_modality_and_the_dataset_that_it_asks_for():
     collection = Made(source(kind="cat"), source(kind="dog"), source(kind="cat"))
-    items = [Item(f"1:{n}", modality) for n, modality in enumerate(Modality)]
+    items = [Item(f"{dataset}:1", modality) for dataset, modality in zip((3, 5, 3), Modality, strict=True)]
     factors = Factors(collection, items, [2, 0, 1])
-    assert factors.queries[:, -1].tolist() == [Modality.PAIR, Modality.IMAGE, Modality.TEXT]
-    assert factors.candidates[:, -1].tolist() == list(Modality)
+    assert factors.queries[:, -2:].tolist() == [[Modality.PAIR, 0], [Modality.IMAGE, 0], [Modality.TEXT, 1]]
+    assert factors.candidates[:, -2:].tolist() == [[Modality.IMAGE, 0], [Modality.TEXT, 1], [Modality.PAIR, 0]]
 
 
 def test_a_collection_without_factors_is_refused():
