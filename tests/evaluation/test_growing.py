@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -47,7 +48,8 @@ def test_dense_hits_are_those_of_comparing_with_every_item(engine, collection, r
         assert grown[group]["systems"]["dense"]["hit"] == pytest.approx(np.mean(hits))
 
 
-def test_the_command_writes_what_it_prints(run, capsys):
+def test_the_command_writes_what_it_prints(run, tmp_path, capsys):
+    run = shutil.copytree(run, tmp_path / "run")      # other tests read its reports
     main([str(run), "--fractions", "30", "--beams", "5", "--device", "cpu"])
     written = json.loads((run / "reports" / "growing.json").read_text())
     assert [grown["fraction"] for grown in written["collections"]] == [0, 30]

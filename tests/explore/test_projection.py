@@ -47,7 +47,7 @@ def test_neighbours_stay_together_and_views_stay_comparable():
     assert inside < 0.3 * first.std(0).mean()
     again, same = next_layout(vectors, np.arange(150), first, seed=0), first_layout(vectors, seed=0)
     assert (same == first).all()
-    assert agreement(again, first) > 0.9
+    assert agreement(again, first) > 0.8 > 0.2 > agreement(rng().permutation(first), first)
 
 
 def test_a_repeated_vector_has_one_place_near_those_of_its_things():
