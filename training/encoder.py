@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,7 @@ from training.pairs import Candidates, Pairs
 from training.pixels import PixelCache, augmented, normalised, resized
 from training.settings import Arguments, EncoderSettings, parse_arguments
 from training.stage import run_stage
+from training.swaps import Swaps
 from training.vocabulary import Neighbours
 
 SAMPLE = 1500     # validation queries whose hit rate is printed after each epoch
@@ -80,10 +82,14 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
     if settings.substitution:
         content.neighbours = Neighbours.read(content.texts(pairs), settings.teacher, run.path / "cache",
                                              encoder.device).over(collection.synonyms())
+    swaps = Swaps(collection, pairs, settings.swapped)
     learner = nn.ModuleDict({"encoder": encoder})
     if settings.factor_weight:
         factors = Factors(collection, content.items, content.places(pairs.positives[pairs.offsets[:-1]]))
         learner["heads"] = heads = FactorHeads(encoder.dim, list(factors.sizes.values())).to(encoder.device)
+        weights = dict.fromkeys(factors.sizes, settings.factor_weight / len(factors.sizes))
+        weights["modality"] = settings.modality_weight or weights["modality"]
+        weights = torch.tensor(list(weights.values()), device=encoder.device)
     optimizer = torch.optim.AdamW(decayed(learner, settings.weight_decay), lr=settings.learning_rate,
                                   betas=settings.betas, eps=1e-6, fused=True)
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.digest, candidates.digest)
@@ -98,16 +104,20 @@ def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, see
             for group in optimizer.param_groups:
                 group["lr"] = settings.learning_rate * rate
             positives = pairs.draw_positives(queries, rng)
+            asked = swaps.draw(queries, candidates.modalities[positives], rng)
             with torch.autocast(encoder.device.type, torch.bfloat16, enabled=settings.bf16):
-                query = encoder(*content.queries(encoder, pairs, queries, rng, training=True)).embedding()
+                query = encoder(*content.queries(encoder, pairs, queries, rng, training=True,
+                                                 swapped=swaps.instructions(asked, rng))).embedding()
                 target = encoder(*content.candidates(encoder, positives, rng, training=True)).embedding()
-            loss = contrastive(query, target, encoder.clip.logit_scale.exp(),
-                               torch.from_numpy(pairs.answered(queries, positives)).to(encoder.device),
+            kept = np.flatnonzero(asked < 0)     # the others' answers are not known
+            loss = contrastive(query[kept], target[kept], encoder.clip.logit_scale.exp(),
+                               torch.from_numpy(pairs.answered(queries[kept], positives[kept])).to(encoder.device),
                                settings.both_ways)
             if settings.factor_weight:
-                labels = factors.candidates[content.places(positives)]
-                labels = torch.from_numpy(np.concatenate([factors.queries[queries], labels]))
-                loss = loss + settings.factor_weight * heads(torch.cat([query, target]), labels.to(encoder.device))
+                labels = [factors.asked_otherwise(queries, swaps.modalities(asked)),
+                          factors.candidates[content.places(positives)]]
+                labels = torch.from_numpy(np.concatenate(labels)).to(encoder.device)
+                loss = loss + (weights * heads(torch.cat([query, target]), labels)).sum()
             optimizer.zero_grad()
             loss.backward()
             if settings.stabilised:
@@ -156,9 +166,13 @@ class Content:
             yield self.items[self.position[int(row)]].text
 
     def queries(self, encoder: Encoder, pairs: Pairs, queries: np.ndarray, rng: np.random.Generator,
-                training: bool) -> tuple[Tensor, ...]:
-        """What Encoder.forward takes, for these queries, each with a random phrasing of its instruction."""
+                training: bool, swapped: Sequence[str | None] = ()) -> tuple[Tensor, ...]:
+        """What Encoder.forward takes, for these queries, each with a random phrasing of its instruction.
+
+        swapped: for each query the instruction that takes its place, None for those that keep theirs.
+        """
         instructions = [str(rng.choice(pairs.instructions[query])) for query in queries]
+        instructions = [other or own for other, own in zip_longest(swapped, instructions)]
         if training and self.settings.dropped:
             instructions = [thinned(instruction, self.settings.dropped, rng) for instruction in instructions]
         texts = [query_text(instruction, pairs.texts[query])

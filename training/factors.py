@@ -37,12 +37,20 @@ class Factors:
         if not table:
             raise UserError(f"encoder.factor_weight is set, but {collection.root} has no factors: "
                             "a JSON object of them belongs in src_content and query_src_content")
-        datasets = [key_dataset(id_key(item.id)) for item in items]
-        for name, values in (("modality", [item.modality for item in items]), ("dataset", datasets)):
-            numbers = np.unique(values, return_inverse=True)[1]
-            table[name] = np.concatenate([numbers[targets], numbers])
+        modalities = np.array([item.modality for item in items])
+        datasets = np.unique([key_dataset(id_key(item.id)) for item in items], return_inverse=True)[1]
+        for name, values in (("modality", modalities), ("dataset", datasets)):
+            table[name] = np.concatenate([values[targets], values])
         self.sizes = {name: int(values.max()) + 1 for name, values in table.items()}
         self.queries, self.candidates = np.split(np.stack(list(table.values()), axis=1), [len(asked)])   # (·, f)
+
+    def asked_otherwise(self, queries: np.ndarray, modalities: np.ndarray) -> np.ndarray:
+        """(b, f) the factors of these queries, asked for these modalities (b,); -1 for what training asks."""
+        factors, swapped = self.queries[queries], modalities >= 0
+        names = list(self.sizes)
+        factors[swapped, names.index("modality")] = modalities[swapped]
+        factors[swapped, names.index("dataset")] = -1
+        return factors
 
 
 class FactorHeads(nn.Module):
@@ -54,9 +62,11 @@ class FactorHeads(nn.Module):
         self.linear = nn.Linear(dim, sum(sizes))
 
     def forward(self, embedding: Tensor, labels: Tensor) -> Tensor:
-        """The cross-entropy, averaged over the factors that appear. embedding (b, d) normalised; labels (b, f)."""
+        """(f,) the cross-entropy of each factor, 0 of one that does not appear.
+
+        embedding (b, d) normalised; labels (b, f).
+        """
         scores = self.linear(embedding * math.sqrt(embedding.shape[1])).split(self.sizes, dim=-1)
-        known = (labels >= 0).any(0).tolist()
-        losses = [F.cross_entropy(score, label, ignore_index=-1)
-                  for score, label, appears in zip(scores, labels.T, known, strict=True) if appears]
-        return torch.stack(losses).mean() if losses else embedding.new_zeros(())
+        sums = [F.cross_entropy(score, label, ignore_index=-1, reduction="sum")
+                for score, label in zip(scores, labels.T, strict=True)]
+        return torch.stack(sums) / (labels >= 0).sum(0).clamp(min=1)

@@ -34,6 +34,8 @@ class EncoderSettings:
     group: int = 1                   # queries of one (task, dataset) drawn together: harder negatives
     hard_groups: float = 0.0         # share of a row's queries that are grouped with look-alikes, after epoch 0 (ours)
     factor_weight: float = 0.0       # of naming what things are made of and what is asked for, see factors.py (ours)
+    modality_weight: float = 0.0     # of naming the modality that is asked for; 0: as any factor (ours)
+    swapped: float = 0.0             # share of queries given another instruction, for the factors alone (ours)
     upsample_to: int = 50_000        # smaller (task, dataset) rows are repeated, at most four times
     learning_rate: float = 1e-5
     weight_decay: float = 0.2
@@ -57,6 +59,10 @@ class EncoderSettings:
         expect(0 < self.crop <= 1, "crop is a share above 0, 1 at most")
         expect(0 <= self.hard_groups <= 1, "hard_groups is a share")
         expect(self.factor_weight >= 0, "factor_weight is at least 0")
+        expect(self.modality_weight >= 0, "modality_weight is at least 0")
+        expect(0 <= self.swapped < 1, "swapped is a share below 1")
+        expect(bool(self.factor_weight) or not (self.swapped or self.modality_weight),
+               "factor_weight is set where swapped or modality_weight is")
         expect(0 <= self.substitution < 1, "substitution is a probability below 1")
         expect(0 <= self.dropped < 1, "dropped is a probability below 1")
 
