@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from torch import Tensor
 from genius.artifacts import Run
 from genius.device import bf16_pays, usable_device
 from genius.errors import UserError
-from genius.index.ids import IDTable
 from genius.index.store import Index, Pool
 from genius.memory import keep_freed_memory
 from genius.models.cached import CachedDecoder
@@ -29,7 +28,8 @@ from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder, Features, query_text
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
-from genius.schema import GeneratedID, Hit, Modality, Query, SearchOptions, SearchResult, SearchTrace
+from genius.schema import Modality, Query, SearchOptions, SearchResult, SearchTrace
+from genius.search.answers import generated_of, hits_of
 from genius.search.batching import Batcher
 from genius.search.beam import beam_search, widened_search
 from genius.search.beams import Beams
@@ -37,6 +37,7 @@ from genius.search.checks import MAX_BEAMS, MAX_BUDGET, check_query, checked_k, 
 from genius.search.dense import flat_search
 from genius.search.familiar import Familiarity
 from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, rank
+from genius.search.versions import Version, Versions
 
 BEAMS_TOGETHER = 1600    # beams that are decoded together bound memory: 32 queries with 50 beams
 MOST_TOGETHER = 64       # queries, however few their beams
@@ -74,6 +75,14 @@ class Retrieved:
     milliseconds: Milliseconds
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What queries have in common that are answered together."""
+
+    options: SearchOptions
+    version: Version     # of the index
+
+
 class Engine:
     """A run, ready to search; any number of threads may share it.
 
@@ -84,14 +93,13 @@ class Engine:
     """
 
     def __init__(self, encoder: Encoder, fusion: Fusion, quantizer: ResidualQuantizer, decoder: IDDecoder,
-                 index: Index, device: torch.device | str = "cpu", familiarity: Familiarity | None = None):
+                 index: Index, device: torch.device | str = "cpu", familiarity: Familiarity | None = None,
+                 run: Run | None = None):
+        """run: as it was read when the parts were loaded; without it the engine takes up no newer index."""
         self.device = torch.device(device)
         self.encoder, self.fusion, self.quantizer, self.decoder = (
             model.to(self.device).eval() for model in (encoder, fusion, quantizer, decoder))
-        self.index, self.familiarity = index, familiarity
-        self.pool = index.pool(device=self.device)
-        self._pools: dict[Modality, Pool] = {}
-        self._pooling = threading.Lock()
+        self.familiarity, self._versions = familiarity, Versions(index, self.device, run)
         self._decoder = CachedDecoder(self.decoder)
         self._fast = CachedDecoder(self.decoder, torch.bfloat16) if bf16_pays(self.device) else self._decoder
         self._models = threading.Lock()    # `encode` and `retrieve` may be called on any thread, too
@@ -104,7 +112,8 @@ class Engine:
         Raises UserError if a part is missing, damaged or belongs to other parts.
         """
         keep_freed_memory()
-        chosen, folder = usable_device(device), Run(run).folder
+        chosen, opened = usable_device(device), Run(run)
+        folder = opened.folder
         parts = (Encoder.load(folder("encoder")), Fusion.load(folder("fusion")),
                  ResidualQuantizer.load(folder("quantizer")), IDDecoder.load(folder("decoder")),
                  Index.load(indexed := folder("index")))
@@ -113,7 +122,29 @@ class Engine:
                quantizer=quantizer.config.dim, decoder=decoder.config.dim, index=index.config.dim)
         _agree(run, "code sizes", quantizer=quantizer.config.code_sizes, decoder=decoder.config.code_sizes,
                index=index.code_sizes)
-        return cls(*parts, chosen, Familiarity.load(indexed))
+        return cls(*parts, chosen, Familiarity.load(indexed), opened)
+
+    @property
+    def index(self) -> Index:
+        """The version that is searched: the newest that was taken up, but inside `one_version` always the same."""
+        return self._versions.current.index
+
+    @property
+    def pool(self) -> Pool:
+        """All items of the index."""
+        return self._versions.current.pool
+
+    def take_up(self) -> bool:
+        """Search the newest index of the run from now on; whether there was a newer one.
+
+        Searches at work end as they began. Raises UserError for an index that cannot be read, and goes on with the
+        one at hand.
+        """
+        return self._versions.take_up()
+
+    def one_version(self) -> AbstractContextManager[None]:
+        """Inside the block its caller sees one version of the index; rows mean the same items throughout."""
+        return self._versions.held()
 
     @torch.inference_mode()
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
@@ -136,32 +167,23 @@ class Engine:
 
         Raises UserError for a query or an option that cannot be.
         """
-        options = self._checked(options)
+        asked = self._asked(options)
         for query in queries:
             check_query(query)
-        return self._batcher.run(self._search, queries, options, queries_together(options.beams))
+        return self._batcher.run(self._search, queries, asked, queries_together(asked.options.beams))
 
     def search_encoded(self, encoded: EncodedQueries, options: SearchOptions | None = None) -> list[SearchResult]:
         """As `search`, for queries of which the vectors are known. Raises UserError for an option that cannot be."""
-        options, alone = self._checked(options), torch.arange(len(encoded.z)).split(1)
-        return self._batcher.run(self._search_encoded, [encoded.of(query) for query in alone], options,
-                                 queries_together(options.beams))
+        asked, alone = self._asked(options), torch.arange(len(encoded.z)).split(1)
+        return self._batcher.run(self._search_encoded, [encoded.of(query) for query in alone], asked,
+                                 queries_together(asked.options.beams))
 
     def pool_of(self, modality: Modality | None) -> Pool:
         """What a search may find: all items, or those of one modality, collected when first asked for.
 
         Raises UserError if there are none.
         """
-        if modality is None:
-            return self.pool
-        with self._pooling:
-            if modality not in self._pools:
-                rows = np.flatnonzero(self.index.modalities == modality)
-                if not len(rows):
-                    raise UserError(f"This collection holds no items of the modality {modality.name.lower()}; "
-                                    "search for another.")
-                self._pools[modality] = self.index.pool(rows, self.device)
-            return self._pools[modality]
+        return self._versions.current.pool_of(modality)
 
     def retrieve(self, encoded: EncodedQueries, options: SearchOptions,
                  pool: Pool | None = None) -> Retrieved:
@@ -169,7 +191,8 @@ class Engine:
 
         pool: what may be found, its trie on this device; by default what the options leave of the index.
         """
-        pool, spent, count = pool or self.pool_of(options.modality), dict(encoded.milliseconds), len(encoded.z)
+        version, spent, count = self._versions.current, dict(encoded.milliseconds), len(encoded.z)
+        pool = pool or version.pool_of(options.modality)
         weight = options.decoder_weight
         weight = self.decoder.config.decoder_weight if weight is None else weight
         mode = mode_of(options)
@@ -184,7 +207,7 @@ class Engine:
         with self._timed("expand", spent, count):
             candidates = expand(beams, pool.table, MAX_BUDGET if mode == "fast" else MAX_CANDIDATES)
         with self._timed("rerank", spent, count):
-            ranked = rank(candidates, self.index.embeddings, encoded.embeddings.cpu().numpy(), options.k,
+            ranked = rank(candidates, version.index.embeddings, encoded.embeddings.cpu().numpy(), options.k,
                           options.rerank)
         return Retrieved(beams, candidates, ranked, spent)
 
@@ -195,19 +218,21 @@ class Engine:
             check_query(query)
         return flat_search(self.index.embeddings, self.encode(queries).embeddings.cpu().numpy(), k)
 
-    def _checked(self, options: SearchOptions | None) -> SearchOptions:
+    def _asked(self, options: SearchOptions | None) -> Asked:
         """Raises UserError for what cannot be. What the options leave of the index is then at hand."""
-        options = checked_options(options or SearchOptions())
-        self.pool_of(options.modality)
-        return options
+        asked = Asked(checked_options(options or SearchOptions()), self._versions.current)
+        asked.version.pool_of(asked.options.modality)
+        return asked
 
-    def _search(self, queries: Sequence[Query], options: SearchOptions) -> list[SearchResult]:
-        return self._answers(self.encode(queries), queries, options)
+    def _search(self, queries: Sequence[Query], asked: Asked) -> list[SearchResult]:
+        with self._versions.held(asked.version):
+            return self._answers(self.encode(queries), queries, asked.options)
 
-    def _search_encoded(self, alone: Sequence[EncodedQueries], options: SearchOptions) -> list[SearchResult]:
+    def _search_encoded(self, alone: Sequence[EncodedQueries], asked: Asked) -> list[SearchResult]:
         embeddings, z = (torch.cat(vectors).to(self.device) for vectors in (
             [query.embeddings for query in alone], [query.z for query in alone]))
-        return self._answers(EncodedQueries(None, embeddings, z), [Query()] * len(alone), options)
+        with self._versions.held(asked.version):
+            return self._answers(EncodedQueries(None, embeddings, z), [Query()] * len(alone), asked.options)
 
     def _answers(self, encoded: EncodedQueries, queries: Sequence[Query],
                  options: SearchOptions) -> list[SearchResult]:
@@ -216,7 +241,7 @@ class Engine:
         table, found = self.pool_of(options.modality).table, self.retrieve(encoded, options)
         spent = dict(found.milliseconds)
         with self._timed("fetch", spent, len(queries)):
-            hits, generated = self._hits(found.ranked, table), _generated(found.beams, table)
+            hits, generated = hits_of(self.index, found.ranked, table), generated_of(found.beams, table)
             far = [self.far(query) for query in queries]
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
         modality, certified = found.beams.first.exp().cpu().numpy(), found.beams.certified(options.beams)
@@ -229,19 +254,6 @@ class Engine:
             trace=SearchTrace(found.beams.trace[i]) if found.beams.trace else None)
             for i in range(len(queries))]
 
-    def _hits(self, ranked: Ranked, table: IDTable) -> list[list[Hit]]:
-        """Fetch the items of all queries at once; table: that of the IDs' numbers."""
-        query, place = np.nonzero(ranked.rows >= 0)
-        rows = ranked.rows[query, place]
-        codes = table.codes(ranked.ids[query, place])
-        columns = (rows, codes, place + 1, *(values[query, place] for values in (
-            ranked.generated_rank, ranked.scores, ranked.cosines)))
-        hits: list[list[Hit]] = [[] for _ in ranked.rows]
-        for of, item, row, codes, at, generated_rank, score, cosine in zip(
-                query, self.index.items(rows), *(column.tolist() for column in columns), strict=True):
-            hits[of].append(Hit(row, item, tuple(codes), at, generated_rank, score, cosine))
-        return hits
-
     @contextmanager
     def _timed(self, stage: str, spent: Milliseconds, queries: int) -> Iterator[None]:
         start = time.perf_counter()
@@ -249,16 +261,6 @@ class Engine:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         spent[stage] = (time.perf_counter() - start) * 1000 / queries
-
-
-def _generated(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
-    low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()
-    found = high > low
-    first, last = table.codes(low), table.codes(np.where(found, high - 1, low))
-    length = np.where((first == last).all(-1), first.shape[-1], beams.depth.cpu().numpy())
-    columns = (found, first, length, beams.scores, beams.log_probs, beams.depth, high - low)
-    return [[GeneratedID(tuple(codes[:end]), *rest) for there, codes, end, *rest in zip(*query, strict=True)
-             if there] for query in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def queries_together(beams: int) -> int:
