@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -255,14 +256,19 @@ def parse_arguments(description: str) -> Arguments:
     given = parser.parse_args()
     if given.run.exists() and not given.run.is_dir():
         raise UserError(f"{given.run} is a file; name a directory to train into")
-    settings = replace(PRESETS[given.preset], seed=given.seed)
-    for change in given.set:
+    settings = all_changed(replace(PRESETS[given.preset], seed=given.seed), given.set)
+    return Arguments(given.collection, given.run, given.preset, settings, str(usable_device(given.device)))
+
+
+def all_changed(settings: Settings, changes: Iterable[str]) -> Settings:
+    """Settings with several changes applied. Raises UserError if the parts then do not fit each other."""
+    for change in changes:
         settings = changed(settings, change)
     try:
         settings.check()
     except ValueError as error:
         raise UserError(f"the settings do not fit each other: {error}") from None
-    return Arguments(given.collection, given.run, given.preset, settings, str(usable_device(given.device)))
+    return settings
 
 
 def changed(settings: Settings, change: str) -> Settings:

@@ -97,9 +97,13 @@ class Collection:
         yield from items(files[pool])
 
     def local_pool(self, row: Row) -> Iterator[Item]:
-        """All candidates of a row. MSCOCO's pool in M-BEIR is named after the split it was made for."""
+        """All candidates of a row.
+
+        MSCOCO's pool in M-BEIR is named after the split it was made for; that of a dataset to which queries came
+        later, after no task.
+        """
         name = f"{row.dataset}_task{row.task}"
-        names = [name, *(f"{name}_{split}" for split in reversed(layout.SPLITS))]
+        names = [name, *(f"{name}_{split}" for split in reversed(layout.SPLITS)), row.dataset]
         yield from self.candidates(next((name for name in names if name in self.pool_files()), name))
 
     def all_candidates(self) -> Iterator[Item]:

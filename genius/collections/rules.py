@@ -13,6 +13,7 @@ from typing import Any
 
 from genius.collections import wording
 from genius.collections.draft import Candidate, Draft, Picture
+from genius.collections.layout import SPLITS
 from genius.collections.sources import ComposedPair, Record
 
 
@@ -47,8 +48,8 @@ def apply_rules(draft: Draft, entries: Sequence[Entry], pairs: Sequence[Composed
         composed(draft, entries, pairs)
     if not applied:
         applied.append("images")
-        for entry in entries:
-            draft.candidate((None,), entry.splits, picture=entry.picture)
+        for entry in entries:    # in every split: where nothing is asked, nothing need be kept from training
+            draft.candidate((None,), SPLITS, picture=entry.picture)
     return applied
 
 

@@ -45,6 +45,28 @@ def new_collection(destination: Path | str) -> Iterator[CollectionWriter]:
         raise
 
 
+@contextmanager
+def further_queries(root: Path) -> Iterator[CollectionWriter]:
+    """A writer whose queries join a collection when the block ends well; candidates and instructions stay.
+
+    Each file is written aside and renamed. Raises UserError if the collection has queries of the same name.
+    """
+    aside = root / f".tmp-{uuid.uuid4().hex}"
+    try:
+        with CollectionWriter(aside) as writer:
+            yield writer
+        files = [file.relative_to(aside) for folder in ("qrels", "query") for file in sorted(aside.glob(f"{folder}/*/*"))]
+        for file in files:
+            if (root / file).exists():
+                raise UserError(f"{root / file} exists; remove it first, or name another dataset")
+        for file in files:     # judgements first: a query file is never without them
+            fsync(aside / file)
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (aside / file).rename(root / file)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
 class CollectionWriter:
     """Appends candidates, queries and instructions to the files of one directory. Holds no records."""
 

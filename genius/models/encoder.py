@@ -8,15 +8,18 @@ Shapes: b batch, d embedding dim, s image side, n tokens.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 import open_clip
 import torch
 import torch.nn.functional as F
+from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 from open_clip.transform import PreprocessCfg, image_transform_v2
 from open_clip.transformer import TextTransformer
 from PIL import Image
@@ -29,6 +32,7 @@ from genius.models.saving import load_model, save_model
 BYTES = 512       # tokens of CLIP's byte-pair encoding before its first merge
 SPECIAL = 2       # its start and its end of a text
 CLIP_VOCABULARY = 49_408
+OPEN_CLIP_SOURCES = ("hf-hub:", "local-dir:")     # places of a configuration with its weights
 
 
 @dataclass(frozen=True)
@@ -106,25 +110,40 @@ class Encoder(nn.Module):
         cfg = dict(config.model)
         # open_clip keeps the text tower apart where it is not its own transformer
         custom = cfg.pop("custom_text", False) or "hf_model_name" in cfg["text_cfg"]
-        self.clip = (open_clip.CustomTextCLIP if custom else open_clip.CLIP)(**cfg)
+        parted = open_clip.CoCa if "multimodal_cfg" in cfg else open_clip.CustomTextCLIP
+        self.clip = (parted if custom else open_clip.CLIP)(**cfg)
         self.dim: int = cfg["embed_dim"]
         self._reads_short = custom and padding_is_inert(self.clip.text)
 
     @classmethod
-    def from_open_clip(cls, architecture: str, pretrained: str) -> Encoder:
-        """An open_clip architecture with a pretrained tag (downloaded) or a local checkpoint file.
+    def from_open_clip(cls, architecture: str, pretrained: str = "") -> Encoder:
+        """An open_clip model with its weights as they are.
 
+        architecture: open_clip's name, with a pretrained tag (downloaded) or a local checkpoint file; or
+        hf-hub:OWNER/REPOSITORY or local-dir:FOLDER, which hold configuration and weights (pretrained is not read).
         Raises UserError if there is no such architecture or the weights cannot be had.
         """
+        pretrained = "" if architecture.startswith(OPEN_CLIP_SOURCES) else pretrained
         try:
-            clip = open_clip.create_model(architecture, pretrained)
-            encoder = cls(EncoderConfig(open_clip.get_model_config(architecture),
-                                        dict(open_clip.get_model_preprocess_cfg(clip)),
-                                        source=f"{architecture} {Path(pretrained).name}"))
+            model = open_clip.get_model_config(architecture)
+            quick = open_clip.get_pretrained_cfg(architecture, pretrained).get("quick_gelu", False)
+            clip = open_clip.create_model(architecture, pretrained or None, require_pretrained=True,
+                                          force_quick_gelu=quick)     # else a tag may get another activation
+            if quick:
+                model["quick_gelu"] = True
+            if "hf_model_name" in model["text_cfg"]:
+                model["text_cfg"]["hf_model_pretrained"] = False      # its weights are among the checkpoint's
+            encoder = cls(EncoderConfig(model, dict(open_clip.get_model_preprocess_cfg(clip)),
+                                        source=f"{architecture} {Path(pretrained).name}".strip()))
+            encoder.clip.load_state_dict(clip.state_dict())
         except Exception as error:   # open_clip, the hub and the network raise many kinds
-            raise UserError(f"open_clip cannot give {architecture} with weights {pretrained!r} ({error}); "
-                            "name an architecture of open_clip and a tag, or a checkpoint file") from error
-        encoder.clip.load_state_dict(clip.state_dict())
+            named = f"{architecture} with weights {pretrained!r}" if pretrained else architecture
+            if out_of_reach(error):
+                raise UserError(f"open_clip cannot fetch {named}: the hub is out of reach from here, and nothing was "
+                                "fetched before; get the file where there is a network, and give its path") from error
+            raise UserError(f"open_clip cannot give {named} ({textwrap.shorten(str(error), 200)}); name an "
+                            "architecture of open_clip and a tag or a checkpoint file, hf-hub:OWNER/REPOSITORY or "
+                            "local-dir:FOLDER") from error
         return encoder.eval()
 
     @property
@@ -145,7 +164,7 @@ class Encoder(nn.Module):
         vocabulary = text.get("vocab_size", CLIP_VOCABULARY)
         if vocabulary < CLIP_VOCABULARY:
             return ShortTokenizer(vocabulary, length)
-        return open_clip.SimpleTokenizer(context_length=length)
+        return open_clip.SimpleTokenizer(context_length=length, **text.get("tokenizer_kwargs", {}))
 
     def preprocess(self, images: Sequence[Image.Image]) -> Tensor:
         """RGB images -> (b, 3, s, s) as the model was trained to see them."""
@@ -209,3 +228,12 @@ def padding_is_inert(tower: nn.Module) -> bool:
     return (isinstance(tower, TextTransformer) and tower.attn_mask is not None and tower.pool_type == "argmax"
             and tower.cls_emb is None and not tower.use_pad_mask and not tower.output_tokens
             and isinstance(tower.text_projection, nn.Parameter))
+
+
+def out_of_reach(error: BaseException | None) -> bool:
+    """Whether an error comes, in the end, from a hub or a network that does not answer."""
+    while error is not None:
+        if isinstance(error, (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, URLError)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

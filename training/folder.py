@@ -1,0 +1,132 @@
+"""Make a folder of images, with or without texts, searchable with any open_clip model, whose weights stay as they are.
+
+    python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained laion2b_s34b_b79k
+    python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained weights.safetensors
+    python -m training.folder FOLDER... RUN --model hf-hub:OWNER/REPOSITORY
+    python -m training.folder FOLDER... RUN --model local-dir:FOLDER
+
+The folders become a collection in RUN/collection, as `python -m genius.collections` makes it; the model becomes the
+run's encoder; features, quantizer, decoder and index follow, in sizes that fit the collection. Where the folders hold
+no texts, queries are imagined (imagined.py). Killed and started again, it goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from genius.artifacts import Run
+from genius.collections.folder import build
+from genius.collections.mbeir import Collection
+from genius.device import usable_device
+from genius.errors import UserError, reported
+from genius.models.encoder import OPEN_CLIP_SOURCES, Encoder
+from training.__main__ import train
+from training.imagined import Recipe, imagine
+from training.pairs import Candidates
+from training.settings import SMALL, Arguments, Settings, all_changed
+from training.stage import is_done, run_stage
+
+COLLECTION = "collection"
+ITS_OWN = "its own"                       # weights of a model that is named with its place
+SMALLEST, LARGEST = 16, 4096              # codes of a level
+MOST_LEVELS = 9
+QUANTIZED, DECODED = 400_000, 250_000     # pairs that either stage sees in all
+FEWEST_EPOCHS, MOST_EPOCHS = 4, 40
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.folder", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sources", nargs="+", metavar="FOLDER", help="a folder of images, or NAME=FOLDER")
+    parser.add_argument("run", type=Path, help="the directory to make")
+    parser.add_argument("--model", required=True,
+                        help="an architecture of open_clip, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER")
+    parser.add_argument("--pretrained", default="", metavar="TAG|FILE",
+                        help="of an architecture: open_clip's tag, which is downloaded, or a checkpoint file")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
+    parser.add_argument("--set", action="append", default=[], metavar="STAGE.NAME=VALUE",
+                        help="change one setting, e.g. --set decoder.epochs=20")
+    given = parser.parse_args(arguments)
+    if not given.pretrained and not given.model.startswith(OPEN_CLIP_SOURCES):
+        parser.error(f"--model {given.model} needs --pretrained TAG or FILE; open_clip lists its tags with: "
+                     'python -c "import open_clip; print(open_clip.list_pretrained())"')
+    make_searchable(given.sources, given.run, given.model, given.pretrained or ITS_OWN, given.set, given.seed,
+                    str(usable_device(given.device)))
+
+
+def make_searchable(sources: Sequence[str], run: Path, model: str, pretrained: str, changes: Sequence[str], seed: int,
+                    device: str, recipe: Recipe | None = None) -> None:
+    """Do what is not done yet. changes: of settings, as --set takes them.
+
+    Raises UserError if the model cannot be had, a source cannot be used, or the run was made from others.
+    """
+    check_sources(Run(run), sources)
+    adopting = replace(SMALL, encoder=replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0),
+                       seed=seed)
+    arguments = Arguments(run / COLLECTION, run, "folder", adopting, device)
+    if not is_done("encoder", arguments):      # first: a model is refused before a million images are copied
+        Run(run).record(sources=list(sources))
+        run_stage("encoder", adopt, arguments)
+    if not (run / COLLECTION).exists():
+        for row in build(sources, run / COLLECTION):
+            print(row)
+    collection = Collection(run / COLLECTION)
+    if not collection.rows():
+        imagine(collection, Encoder.load(Run(run).folder("encoder")).to(device), seed, adopting.features.batch,
+                recipe or Recipe())
+    settings = fitted(adopting, vector_size(Run(run)), len(Candidates.read(collection)),
+                      sum(1 for _ in collection.queries("train")))
+    train(replace(arguments, settings=all_changed(settings, changes)))
+
+
+def adopt(arguments: Arguments) -> None:
+    """The stage that takes the place of the encoder's training. Raises UserError if the model cannot be had."""
+    settings = arguments.settings.encoder
+    Run(arguments.run).publish("encoder", Encoder.from_open_clip(settings.architecture, settings.pretrained).save)
+
+
+def check_sources(run: Run, sources: Sequence[str]) -> None:
+    """Raises UserError if the run was made from other sources."""
+    known = run.manifest.get("sources", list(sources) if not run.manifest["parts"] else [])
+    if known != list(sources):
+        raise UserError(f"{run.path} was made from {', '.join(known) or 'another collection'}; give another RUN, or "
+                        f"add to it: python -m genius.index {run.path} add SOURCE")
+
+
+def vector_size(run: Run) -> int:
+    """Numbers in a vector of the run's encoder."""
+    return json.loads((run.folder("encoder") / "config.json").read_text())["model"]["embed_dim"]
+
+
+def fitted(settings: Settings, dim: int, items: int, pairs: int) -> Settings:
+    """Sizes for vectors of `dim` numbers, so many items, and so many training pairs.
+
+    A level has about √items codes, so that two levels tell most items apart and the others near-duplicates; the
+    fewer pairs there are, the more epochs.
+    """
+    codes = 2 ** round(math.log2(max(items, 1)) / 2)
+    size = {"dim": dim, "codebook_size": min(max(codes, SMALLEST), LARGEST),
+            "levels": min(3 + math.ceil(math.log2(max(items, 2)) / 3), MOST_LEVELS)}
+    quantizer, decoder = settings.quantizer, settings.decoder
+    return replace(
+        settings,
+        quantizer=replace(quantizer, fusion=replace(quantizer.fusion, dim=dim, branch=2 * dim, hidden=4 * dim),
+                          quantizer=replace(quantizer.quantizer, **size), epochs=epochs(QUANTIZED, pairs),
+                          upsample_to=0),
+        decoder=replace(decoder, decoder=replace(decoder.decoder, **size), epochs=epochs(DECODED, pairs + items),
+                        upsample_to=0))
+
+
+def epochs(seen: int, pairs: int) -> int:
+    return min(max(seen // max(pairs, 1), FEWEST_EPOCHS), MOST_EPOCHS)
+
+
+if __name__ == "__main__":
+    with reported():
+        main()

@@ -1,0 +1,173 @@
+"""Queries for images without texts: imagined, and answered by the encoder itself.
+
+A folder of images names neither queries nor targets, yet fusion, quantizer and decoder have to learn where people's
+queries lie, and those of words lie in another part of the encoder's space than images do (the modality gap). So
+queries are made from what is there, and the encoder teaches what answers them:
+
+- *Words.* Every image is taken apart into words of CLIP's vocabulary: matching pursuit over the words' embeddings,
+  images and words each less their own mean, which takes the gap away (Bhalla et al. 2024, "Interpreting CLIP with
+  sparse linear concept embeddings"). A few of an image's words make a text such as "dog, snow and ball", which goes
+  behind an instruction through the text tower, as a person's text will: training meets true text features.
+- *Images.* Every image is a query for images, too: beside an instruction it is another view of itself.
+- *Answers.* What dense search by this encoder finds first among the images answers a query, so that IDs learn to
+  find what the encoder finds; near-duplicates answer together.
+
+What lies between a query and its answers is learned as everywhere, by interpolation (Eq. 11) in the decoder's
+training. Queries and judgements are ordinary files of the collection: people can read what was imagined.
+
+Shapes: m images, v words, c words of an image, d embedding dim, q queries, k answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from torch import Tensor
+from tqdm import tqdm
+
+from genius.collections.keys import id_key, key_dataset
+from genius.collections.mbeir import Collection
+from genius.collections.writer import further_queries
+from genius.errors import UserError
+from genius.index.features import batched
+from genius.models.encoder import Encoder, query_text
+from genius.schema import Item, LabelledQuery, Modality
+from training.pairs import Candidates
+from training.pixels import open_item_image
+from training.vocabulary import clip_words
+
+TEXT_TO_IMAGE, IMAGE_TO_IMAGE = 0, 4      # M-BEIR's tasks
+VOCABULARY = 4000                         # the commonest of CLIP's words
+PHRASE = "a photo of {}"
+TAKEN = 6                                 # words that an image is taken apart into
+PATTERNS = (("{}", "a photo of {}"), ("{} and {}", "{} with {}", "{} {}"), ("{}, {} and {}", "{} {} with {}"),
+            ("{}, {}, {} and {}", "{} {} with {} and {}"))      # of one to four words
+FEWEST = 20                               # images
+HELD_OUT = 10                             # one image of so many asks, and answers, in the validation split
+BLOCK = 1024                              # rows that meet all words or all images at a time
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Which queries are made; `python -m tests.training.own_folder` measures what each part is worth."""
+
+    texts: int = 4            # of each image
+    images: bool = True       # every image is a query, too
+    answers: int = 3          # of dense search for each query; 0: the image that it was made from
+    sample: int = 20_000      # images that ask and answer, at most
+
+
+@dataclass(frozen=True)
+class Imagined:
+    """A query before it is answered."""
+
+    image: int         # the number of the image that it was made from
+    text: str = ""     # empty: the image itself asks
+
+
+def imagine(collection: Collection, encoder: Encoder, seed: int, batch: int, recipe: Recipe) -> None:
+    """Write training and validation queries into a collection of images. batch: things that are encoded together.
+
+    Raises UserError if there are fewer than FEWEST images, one cannot be opened, or instructions are missing.
+    """
+    rng = np.random.default_rng(seed)
+    images, phrasings = sample_images(collection, recipe.sample, rng), collection.instructions()
+    datasets = [key_dataset(id_key(item.id)) for item in images]
+    names = {number: collection.dataset_name(number) for number in sorted(set(datasets))}
+    for number, name in names.items():
+        if (number, Modality.TEXT, Modality.IMAGE) not in phrasings:
+            raise UserError(f"{collection.root} has no instruction for {name}, text to image; add a line to its "
+                            "instructions/query_instructions.tsv")
+    vectors = embed_images(encoder, collection, images, batch)
+    words = common_words()
+    concepts = taken_apart(vectors, embed_texts(encoder, [PHRASE.format(word) for word in words], batch), TAKEN)
+    order = rng.permutation(len(images))
+    splits = {"val": np.sort(order[:len(order) // HELD_OUT]), "train": np.sort(order[len(order) // HELD_OUT:])}
+    written = dict.fromkeys(names, 0)
+    with further_queries(collection.root) as writer:
+        for split, rows in splits.items():
+            asked = [query for row in rows
+                     for query in imagined(int(row), [words[word] for word in concepts[row]], recipe, rng)]
+            texts = [query_text(phrasings[datasets[query.image], Modality.TEXT, Modality.IMAGE][0], query.text)
+                     for query in asked if query.text]
+            asking = vectors[[query.image for query in asked]]
+            asking[torch.tensor([bool(query.text) for query in asked])] = embed_texts(encoder, texts, batch)
+            answers = rows[nearest(asking, vectors[rows], recipe.answers).numpy()]
+            for query, found in zip(asked, answers, strict=True):
+                number = datasets[query.image]
+                written[number] += 1
+                writer.query(labelled(query, f"{number}:{written[number]}", images, found), names[number], split)
+    print(f"imagined: {sum(written.values()):,} queries for {len(images):,} images")
+
+
+def sample_images(collection: Collection, most: int, rng: np.random.Generator) -> list[Item]:
+    """Images of a collection in its order, all if they are not too many. Raises UserError for fewer than FEWEST."""
+    rows = np.flatnonzero(Candidates.read(collection).modalities == Modality.IMAGE)
+    if len(rows) < FEWEST:
+        raise UserError(f"{collection.root} has no queries and {len(rows)} images without texts; training needs at "
+                        f"least {FEWEST} images, or texts beside them")
+    chosen = set(rng.permutation(rows)[:most].tolist())
+    return [item for row, item in enumerate(collection.all_candidates()) if row in chosen]
+
+
+def embed_images(encoder: Encoder, collection: Collection, images: Sequence[Item], batch: int) -> Tensor:
+    """(m, d). Raises UserError that names an image which cannot be opened."""
+    parts = batched(tqdm(images, desc="look at images", unit="image"), batch)
+    return torch.cat([encoder.encode([open_item_image(collection, item.image) for item in part], [""] * len(part))
+                      .embedding().cpu() for part in parts])
+
+
+def embed_texts(encoder: Encoder, texts: Iterable[str], batch: int) -> Tensor:
+    """(q, d)"""
+    return torch.cat([encoder.encode([None] * len(part), part).embedding().cpu() for part in batched(texts, batch)]
+                     or [torch.zeros(0, encoder.dim)])
+
+
+def common_words() -> list[str]:
+    """(v,) the commonest words of CLIP's vocabulary that mean something."""
+    return [word for word in clip_words() if word not in ENGLISH_STOP_WORDS][:VOCABULARY]
+
+
+def taken_apart(images: Tensor, words: Tensor, count: int) -> np.ndarray:
+    """Embeddings (m, d) and (v, d) -> (m, c) numbers of words, weightiest first: matching pursuit."""
+    words = F.normalize(words - words.mean(0), dim=-1)
+    found = []
+    for rest in (images - images.mean(0)).split(BLOCK):
+        picked = []
+        for _ in range(count):
+            weight, word = (rest @ words.T).max(1)
+            rest = rest - weight[:, None] * words[word]
+            picked.append(word)
+        found.append(torch.stack(picked, dim=1))
+    return torch.cat(found).numpy()
+
+
+def imagined(image: int, words: Sequence[str], recipe: Recipe, rng: np.random.Generator) -> list[Imagined]:
+    """The queries that one image gives; weightier words are drawn more often, and in any order."""
+    words = list(dict.fromkeys(words))
+    share = 1 / np.arange(1, len(words) + 1)
+    queries = [Imagined(image)] if recipe.images else []
+    for _ in range(recipe.texts):
+        patterns = PATTERNS[rng.integers(min(len(PATTERNS), len(words)))]
+        pattern = patterns[rng.integers(len(patterns))]
+        drawn = rng.choice(words, size=pattern.count("{}"), replace=False, p=share / share.sum())
+        queries.append(Imagined(image, pattern.format(*drawn)))
+    return list(dict.fromkeys(queries))
+
+
+def nearest(queries: Tensor, images: Tensor, answers: int) -> Tensor:
+    """Embeddings (q, d) and (m, d) -> (q, k) the numbers of the images that dense search finds first."""
+    return torch.cat([(part @ images.T).topk(min(answers, len(images))).indices for part in queries.split(BLOCK)])
+
+
+def labelled(query: Imagined, name: str, images: Sequence[Item], answers: Sequence[int]) -> LabelledQuery:
+    """The query as a collection keeps it; without answers, the image it was made from is the answer."""
+    positives = tuple(images[row].id for row in answers) or (images[query.image].id,)
+    if query.text:
+        return LabelledQuery(name, Modality.TEXT, TEXT_TO_IMAGE, query.text, positives=positives)
+    return LabelledQuery(name, Modality.IMAGE, IMAGE_TO_IMAGE, image=images[query.image].image, positives=positives)
