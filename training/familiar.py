@@ -28,16 +28,23 @@ CYCLE, QUALITY = 6, 60
 
 def fit_familiarity(collection: Collection, items: Iterable[Item]) -> Familiarity | None:
     """From the pictures of the items and of the validation queries; None if there are too few."""
-    indexed = [item.image for item in items if item.image]
-    asked = [query.image for query in collection.queries("val") if query.image]
+    indexed = (item.image for item in items if item.image)
+    asked = (query.image for query in collection.queries("val") if query.image)
     return Familiarity.fit(textures(collection, sample(indexed), saved_again=True),
                            textures(collection, sample(asked), saved_again=False))
 
 
-def sample(paths: list[str]) -> list[str]:
-    """At most about SAMPLE different paths, evenly."""
-    different = list(dict.fromkeys(paths))
-    return different[::max(len(different) // SAMPLE, 1)]
+def sample(paths: Iterable[str]) -> list[str]:
+    """SAMPLE different paths or up to twice as many, evenly, or all there are; no more are ever held."""
+    held, every, number = {}, 1, 0
+    for path in paths:
+        if path not in held:
+            if number % every == 0:
+                held[path] = None
+            number += 1
+        if len(held) == 2 * SAMPLE:
+            held, every = dict.fromkeys(list(held)[::2]), 2 * every
+    return list(held)
 
 
 def textures(collection: Collection, paths: list[str], saved_again: bool) -> np.ndarray:

@@ -1,11 +1,15 @@
 """Build the index that a run is served from: IDs, embeddings, item records and thumbnails.
 
     python -m training.index COLLECTION RUN [--preset small|demo|paper|paper-text]
+
+What is written of it before it is published lies in RUN/indexing: killed and started again, it goes on from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +17,21 @@ import numpy as np
 from genius.artifacts import Run
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, reported
-from genius.index.features import FeatureFiles
+from genius.index.features import FeatureFiles, batched
 from genius.index.quantize import quantize_all, reconstruction_errors
+from genius.index.segments import Rows
 from genius.index.store import write_index
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.schema import Item
+from training.checkpoint import fingerprint
 from training.familiar import fit_familiarity
 from training.features import facts
 from training.pairs import Candidates
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
+
+BLOCK = 10_000     # ids looked up at a time
 
 
 def train(arguments: Arguments) -> None:
@@ -39,9 +47,12 @@ def train(arguments: Arguments) -> None:
     fused, modalities, embeddings = files.fused(fusion)[:, 0], candidates.modalities, files.embedding
     if settings.pool:
         rows = pool_rows(collection, settings.pool, candidates)
-        fused, modalities, embeddings = fused[rows], modalities[rows], embeddings[rows]
+        fused, modalities, embeddings = Rows([fused], rows), modalities[rows], Rows([embeddings], rows)
+    begun = begun_folder(run.path / "indexing", fingerprint(
+        {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}, candidates.digest, settings))
+    codes = kept(begun / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))
+    errors = kept(begun / "errors.npy", lambda: reconstruction_errors(fused, codes, quantizer))
     familiarity = fit_familiarity(collection, pool_items(collection, settings.pool))
-    codes = quantize_all(fused, modalities, quantizer)
     instructions = [(query, candidate, text)
                     for (_, query, candidate), texts in collection.instructions().items() for text in texts]
 
@@ -49,12 +60,32 @@ def train(arguments: Arguments) -> None:
         write_index(folder, pool_items(collection, settings.pool), codes, embeddings, quantizer.config.code_sizes,
                     image_path=collection.image_path, instructions=instructions,
                     thumbnail_side=settings.thumbnail_side, thumbnail_quality=settings.thumbnail_quality,
-                    errors=reconstruction_errors(fused, codes, quantizer))
+                    errors=errors, begun=begun)
         if familiarity is not None:
             familiarity.save(folder)
 
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
+    shutil.rmtree(begun.parent)
     print(f"index: {len(codes)} items")
+
+
+def begun_folder(parent: Path, facts: str) -> Path:
+    """Where an index of these facts is written, with what a killed process left; what was left of others is deleted."""
+    folder = parent / facts
+    for other in parent.glob("*"):
+        if other != folder:
+            shutil.rmtree(other)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def kept(file: Path, make: Callable[[], np.ndarray]) -> np.ndarray:
+    """The array in a file, which is made and written there first if it is not there yet."""
+    if not file.exists():
+        aside = file.with_suffix(".partial.npy")
+        np.save(aside, make())
+        aside.rename(file)
+    return np.load(file, mmap_mode="r")
 
 
 def pool_items(collection: Collection, pool: str) -> Iterator[Item]:
@@ -64,10 +95,11 @@ def pool_items(collection: Collection, pool: str) -> Iterator[Item]:
 
 def pool_rows(collection: Collection, pool: str, candidates: Candidates) -> np.ndarray:
     """(m,) the numbers of a pool's items among all candidates. Raises UserError if one was not encoded."""
-    ids = [item.id for item in pool_items(collection, pool)]
-    rows = candidates.rows(ids)
+    rows = np.concatenate([candidates.rows([item.id for item in block])
+                           for block in batched(pool_items(collection, pool), BLOCK)])
     if (rows < 0).any():
-        raise UserError(f"{ids[rows.argmin()]} of pool {pool} is in no global pool of {collection.root}, so it was "
+        unknown = next(islice(pool_items(collection, pool), int(rows.argmin()), None))
+        raise UserError(f"{unknown.id} of pool {pool} is in no global pool of {collection.root}, so it was "
                         "not encoded; set index.pool to a global pool")
     return rows
 

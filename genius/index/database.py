@@ -18,15 +18,46 @@ def new_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
 
     Without a journal: whoever publishes the folder makes it durable and atomic.
     """
-    connection = sqlite3.connect(file, isolation_level=None, uri=True)
-    try:
-        connection.execute(f"PRAGMA page_size = {PAGE}")
+    with _opened(file) as connection:
         connection.execute("PRAGMA journal_mode = OFF")
         connection.execute("PRAGMA synchronous = OFF")
         connection.executescript(schema)
         connection.execute("BEGIN")
         yield connection
         connection.execute("COMMIT")
+
+
+@contextmanager
+def begun_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
+    """A database to fill by one `step` after the other, new or with the steps that a killed process had done.
+
+    The schema may be several statements, which leave alone what is there.
+    """
+    with _opened(file) as connection:
+        connection.executescript(schema)
+        yield connection
+
+
+@contextmanager
+def step(connection: sqlite3.Connection, done: int) -> Iterator[None]:
+    """A transaction, after which `steps_done` is `done`."""
+    connection.execute("BEGIN")
+    yield
+    connection.execute(f"PRAGMA user_version = {done}")
+    connection.execute("COMMIT")
+
+
+def steps_done(connection: sqlite3.Connection) -> int:
+    """What the last `step` that was finished said; 0 if none was."""
+    return connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(file, isolation_level=None, uri=True)
+    try:
+        connection.execute(f"PRAGMA page_size = {PAGE}")
+        yield connection
     finally:
         connection.close()
 

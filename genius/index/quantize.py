@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from genius.index.segments import Rows
 from genius.models.quantizer import ResidualQuantizer
 
 BLOCK = 8192
 
 
-def quantize_all(fused: np.ndarray, modalities: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
+def quantize_all(fused: np.ndarray | Rows, modalities: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
     """Codes (n, M) uint16 of fused candidate features (n, d), block by block."""
     device = quantizer.codebook_0.device
     return np.concatenate([
@@ -23,7 +24,7 @@ def quantize_all(fused: np.ndarray, modalities: np.ndarray, quantizer: ResidualQ
 
 
 @torch.inference_mode()
-def reconstruction_errors(fused: np.ndarray, codes: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
+def reconstruction_errors(fused: np.ndarray | Rows, codes: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
     """‖z − ẑ‖² (n,) float32 of fused features z (n, d) and the vectors ẑ that their codes (n, M) stand for."""
     device, errors = quantizer.codebook_0.device, np.empty(len(fused), dtype=np.float32)
     for start in range(0, len(fused), BLOCK):

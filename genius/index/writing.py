@@ -1,23 +1,28 @@
-"""Write an index folder, one block of items at a time (see store.py for its files)."""
+"""Write an index folder, one block of items at a time (see store.py for its files).
+
+A killed process leaves whole blocks of both databases; where they are kept, it goes on after the last of them.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from tqdm import tqdm
 
 from genius.collections.images import thumbnail
 from genius.errors import UserError
-from genius.index.database import new_database
+from genius.index.database import begun_database, step, steps_done
+from genius.index.features import batched
 from genius.index.ids import pack
-from genius.index.layout import (CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config,
+from genius.index.layout import (CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, share, write_config,
                                  write_instructions)
 from genius.index.pool import Pool
 from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, Rows
@@ -25,24 +30,27 @@ from genius.schema import Item
 
 BLOCK = 4096              # items in memory at once
 LARGE = 200_000           # items; from here on building their pool takes longer than loading it
-ITEM_TABLE = """CREATE TABLE items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
-                                    text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
-ITEM_KEY = "CREATE UNIQUE INDEX items_by_id ON items (id)"
-THUMBNAIL_TABLES = """CREATE TABLE pictures (picture INTEGER PRIMARY KEY, webp BLOB NOT NULL);
-                      CREATE TABLE shown (row INTEGER PRIMARY KEY, picture INTEGER NOT NULL);
-                      CREATE VIEW thumbnails AS SELECT row, webp FROM shown JOIN pictures USING (picture);"""
+ITEM_TABLE = """CREATE TABLE IF NOT EXISTS items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
+                                                  text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
+ITEM_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS items_by_id ON items (id)"
+THUMBNAIL_TABLES = """CREATE TABLE IF NOT EXISTS pictures (picture INTEGER PRIMARY KEY, webp BLOB NOT NULL);
+    CREATE TABLE IF NOT EXISTS shown (row INTEGER PRIMARY KEY, picture INTEGER NOT NULL);
+    CREATE VIEW IF NOT EXISTS thumbnails AS SELECT row, webp FROM shown JOIN pictures USING (picture);"""
 SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID;"
+SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN begun.items USING (row) GROUP BY image"
 
 
 def write_index(folder: Path, items: Iterable[Item], codes: np.ndarray, embeddings: np.ndarray,
                 code_sizes: Sequence[int], *, image_path: Callable[[str], Path] | None,
                 instructions: Iterable[Instruction], thumbnail_side: int = 192,
-                thumbnail_quality: int = 80, errors: np.ndarray | None = None) -> None:
+                thumbnail_quality: int = 80, errors: np.ndarray | None = None, begun: Path | None = None) -> None:
     """Fill `folder`, which is empty.
 
     items: n of them, streamed; codes (n, M) and embeddings (n, d), normalised, may be memory-mapped.
     image_path: finds an item's image; None makes no thumbnails. thumbnail_quality: of WebP, up to 100.
     errors (n,): of reconstruction, as quantize.py has them; what is added later is compared with these.
+    begun: a folder with what a killed process had written of the databases for the same items; empty at first. They
+    stay there, too, so that nothing is lost before the caller has published `folder`.
     Raises UserError that names the item if an image cannot be used, an id comes twice, or the number of
     items is another than that of codes and embeddings.
     """
@@ -52,17 +60,20 @@ def write_index(folder: Path, items: Iterable[Item], codes: np.ndarray, embeddin
     if not n:
         raise UserError("the collection has no candidates; an index needs at least one")
     write_instructions(folder / "instructions.json", instructions)
-    modalities = write_segment(folder, items, embeddings, image_path, thumbnail_side, thumbnail_quality)
+    modalities = write_segment(folder, items, embeddings, image_path, thumbnail_side, thumbnail_quality, begun)
     write_rows(folder, IndexConfig(n, dim, tuple(code_sizes)), pack(codes, code_sizes), modalities, errors)
 
 
 def write_segment(folder: Path, items: Iterable[Item], embeddings: np.ndarray | Rows,
                   image_path: Callable[[str], Path] | None, thumbnail_side: int,
-                  thumbnail_quality: int) -> np.ndarray:
+                  thumbnail_quality: int, begun: Path | None = None) -> np.ndarray:
     """The files of one segment (see segments.py); returns the modalities (m,) of its items. As `write_index`."""
-    write_embeddings(folder / EMBEDDINGS, embeddings)
     shrink = partial(_thumbnail, image_path, thumbnail_side, thumbnail_quality) if image_path is not None else None
-    return _write_items(folder, items, len(embeddings), shrink)
+    modalities = _write_items(begun or folder, items, len(embeddings), shrink)
+    for name in (ITEMS, THUMBNAILS) if begun else ():
+        share(begun / name, folder / name)
+    write_embeddings(folder / EMBEDDINGS, embeddings)
+    return modalities
 
 
 def write_rows(folder: Path, config: IndexConfig, packed: np.ndarray, modalities: np.ndarray,
@@ -95,30 +106,43 @@ def write_embeddings(file: Path, embeddings: np.ndarray | Rows) -> None:
 
 
 def _write_items(folder: Path, items: Iterable[Item], n: int, shrink: Callable[[Item], bytes] | None) -> np.ndarray:
-    """Both databases; returns the modalities (n,). shrink: makes an item's thumbnail."""
-    modalities = np.zeros(n, dtype=np.uint8)
-    row, changed = 0, (f"the collection no longer has the {n} candidates that were encoded; "
-                       "compute the features again")
-    with (new_database(folder / ITEMS, ITEM_TABLE) as item_rows,
-          new_database(folder / THUMBNAILS, THUMBNAIL_TABLES + SEEN) as thumbnails,
+    """Both databases, from where they stopped; returns the modalities (n,). shrink: makes an item's thumbnail."""
+    changed = f"the collection no longer has the {n} candidates that were encoded; compute the features again"
+    with (begun_database(folder / ITEMS, ITEM_TABLE) as records,
+          begun_database(folder / THUMBNAILS, THUMBNAIL_TABLES + SEEN) as thumbnails,
           ThreadPoolExecutor(os.cpu_count()) as workers):        # Pillow decodes outside the GIL
-        for block in _blocks(items):
-            if row + len(block) > n:
-                raise UserError(changed)
-            item_rows.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", (
-                (row + i, item.id, int(item.modality), item.text, item.image, item.source)
-                for i, item in enumerate(block)))
-            modalities[row:row + len(block)] = [item.modality for item in block]
-            if shrink is not None:
-                _write_thumbnails(thumbnails, row, block, partial(workers.map, shrink))
-            row += len(block)
+        row = steps_done(thumbnails)                             # of a block they come last
+        _forget_half_a_block(records, thumbnails, folder / ITEMS, row)
+        with tqdm(total=n, initial=row, desc="index", unit="item", disable=None) as bar:
+            for block in batched(islice(items, row, None), BLOCK):
+                end = row + len(block)
+                if end > n:
+                    raise UserError(changed)
+                with step(records, end):
+                    records.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", (
+                        (row + i, item.id, int(item.modality), item.text, item.image, item.source)
+                        for i, item in enumerate(block)))
+                with step(thumbnails, end):
+                    if shrink is not None:
+                        _write_thumbnails(thumbnails, row, block, partial(workers.map, shrink))
+                row = end
+                bar.update(len(block))
         if row < n:
             raise UserError(changed)
-        twice = item_rows.execute("SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
+        twice = records.execute("SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
         if twice:
             raise UserError(f"the collection has two candidates with id {twice[0]!r}; rename or remove one")
-        item_rows.execute(ITEM_KEY)
-    return modalities
+        records.execute(ITEM_KEY)
+        return np.fromiter((modality for modality, in records.execute("SELECT modality FROM items ORDER BY row")),
+                           dtype=np.uint8, count=n)
+
+
+def _forget_half_a_block(records: sqlite3.Connection, thumbnails: sqlite3.Connection, file: Path, row: int) -> None:
+    """Leave the rows before `row`, and know their pictures again. file: of the records."""
+    records.execute("DELETE FROM items WHERE row >= ?", (row,))
+    thumbnails.execute("ATTACH ? AS begun", (str(file),))
+    thumbnails.execute(SEEN_BEFORE)
+    thumbnails.execute("DETACH begun")
 
 
 def _write_thumbnails(database: sqlite3.Connection, first: int, block: list[Item],
@@ -135,12 +159,6 @@ def _write_thumbnails(database: sqlite3.Connection, first: int, block: list[Item
     database.executemany("INSERT INTO pictures VALUES (?, ?)", enumerate(shrink(new), start=known))
     database.executemany("INSERT INTO shown VALUES (?, ?)",
                          ((row, pictures[item.image]) for row, item in pictured.items()))
-
-
-def _blocks(items: Iterable[Item]) -> Iterator[list[Item]]:
-    items = iter(items)
-    while block := list(islice(items, BLOCK)):
-        yield block
 
 
 def _thumbnail(image_path: Callable[[str], Path], side: int, quality: int, item: Item) -> bytes:

@@ -93,6 +93,36 @@ def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
     database.close()
 
 
+def test_a_write_that_was_killed_goes_on_after_its_last_whole_block(tmp_path, images, monkeypatch):
+    """In the second of four blocks the records were written, the thumbnails not."""
+    monkeypatch.setattr(writing, "BLOCK", 2)
+    opened, begun = [], tmp_path / "begun"
+    begun.mkdir()
+
+    def write(name: str, broken: tuple[str, ...]) -> Path:
+        def image_path(image: str) -> Path:
+            opened.append(image)
+            if image in broken:
+                raise KeyboardInterrupt
+            return images / image
+
+        (tmp_path / name).mkdir()
+        write_index(tmp_path / name, iter(ITEMS), *arrays(), SIZES, image_path=image_path, instructions=[],
+                    begun=begun)
+        return tmp_path / name
+
+    with pytest.raises(KeyboardInterrupt):
+        write("killed", ("b.png",))
+    second = Index.load(write("second", ("a.png",)))          # a.png is known from row 0, and shown again at row 5
+    assert opened == ["a.png", "b.png", "b.png"]
+    assert second.items(range(N)) == ITEMS and second.modalities.tolist() == [item.modality for item in ITEMS]
+    assert [(picture := second.thumbnail(row)) and open_image(picture).size for row in range(N)] == [
+        (192, 64), None, (50, 80), None, None, (192, 64), None]
+
+    third = Index.load(write("third", ("a.png", "b.png")))    # nobody had published the second
+    assert len(opened) == 3 and third.items(range(N)) == ITEMS
+
+
 def test_thumbnails_of_lower_quality_are_smaller(tmp_path, images):
     rng = np.random.default_rng(0)
     Image.fromarray(rng.integers(0, 255, (90, 90, 3), dtype=np.uint8)).save(images / "a.png")

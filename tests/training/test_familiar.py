@@ -37,6 +37,8 @@ def test_of_many_pictures_an_even_sample_is_taken_and_each_once(monkeypatch):
     monkeypatch.setattr(fitting, "SAMPLE", 3)
     assert sample(["a", "b", "a", "c", "d", "e", "f"]) == ["a", "c", "e"]
     assert sample(["a", "a"]) == ["a"] and sample([]) == []
+    many = [int(path) for path in sample(map(str, range(1000)))]
+    assert len(many) in range(3, 6) and set(np.diff(many)) == {many[1]}
 
 
 def test_a_picture_saved_again_is_smaller_and_no_longer_the_same():

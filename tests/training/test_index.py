@@ -1,8 +1,13 @@
 """What training writes beside the items; a run whose parts were not all trained here."""
 
 import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
 
 from genius.artifacts import Run
+from genius.index.store import Index
 from genius.search import familiar
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
@@ -33,3 +38,30 @@ def test_a_run_whose_fusion_was_trained_elsewhere_is_indexed_alike(collection, t
 
     run_stage("index", index.train, arguments)
     assert Run(arguments.run).digest("index") == before
+
+
+def test_a_killed_index_quantizes_nothing_again_and_leaves_nothing_behind(collection, tmp_path, monkeypatch):
+    """Also of one pool, whose items are read from the features of all."""
+    pooled = replace(TINY, index=replace(TINY.index, pool="union_test"))
+    arguments = Arguments(collection.root, tmp_path / "run", "small", pooled, "cpu")
+    pipeline.train(arguments)
+    before = Index.load(Run(arguments.run).folder("index"))
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as kill:
+        kill.setattr(index, "write_index", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run_stage("index", index.train, arguments)
+    (arguments.run / "indexing" / "of other facts").mkdir()
+    monkeypatch.setattr(index, "quantize_all", None)
+    monkeypatch.setattr(index, "reconstruction_errors", None)
+    run_stage("index", index.train, arguments)
+
+    after = Index.load(Run(arguments.run).folder("index"))
+    rows = np.arange(before.n)
+    assert after.items(rows) == before.items(rows) == list(collection.candidates("union_test"))
+    assert np.array_equal(after.packed, before.packed) and np.array_equal(after.errors, before.errors)
+    assert np.array_equal(after.embeddings, before.embeddings)
+    assert not (arguments.run / "indexing").exists()
