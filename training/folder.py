@@ -77,9 +77,11 @@ def make_searchable(sources: Sequence[str], run: Path, model: str, pretrained: s
         for row in build(sources, run / COLLECTION):
             print(row)
     collection = Collection(run / COLLECTION)
-    if not collection.rows():
+    if not collection.rows() or Run(run).manifest.get("imagined") is False:     # or it was killed while imagining
+        Run(run).record(imagined=False)
         imagine(collection, Encoder.load(Run(run).folder("encoder")).to(device), seed, adopting.features.batch,
                 recipe or Recipe())
+        Run(run).record(imagined=True)
     settings = fitted(adopting, vector_size(Run(run)), len(Candidates.read(collection)),
                       sum(1 for _ in collection.queries("train")))
     train(replace(arguments, settings=all_changed(settings, changes)))

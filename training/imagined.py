@@ -20,7 +20,7 @@ Shapes: m images, v words, c words of an image, d embedding dim, q queries, k an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +34,6 @@ from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.collections.writer import further_queries
 from genius.errors import UserError
-from genius.index.features import batched
 from genius.models.encoder import Encoder, query_text
 from genius.schema import Item, LabelledQuery, Modality
 from training.pairs import Candidates
@@ -117,15 +116,20 @@ def sample_images(collection: Collection, most: int, rng: np.random.Generator) -
 
 def embed_images(encoder: Encoder, collection: Collection, images: Sequence[Item], batch: int) -> Tensor:
     """(m, d). Raises UserError that names an image which cannot be opened."""
-    parts = batched(tqdm(images, desc="look at images", unit="image"), batch)
-    return torch.cat([encoder.encode([open_item_image(collection, item.image) for item in part], [""] * len(part))
-                      .embedding().cpu() for part in parts])
+    vectors = torch.zeros(len(images), encoder.dim)
+    for start in tqdm(range(0, len(images), batch), desc="look at images", unit="batch"):
+        opened = [open_item_image(collection, item.image) for item in images[start:start + batch]]
+        vectors[start:start + batch] = encoder.encode(opened, [""] * len(opened)).embedding()
+    return vectors
 
 
-def embed_texts(encoder: Encoder, texts: Iterable[str], batch: int) -> Tensor:
+def embed_texts(encoder: Encoder, texts: Sequence[str], batch: int) -> Tensor:
     """(q, d)"""
-    return torch.cat([encoder.encode([None] * len(part), part).embedding().cpu() for part in batched(texts, batch)]
-                     or [torch.zeros(0, encoder.dim)])
+    vectors = torch.zeros(len(texts), encoder.dim)
+    for start in range(0, len(texts), batch):
+        part = texts[start:start + batch]
+        vectors[start:start + batch] = encoder.encode([None] * len(part), part).embedding()
+    return vectors
 
 
 def common_words() -> list[str]:

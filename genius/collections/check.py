@@ -136,7 +136,7 @@ class Checker:
                     answered.add(judgement.query)
                     yield from self._answer(file, number, judgement.query, modality, judgement.candidate)
         for file, lines, keys in lacking:
-            for number, key in zip(lines, keys):
+            for number, key in zip(lines, keys, strict=True):
                 if key not in answered:
                     yield LineError(file, number, f"the query {key_id(key)} has no positive, "
                                                   "neither here nor in qrels")

@@ -33,19 +33,23 @@ class RowCount:
     dataset: str
     candidates: int = 0
     queries: Counter[str] = field(default_factory=Counter)    # by split
+    unreadable: list[UserError] = field(default_factory=list)    # of the dataset's images, in its first row
 
     def __str__(self) -> str:
         asked = "  ".join(f"{split} {self.queries[split]:6,}" for split in SPLITS)
         what = "no queries" if self.task is None else "task {} {} → {}".format(
             self.task, *(modality.mbeir for modality in TASKS[self.task]))
-        return f"{self.dataset:16} {what:30} queries: {asked}  candidates {self.candidates:7,}"
+        left_out = f"\n{len(self.unreadable):,} images are left out; the first: {self.unreadable[0]}"
+        return (f"{self.dataset:16} {what:30} queries: {asked}  candidates {self.candidates:7,}"
+                f"{left_out if self.unreadable else ''}")
 
 
 def build(sources: Sequence[str], destination: Path | str) -> list[RowCount]:
     """Write the sources (folders, or name=folder) as one collection; the first is dataset 0.
 
-    The destination appears at the end, complete, or not at all. Raises UserError that names the file,
-    and the line where there is one, of what cannot be used.
+    The destination appears at the end, complete, or not at all. Of a folder without a table, images that cannot be
+    read are left out. Raises UserError that names the file, and the line where there is one, of what else cannot be
+    used.
     """
     named = [_named(source) for source in sources]
     names = [name for name, _ in named]
@@ -72,7 +76,8 @@ def _named(source: str) -> tuple[str, Path]:
 
 def _write_dataset(writer: CollectionWriter, dataset_id: int, name: str, source: Source) -> list[RowCount]:
     draft = Draft(dataset_id)
-    rules = apply_rules(draft, _store_images(writer, name, source), source.pairs)
+    entries, unreadable = _store_images(writer, name, source)
+    rules = apply_rules(draft, entries, source.pairs)
     rows: dict[int | None, RowCount] = {}
     for item, tasks, splits in draft.candidates():
         writer.candidate(item, name, tasks, splits)
@@ -84,26 +89,36 @@ def _write_dataset(writer: CollectionWriter, dataset_id: int, name: str, source:
     for task, prompts in wording.instructions(rules, name).items():
         if task in rows or None in rows:
             writer.instructions(dataset_id, name, *TASKS[task], prompts)
-    return sorted(rows.values(), key=lambda row: -1 if row.task is None else row.task)
+    counted = sorted(rows.values(), key=lambda row: -1 if row.task is None else row.task)
+    counted[0].unreadable = unreadable
+    return counted
 
 
-def _store_images(writer: CollectionWriter, name: str, source: Source) -> list[Entry]:
-    """Check, hash and copy every image, and settle its split."""
+def _store_images(writer: CollectionWriter, name: str, source: Source) -> tuple[list[Entry], list[UserError]]:
+    """Check, hash and copy every image, and settle its split; -> (what can be used, what is wrong with the others).
+
+    Raises UserError for an image that a table names and that cannot be used, or if none can.
+    """
     own_val = any(record.split == "val" for record in source.records)
     inside = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
-    entries = []
+    entries, unreadable = [], []
     for record in tqdm(source.records, desc=name, unit=" images", leave=False, disable=None):
         try:
             data = _bytes_inside(source.folder, record.image)
             open_image(source.folder / record.image)    # again by its name, which a complaint should give
         except UserError as error:
-            raise source.complaint(record, str(error)) from None
+            unreadable.append(source.complaint(record, str(error)))
+            if source.table is not None:
+                raise unreadable[-1] from None
+            continue
         digest = hashlib.sha256(data).digest()
         path = f"images/{name}/{record.image.removeprefix(inside)}"
         writer.image(path, data)
         said = {"id": record.id, **record.attributes}
         entries.append(Entry(record, Picture(path, digest, _splits(record, digest, own_val), said)))
-    return entries
+    if not entries:
+        raise unreadable[0]
+    return entries, unreadable
 
 
 def _bytes_inside(folder: Path, relative: str) -> bytes:

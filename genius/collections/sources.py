@@ -121,7 +121,7 @@ def _csv_rows(table: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if len(cells) != len(header):
                 raise LineError(table, numbers[-1],
                                 f"the row has {len(cells)} cells, the header {len(header)}")
-            yield numbers[-1], dict(zip(header, cells))
+            yield numbers[-1], dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise LineError(table, numbers[-1], f"the row is not CSV ({error})") from None
 

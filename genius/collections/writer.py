@@ -49,17 +49,19 @@ def new_collection(destination: Path | str) -> Iterator[CollectionWriter]:
 def further_queries(root: Path) -> Iterator[CollectionWriter]:
     """A writer whose queries join a collection when the block ends well; candidates and instructions stay.
 
-    Each file is written aside and renamed. Raises UserError if the collection has queries of the same name.
+    Each file is written aside and renamed; killed between two files, it can be done again. Raises UserError if the
+    collection has a file of the same name and another content.
     """
     aside = root / f".tmp-{uuid.uuid4().hex}"
     try:
         with CollectionWriter(aside) as writer:
             yield writer
-        files = [file.relative_to(aside) for folder in ("qrels", "query") for file in sorted(aside.glob(f"{folder}/*/*"))]
+        files = [file.relative_to(aside) for pattern in ("qrels/*/*", "query/*/*")     # no query without judgements
+                 for file in sorted(aside.glob(pattern))]
         for file in files:
-            if (root / file).exists():
-                raise UserError(f"{root / file} exists; remove it first, or name another dataset")
-        for file in files:     # judgements first: a query file is never without them
+            if (root / file).exists() and (root / file).read_bytes() != (aside / file).read_bytes():
+                raise UserError(f"{root / file} exists and holds other queries; remove it, or make a new collection")
+        for file in files:
             fsync(aside / file)
             (root / file).parent.mkdir(parents=True, exist_ok=True)
             (aside / file).rename(root / file)

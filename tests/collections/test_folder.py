@@ -80,6 +80,30 @@ def test_images_alone_are_a_pool_without_queries(tmp_path):
     assert all(len(texts) >= 4 for texts in collection.instructions().values())
 
 
+def test_images_that_cannot_be_read_are_left_out_of_a_folder_without_a_table(tmp_path):
+    (tmp_path / "photos").mkdir()
+    for number, data in enumerate((picture(1), b"text", picture(2), b"")):
+        (tmp_path / "photos" / f"{number}.png").write_bytes(data)
+    row, = build([str(tmp_path / "photos")], tmp_path / "built")
+    assert {item.image for item in Collection(tmp_path / "built").all_candidates()} == {
+        "images/photos/0.png", "images/photos/2.png"}
+    assert "2 images are left out; the first: " in str(row) and "1.png is not a readable PNG" in str(row)
+    for name in ("0.png", "2.png"):
+        (tmp_path / "photos" / name).unlink()
+    with pytest.raises(UserError, match="1.png is not a readable PNG"):
+        build([str(tmp_path / "photos")], tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_images_alone_are_candidates_in_every_split(tmp_path):
+    (tmp_path / "photos").mkdir()
+    for number in range(30):
+        (tmp_path / "photos" / f"{number}.png").write_bytes(picture(number))
+    build([str(tmp_path / "photos")], tmp_path / "built")
+    collection = Collection(tmp_path / "built")
+    assert [len(list(collection.candidates(f"union_{split}"))) for split in SPLITS] == [30, 30, 30]
+
+
 def test_datasets_are_numbered_in_the_order_they_are_named(tmp_path):
     sources = [write_source(tmp_path / name, [{"img_path": "images/x.png", "txt": name, "split": "test"}])
                for name in ("birds", "Old Cars!")]
