@@ -1,0 +1,88 @@
+"""Models of open_clip are taken as they are, wherever they lie."""
+
+import json
+from dataclasses import asdict
+
+import open_clip
+import pytest
+import torch
+from huggingface_hub.errors import LocalEntryNotFoundError
+from open_clip.transform import PreprocessCfg
+from PIL import Image
+from safetensors.torch import save_file
+
+from genius.errors import UserError
+from genius.models.encoder import Encoder
+
+VISION = {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16}
+TEXT = {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}
+PLAIN = {"embed_dim": 12, "vision_cfg": VISION, "text_cfg": TEXT}
+COCA = {"embed_dim": 12, "custom_text": True, "vision_cfg": VISION | {"attentional_pool": True, "attn_pooler_heads": 2,
+                                                                     "output_tokens": True},
+        "text_cfg": TEXT | {"embed_cls": True, "output_tokens": True},
+        "multimodal_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}}
+
+
+def write_model(folder, config, preprocess=None):
+    """A folder as open_clip's local-dir: reads it; -> the model in it."""
+    torch.manual_seed(0)
+    kind = open_clip.CoCa if "multimodal_cfg" in config else open_clip.CLIP
+    model = kind(**{name: value for name, value in config.items() if name != "custom_text"}).eval()
+    folder.mkdir(exist_ok=True)
+    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": preprocess or {}}))
+    save_file({name: weight.contiguous() for name, weight in model.state_dict().items()},
+              folder / "open_clip_model.safetensors")
+    return model
+
+
+@pytest.mark.parametrize("config", [PLAIN, PLAIN | {"quick_gelu": True}, COCA], ids=["CLIP", "QuickGELU", "CoCa"])
+def test_a_model_in_a_folder_gives_the_features_that_open_clip_gives(tmp_path, config):
+    source = write_model(tmp_path, config, {"mean": [0.5, 0.4, 0.3], "resize_mode": "squash"})
+
+    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}", "is not read")
+
+    images, texts = [Image.new("RGB", (40, 30), "red")], ["A red dog."]
+    assert (encoder.config.preprocess["mean"], encoder.config.preprocess["resize_mode"]) == ([0.5, 0.4, 0.3], "squash")
+    features = encoder.encode(images, texts)
+    with torch.inference_mode():
+        torch.testing.assert_close(features.image, source.encode_image(encoder.preprocess(images)))
+        tokens = open_clip.get_tokenizer(f"local-dir:{tmp_path}", context_length=16)(texts)
+        torch.testing.assert_close(features.text, source.encode_text(tokens))
+    (tmp_path / "saved").mkdir()
+    encoder.save(tmp_path / "saved")
+    torch.testing.assert_close(Encoder.load(tmp_path / "saved").encode(images, texts).text, features.text)
+
+
+def test_a_folder_without_weights_is_refused_rather_than_filled_with_random_ones(tmp_path):
+    write_model(tmp_path, PLAIN)
+    (tmp_path / "open_clip_model.safetensors").unlink()
+    with pytest.raises(UserError, match="cannot give local-dir:.*Required pretrained weights.*could not be loaded"):
+        Encoder.from_open_clip(f"local-dir:{tmp_path}")
+
+
+def test_a_tag_brings_the_activation_it_was_trained_with(tmp_path, monkeypatch):
+    source = open_clip.create_model("ViT-S-32-alt")
+    save_file({name: weight.contiguous() for name, weight in source.state_dict().items()}, tmp_path / "w.safetensors")
+    tags = {"ours": asdict(PreprocessCfg()) | {"file": str(tmp_path / "w.safetensors"), "quick_gelu": True}}
+    monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "ViT-S-32-alt", tags)
+
+    encoder = Encoder.from_open_clip("ViT-S-32-alt", "ours")
+
+    assert encoder.config.model["quick_gelu"] is True
+    pixels = encoder.preprocess([Image.new("RGB", (40, 30), "red")])
+    right = open_clip.create_model("ViT-S-32-alt", str(tmp_path / "w.safetensors"), force_quick_gelu=True).eval()
+    with torch.inference_mode():
+        torch.testing.assert_close(encoder.clip.encode_image(pixels), right.encode_image(pixels))
+        assert not torch.allclose(encoder.clip.encode_image(pixels), source.eval().encode_image(pixels), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["ViT-B-32", "hf-hub:laion/some-model"])
+def test_without_a_network_the_hub_is_said_to_be_out_of_reach(name, monkeypatch):
+    def unreachable(*given, **named):
+        raise LocalEntryNotFoundError("An error happened while trying to locate the file on the Hub")
+
+    monkeypatch.setattr(open_clip.factory, "download_pretrained", unreachable)
+    monkeypatch.setattr(open_clip.factory, "download_pretrained_from_hf", unreachable)
+    with pytest.raises(UserError, match=f"cannot fetch {name}.*hub is out of reach.*give its path") as caught:
+        Encoder.from_open_clip(name, "laion2b_s34b_b79k")
+    assert "\n" not in str(caught.value)

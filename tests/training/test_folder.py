@@ -1,0 +1,152 @@
+"""One command makes a folder of images searchable, with any open_clip model as it is."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file
+
+from genius.artifacts import Run
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.schema import Query, SearchOptions
+from genius.search.engine import Engine
+from tests.collections.samples import write_source
+from tests.search.tiny import DIM, tiny_encoder
+from tests.training.own_folder import save_for_open_clip
+from training import folder, imagined
+from training.folder import fitted, main
+from training.settings import SMALL
+
+QUICK = " ".join(f"--set {change}" for change in (
+    "quantizer.epochs=2", "quantizer.batch=64", "quantizer.initial_iterations=3", "decoder.epochs=1",
+    "decoder.batch=64", "decoder.decoder.layers=1", "decoder.decoder.width=16", "decoder.decoder.heads=2",
+    "decoder.decoder.head_width=8", "decoder.decoder.ff_width=24", "decoder.decoder.prefix=2")).split()
+
+
+def photographs(path, n: int = 24):
+    path.mkdir()
+    for number in range(n):
+        pixels = np.random.default_rng(number).integers(256, size=(12, 12, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(path / f"{number:02d}.png")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model")
+    save_for_open_clip(tiny_encoder(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, model):
+    """(the command, the run) of a folder without texts."""
+    path = tmp_path_factory.mktemp("own")
+    command = [str(photographs(path / "photos")), str(path / "run"), "--model", f"local-dir:{model}", *QUICK]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(imagined, "VOCABULARY", 60)
+        main(command)
+    return command, path / "run"
+
+
+def test_a_folder_of_images_alone_is_searched_by_words_and_by_images(made):
+    _, run = made
+    engine = Engine.load(run, "cpu")
+    picture = Image.open(run / "collection" / "images" / "photos" / "05.png").convert("RGB")
+    words, alike = engine.search([Query(text="a dog in the snow", instruction="Find a photo."),
+                                  Query(image=picture, instruction="Find one like this.")],
+                                 SearchOptions(beams=24, k=24))
+    assert engine.index.n == 24
+    assert {hit.item.image for hit in words.hits} <= {f"images/photos/{number:02d}.png" for number in range(24)}
+    assert len(words.hits) >= 5 and "images/photos/05.png" in [hit.item.image for hit in alike.hits]
+
+
+def test_the_models_weights_are_not_altered(made, model):
+    _, run = made
+    theirs = load_file(model / "open_clip_model.safetensors")
+    ours = load_file(Run(run).folder("encoder") / "model.safetensors")
+    assert {f"clip.{name}" for name in theirs} == ours.keys()
+    assert all(torch.equal(weight, ours[f"clip.{name}"]) for name, weight in theirs.items())
+
+
+def test_started_again_nothing_is_left_to_do(made, capsys):
+    command, run = made
+    before = {file: file.stat().st_mtime_ns for file in run.rglob("*") if file.is_file()}
+    main(command)
+    assert "──" not in capsys.readouterr().out
+    assert {file: file.stat().st_mtime_ns for file in run.rglob("*") if file.is_file()} == before
+
+
+def test_killed_while_imagining_it_imagines_again(tmp_path, model, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def half(collection, *given):
+        imagined.imagine(collection, *given)
+        next((collection.root / "query" / "val").iterdir()).unlink()
+        raise Killed
+
+    monkeypatch.setattr(imagined, "VOCABULARY", 60)
+    monkeypatch.setattr(folder, "imagine", half)
+    command = [str(photographs(tmp_path / "photos")), str(tmp_path / "run"), "--model", f"local-dir:{model}", *QUICK]
+    with pytest.raises(Killed):
+        main(command)
+    monkeypatch.setattr(folder, "imagine", imagined.imagine)
+    main(command)
+    assert {row.splits for row in Collection(tmp_path / "run" / "collection").rows()} == {("train", "val")}
+    assert Run(tmp_path / "run").has("index")
+
+
+def test_other_sources_are_refused_for_the_same_run(made, tmp_path):
+    command, run = made
+    with pytest.raises(UserError, match="was made from .*photos; give another RUN, or add to it"):
+        main([str(photographs(tmp_path / "others", 2)), *command[1:]])
+
+
+def test_texts_beside_the_images_are_what_is_asked(tmp_path, model):
+    records = [{"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"} for number in range(60)]
+    source = write_source(tmp_path / "shop", records)
+    main([str(source), str(tmp_path / "run"), "--model", f"local-dir:{model}", *QUICK])
+    asked = {query.text for query in Collection(tmp_path / "run" / "collection").queries("train") if query.text}
+    assert asked and asked <= {record["txt"] for record in records}
+    assert Engine.load(tmp_path / "run", "cpu").index.n == 120
+
+
+def test_a_model_that_cannot_be_had_is_refused_before_anything_is_copied(tmp_path):
+    source = photographs(tmp_path / "photos", 2)
+    with pytest.raises(UserError, match="open_clip cannot give NoSuch-Net with weights 'openai'"):
+        main([str(source), str(tmp_path / "run"), "--model", "NoSuch-Net", "--pretrained", "openai"])
+    assert not (tmp_path / "run" / "collection").exists()
+
+
+def test_an_architecture_without_weights_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main([str(tmp_path), str(tmp_path / "run"), "--model", "ViT-B-32"])
+    assert "--model ViT-B-32 needs --pretrained" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("items", "codes", "levels"), [
+    (1, 16, 4), (4000, 64, 7), (62_000, 256, 9), (1_000_000, 1024, 9), (5_600_000, 2048, 9), (10**9, 4096, 9)])
+def test_sizes_follow_the_collection_and_the_encoder(items, codes, levels):
+    settings = fitted(SMALL, DIM, items, 5 * items)
+    settings.check()
+    assert settings.quantizer.quantizer.codebook_size == codes and settings.quantizer.quantizer.levels == levels
+    assert settings.quantizer.fusion.dim == DIM and settings.decoder.decoder.dim == DIM
+    assert codes == 4096 or abs(math.log2(max(codes, 16)) - max(math.log2(items) / 2, 4)) <= 0.5
+
+
+def test_few_pairs_are_seen_more_often():
+    epochs = [fitted(SMALL, DIM, 1000, pairs).quantizer.epochs for pairs in (0, 5000, 20_000, 1_000_000)]
+    assert epochs == [40, 40, 20, 4]
+
+
+def test_the_run_names_its_sources_and_settings(made):
+    command, run = made
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["sources"] == command[:1] and manifest["imagined"] is True
+    assert manifest["settings"]["encoder"]["epochs"] == 0
+    assert manifest["settings"]["encoder"]["architecture"].startswith("local-dir:")
