@@ -17,7 +17,7 @@ from genius.schema import Item, LabelledQuery, Modality
 ANSWERS = {"train": {"train"}, "val": {"train", "val"}, "test": set(SPLITS)}   # splits of a query's positives
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Picture:
     """An image of the source, checked and about to be stored."""
 
@@ -27,7 +27,7 @@ class Picture:
     source: dict[str, Any]     # what the source says of it besides its texts
 
 
-@dataclass
+@dataclass(slots=True)
 class Candidate:
     number: int
     text: str
@@ -36,7 +36,7 @@ class Candidate:
     tasks: set[int | None] = field(default_factory=set)
 
 
-@dataclass
+@dataclass(slots=True)
 class Question:
     task: int
     text: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from genius.collections.rules import Entry, apply_rules
 from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError
+
+WINDOW = 64           # images whose bytes are in memory
+CHECKED_SIDE = 256    # pixels; a JPEG that is decoded for this is read to its end, and costs a fraction
 
 
 @dataclass
@@ -39,9 +43,10 @@ class RowCount:
         asked = "  ".join(f"{split} {self.queries[split]:6,}" for split in SPLITS)
         what = "no queries" if self.task is None else "task {} {} → {}".format(
             self.task, *(modality.mbeir for modality in TASKS[self.task]))
-        left_out = f"\n{len(self.unreadable):,} images are left out; the first: {self.unreadable[0]}"
-        return (f"{self.dataset:16} {what:30} queries: {asked}  candidates {self.candidates:7,}"
-                f"{left_out if self.unreadable else ''}")
+        line = f"{self.dataset:16} {what:30} queries: {asked}  candidates {self.candidates:7,}"
+        if not self.unreadable:
+            return line
+        return f"{line}\n{len(self.unreadable):,} images are left out; the first: {self.unreadable[0]}"
 
 
 def build(sources: Sequence[str], destination: Path | str) -> list[RowCount]:
@@ -102,14 +107,12 @@ def _store_images(writer: CollectionWriter, name: str, source: Source) -> tuple[
     own_val = any(record.split == "val" for record in source.records)
     inside = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
     entries, unreadable = [], []
-    for record in tqdm(source.records, desc=name, unit=" images", leave=False, disable=None):
-        try:
-            data = _bytes_inside(source.folder, record.image)
-            open_image(source.folder / record.image)    # again by its name, which a complaint should give
-        except UserError as error:
-            unreadable.append(source.complaint(record, str(error)))
+    for record, data in tqdm(_checked_images(source), total=len(source.records), desc=name, unit=" images",
+                             leave=False, disable=None):
+        if isinstance(data, UserError):
+            unreadable.append(data)
             if source.table is not None:
-                raise unreadable[-1] from None
+                raise data
             continue
         digest = hashlib.sha256(data).digest()
         path = f"images/{name}/{record.image.removeprefix(inside)}"
@@ -119,6 +122,22 @@ def _store_images(writer: CollectionWriter, name: str, source: Source) -> tuple[
     if not entries:
         raise unreadable[0]
     return entries, unreadable
+
+
+def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]]:
+    """Each record with the bytes of its image, or with what is wrong with it. Several images are decoded at a time."""
+    def read(record: Record) -> bytes | UserError:
+        try:
+            data = _bytes_inside(source.folder, record.image)
+            open_image(source.folder / record.image, max_side=CHECKED_SIDE)    # by its name, for what it may say
+            return data
+        except UserError as error:
+            return source.complaint(record, str(error))
+
+    with ThreadPoolExecutor() as readers:
+        for start in range(0, len(source.records), WINDOW):
+            window = source.records[start:start + WINDOW]
+            yield from zip(window, readers.map(read, window), strict=True)
 
 
 def _bytes_inside(folder: Path, relative: str) -> bytes:

@@ -17,7 +17,7 @@ from genius.collections.layout import SPLITS
 from genius.collections.sources import ComposedPair, Record
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A record and its picture."""
 

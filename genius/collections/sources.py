@@ -33,7 +33,7 @@ SPLIT_NAMES = {"train": "train", "val": "val", "validation": "val", "valid": "va
 NOTHING = ("", "na", "n/a", "nan", "none", "null")
 
 
-@dataclass
+@dataclass(slots=True)
 class Record:
     """One image of a source and all that is said about it."""
 
@@ -46,7 +46,7 @@ class Record:
     qa: list[tuple[str, str]] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ComposedPair:
     """The query image, changed as the text says, is the target image (composed image retrieval)."""
 
