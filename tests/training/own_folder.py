@@ -39,10 +39,10 @@ RECIPES = {"default": Recipe(), "images-only": Recipe(texts=0), "words-only": Re
            "own-image": Recipe(answers=0)}
 SYSTEMS = ("dense", "quantized", "geometry", "geometry + re-rank", "beam", "beam + re-rank", "fast + re-rank")
 ENCODER = replace(
-    SMALL.encoder, epochs=8, batch=256, group=64, upsample_to=0, image_cache=72,
+    SMALL.encoder, epochs=4, batch=256, group=64, upsample_to=0, image_cache=56,
     architecture={
         "embed_dim": 192, "custom_text": True,
-        "vision_cfg": {"timm_model_name": "resnet10t", "timm_pool": "avg", "timm_proj": "linear", "image_size": 64},
+        "vision_cfg": {"timm_model_name": "resnet10t", "timm_pool": "avg", "timm_proj": "linear", "image_size": 48},
         "text_cfg": {"context_length": 32, "vocab_size": 16384, "width": 192, "heads": 4, "layers": 2}})
 
 
