@@ -5,9 +5,9 @@
     python -m training.folder FOLDER... RUN --model hf-hub:OWNER/REPOSITORY
     python -m training.folder FOLDER... RUN --model local-dir:FOLDER
 
-The folders become a collection in RUN/collection, as `python -m genius.collections` makes it; the model becomes the
-run's encoder; features, quantizer, decoder and index follow, in sizes that fit the collection. Where the folders hold
-no texts, queries are imagined (imagined.py). Killed and started again, it goes on where it stopped.
+The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it; the model becomes
+the run's encoder; features, quantizer, decoder and index follow, in sizes that fit the collection. Where the folders
+hold no texts, queries are imagined (imagined.py). Killed and started again, it goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from genius.artifacts import Run
-from genius.collections.folder import build
+from genius.collections.folder import build, named
 from genius.collections.mbeir import Collection
 from genius.device import usable_device
 from genius.errors import UserError, reported
@@ -67,16 +67,17 @@ def make_searchable(sources: Sequence[str], run: Path, model: str, pretrained: s
     Raises UserError if the model cannot be had, a source cannot be used, or the run was made from others.
     """
     check_sources(Run(run), sources)
+    root = run / COLLECTION / "+".join(name for name, _ in map(named, sources))
     adopting = replace(SMALL, encoder=replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0),
                        seed=seed)
-    arguments = Arguments(run / COLLECTION, run, "folder", adopting, device)
+    arguments = Arguments(root, run, "folder", adopting, device)
     if not is_done("encoder", arguments):      # first: a model is refused before a million images are copied
         Run(run).record(sources=list(sources))
         run_stage("encoder", adopt, arguments)
-    if not (run / COLLECTION).exists():
-        for row in build(sources, run / COLLECTION):
+    if not root.exists():
+        for row in build(sources, root):
             print(row)
-    collection = Collection(run / COLLECTION)
+    collection = Collection(root)
     if not collection.rows() or Run(run).manifest.get("imagined") is False:     # or it was killed while imagining
         Run(run).record(imagined=False)
         imagine(collection, Encoder.load(Run(run).folder("encoder")).to(device), seed, adopting.features.batch,

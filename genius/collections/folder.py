@@ -56,20 +56,23 @@ def build(sources: Sequence[str], destination: Path | str) -> list[RowCount]:
     read are left out. Raises UserError that names the file, and the line where there is one, of what else cannot be
     used.
     """
-    named = [_named(source) for source in sources]
-    names = [name for name, _ in named]
-    for name, folder in named:
+    folders = [named(source) for source in sources]
+    names = [name for name, _ in folders]
+    for name, folder in folders:
         if names.count(name) > 1:
             raise UserError(f"two sources are called {name!r}; give one another name: NAME={folder}")
         if Path(destination).resolve().is_relative_to(folder.resolve()):
             raise UserError(f"{destination} lies inside the source {folder}; name a directory outside it")
     with new_collection(destination) as writer:
-        return [row for number, (name, folder) in enumerate(named)
+        return [row for number, (name, folder) in enumerate(folders)
                 for row in _write_dataset(writer, number, name, read_source(folder))]
 
 
-def _named(source: str) -> tuple[str, Path]:
-    """(dataset name, folder) of FOLDER or NAME=FOLDER; a name is lower case letters, digits and _."""
+def named(source: str) -> tuple[str, Path]:
+    """(dataset name, folder) of FOLDER or NAME=FOLDER; a name is lower case letters, digits and _.
+
+    Raises UserError if nothing of that is left of the name.
+    """
     name, equals, folder = source.rpartition("=")
     if not equals or Path(source).is_dir():
         name, folder = Path(source).resolve().name, source

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     copy(given.flickr8k, [*others, *asked], photographs)
     folder.make_searchable([str(photographs)], run, f"local-dir:{trained(given.flickr8k, taught, given.work)}",
                            folder.ITS_OWN, (), 0, "cpu", RECIPES[given.recipe])
-    ask(Collection(run / folder.COLLECTION), asked)
+    ask(Collection(run / folder.COLLECTION / "photographs"), asked)
     evaluate([str(run), "--limit", str(given.limit)])
     print(table(json.loads((run / "reports" / "retrieval.json").read_text())))
 

@@ -56,7 +56,7 @@ def made(tmp_path_factory, model):
 def test_a_folder_of_images_alone_is_searched_by_words_and_by_images(made):
     _, run = made
     engine = Engine.load(run, "cpu")
-    picture = Image.open(run / "collection" / "images" / "photos" / "05.png").convert("RGB")
+    picture = Image.open(run / "collection" / "photos" / "images" / "photos" / "05.png").convert("RGB")
     words, alike = engine.search([Query(text="a dog in the snow", instruction="Find a photo."),
                                   Query(image=picture, instruction="Find one like this.")],
                                  SearchOptions(beams=24, k=24))
@@ -97,7 +97,7 @@ def test_killed_while_imagining_it_imagines_again(tmp_path, model, monkeypatch):
         main(command)
     monkeypatch.setattr(folder, "imagine", imagined.imagine)
     main(command)
-    assert {row.splits for row in Collection(tmp_path / "run" / "collection").rows()} == {("train", "val")}
+    assert {row.splits for row in Collection(tmp_path / "run" / "collection" / "photos").rows()} == {("train", "val")}
     assert Run(tmp_path / "run").has("index")
 
 
@@ -111,7 +111,7 @@ def test_texts_beside_the_images_are_what_is_asked(tmp_path, model):
     records = [{"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"} for number in range(60)]
     source = write_source(tmp_path / "shop", records)
     main([str(source), str(tmp_path / "run"), "--model", f"local-dir:{model}", *QUICK])
-    asked = {query.text for query in Collection(tmp_path / "run" / "collection").queries("train") if query.text}
+    asked = {query.text for query in Collection(tmp_path / "run" / "collection" / "shop").queries("train") if query.text}
     assert asked and asked <= {record["txt"] for record in records}
     assert Engine.load(tmp_path / "run", "cpu").index.n == 120
 
