@@ -2,6 +2,7 @@
 
     python -m genius.evaluation RUN
     python -m genius.evaluation RUN --beams 1,5,10,20,30,50 --untrained-encoder
+    python -m genius.evaluation RUN --beams 30,50 --every-phrasing      # the paper's tables beside ours
 
 A run that was trained on the procedural world is evaluated on that world, redrawn from its seed.
 """
@@ -45,6 +46,8 @@ def main(arguments: list[str]) -> None:
                         help="which phrasing a query gets: one by seed and query id, the first, or by seed one "
                              "that training never read")
     parser.add_argument("--seed", type=int, default=0, help="of instructions, samples and intervals")
+    parser.add_argument("--every-phrasing", action="store_true",
+                        help="also ask every query in every phrasing: the mean over them, the lowest, the highest")
     parser.add_argument("--untrained-encoder", action="store_true",
                         help="compare with dense search by the same encoder untrained, which encodes "
                              "every item anew")
@@ -52,7 +55,8 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     options = EvaluationOptions(given.split, beam_sizes(given.beams), positive(given.limit), given.seed,
                                 given.instruction, given.untrained_encoder,
-                                checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight)
+                                checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight,
+                                given.every_phrasing)
     engine = Engine.load(given.run, given.device)
     facts = {"command": shlex.join(["python", "-m", "genius.evaluation", *arguments]), "run": given.run.resolve().name}
     world = None if given.collection else World.of(Run(given.run).manifest)

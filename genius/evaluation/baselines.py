@@ -30,7 +30,7 @@ from genius.errors import UserError, reported
 from genius.evaluation.__main__ import positive
 from genius.evaluation.metrics import CUTS, Qrels, first_hits, headline_cut, hit_rate, mean
 from genius.evaluation.queries import draw
-from genius.evaluation.report import dataset_name, percent, table, task_name
+from genius.evaluation.cells import dataset_name, percent, table, task_name
 from genius.schema import Item, LabelledQuery, Modality
 
 K, BATCH = max(CUTS), 256

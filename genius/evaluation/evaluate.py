@@ -18,6 +18,7 @@ from genius.collections.mbeir import Collection
 from genius.evaluation.codes import measure_codes
 from genius.evaluation.control import Control
 from genius.evaluation.following import measure_following
+from genius.evaluation.phrasings import ask_in_every_phrasing, average
 from genius.evaluation.pools import read_pools
 from genius.evaluation.queries import Phrasing, read_queries, training_targets
 from genius.evaluation.summary import Labels, summarise
@@ -38,6 +39,7 @@ class EvaluationOptions:
     instruction: Phrasing = "seeded"
     untrained: bool = False           # also dense search by an untrained encoder: encodes every item anew
     decoder_weight: float | None = None    # of the decoder against geometry; None: as the run was tuned
+    every_phrasing: bool = False      # also the mean over all phrasings: encodes and searches once for each
 
 
 def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions) -> dict[str, Any]:
@@ -54,6 +56,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     encoded = [Encoded.by(engine, queries.opened(collection, BATCH))
                for queries in tqdm(sets, desc="encode queries", unit="row")]
     tables, sweep = defaultdict(dict), defaultdict(dict)    # by kind of pool, by beam size: row number -> …
+    phrased, instructions = {}, collection.instructions()   # row number -> …
     with tempfile.TemporaryDirectory() as scratch:
         control = (Control.build(engine, collection, sets, options.seed, Path(scratch))
                    if options.untrained else None)
@@ -72,6 +75,9 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
                 if headline in kinds:
                     for beams in options.beams:
                         sweep[beams][number] = outcomes[beams]
+                if headline in kinds and options.every_phrasing:
+                    phrased[number] = ask_in_every_phrasing(engine, collection, instructions, sets[number], pool,
+                                                            shared.rows, widest, options.decoder_weight)
 
     following = measure_following(engine, collection, sets, [queries.batches for queries in encoded],
                                   split=options.split, limit=options.limit, seed=options.seed,
@@ -88,6 +94,8 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         "index": {"items": index.n, "ids": engine.pool.table.distinct, "code_sizes": list(index.code_sizes)},
         "bytes_per_item": _bytes(index.code_sizes, index.config.dim),
         "pools": [asdict(kind) | figures(tables[kind]) for kind in pools.kinds],
+        "unknown_judgements": sum(queries.unknown for queries in sets),
+        "phrasings": average([phrased[number] for number in sorted(phrased)]) if phrased else None,
         "following": following, "codes": measure_codes(index, pools.candidates(), options.seed),
         "sweep": [{"beams": beams} | figures(sweep[beams]) for beams in options.beams]}
 

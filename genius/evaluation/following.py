@@ -9,7 +9,7 @@ Shapes: q queries of a row, n items of the index.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,27 +27,22 @@ from genius.search.engine import EncodedQueries, Engine
 WAYS = ("asked", "held_out", "swapped")
 
 
-@dataclass(frozen=True)
-class Swapped:
-    """The queries of one row that can be asked for another kind of thing, so asked."""
+def swapped(queries: QuerySet, phrasings: Instructions, seed: int) -> QuerySet:
+    """Those queries of a row that can be asked for another kind of thing, so asked.
 
-    queries: QuerySet      # without positives: what answers these questions is not known
-    targets: np.ndarray    # (q,) modality that the new instruction wants
-
-    @classmethod
-    def of(cls, queries: QuerySet, index: Index, phrasings: Instructions, seed: int) -> Swapped:
-        """Each query with an instruction of another row for queries of its kind, chosen by seed and query id."""
-        chosen, instructions, targets = [], [], []
-        first_positives = queries.qrels.rows[queries.qrels.offsets[:-1]]
-        for query, wanted in zip(queries.queries, index.modalities[first_positives], strict=True):
-            others = sorted(key for key in phrasings if key[1] == query.modality and key[2] != wanted)
-            if others:
-                key = others[draw(seed, "swap", query.id) % len(others)]
-                chosen.append(query)
-                instructions.append(phrasings[key][draw(seed, "instruction", query.id) % len(phrasings[key])])
-                targets.append(key[2])
-        return cls(QuerySet(queries.row, chosen, instructions, Qrels.of([[]] * len(chosen))),
-                   np.array(targets, dtype=np.int64))
+    Each has an instruction of another row for queries of its kind, chosen by seed and query id, and no positives:
+    what answers these questions is not known.
+    """
+    chosen, instructions, targets = [], [], []
+    for query, wanted in zip(queries.queries, queries.targets, strict=True):
+        others = sorted(key for key in phrasings if key[1] == query.modality and key[2] != wanted)
+        if others:
+            key = others[draw(seed, "swap", query.id) % len(others)]
+            chosen.append(query)
+            instructions.append(phrasings[key][draw(seed, "instruction", query.id) % len(phrasings[key])])
+            targets.append(key[2])
+    return replace(queries, queries=chosen, instructions=instructions, qrels=Qrels.of([[]] * len(chosen)),
+                   targets=np.array(targets, dtype=np.int64))
 
 
 def measure_following(engine: Engine, collection: Collection, sets: list[QuerySet],
@@ -75,11 +70,11 @@ def measure_following(engine: Engine, collection: Collection, sets: list[QuerySe
 
     rows = []
     for queries, batches, unread in zip(tqdm(sets, desc="first codes", unit="row"), encoded, held_out, strict=True):
-        swapped, right = Swapped.of(queries, index, phrasings, seed), right_first_codes(queries.qrels, index)
+        other, right = swapped(queries, phrasings, seed), right_first_codes(queries.qrels, index)
         rows.append({"task": queries.row.task, "dataset": queries.row.dataset,
                      "asked": share(right, batches),
                      "held_out": None if unread is None else share(right, encode(unread)),
-                     "swapped": share(of_modality[swapped.targets], encode(swapped.queries))})
+                     "swapped": share(of_modality[other.targets], encode(other))})
     return {"rows": rows, "average": {way: mean([row[way] for row in rows]) for way in WAYS}}
 
 

@@ -35,9 +35,8 @@ from genius.evaluation.__main__ import positive, trained_on
 from genius.evaluation.metrics import Qrels, bootstrap_hit_rates, headline_cut, interval
 from genius.evaluation.queries import QuerySet, read_queries, training_targets
 from genius.evaluation.redraw import World
-from genius.evaluation.systems import BATCH, Encoded, beam_systems, search_beam, search_dense, search_quantized
+from genius.evaluation.systems import BATCH, Encoded, ranks_of
 from genius.index.pool import Pool
-from genius.models.encoder import Features
 from genius.search.engine import EncodedQueries, Engine
 
 BEAM_SYSTEMS = ("beam", "beam + re-rank")
@@ -59,12 +58,8 @@ class Questions:
         sets = read_queries(collection, engine.index, split, limit=limit, seed=seed, phrasing="seeded")
         batches = [batch for queries in tqdm(sets, desc="encode queries", unit="row")
                    for batch in Encoded.by(engine, queries.opened(collection, BATCH)).batches]
-        features = [batch.features for batch in batches]
-        return cls(sets, EncodedQueries(
-            Features(*(torch.cat([getattr(part, name) for part in features])
-                       for name in ("image", "text", "image_mask", "text_mask"))),
-            torch.cat([batch.embeddings for batch in batches]), torch.cat([batch.z for batch in batches]),
-            batches[0].milliseconds))
+        return cls(sets, EncodedQueries(None, torch.cat([batch.embeddings for batch in batches]),
+                                        torch.cat([batch.z for batch in batches]), batches[0].milliseconds))
 
     @cached_property
     def positives(self) -> list[np.ndarray]:
@@ -79,7 +74,7 @@ class Questions:
 
     def answered_by(self, target: np.ndarray) -> dict[str, np.ndarray]:
         """Group -> numbers of the queries that only such items answer; target (n,) bool: present."""
-        shares = np.array([target[rows].mean() for rows in self.positives])
+        shares = np.array([target[rows].mean() if len(rows) else np.nan for rows in self.positives])
         return {"present": np.flatnonzero(shares == 1), "added": np.flatnonzero(shares == 0)}
 
 
@@ -125,10 +120,7 @@ def _ranks(engine: Engine, pool: Pool, rows: np.ndarray, questions: Questions, a
     """System -> (q,) rank of the first positive of the queries with these numbers."""
     encoded = Encoded([questions.encoded.of(torch.from_numpy(asked).to(engine.device))])
     qrels = Qrels.of([questions.positives[number].tolist() for number in asked])
-    ways = beam_systems(beams, None)
-    return {"dense": search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)[0],
-            "quantized": search_quantized(engine, pool, encoded, qrels)[0]} | {
-        name: search_beam(name, engine, pool, encoded, qrels, ways[name]).ranks[name] for name in BEAM_SYSTEMS}
+    return ranks_of(SYSTEMS, engine, pool, rows, encoded, qrels, beams)
 
 
 def _rate(ranks: np.ndarray, cuts: np.ndarray, seed: int) -> dict[str, Any]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Literal, get_args
 
 import numpy as np
 
 from genius.collections.images import open_image
+from genius.collections.instructions import Instructions
 from genius.collections.keys import id_key, key_dataset
-from genius.collections.layout import INSTRUCTIONS
+from genius.collections.layout import INSTRUCTIONS, TASKS
 from genius.collections.mbeir import HELD_OUT, Collection, Row
 from genius.errors import UserError
 from genius.evaluation.metrics import Qrels
@@ -36,6 +37,8 @@ class QuerySet:
     queries: list[LabelledQuery]    # q
     instructions: list[str]         # q
     qrels: Qrels                    # over index rows
+    targets: np.ndarray             # (q,) modality that the instruction wants
+    unknown: int = 0                # judgements that name an item which the index does not hold
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -47,6 +50,12 @@ class QuerySet:
                          image=open_image(collection.image_path(query.image)) if query.image else None)
                    for query, instruction in batch]
 
+    def rephrased(self, phrasings: Instructions, number: int) -> QuerySet:
+        """The same queries under this phrasing of their instructions; one with fewer begins again at its first."""
+        choices = (phrasings[self.row.dataset_id, query.modality, Modality(target)]
+                   for query, target in zip(self.queries, self.targets.tolist(), strict=True))
+        return replace(self, instructions=[texts[number % len(texts)] for texts in choices])
+
 
 def read_queries(collection: Collection, index: Index, split: str, *, limit: int | None, seed: int,
                  phrasing: Phrasing) -> list[QuerySet]:
@@ -56,9 +65,11 @@ def read_queries(collection: Collection, index: Index, split: str, *, limit: int
     phrasing: which instruction of (dataset, query modality, target modality) a query gets: "first", or
     "seeded", a choice by seed and query id that depends on nothing else; "held-out" chooses likewise among
     phrasings that training never reads. As in M-BEIR the target modality is that of the first positive of
-    the query's own dataset.
-    Raises UserError for an item that the index does not hold, a query without positives, a missing
-    instruction, and a split without queries.
+    the query's own dataset; that of the task where the index holds none.
+    Judgements may name items that the index does not hold: they are counted, and a query of which no positive is
+    there stays, as a miss.
+    Raises UserError for a query without judgements, a missing instruction, a split without queries, and where the
+    index holds no positive of any query.
     """
     phrasings = collection.held_out_instructions() if phrasing == "held-out" else collection.instructions()
     sets = []
@@ -66,12 +77,16 @@ def read_queries(collection: Collection, index: Index, split: str, *, limit: int
         queries = list(collection.queries(split, row)) if limit is None else heapq.nsmallest(
             limit, collection.queries(split, row), key=lambda query: draw(seed, "sample", query.id))
         if queries:
-            positives = _positives(queries, row, index, split)
-            instructions = [_instruction(query, rows, row, index, phrasings, seed, phrasing)
-                            for query, rows in zip(queries, positives, strict=True)]
-            sets.append(QuerySet(row, queries, instructions, Qrels.of(positives)))
+            positives, unknown = _positives(queries, row, index, split)
+            targets = [int(index.modalities[rows[0]]) if rows else TASKS[row.task][1] for rows in positives]
+            instructions = [_instruction(query, Modality(target), row, phrasings, seed, phrasing)
+                            for query, target in zip(queries, targets, strict=True)]
+            sets.append(QuerySet(row, queries, instructions, Qrels.of(positives), np.array(targets), unknown))
     if not sets:
         raise UserError(f"{collection.root} has no {split} queries; evaluate another split or add queries")
+    if not any(len(queries.qrels.rows) for queries in sets):
+        raise UserError(f"no {split} query of {collection.root} is answered by an item that the index holds; "
+                        "name the collection that the index was built from: --collection DIR")
     return sets
 
 
@@ -97,27 +112,21 @@ def draw(seed: int, purpose: str, name: str) -> int:
     return int.from_bytes(digest, "big")
 
 
-def _positives(queries: list[LabelledQuery], row: Row, index: Index, split: str) -> list[list[int]]:
-    """The index rows that answer each query, those of its own dataset first."""
+def _positives(queries: list[LabelledQuery], row: Row, index: Index, split: str) -> tuple[list[list[int]], int]:
+    """The index rows that answer each query, those of its own dataset first, and how many answers have no row."""
     ordered = [sorted(query.positives, key=lambda did: key_dataset(id_key(did)) != row.dataset_id)
                for query in queries]
-    rows = iter(index.rows_of(chain.from_iterable(ordered)).tolist())
-    positives = []
+    rows = index.rows_of(chain.from_iterable(ordered))
+    places, positives = iter(rows.tolist()), []
     for query, ids in zip(queries, ordered, strict=True):
-        found = [next(rows) for _ in ids]
-        if not found:
+        if not ids:
             raise UserError(f"query {query.id} of split {split} has no positive; add one to its qrels")
-        if -1 in found:
-            raise UserError(f"query {query.id} of split {split} names {ids[found.index(-1)]}, which the "
-                            "index does not hold; check the collection, or build the index from it again")
-        positives.append(found)
-    return positives
+        positives.append([place for place in islice(places, len(ids)) if place >= 0])
+    return positives, int((rows < 0).sum())
 
 
-def _instruction(query: LabelledQuery, positives: list[int], row: Row, index: Index,
-                 phrasings: dict[tuple[int, Modality, Modality], list[str]], seed: int,
+def _instruction(query: LabelledQuery, target: Modality, row: Row, phrasings: Instructions, seed: int,
                  phrasing: Phrasing) -> str:
-    target = Modality(int(index.modalities[positives[0]]))
     choices = phrasings.get((row.dataset_id, query.modality, target))
     if not choices:
         file = HELD_OUT if phrasing == "held-out" else INSTRUCTIONS

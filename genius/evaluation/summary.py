@@ -29,6 +29,7 @@ class Labels:
     queries: QuerySet
     first_codes: np.ndarray   # (q, 3) bool, the ID of a positive starts with this code
     inside: np.ndarray        # (q,) positives inside the pool
+    judged: int               # positives of all queries, also such as the index does not hold
     trained: np.ndarray       # (q,) bool, every positive was a training target
     new: np.ndarray           # (q,) bool, none was; a query with both kinds is neither
     candidates: int           # items of the pool
@@ -40,8 +41,9 @@ class Labels:
         member = np.zeros(index.n, dtype=bool)
         member[pool] = True
         known, positives = qrels.count(targets), np.diff(qrels.offsets)
-        return cls(queries, right_first_codes(qrels, index), qrels.count(member), known == positives, known == 0,
-                   len(pool))
+        return cls(queries, right_first_codes(qrels, index), qrels.count(member),
+                   int(positives.sum()) + queries.unknown, (known == positives) & (positives > 0),
+                   (known == 0) & (positives > 0), len(pool))
 
 
 def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
@@ -99,6 +101,7 @@ def _entry(labels: Labels, outcome: Outcome, ahead: dict[str, np.ndarray],
                    for pair, values in ahead.items()}
     return {"task": row.task, "dataset": row.dataset, "cut": cut, "queries": len(labels.queries),
             "candidates": labels.candidates, "without_positive": int((labels.inside == 0).sum()),
+            "judgements": labels.judged, "judgements_outside": labels.judged - int(labels.inside.sum()),
             "queries_trained": int(labels.trained.sum()), "queries_new": int(labels.new.sum()),
             "systems": systems, "beam": beam, "differences": differences,
             "milliseconds": outcome.milliseconds}

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from genius.evaluation.metrics import Qrels, first_hits, found_queries
 from genius.index.pool import Pool
-from genius.models.encoder import Features
 from genius.schema import Query, SearchOptions
 from genius.search.dense import flat_search, quantized_norms, quantized_search
 from genius.search.engine import EncodedQueries, Engine, Milliseconds, queries_together
@@ -35,16 +34,13 @@ class Encoded:
 
     @classmethod
     def by(cls, engine: Engine, queries: Iterable[list[Query]]) -> Encoded:
-        """queries: batches, opened one at a time."""
-        return cls([engine.encode(batch) for batch in queries])
+        """queries: batches, opened one at a time. Their features are not kept: searches need only what follows."""
+        return cls([replace(engine.encode(batch), features=None) for batch in queries])
 
     def together(self, size: int) -> Iterator[EncodedQueries]:
         """In batches of at most `size` queries."""
         for batch in self.batches:
-            for first in range(0, len(batch.z), size):
-                part, of = slice(first, first + size), batch.features
-                yield EncodedQueries(Features(of.image[part], of.text[part], of.image_mask[part], of.text_mask[part]),
-                                     batch.embeddings[part], batch.z[part], batch.milliseconds)
+            yield from map(batch.of, torch.arange(len(batch.z)).split(size))
 
     @cached_property
     def embeddings(self) -> np.ndarray:
@@ -136,6 +132,16 @@ def search_every_way(engine: Engine, pool: Pool, rows: np.ndarray, encoded: Enco
         for name, options in beam_systems(size, decoder_weight).items():
             outcomes[size] |= search_beam(name, engine, pool, encoded, qrels, options)
     return outcomes
+
+
+def ranks_of(systems: Iterable[str], engine: Engine, pool: Pool, rows: np.ndarray, encoded: Encoded, qrels: Qrels,
+             beams: int, decoder_weight: float | None = None) -> dict[str, np.ndarray]:
+    """System -> (q,) rank of the first positive, of those systems of `search_every_way` that are named."""
+    exhaustive = {"dense": lambda: search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)[0],
+                  "quantized": lambda: search_quantized(engine, pool, encoded, qrels)[0]}
+    ways = beam_systems(beams, decoder_weight)
+    return {name: exhaustive[name]() if name in exhaustive
+            else search_beam(name, engine, pool, encoded, qrels, ways[name]).ranks[name] for name in systems}
 
 
 def beam_systems(beams: int, decoder_weight: float | None) -> dict[str, SearchOptions]:

@@ -4,6 +4,7 @@ import shutil
 import numpy as np
 import pytest
 
+from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation import growing
 from genius.evaluation.growing import Questions, main, measure, percents
@@ -34,6 +35,17 @@ def test_a_query_that_both_kinds_answer_is_in_neither_group(engine, collection):
     assert {group: len(numbers) for group, numbers in groups.items()} == {"present": 1, "added": 10}
     for group, numbers in groups.items():
         assert all(target[questions.positives[number]].all() == (group == "present") for number in numbers)
+
+
+def test_a_query_whose_answers_the_index_lacks_is_in_neither_group(engine, collection, tmp_path):
+    other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
+    file = other.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
+    file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0"))
+
+    questions = Questions.read(engine, other, "test", None, 0)
+
+    groups = questions.answered_by(training_targets(other, engine.index))
+    assert {group: len(numbers) for group, numbers in groups.items()} == {"present": 0, "added": 10}
 
 
 def test_dense_hits_are_those_of_comparing_with_every_item(engine, collection, report):

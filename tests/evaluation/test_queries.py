@@ -1,6 +1,7 @@
 """genius/evaluation/queries.py on the micro collection."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation.queries import read_queries, training_targets
+from genius.schema import Modality
 from tests.evaluation.micro import PHRASINGS
 
 
@@ -108,12 +110,39 @@ def test_training_targets_are_the_positives_of_training_queries(collection, engi
     assert {item.id for item in engine.index.items(np.flatnonzero(targets))} == named
 
 
-def test_an_unknown_item_in_the_qrels_is_named(broken, engine):
+def test_judgements_that_name_unknown_items_are_counted_and_their_queries_stay(collection, broken, engine):
+    """Of 0:7 the only answer is unknown, of 0:11 one of two."""
     file = broken.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
-    file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0"))
+    file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
 
-    with pytest.raises(UserError, match=r"query 0:7 of split test names 0:99, which the index does not hold"):
+    pictures, *others = read(broken, engine)
+
+    assert [query.id for query in pictures.queries] == ["0:3", "0:7", "0:11", "0:15"]
+    assert pictures.unknown == 2 and not any(queries.unknown for queries in others)
+    found = np.split(engine.index.rows_of(["0:3", "0:11", "0:15"]), [1, 1, 2])
+    assert [rows.tolist() for rows in np.split(pictures.qrels.rows, pictures.qrels.offsets[1:-1])] == [
+        rows.tolist() for rows in found]
+    assert pictures.instructions == read(collection, engine)[0].instructions     # what is asked for is the task's
+    assert pictures.targets.tolist() == [Modality.IMAGE] * 4
+
+
+def test_qrels_of_another_collection_are_refused(broken, engine):
+    for file in (broken.root / "qrels/test").glob("*"):
+        lines = [line.split() for line in file.read_text().splitlines()]
+        file.write_text("".join(f"{query} 0 7:{at} 1 {task}\n" for at, (query, *_, task) in enumerate(lines)))
+
+    with pytest.raises(UserError, match="no test query of .* is answered by an item that the index holds"):
         read(broken, engine)
+
+
+def test_every_phrasing_can_be_asked_and_a_query_with_fewer_begins_again(collection, engine):
+    pictures, *_, texts = read(collection, engine)
+    phrasings = collection.instructions()
+
+    assert [pictures.rephrased(phrasings, number).instructions for number in range(4)] == [
+        [PHRASINGS[number % 3]] * 4 for number in range(4)]
+    assert pictures.rephrased(phrasings, 1) == replace(pictures, instructions=[PHRASINGS[1]] * 4)
+    assert texts.rephrased(phrasings, 2).instructions == ["Describe this."] * 4
 
 
 def test_a_missing_instruction_is_named(broken, engine):

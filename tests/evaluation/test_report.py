@@ -76,19 +76,54 @@ def test_a_row_of_another_cut_says_so_and_shows_its_rate(report):
 
 def test_counterparts_stand_beside_the_papers_rows(report):
     assert "Table 2" not in markdown(report)
-    changed = json.loads(json.dumps(report))
-    for row, name, rates in zip(changed["pools"][0]["rows"], ("drawn_mscoco", "drawn_webqa", "my_nights"),
-                                ((0.8, 0.5, 0.6), (0.4, 0.3, 0.4), (0.1, 0.1, 0.1)), strict=True):
-        row["dataset"] = name
-        for system, rate in zip(("dense", "beam", "beam + re-rank"), rates, strict=True):
-            row["systems"][system]["headline"] = rate
+    text = markdown(renamed(report, "drawn_mscoco", "drawn_webqa", "my_nights"))
 
-    _, *rows, average = cells(markdown(changed), "### Beside the paper's Table 2")
+    header, *rows, average = cells(text, "### Beside the paper's Table 2")
 
+    assert header == ["task", "dataset", "paper: CLIP-SF", "BLIP-FF", "GENIUS", "GENIUS + re-rank", "of CLIP-SF",
+                      "here: dense", "beam", "beam + re-rank", "of dense"]
     assert rows == [      # NIGHTS has another task
-        ["0 text → image", "drawn_mscoco", "77.9", "55.1", "68.0", "0.87", "80.0", "50.0", "60.0", "0.75"],
-        ["2 text → pair", "drawn_webqa", "78.8", "49.0", "59.7", "0.76", "40.0", "30.0", "40.0", "1.00"]]
-    assert average[2:] == ["78.3", "52.0", "63.9", "0.81", "60.0", "40.0", "50.0", "0.83"]
+        ["0 text → image", "drawn_mscoco", "77.9", "75.6", "55.1", "68.0", "0.87", "80.0", "50.0", "60.0", "0.75"],
+        ["2 text → pair", "drawn_webqa", "78.8", "79.7", "49.0", "59.7", "0.76", "40.0", "30.0", "40.0", "1.00"]]
+    assert average[2:] == ["78.3", "77.7", "52.0", "63.9", "0.81", "60.0", "40.0", "50.0", "0.83"]
+    assert "The same tasks on other data" in text
+
+
+def test_local_pools_stand_beside_the_papers_and_unprinted_figures_are_dashes(report):
+    text = markdown(renamed(report, "mscoco", "webqa", "visualnews"))
+    assert [text.count(f"### Beside the paper's Table {number}\n") for number in (1, 2, 8, 9)] == [1] * 4
+    assert "The same tasks on other data" not in text
+
+    header, coco, webqa, news, average = cells(text, "### Beside the paper's Table 1")
+
+    assert coco[2:9] == ["81.1", "79.7", "50.7", "39.5", "68.1", "78.0", "0.96"] and coco[9:] == [
+        "80.0", "50.0", "60.0", "0.75"]
+    assert (news[1], webqa[4:6], average[4:6]) == ("visualnews", ["–", "–"], ["–", "–"])
+
+
+def test_beam_sizes_that_the_paper_prints_apart_stand_beside_it_where_they_were_swept(report):
+    """Ours were 2 and 30; the widest stands beside tables of one size."""
+    text = markdown(renamed(report, "mscoco", "webqa", "visualnews"))
+
+    header, coco, *_ = cells(text, "### Beside the paper's Table 9")
+
+    assert header[-3:] == ["here: dense", "beam, 30", "beam + re-rank, 30"]
+    thirty = report["sweep"][1]["rows"][0]["systems"]
+    assert coco[-2:] == [f"{100 * thirty[system]['headline']:.1f}" for system in ("beam", "beam + re-rank")]
+
+
+def renamed(report, *names):
+    """With other names of its datasets, and other rates in global and local pools."""
+    changed = json.loads(json.dumps(report))
+    for row, name in zip(changed["sweep"][1]["rows"], names, strict=True):
+        row["dataset"] = name
+    for pool in (changed["pools"][0], changed["pools"][2]):
+        for row, name, rates in zip(pool["rows"], names, ((0.8, 0.5, 0.6), (0.4, 0.3, 0.4), (0.1, 0.1, 0.1)),
+                                    strict=True):
+            row["dataset"] = name
+            for system, rate in zip(("dense", "beam", "beam + re-rank"), rates, strict=True):
+                row["systems"][system]["headline"] = rate
+    return changed
 
 
 def test_a_sweep_has_a_line_for_each_beam_size_and_none_without(report):
@@ -103,6 +138,7 @@ def test_pools_without_some_answers_say_how_many(report):
     header, first, *_ = cells(others, "### Global pool, test items")
 
     assert first[header.index("no positive in pool")] == "1"
+    assert first[header.index("judgements outside")] == "2"        # 0:0 and one of the two that answer 0:11
     assert "no positive in pool" not in cells(text, "## Hit rate, global pool, all items")[0]
 
 

@@ -11,9 +11,10 @@ from genius.evaluation.systems import BeamFigures, Outcome, beam_systems
 
 
 def labels(queries: int, trained: list[bool], new: list[bool], dataset: str = "shapes") -> Labels:
-    asked = QuerySet(Row(0, 0, dataset), [None] * queries, [""] * queries, Qrels.of([[0]] * queries))
+    asked = QuerySet(Row(0, 0, dataset), [None] * queries, [""] * queries, Qrels.of([[0]] * queries),
+                     np.zeros(queries))
     first_codes = np.tile([True, False, False], (queries, 1))
-    return Labels(asked, first_codes, np.arange(queries), np.array(trained), np.array(new), candidates=9)
+    return Labels(asked, first_codes, np.arange(queries), 20, np.array(trained), np.array(new), candidates=9)
 
 
 def outcome(dense: list[int], reranked: list[int], geometry: list[int]) -> Outcome:
@@ -37,6 +38,7 @@ def test_a_row_has_every_figure():
 
     assert (row["task"], row["dataset"], row["queries"], row["candidates"]) == (0, "shapes", 4, 9)
     assert row["without_positive"] == 1
+    assert (row["judgements"], row["judgements_outside"]) == (20, 20 - (0 + 1 + 2 + 3))
     assert (row["queries_trained"], row["queries_new"]) == (1, 2)
     dense = row["systems"]["dense"]
     assert dense["hit"] == {"1": 0.25, "5": 0.5, "10": 0.75, "50": 0.75}
@@ -122,4 +124,4 @@ def test_labels_of_real_queries(collection, engine):
     assert [name for name, at in by_query.items() if found.trained[at]] == ["0:7"]
     assert [name for name, at in by_query.items() if found.new[at]] == ["0:3", "0:15"]
     assert (found.first_codes == [True, False, False]).all()      # all answers are pictures
-    assert found.candidates == len(tested)
+    assert found.candidates == len(tested) and found.judged == 5

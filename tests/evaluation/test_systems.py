@@ -122,7 +122,7 @@ def test_batches_are_as_large_as_the_engines_own_and_change_nothing(engine, aske
     assert sizes == [2, 1, 1]    # of 3 + 1 that were encoded together
     assert found.ranks["beam"].tolist() == expected.ranks["beam"].tolist()
     assert found.beams["beam"].kept.tolist() == expected.beams["beam"].kept.tolist()
-    assert [len(part.features.image) for part in encoded.together(2)] == sizes
+    assert [len(part.embeddings) for part in encoded.together(2)] == sizes
 
 
 @pytest.mark.parametrize("beams", [2, 9])

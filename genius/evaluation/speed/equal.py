@@ -20,7 +20,7 @@ import torch
 from genius.collections.mbeir import Collection
 from genius.evaluation.metrics import first_hits, hit_rate
 from genius.evaluation.queries import QuerySet, read_queries
-from genius.evaluation.report import table
+from genius.evaluation.cells import table
 from genius.evaluation.speed.clock import Times, measure_in_turns
 from genius.schema import SearchOptions
 from genius.search.dense import build_hnsw, build_ivf_pq, flat_search, quantized_norms, quantized_search

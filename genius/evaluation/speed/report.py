@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from genius.evaluation.report import table
+from genius.evaluation.cells import table
 from genius.evaluation.speed import equal
 
 Cell = dict[str, Any]
