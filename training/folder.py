@@ -35,7 +35,7 @@ COLLECTION = "collection"
 ITS_OWN = "its own"                       # weights of a model that is named with its place
 SMALLEST, LARGEST = 16, 4096              # codes of a level
 MOST_LEVELS = 9
-QUANTIZED, DECODED = 400_000, 250_000     # pairs that either stage sees in all
+QUANTIZED, DECODED = 300_000, 120_000     # pairs that either stage sees in all
 FEWEST_EPOCHS, MOST_EPOCHS = 4, 40
 
 
