@@ -1,6 +1,7 @@
 """Serve a trained run in the browser.
 
     python app.py [--run RUN] [--host HOST] [--port PORT] [--root-path PATH] [--auth NAME:PASSWORD] [--device DEVICE]
+                  [--editable]
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--auth", default=given("GENIUS_AUTH"), metavar="NAME:PASSWORD",
                         help="who may log in, or a file with one such line a person; also from GENIUS_AUTH, which "
                              "does not show in the list of processes; by default nobody has to")
+    parser.add_argument("--editable", action="store_true",
+                        help="let visitors add items to the run and remove them; by default they only search")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, …; by default a GPU if there is one")
     return parser.parse_args(argv)
 
@@ -46,12 +49,15 @@ def main(argv: Sequence[str] | None = None) -> None:
                             "python -m genius.collections SOURCE... COLLECTION && "
                             "python -m training COLLECTION RUN, then: python app.py --run RUN")
         from genius.search.engine import Engine     # slow to import, so not before there is a run to serve
+        from genius.search.versions import follow
         from genius.ui.context import Served
         from genius.ui.page import build
         from genius.ui.serving import Hosting, serve
 
         print(f"Loading {options.run} …", flush=True)
-        page = build(Engine.load(options.run, options.device), Served.read(options.run))
+        served, engine = Served.read(options.run, options.editable), Engine.load(options.run, options.device)
+        follow(engine)
+        page = build(engine, served)
         address = serve(page, Hosting(options.host, options.port, options.root_path, people))
         print(f"Serving at {address} until Ctrl+C", flush=True)
         page.block_thread()

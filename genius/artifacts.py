@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -99,35 +99,54 @@ class Run:
         A failure or a kill at any point leaves the run as it was.
         """
         assert part in PARTS + EXTRAS, part
+        before, entry = self.manifest["parts"].get(part), self.store(part, write)
+        self.manifest["parts"][part] = entry | {"built_from": {other: self.digest(other) for other in built_from}}
+        self.record()
+        if before and before["folder"] != entry["folder"]:
+            shutil.rmtree(self.path / before["folder"], ignore_errors=True)
+        return self.path / entry["folder"]
+
+    def store(self, part: str, write: Callable[[Path], None], shared: Iterable[str] = ()) -> dict[str, Any]:
+        """Put a folder into the run that the manifest does not name yet; returns its folder, digest and files.
+
+        write: fills an empty folder. shared: files that it has in common with the part as the manifest names it; they
+        are linked, not copied. A failure or a kill at any point leaves the run as it was.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
         for left_over in self.path.glob(".tmp-*"):       # by a process that was killed
             shutil.rmtree(left_over, ignore_errors=True)
-        aside = self.path / f".tmp-{uuid.uuid4().hex}"
+        aside = self._aside()
         aside.mkdir()
         try:
             write(aside)
             files = describe(aside)
             for name in files:
                 fsync(aside / name)
+            for name in shared:
+                before = self.manifest["parts"][part]
+                share(self.path / before["folder"] / name, aside / name)
+                files[name] = before["files"][name]
             digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
             folder = self.path / f"{part}-{digest[:8]}"
             if folder.exists() and describe(folder) == files:      # the same bytes were published before
                 shutil.rmtree(aside)
             else:
                 if folder.exists():                                # but were damaged since
-                    folder.rename(self.path / f".tmp-{uuid.uuid4().hex}")
+                    folder.rename(self._aside())
                 aside.rename(folder)
         except BaseException:
             shutil.rmtree(aside, ignore_errors=True)
             raise
-        before = self.manifest["parts"].get(part)
-        self.manifest["parts"][part] = {
-            "folder": folder.name, "digest": digest, "files": files,
-            "built_from": {other: self.digest(other) for other in built_from}}
-        self.record()
-        if before and before["folder"] != folder.name:
-            shutil.rmtree(self.path / before["folder"], ignore_errors=True)
-        return folder
+        return {"folder": folder.name, "digest": digest, "files": files}
+
+    def discard(self, folder: Path) -> None:
+        """Delete a folder of the run so that its name never stands for half of it."""
+        gone = self._aside()
+        folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+    def _aside(self) -> Path:
+        return self.path / f".tmp-{uuid.uuid4().hex}"
 
     def record(self, **facts: Any) -> None:
         """Add facts (collection, preset, seconds, …) to the manifest and replace it atomically."""
@@ -139,6 +158,15 @@ def describe(folder: Path) -> dict[str, dict[str, Any]]:
     """Size and checksum of every file below a folder, by relative path."""
     return {str(file.relative_to(folder)): {"bytes": file.stat().st_size, "sha256": sha256(file)}
             for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+def share(file: Path, link: Path) -> None:
+    """One file under two names, or a copy where the disk cannot do that."""
+    link.parent.mkdir(exist_ok=True)
+    try:
+        os.link(file, link)
+    except OSError:
+        shutil.copy2(file, link)
 
 
 def write_json(file: Path, value: Any) -> None:

@@ -47,15 +47,11 @@ def merge_segments(folder: Path, index: Index) -> None:
 
 def _removed(index: Index) -> Iterator[tuple[np.ndarray, int]]:
     """Of each segment: numbers of the items that were removed, and the row of its first item that was not."""
-    places, row = index.places, 0
-    for start, end in pairwise(places.starts.tolist()):
-        there = np.ones(end - start, dtype=bool)
-        if places.kept is not None:
-            first, last = np.searchsorted(places.kept, (start, end))
-            there[:] = False
-            there[places.kept[first:last] - start] = True
-        yield np.flatnonzero(~there), row
-        row += int(there.sum())
+    gone, row = index.places.gone(), 0
+    for start, end in pairwise(index.places.starts.tolist()):
+        own = gone[(gone >= start) & (gone < end)] - start
+        yield own, row
+        row += end - start - len(own)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -26,6 +27,8 @@ from genius.schema import Item, Modality
 
 EMBEDDINGS, ITEMS, THUMBNAILS = FILES = ("embeddings.npy", "items.sqlite", "thumbnails.sqlite")
 LOOKUP = 10_000    # ids or rows per SQL statement
+DATASET = ("CASE WHEN instr(items.id, ':') > 1 THEN CAST(substr(items.id, 1, instr(items.id, ':') - 1) AS INTEGER) "
+           "END")
 
 
 class Places:
@@ -53,6 +56,12 @@ class Places:
             return positions
         place = np.searchsorted(self.kept, positions)
         return np.where((positions >= 0) & (self.kept[np.minimum(place, len(self) - 1)] == positions), place, -1)
+
+    def gone(self) -> np.ndarray:
+        """Positions of what was removed, ascending."""
+        there = np.zeros(int(self.starts[-1]), dtype=bool)
+        there[slice(None) if self.kept is None else self.kept] = True
+        return np.flatnonzero(~there)
 
     def split(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """(segment, which of the positions (t,) lie in it, their numbers in it), of each segment that any lies in."""
@@ -150,5 +159,24 @@ class Records:
 
     def last_dataset(self) -> int:
         """The highest dataset number of all ids, also of removed items; −1 if none has one."""
-        return max(items.select("SELECT ifnull(max(CAST(substr(id, 1, instr(id, ':') - 1) AS INTEGER)), -1) "
-                                "FROM items WHERE instr(id, ':') > 1")[0][0] for items in self._items)
+        return max(items.select(f"SELECT ifnull(max({DATASET}), -1) FROM items")[0][0] for items in self._items)
+
+    def datasets(self, first: int = 0) -> Counter[tuple[int | None, int]]:
+        """(dataset number or None, modality) -> how many items have them, of the rows from `first` on."""
+        counts: Counter[tuple[int | None, int]] = Counter()
+        if first >= len(self.places):
+            return counts
+        (start,) = self.places.positions(np.array([first]))
+        gone = self.places.gone()
+        for begin, end, items in zip(self.places.starts[:-1], self.places.starts[1:], self._items, strict=True):
+            counts.update(_counted(items, "FROM items WHERE row >= ?", int(start - begin)))
+            numbers = gone[(gone >= max(start, begin)) & (gone < end)] - begin
+            for at in range(0, len(numbers), LOOKUP):
+                counts.subtract(_counted(items, "FROM json_each(?) AS gone JOIN items ON items.row = gone.value",
+                                         json.dumps(numbers[at:at + LOOKUP].tolist())))
+        return +counts
+
+
+def _counted(items: ReadOnlyDatabase, which: str, value: int | str) -> dict[tuple[int | None, int], int]:
+    return {(dataset, modality): count for dataset, modality, count in items.select(
+        f"SELECT {DATASET}, modality, count(*) {which} GROUP BY 1, 2", value)}

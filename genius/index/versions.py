@@ -7,16 +7,11 @@ nobody reads any more is deleted when the next but one is made, or later.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
-import shutil
-import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from genius.artifacts import PARTS, Run, describe, fsync
+from genius.artifacts import PARTS, Run
 from genius.errors import UserError
 from genius.index.leases import unused
 from genius.index.store import Index
@@ -48,50 +43,19 @@ def publish(run: Path, shared: Iterable[str], write: Callable[[Path], None]) -> 
 
     Only inside `sole_writer`. A failure or a kill at any point leaves the run as it was.
     """
-    for left_over in run.glob(".tmp-*"):       # by a process that was killed
-        shutil.rmtree(left_over, ignore_errors=True)
-    aside = run / f".tmp-{uuid.uuid4().hex}"
-    aside.mkdir()
-    try:
-        write(aside)
-        files = describe(aside)
-        for name in files:
-            fsync(aside / name)
-        opened = Run(run)
-        entry = opened.manifest["parts"][PART]
-        for name in shared:
-            _share(run / entry["folder"] / name, aside / name)
-            files[name] = entry["files"][name]
-        digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
-        folder = run / f"{PART}-{digest[:8]}"
-        if folder.exists():                    # the same version was there before, and is still read
-            shutil.rmtree(aside)
-        else:
-            aside.rename(folder)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
-    before, entry["folder"], entry["digest"], entry["files"] = entry["folder"], folder.name, digest, files
+    opened = Run(run)
+    entry, made = opened.manifest["parts"][PART], opened.store(PART, write, shared)
+    before = entry["folder"]
+    entry.update(made)
     opened.record()
-    _sweep(run, {before, folder.name})
-    return folder
+    _sweep(opened, {before, entry["folder"]})
+    return run / entry["folder"]
 
 
-def _share(file: Path, link: Path) -> None:
-    """One file under two names, or a copy where the disk cannot do that."""
-    link.parent.mkdir(exist_ok=True)
-    try:
-        os.link(file, link)
-    except OSError:
-        shutil.copy2(file, link)
-
-
-def _sweep(run: Path, wanted: set[str]) -> None:
+def _sweep(run: Run, wanted: set[str]) -> None:
     """Delete versions that nobody reads. The one before stays, for who has just read the manifest."""
-    for folder in run.glob(f"{PART}-*"):
+    for folder in run.path.glob(f"{PART}-*"):
         if FOLDER.fullmatch(folder.name) and folder.name not in wanted:
             with unused(folder) as free:
                 if free:
-                    gone = run / f".tmp-{uuid.uuid4().hex}"
-                    folder.rename(gone)        # so that no name of a version ever stands for half of one
-                    shutil.rmtree(gone, ignore_errors=True)
+                    run.discard(folder)

@@ -6,6 +6,7 @@ events. Nothing of a visitor is kept in a module: it lives in gr.State, or in th
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from genius.artifacts import Run
+from genius.errors import UserError
 from genius.examples import Example, read_examples
 from genius.schema import Query, SearchOptions, SearchResult
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
 
-TABS = {"search": "Search", "codes": "Codes", "map": "Map", "compare": "Compare", "reports": "Reports", "api": "API"}
+TABS = {"search": "Search", "codes": "Codes", "map": "Map", "compare": "Compare", "reports": "Reports",
+        "collection": "Collection", "api": "API"}
 
 
 @dataclass(frozen=True)
@@ -32,18 +35,22 @@ class Served:
     collection: str = ""                         # what it was trained on
     world: Mapping[str, Any] | None = None       # facts of the procedural world, if it was that
     examples: tuple[Example, ...] = ()
+    editable: bool = False                       # visitors may add items and remove them
 
     @property
     def name(self) -> str:
         return self.path.resolve().name
 
     @classmethod
-    def read(cls, run: Path) -> Served:
-        """Raises UserError for a run that cannot be read."""
+    def read(cls, run: Path, editable: bool = False) -> Served:
+        """Raises UserError for a run that cannot be read, or not be written if it shall be editable."""
+        if editable and not os.access(run, os.W_OK):
+            raise UserError(f"{run} cannot be written, so its collection cannot be edited: "
+                            "serve a copy that you may write, or leave --editable out")
         manifest = Run(run).manifest
         world = manifest.get("world")
         return cls(run, Path(str(manifest.get("collection", ""))).name,
-                   world if isinstance(world, Mapping) else None, read_examples(run))
+                   world if isinstance(world, Mapping) else None, read_examples(run), editable)
 
 
 @dataclass(frozen=True)
@@ -87,13 +94,14 @@ class Shared:
     ask: Signal                # {"text", "instruction"}: Search asks it
     use_as_query: Signal       # an item id: Search takes the item as its query
     open_code: Signal          # a code pattern such as "0.17.*.5": Codes opens there
+    changed: Signal            # anything: items came or went, so what tells of the collection is drawn anew
     chosen: Signal             # row of the result that Why explains; sent by Search after each search and choice
     last_query: gr.State       # LastQuery or None; Search writes it before it sends `chosen`
 
     @classmethod
     def create(cls, tabs: gr.Tabs) -> Shared:
         """Inside the page's Blocks, before the tabs."""
-        return cls(tabs, *(Signal(name) for name in ("ask", "use-as-query", "open-code", "chosen")),
+        return cls(tabs, *(Signal(name) for name in ("ask", "use-as-query", "open-code", "changed", "chosen")),
                    last_query=gr.State(None))
 
 

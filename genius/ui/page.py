@@ -10,6 +10,7 @@ from gradio_client.utils import is_file_obj_with_meta, traverse
 from genius.ui import links, present
 from genius.ui.api import api_tab
 from genius.ui.codes import codes_tab
+from genius.ui.collection import collection_tab
 from genius.ui.compare import compare_tab
 from genius.ui.components import REFUSED, Panel
 from genius.ui.context import TABS, Context, Served, Shared
@@ -21,11 +22,22 @@ if TYPE_CHECKING:
     from genius.search.engine import Engine
 
 CONTENTS = {"search": search_tab, "codes": codes_tab, "map": map_tab, "compare": compare_tab, "reports": reports_tab,
-            "api": api_tab}
+            "collection": collection_tab, "api": api_tab}
 
 
 class Page(gr.Blocks):
-    """Blocks that fetch nothing: Gradio would download any link that a forged request passes off as an upload."""
+    """Blocks whose callbacks see one version of the index each, and that fetch nothing.
+
+    Gradio would download any link that a forged request passes off as an upload.
+    """
+
+    def __init__(self, engine: Engine, **layout: Any):
+        self.engine = engine
+        super().__init__(**layout)
+
+    async def call_function(self, *given: Any, **named: Any) -> dict[str, Any]:
+        with self.engine.one_version():
+            return await super().call_function(*given, **named)
 
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], *rest: Any, **named: Any) -> Any:
         traverse(inputs, _refuse_link, is_file_obj_with_meta)
@@ -34,11 +46,14 @@ class Page(gr.Blocks):
 
 def build(engine: Engine, served: Served) -> gr.Blocks:
     """The page for one engine."""
-    with Page(title="GENIUS Explorer", analytics_enabled=False, fill_width=True,
-              delete_cache=(600, 1800)) as page:      # uploads live half an hour
+    def heading() -> dict[str, Any]:
         index = engine.index
-        Panel("header", present.header(served.name, served.collection, index.n, index.code_sizes, engine.device))
-        Panel("about", present.about(served.world, index.n))
+        return present.header(served.name, served.collection, index.n, index.code_sizes, engine.device)
+
+    with Page(engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True,
+              delete_cache=(600, 1800)) as page:      # uploads live half an hour
+        header = Panel("header", heading())
+        Panel("about", present.about(served.world, engine.index.n))
         tabs = gr.Tabs(selected="search", elem_id="tabs")
         shared = Shared.create(tabs)
         context = Context(engine, served, shared)
@@ -50,6 +65,8 @@ def build(engine: Engine, served: Served) -> gr.Blocks:
         for signal, opens in ((shared.ask, "search"), (shared.use_as_query, "search"), (shared.open_code, "codes")):
             signal.sent(None, None, tabs, queue=False, show_progress="hidden", api_visibility="private",
                         js=f"() => [{{__type__: 'update', selected: {opens!r}}}]")    # at once: no way to the server
+        for trigger in (page.load, shared.changed.sent):
+            trigger(heading, None, header, show_progress="hidden", api_visibility="private", concurrency_limit=None)
         links.restore(page, shared)
     return page
 

@@ -9,6 +9,7 @@ import io
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -116,6 +117,7 @@ class FakeEngine:
     device = "cpu"
     decoder = SimpleNamespace(config=SimpleNamespace(decoder_weight=1.0))
     quantizer = SimpleNamespace(config=SimpleNamespace(modality_code="forced"))
+    one_version = staticmethod(nullcontext)
 
     def __init__(self, seconds: float = 0.0):
         self.seconds = seconds

@@ -13,16 +13,16 @@ from tests.search.tiny import publish_tiny_run
 
 
 @contextmanager
-def serving(run: Path) -> Iterator[SimpleNamespace]:
-    """engine, page, url: makes the run and serves it."""
+def serving(run: Path, editable: bool = False) -> Iterator[SimpleNamespace]:
+    """run, engine, page, url: makes the run and serves it."""
     from genius.ui.context import Served
     from genius.ui.page import build
     from genius.ui.serving import Hosting, serve
 
     engine = Engine.load(publish_tiny_run(run).path, "cpu")
-    page = build(engine, Served(run))
+    page = build(engine, Served(run, editable=editable))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    yield SimpleNamespace(engine=engine, page=page, url=serve(page, Hosting(port=port)).rstrip("/"))
+    yield SimpleNamespace(run=run, engine=engine, page=page, url=serve(page, Hosting(port=port)).rstrip("/"))
     page.close(verbose=False)

@@ -14,7 +14,8 @@ from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
 SHOWS = {"search": "#cards .empty, #cards .card", "codes": "#codes-here .panel > *", "map": "#map-missing code",
-         "compare": "#compare .empty", "reports": "#reports-speed pre", "api": "#api .endpoint"}
+         "compare": "#compare .empty", "reports": "#reports-speed pre", "collection": "#collection-closed pre",
+         "api": "#api .endpoint"}
 
 
 @pytest.fixture(scope="module")

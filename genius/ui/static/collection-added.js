@@ -1,0 +1,38 @@
+const small = (label, title, act) => {
+  const button = node('button', {type: 'button', class: 'small', title}, label);
+  button.addEventListener('click', () => act(button));
+  return button;
+};
+
+// Asks once more: the second press removes.
+const remove = id => {
+  const button = small('Remove', `Remove ${id} from the collection`, () => {
+    if (button.classList.contains('sure')) trigger('take_out', {id});
+    else { button.classList.add('sure'); button.textContent = 'Really remove?'; }
+  });
+  button.addEventListener('blur', () => { button.classList.remove('sure'); button.textContent = 'Remove'; });
+  return button;
+};
+
+const tile = editable => ({id, name, kind, text, picture}) => node('li', {class: `added ${kind}`},
+  picture ? node('img', {src: picture, alt: text || `Picture ${id}`}) : '',
+  text ? node('p', {class: picture ? 'caption' : 'excerpt'}, text) : '',
+  node('p', {class: 'line'}, node('span', {class: 'badge'}, name), node('span', {class: 'item'}, `item ${id}`)),
+  node('p', {class: 'line'}, small('Use as query', `Search with ${id}`, () => trigger('use_as_query', {id})),
+    editable ? remove(id) : ''));
+
+const turn = (label, page, pages) => {
+  const button = small(label, `${label} page`, () => trigger('turn', {page}));
+  button.disabled = page < 0 || page >= pages;
+  return button;
+};
+
+const draw = value => {
+  if (!value) return [];
+  const {total, tiles, page, pages, editable} = value;
+  const parts = [node('h2', {}, 'Added since training', node('span', {class: 'label'}, ` ${total}, the last first`)),
+    node('ol', {}, ...tiles.map(tile(editable)))];
+  if (pages > 1) parts.push(node('nav', {class: 'line', 'aria-label': 'Pages'}, turn('Previous', page - 1, pages),
+    node('span', {class: 'label'}, `page ${page + 1} of ${pages}`), turn('Next', page + 1, pages)));
+  return [node('section', {class: 'collection-added'}, ...parts)];
+};

@@ -1,0 +1,5 @@
+const draw = ({title, counts, lines}) => [node('div', {class: 'collection-result', role: 'status'},
+  node('p', {class: 'title'}, title),
+  ...counts.length ? [node('dl', {}, ...counts.map(({name, number}) =>
+    node('div', {}, node('dt', {}, name), node('dd', {}, number))))] : [],
+  ...lines.map(line => node('p', {}, line)))];

@@ -1,0 +1,57 @@
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from genius.artifacts import Run
+from genius.index import growing
+from genius.index.contents import Contents, Dataset
+from genius.index.incoming import Incoming
+from genius.index.store import Index
+from genius.schema import Item, Modality
+from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_quantizer
+
+N = 12
+
+
+@pytest.fixture
+def run(tmp_path) -> Path:
+    return publish_tiny_run(tmp_path / "run", N).path
+
+
+def opened(run: Path) -> Index:
+    return Index.load(Run(run).folder("index"))
+
+
+def add(run: Path, *ids: str) -> None:
+    growing.add(run, lambda _: Incoming(lambda: [Item(id, Modality.TEXT, f"Text {id}") for id in ids], Path),
+                growing.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer()))
+
+
+def counted(index: Index, first: int) -> Counter:
+    """Item by item."""
+    items = index.items(range(first, index.n))
+    return Counter((int(item.id.partition(":")[0]) if ":" in item.id else None, item.modality) for item in items)
+
+
+def test_a_run_as_trained_holds_one_dataset(run):
+    found = Contents.of(opened(run))
+    assert found.datasets == [Dataset(0, [4, 4, 4], 0)] and found.datasets[0].items == N == found.items
+    assert (found.added, found.segments, found.removed) == (0, (N,), 0)
+    assert found.bytes == sum(file.stat().st_size for file in opened(run).folder.iterdir())
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_datasets_are_counted_over_segments_without_what_was_removed(run, compacted):
+    add(run, "7:1", "7:2", "0:99", "plain")
+    add(run, "12:1", "7:3")
+    growing.remove(run, ["0:0", "0:4", "7:2", "12:1"])
+    if compacted:
+        growing.compact(run)
+    index = opened(run)
+    for first in (0, 5, index.config.trained, index.n - 1, index.n):
+        assert index.records.datasets(first) == counted(index, first)
+    found = Contents.of(index)
+    assert found.datasets == [Dataset(0, [3, 4, 4], 1), Dataset(7, [0, 2, 0], 2), Dataset(None, [0, 1, 0], 1)]
+    assert (found.items, found.added, found.modalities) == (N + 2, 4, [3, 7, 4])
+    assert (found.segments, found.removed) == (((N + 2,), 0) if compacted else ((N, 4, 2), 4))

@@ -1,0 +1,87 @@
+"""The Collection tab as a visitor meets it, on a page that may be edited and on one that may not."""
+
+import pytest
+
+from tests.ui.tiny_page import serving
+
+pytestmark = pytest.mark.browser
+ITEMS = 40
+
+
+@pytest.fixture(scope="module", params=[True])
+def served(request, tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("collection") / "run", editable=request.param) as page:
+        yield page
+
+
+def opened(page):
+    page.get_by_role("tab", name="Collection").click()
+    page.locator("#collection-held table").wait_for()
+    page.locator("#collection-verdict .verdict").wait_for()
+
+
+def results(visit, picture):
+    """Ids of what a picture finds for another visitor, best first."""
+    page = visit()
+    page.set_input_files("#picture input[type=file]", picture)
+    page.locator("#picture img").wait_for()
+    page.click("#go")
+    page.locator("#cards .card").first.wait_for()
+    return [line.split()[1] for line in page.locator("#cards .item").all_inner_texts()]
+
+
+def test_a_picture_is_added_found_and_removed(visit, served, photo):
+    page = visit("/?tab=collection")
+    opened(page)
+    assert page.locator("#collection-added .panel > *").count() == 0
+    page.set_input_files("#collection-pictures input[type=file]", photo)
+    page.locator("#collection-pictures").get_by_text("photo").first.wait_for()
+    page.click("#collection-go")
+    page.locator("#collection-result .title", has_text="1 item added").wait_for()
+    assert page.locator("#collection-result dd").all_inner_texts() == ["1", "0", "0", "0"]
+    page.locator("#header", has_text=f"{ITEMS + 1} items").wait_for()
+    page.locator("#collection-held tr", has_text="dataset 1, added").wait_for()
+    assert results(visit, photo)[0] == "1:1"
+    tile = page.locator("#collection-added .added")
+    tile.get_by_role("button", name="Remove").click()
+    tile.get_by_role("button", name="Really remove?").click()
+    page.locator("#collection-result .title", has_text="1 item removed").wait_for()
+    page.locator("#header", has_text=f"{ITEMS} items").wait_for()
+    tile.wait_for(state="detached")
+    assert "1:1" not in results(visit, photo)
+
+
+def test_one_press_removes_nothing(visit, served):
+    page = visit("/?tab=collection")
+    opened(page)
+    page.fill("#collection-texts textarea", "A zebra on a tree.")
+    page.click("#collection-go")
+    tile = page.locator("#collection-added .added", has_text="A zebra on a tree.")
+    tile.get_by_role("button", name="Remove").click()
+    page.locator("#collection-texts textarea").focus()
+    tile.get_by_role("button", name="Remove", exact=True).wait_for()
+    tile.get_by_role("button", name="Use as query").click()
+    page.get_by_role("tab", name="Search", selected=True).wait_for()
+    page.locator("#cards .card", has_text="A zebra on a tree.").first.wait_for()
+
+
+def test_what_cannot_be_read_is_told_by_name(visit, tmp_path):
+    page, broken = visit("/?tab=collection"), tmp_path / "broken.png"
+    broken.write_bytes(b"no picture")
+    opened(page)
+    page.set_input_files("#collection-pictures input[type=file]", broken)
+    page.locator("#collection-pictures").get_by_text("broken").first.wait_for()
+    page.click("#collection-go")
+    page.locator("#collection-result", has_text="Unreadable: broken.png is not a readable").wait_for()
+    assert page.locator("#collection-result dd").all_inner_texts() == ["0", "0", "0", "1"]
+
+
+@pytest.mark.parametrize("served", [False], indirect=True)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_page_that_may_not_be_edited_has_no_form(visit, served, width):
+    page = visit("/?tab=collection", width=width)
+    opened(page)
+    assert "--editable" in page.locator("#collection-closed").inner_text()
+    assert page.locator("#collection-go, #collection-pictures, #collection-ids").count() == 0
+    assert not {"on_add", "on_ids", "on_take_out", "on_compact"} & {event.name for event in served.page.fns.values()}
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
