@@ -50,7 +50,7 @@ def sole_writer(run: Path) -> Iterator[None]:
         raise UserError(f"{run} cannot be read ({error.strerror}); name a run, e.g. assets/demo") from None
     try:
         if not _locked(handle, exclusive=True):
-            raise UserError(f"the index of {run} is being changed already; try again when that is done")
+            raise UserError(f"the index of {run.resolve().name} is being changed already; try again when that is done")
         yield
     finally:
         os.close(handle)

@@ -13,10 +13,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from genius.artifacts import Run
 from genius.index import growing
@@ -34,7 +36,11 @@ DIM, CODES, ADDED = 64, 256, 10_000
 class RandomEncoder:
     """Stands in for what would take days: every text gets a random vector of its own."""
 
-    dim = DIM
+    dim, device, config = DIM, torch.device("cpu"), SimpleNamespace(preprocess={})
+
+    def __call__(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
+        nothing = torch.zeros(len(image_mask), DIM)
+        return Features(nothing, nothing, image_mask, text_mask)
 
     def encode(self, images: list, texts: list[str]) -> Features:
         vectors = torch.from_numpy(np.stack([np.random.default_rng(len(text) + hash(text) % 2**31).normal(size=DIM)
