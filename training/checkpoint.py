@@ -20,6 +20,7 @@ from torch import nn
 
 from genius.artifacts import fsync, write_json
 from genius.errors import UserError
+from training.processes import is_main, number, wait
 
 
 class Checkpoints:
@@ -58,8 +59,13 @@ class Checkpoints:
     def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, epoch: int, score: float = 0.0) -> None:
         """Write the epoch aside, then point state.json at it; a kill leaves the epoch before.
 
-        The epoch with the highest score is kept beside the last one, for `load_best`.
+        The epoch with the highest score is kept beside the last one, for `load_best`. The main process writes.
         """
+        if is_main():
+            self._save(model, optimizer, epoch, score)
+        wait()
+
+    def _save(self, model: nn.Module, optimizer: torch.optim.Optimizer, epoch: int, score: float) -> None:
         folder = self.folder / f"epoch-{epoch}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -89,7 +95,9 @@ class Checkpoints:
 
     def clear(self) -> None:
         """The stage is published: its checkpoints are of no more use."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        wait()
+        if is_main():
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def fingerprint(*facts: Any) -> str:
@@ -99,6 +107,6 @@ def fingerprint(*facts: Any) -> str:
 
 
 def reseed(seed: int, epoch: int) -> np.random.Generator:
-    """Seed torch for this epoch and return numpy's generator for it."""
-    torch.manual_seed(seed * 100_003 + epoch)
+    """Seed torch for this epoch and return numpy's generator for it, which is the same on all processes."""
+    torch.manual_seed(seed * 100_003 + epoch + (number() << 32))
     return np.random.default_rng((seed, epoch))

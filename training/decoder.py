@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from genius.artifacts import Run
 from genius.collections.mbeir import Collection
@@ -37,9 +35,11 @@ from training.checkpoint import Checkpoints, reseed
 from training.curves import record_epoch
 from training.features import FeatureSet
 from training.optimisation import cosine
+from training.mixtures import MIXTURES
 from training.pairs import Candidates
+from training.processes import average_gradients, bar, is_main, mean, own_weight, share
 from training.settings import Arguments, DecoderSettings, parse_arguments
-from training.stage import run_stage
+from training.stage import per_step, publish, run_stage
 
 BEAMS = 20           # of the validation search
 PER_ROW = 100        # validation queries of each (task, dataset) row
@@ -53,7 +53,7 @@ def train(arguments: Arguments) -> None:
     candidates, fusion = Candidates.read(collection), run.digest("fusion")
     data, val = (FeatureSet(run, collection, candidates, split, seed) for split in ("train", "val"))
     samples = Samples(data, quantizer, fusion, settings)
-    held_out = Validation(val, samples, fusion, device, seed)
+    held_out = Validation(val, samples, fusion, device, seed) if is_main() else None
     torch.manual_seed(seed)
     decoder = IDDecoder(settings.decoder)
     decoder.initialise(quantizer.cpu())
@@ -62,42 +62,47 @@ def train(arguments: Arguments) -> None:
     optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, betas=settings.betas, eps=1e-6,
                                   weight_decay=settings.weight_decay)
     checkpoints = Checkpoints(run.path, "decoder", settings, seed, run.digest("quantizer"), data.pairs.digest)
-    by_geometry = held_out.candidate_recall(decoder, 0.0)
+    by_geometry = held_out.candidate_recall(decoder, 0.0) if is_main() else 0.0
     for epoch in range(checkpoints.resume(decoder, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         decoder.train()
         order = samples.epoch(rng)
         steps = -(-len(order) // settings.batch)
-        for step in tqdm(range(steps), desc=f"decoder epoch {epoch}", unit="batch"):
+        for step in bar(range(steps), desc=f"decoder epoch {epoch}", unit="batch"):
             total = settings.epochs * steps
             rate = cosine(epoch * steps + step, total, min(0.5, settings.warmup_steps / total))
             for group in optimizer.param_groups:
                 group["lr"] = settings.learning_rate * rate
-            features, codes = samples.draw(order[step * settings.batch:(step + 1) * settings.batch], rng, device)
+            batch = order[step * settings.batch:(step + 1) * settings.batch]
+            features, codes = samples.draw(batch, rng, device)
             with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=settings.bf16):
                 logits = decoder(features, codes)
-            loss = cross_entropy(logits, codes, settings.decoder.offsets)
+            loss = cross_entropy(logits, codes, settings.decoder.offsets) * own_weight(len(batch))
             optimizer.zero_grad()
             loss.backward()
+            average_gradients(parameters)
             nn.utils.clip_grad_norm_(parameters, 1.0)
             optimizer.step()
             losses.append(loss.item())
-        kept = held_out.candidate_recall(decoder, 1.0)
-        loss, seconds = np.mean(losses), time.perf_counter() - started
+        pace, loss = per_step(started, steps), mean(np.mean(losses))
+        kept = held_out.candidate_recall(decoder, 1.0) if is_main() else 0.0
+        seconds = time.perf_counter() - started
         print(f"decoder epoch {epoch}  loss {loss:.3f}  unseen val targets among {BEAMS} beams: "
-              f"decoder {kept:.1%}, geometry {by_geometry:.1%}  {seconds:.0f} s", flush=True)
-        record_epoch(run, "decoder", epoch, loss=loss, val_recall=kept, val_recall_by_geometry=by_geometry,
-                     seconds=seconds)
+              f"decoder {kept:.1%}, geometry {by_geometry:.1%}  {seconds:.0f} s, {pace}", flush=True)
+        if is_main():
+            record_epoch(run, "decoder", epoch, loss=loss, val_recall=kept, val_recall_by_geometry=by_geometry,
+                         seconds=seconds)
         checkpoints.save(decoder, optimizer, epoch, score=kept)
     if settings.keep_best:
         print(f"decoder: epoch {checkpoints.load_best(decoder)} is the best")
     if settings.half:
         round_to_half(decoder)
-    recalls = {weight: held_out.candidate_recall(decoder, weight) for weight in settings.weights}
-    print("unseen val targets among the beams, by decoder weight: "
-          + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items()))
-    decoder.config = dataclasses.replace(decoder.config, decoder_weight=max(recalls, key=recalls.get))
-    run.publish("decoder", partial(decoder.save, half=settings.half), ("quantizer",))
+    if is_main():
+        recalls = {weight: held_out.candidate_recall(decoder, weight) for weight in settings.weights}
+        print("unseen val targets among the beams, by decoder weight: "
+              + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items()))
+        decoder.config = dataclasses.replace(decoder.config, decoder_weight=max(recalls, key=recalls.get))
+    publish(run, "decoder", partial(decoder.save, half=settings.half), ("quantizer",))
     checkpoints.clear()
 
 
@@ -118,13 +123,18 @@ class Samples:
         return rng.permutation(order)
 
     def draw(self, order: np.ndarray, rng: np.random.Generator, device: str) -> tuple[Tensor, Tensor]:
-        """-> augmented features (b, d) and the codes (b, M) to generate."""
-        own = order < 0
-        batch = self.data.draw(np.where(own, 0, order), rng)
-        rows = np.where(own, -1 - order, batch.positives)
+        """-> augmented features (b, d) and the codes (b, M) to generate, of this process's share of b samples."""
+        def weights(width: int) -> Tensor:
+            drawn = rng.beta(self.settings.alpha, self.settings.alpha, (len(order), width))
+            return torch.from_numpy(drawn[part].astype(np.float32)).to(device)
+
+        part = share(len(order))
+        batch = self.data.draw(np.where(order < 0, 0, order), rng).part(part)
+        own = order[part] < 0
+        rows = np.where(own, -1 - order[part], batch.positives)
         target = torch.from_numpy(self.candidates[rows].astype(np.float32)).to(device)
         query = torch.from_numpy(self.queries[batch.queries, batch.phrasing].astype(np.float32)).to(device)
-        features = MIXTURES[self.settings.augmentation](query, target, self.settings.alpha)
+        features = MIXTURES[self.settings.augmentation](query, target, weights)
         features = torch.where(torch.from_numpy(own).to(device)[:, None], target, features)
         return features, torch.from_numpy(self.codes[rows].astype(np.int64)).to(device)
 
@@ -167,27 +177,6 @@ def cross_entropy(logits: Tensor, codes: Tensor, offsets: tuple[int, ...]) -> Te
     """Eq. 10, averaged over levels: logits (b, M, V), codes (b, M)."""
     tokens = codes + torch.tensor(offsets, device=codes.device)
     return F.cross_entropy(logits.flatten(0, 1), tokens.flatten())
-
-
-def elementwise(query: Tensor, target: Tensor, alpha: float) -> Tensor:
-    """The published code's mixture: √s·query + √(1−s)·target with s for each element, normalised."""
-    share = torch.distributions.Beta(alpha, alpha).sample(query.shape).to(query.device)
-    return F.normalize(share.sqrt() * query + (1 - share).sqrt() * target, dim=-1)
-
-
-def scalar(query: Tensor, target: Tensor, alpha: float) -> Tensor:
-    """The paper's mixture (Eq. 11): μ·query + (1−μ)·target with one μ for each pair."""
-    share = torch.distributions.Beta(alpha, alpha).sample((len(query), 1)).to(query.device)
-    return share * query + (1 - share) * target
-
-
-def unmixed(query: Tensor, target: Tensor, alpha: float) -> Tensor:
-    """No augmentation (the ablation)."""
-    return query
-
-
-MIXTURES: dict[str, Callable[[Tensor, Tensor, float], Tensor]] = {
-    "elementwise": elementwise, "scalar": scalar, "none": unmixed}
 
 
 if __name__ == "__main__":

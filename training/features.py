@@ -7,8 +7,10 @@ RUN/features/candidates, RUN/features/train and RUN/features/val are what the la
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -17,17 +19,19 @@ from torch import Tensor
 from genius.artifacts import Run
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, reported
+from genius.index.encoding import Thing
 from genius.index.features import FeatureFiles
 from genius.models.encoder import Encoder, Features, query_text
 from training.checkpoint import fingerprint
 from training.pairs import Candidates, Pairs
 from training.pixels import open_item_image
+from training.processes import agreed, count, main_first, number, wait
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
 
 
 def train(arguments: Arguments) -> None:
-    """Fill the feature files, from where they stopped."""
+    """Fill the feature files, those shards that are missing; several processes take every so-manieth."""
     settings, seed = arguments.settings.features, arguments.settings.seed
     run, collection = Run(arguments.run), Collection(arguments.collection)
     encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
@@ -38,16 +42,27 @@ def train(arguments: Arguments) -> None:
     candidates = Candidates.read(collection)
     splits = {split: Pairs.read(collection, split, candidates) for split in ("train", "val")}
 
-    def fill(name: str, digest: str, n: int, phrasings: int, things: Iterator) -> None:
-        files = FeatureFiles.create(run.path / "features" / name, n, phrasings, encoder.dim,
-                                    facts(run, digest, seed))
-        files.fill(encoder, things, lambda path: open_item_image(collection, path), settings.batch, name)
+    def fill(name: str, digest: str, n: int, phrasings: int, things: Iterator[Thing]) -> int:
+        folder, made_from = run.path / "features" / name, facts(run, digest, seed)
+        with main_first():
+            files = FeatureFiles.create(folder, n, phrasings, encoder.dim, made_from)
+        missing = agreed(files.unfinished())
+        label = name if count() == 1 else f"{name}, process {number() + 1} of {count()}"
+        files.fill(encoder, things, partial(open_item_image, collection), settings.batch, label,
+                   missing[number()::count()], arguments.workers)
+        wait()
+        FeatureFiles.finished(folder, made_from)
+        return files.items_in(missing)
 
-    fill("candidates", candidates.digest, len(candidates), 1,
-         ((item.image, [item.text]) for item in collection.all_candidates()))
+    started = time.perf_counter()
+    done = fill("candidates", candidates.digest, len(candidates), 1,
+                ((item.image, [item.text]) for item in collection.all_candidates()))
     for split, pairs in splits.items():
         phrasings = settings.phrasings if split == "train" else 1
-        fill(split, pairs.digest, len(pairs), phrasings, phrased(pairs, phrasings, np.random.default_rng(seed)))
+        done += fill(split, pairs.digest, len(pairs), phrasings,
+                     phrased(pairs, phrasings, np.random.default_rng(seed)))
+    print(f"features: {done} of {len(candidates) + sum(map(len, splits.values()))} were missing, "
+          f"{done / (time.perf_counter() - started):.1f} a second")
 
 
 def facts(run: Run, digest: str, seed: int) -> str:
@@ -55,7 +70,7 @@ def facts(run: Run, digest: str, seed: int) -> str:
     return fingerprint(run.digest("encoder"), digest, seed)
 
 
-def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[tuple[str | None, list[str]]]:
+def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[Thing]:
     """(image, query texts), each query with that many of its instructions, drawn without repetition if it can."""
     for image, text, choices in zip(pairs.images, pairs.texts, pairs.instructions, strict=True):
         drawn = rng.permutation(len(choices))[np.arange(phrasings) % len(choices)]
@@ -70,6 +85,9 @@ class Batch:
     phrasing: np.ndarray     # (b,)
     positives: np.ndarray    # (b,) candidate rows
     modality: Tensor         # (b,) of the positives
+
+    def part(self, rows: slice) -> Batch:
+        return Batch(self.queries[rows], self.phrasing[rows], self.positives[rows], self.modality[rows])
 
 
 class FeatureSet:

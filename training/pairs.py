@@ -17,6 +17,8 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.schema import Modality
 
+BLOCK = 4096     # queries that are hashed together
+
 
 @dataclass
 class Candidates:
@@ -70,8 +72,8 @@ class Pairs:
     def read(cls, collection: Collection, split: str, candidates: Candidates) -> Pairs:
         """All queries of a split. Raises UserError for an unknown positive, a missing instruction, or no query."""
         phrasings = collection.instructions()
-        texts, images, instructions, rows, names, positives = [], [], [], [], [], []
-        counts = [0]
+        texts, images, instructions, names = [], [], [], []
+        rows, positives, counts = array("h"), array("q"), array("q", [0])
         for row in collection.rows():
             names.append(f"{row.dataset} task {row.task}")
             for query in collection.queries(split, row):
@@ -89,13 +91,12 @@ class Pairs:
                 images.append(query.image)
                 instructions.append(phrasings[key])
                 rows.append(len(names) - 1)
-                positives.append(found)
+                positives.extend(found)
                 counts.append(len(found))
         if len(texts) < 2:
             raise UserError(f"{collection.root} has {len(texts)} {split} queries, training needs at least 2; "
                             f"add them to query/{split}")
-        return cls(texts, images, instructions, np.array(rows), names, np.cumsum(counts),
-                   np.concatenate(positives))
+        return cls(texts, images, instructions, np.array(rows), names, np.cumsum(counts), np.array(positives))
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -103,8 +104,13 @@ class Pairs:
     @property
     def digest(self) -> str:
         """Checksum of what is asked and what answers it."""
-        asked = repr((self.texts, self.images, self.instructions)).encode()
-        return hashlib.sha256(asked + self.positives.tobytes()).hexdigest()
+        digest = hashlib.sha256()
+        for opening, things in (("([", self.texts), ("], [", self.images), ("], [", self.instructions)):
+            digest.update(opening.encode())       # of the three lists' repr, which would be larger than they are
+            for start in range(0, len(things), BLOCK):
+                digest.update((", " * (start > 0) + ", ".join(map(repr, things[start:start + BLOCK]))).encode())
+        digest.update(b"])" + self.positives.tobytes())
+        return digest.hexdigest()
 
     def draw_positives(self, queries: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(b,) one positive of each query, at random."""

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from genius.artifacts import Run, write_json
 from genius.collections.mbeir import Collection
@@ -28,12 +27,12 @@ from genius.models.saving import round_to_half
 from training.checkpoint import Checkpoints, reseed
 from training.curves import record_epoch
 from training.features import Batch, FeatureSet
+from training.hits import hit_rates
 from training.optimisation import contrastive, cosine, decayed
 from training.pairs import Candidates
+from training.processes import agree, agreed, average_gradients, bar, gathered, is_main, share
 from training.settings import Arguments, QuantizerSettings, parse_arguments
-from training.stage import run_stage
-
-SAMPLE = 2000    # validation queries of the line after each epoch
+from training.stage import per_step, publish, run_stage
 
 
 class FusionAndQuantizer(nn.Module):
@@ -57,14 +56,15 @@ def train(arguments: Arguments) -> None:
     optimizer = torch.optim.AdamW(decayed(stage, settings.weight_decay), lr=settings.learning_rate, eps=1e-6)
     checkpoints = Checkpoints(run.path, "quantizer", settings, seed, run.digest("encoder"), data.pairs.digest)
     first = checkpoints.resume(stage, optimizer)
-    if first == 0:
+    if first == 0 and is_main():
         initialise(stage, data, settings, seed, device)
+    agree(stage)
     for epoch in range(first, settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         stage.train()
         batches = data.pairs.batches(rng, settings.batch, upsample_to=settings.upsample_to)
         steps = len(batches)
-        for step, queries in enumerate(tqdm(batches, desc=f"quantizer epoch {epoch}", unit="batch")):
+        for step, queries in enumerate(bar(batches, desc=f"quantizer epoch {epoch}", unit="batch")):
             rate = cosine(epoch * steps + step, settings.epochs * steps, 0.0,
                           settings.final_learning_rate / settings.learning_rate)
             for group in optimizer.param_groups:
@@ -74,32 +74,46 @@ def train(arguments: Arguments) -> None:
                     + settings.mse_weight * parts["mse"] + settings.coarse_weight * parts["coarse"])
             optimizer.zero_grad()
             loss.backward()
+            average_gradients(stage.parameters())
             optimizer.step()
+            agree(stage)
             losses.append([parts[name].item() for name in ("cl", "rq", "mse")])
         contrast, quantization, distance = np.mean(losses, axis=0)
-        plain, quantized = hit_rates(stage, held_out, seed, device)
+        pace = per_step(started, steps)
+        stage.eval()
+        plain, quantized = agreed(is_main() and hit_rates(stage.fusion, stage.quantizer, held_out, seed, device))
         seconds = time.perf_counter() - started
         print(f"quantizer epoch {epoch}  contrastive {contrast:.3f}  quantization {quantization:.5f}  "
-              f"distance {distance:.5f}  val hit@5 {plain:.1%}, quantized {quantized:.1%}  {seconds:.0f} s", flush=True)
-        record_epoch(run, "quantizer", epoch, contrastive=contrast, quantization=quantization, distance=distance,
-                     val_hit_at_5=plain, val_hit_at_5_quantized=quantized, seconds=seconds)
+              f"distance {distance:.5f}  val hit@5 {plain:.1%}, quantized {quantized:.1%}  {seconds:.0f} s, {pace}",
+              flush=True)
+        if is_main():
+            record_epoch(run, "quantizer", epoch, contrastive=contrast, quantization=quantization, distance=distance,
+                         val_hit_at_5=plain, val_hit_at_5_quantized=quantized, seconds=seconds)
         checkpoints.save(stage, optimizer, epoch, score=quantized)
     if settings.keep_best:
         print(f"quantizer: epoch {checkpoints.load_best(stage)} is the best")
     stage.eval()
     if settings.half:
         round_to_half(stage)         # from here on the stage is what its readers will load
-    run.publish("fusion", partial(stage.fusion.save, half=settings.half), ("encoder",))
-    run.publish("quantizer", partial(stage.quantizer.save, half=settings.half), ("encoder", "fusion"))
+    run = publish(run, "fusion", partial(stage.fusion.save, half=settings.half), ("encoder",))
+    run = publish(run, "quantizer", partial(stage.quantizer.save, half=settings.half), ("encoder", "fusion"))
+    if is_main():
+        report(stage, run, data, held_out, seed, device)
+    checkpoints.clear()
+
+
+def report(stage: FusionAndQuantizer, run: Run, data: FeatureSet, held_out: FeatureSet, seed: int,
+           device: str) -> None:
+    """Write the fused features and the health report."""
     for files in (data.query_files, held_out.query_files, data.candidate_files):
         files.fuse(stage.fusion, run.digest("fusion"))
-    codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], candidates.modalities, stage.quantizer)
-    health = code_health(codes, candidates.modalities, settings.quantizer.code_sizes)
-    plain, quantized = hit_rates(stage, held_out, seed, device)
+    modalities = data.candidates.modalities
+    codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], modalities, stage.quantizer)
+    health = code_health(codes, modalities, stage.quantizer.config.code_sizes)
+    plain, quantized = hit_rates(stage.fusion, stage.quantizer, held_out, seed, device)
     write_json(run.path / "reports" / "health.json",
                health | {"val_hit_at_5": plain, "val_hit_at_5_quantized": quantized})
     print(summary(health))
-    checkpoints.clear()
 
 
 @torch.no_grad()
@@ -128,10 +142,13 @@ def batch_losses(stage: FusionAndQuantizer, data: FeatureSet, batch: Batch, sett
                  device: str, labels: np.ndarray | None = None) -> dict[str, Tensor]:
     """The three terms of Eq. 8 and, where candidates have labels (n,), that of what shares one.
 
-    Queries and targets are both quantized, and both move the codebooks.
+    Queries and targets are both quantized, and both move the codebooks. Processes share the fusion's work; each
+    quantizes and compares the whole batch.
     """
-    z_query, z_target = (stage.fusion(features) for features in data.features(batch, device))
-    answered = torch.eye(len(batch.queries), dtype=torch.bool)
+    b = len(batch.queries)
+    own = data.features(batch.part(share(b)), device)
+    z_query, z_target = (gathered(stage.fusion(features), b) for features in own)
+    answered = torch.eye(b, dtype=torch.bool)
     if settings.mask_positives:
         answered = torch.from_numpy(data.pairs.answered(batch.queries, batch.positives))
     quantized = stage.quantizer(torch.cat([z_query, z_target]), batch.modality.repeat(2).to(device))
@@ -156,47 +173,6 @@ def same_label_loss(z: Tensor, labels: Tensor, temperature: float) -> Tensor:
     if not anchors.any():
         return z.new_zeros(())
     return -(log_share.masked_fill(~alike, 0).sum(1)[anchors] / alike.sum(1)[anchors]).mean()
-
-
-@torch.inference_mode()
-def hit_rates(stage: FusionAndQuantizer, data: FeatureSet, seed: int, device: str,
-              block: int = 8192) -> tuple[float, float]:
-    """hit@5 of validation queries among all candidates: by z, and by exhaustive search over quantized vectors.
-
-    Candidates pass block by block; only the best five of each query are kept.
-    """
-    stage.eval()
-    rng = np.random.default_rng(seed)
-    sample = np.sort(rng.permutation(len(data.pairs))[:SAMPLE])
-    query = stage.fusion(data.query_files.features(sample).to(device))                       # (s, d)
-    best = [TopRows(len(sample), device) for _ in range(2)]
-    for start in range(0, len(data.candidates), block):
-        rows = slice(start, start + block)
-        modality = torch.from_numpy(data.candidates.modalities[rows]).long().to(device)
-        z = stage.fusion(data.candidate_files.features(rows).to(device))
-        for top, vectors in zip(best, (z, stage.quantizer.decode(stage.quantizer.encode(z, modality))), strict=True):
-            top.add(2 * query @ vectors.T - vectors.square().sum(-1), start)                 # by distance
-    plain, quantized = (np.mean([data.pairs.answered(sample[[at]], found).any() for at, found in enumerate(top.rows())])
-                        for top in best)
-    return float(plain), float(quantized)
-
-
-class TopRows:
-    """The five best candidate rows of each of s queries, over blocks."""
-
-    def __init__(self, queries: int, device: str):
-        self._scores = torch.full((queries, 5), -torch.inf, device=device)
-        self._rows = torch.full((queries, 5), -1, device=device)
-
-    def add(self, scores: Tensor, start: int) -> None:
-        """scores (s, block) of the candidates from row `start` on."""
-        rows = torch.arange(start, start + scores.shape[1], device=scores.device).expand_as(scores)
-        self._scores, at = torch.cat([self._scores, scores], dim=1).topk(5)
-        self._rows = torch.cat([self._rows, rows], dim=1).gather(1, at)
-
-    def rows(self) -> np.ndarray:
-        """(s, 5)"""
-        return self._rows.cpu().numpy()
 
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from genius.device import usable_device
 from genius.errors import UserError
 from genius.models.decoder import DecoderConfig
 from genius.models.fusion import FusionConfig
 from genius.models.quantizer import QuantizerConfig
+from training.processes import default_workers, join
 
 AUGMENTATIONS = ("elementwise", "scalar", "none")    # Eq. 11 as the code, as the paper, and without
 
@@ -50,13 +50,14 @@ class EncoderSettings:
     teacher: str = ""                # to one that a teacher knows: a folder or an installed package, see vocabulary.py
     dropped: float = 0.0             # probability that a word of an instruction is left out (ours)
     stabilised: bool = False         # gradients clipped at norm 1, the temperature kept above 0.01 (ours)
-    image_cache: int = 256           # side of the decoded images kept while training, pixels
+    image_cache: int = 256           # side of the decoded images kept while training, pixels; 0: opened each time
     half: bool = False               # weights stored, and from then on used, in half precision (ours)
     bf16: bool = True
 
     def __post_init__(self):
         expect(self.epochs >= 0, "epochs is at least 0")
         expect(self.batch >= 2 and self.group >= 1, "a batch holds at least 2 pairs, a group 1")
+        expect(self.image_cache >= 0, "image_cache is at least 0")
         expect(0 < self.crop <= 1, "crop is a share above 0, 1 at most")
         expect(0 <= self.hard_groups <= 1, "hard_groups is a share")
         expect(self.factor_weight >= 0, "factor_weight is at least 0")
@@ -240,6 +241,7 @@ class Arguments:
     preset: str
     settings: Settings
     device: str
+    workers: int = 0     # processes that open images; 0: threads
 
 
 def parse_arguments(description: str) -> Arguments:
@@ -251,13 +253,19 @@ def parse_arguments(description: str) -> Arguments:
     parser.add_argument("--preset", choices=PRESETS, default="small")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes that open images, for each process that "
+                        "computes; by default one a core beside a GPU; 0, the default without one: threads")
     parser.add_argument("--set", action="append", default=[], metavar="STAGE.NAME=VALUE",
                         help="change one setting, e.g. --set encoder.epochs=3")
     given = parser.parse_args()
     if given.run.exists() and not given.run.is_dir():
         raise UserError(f"{given.run} is a file; name a directory to train into")
     settings = all_changed(replace(PRESETS[given.preset], seed=given.seed), given.set)
-    return Arguments(given.collection, given.run, given.preset, settings, str(usable_device(given.device)))
+    device = join(given.device)
+    workers = default_workers(device) if given.workers is None else given.workers
+    if workers < 0:
+        raise UserError(f"--workers {workers}: expected 0 or more")
+    return Arguments(given.collection, given.run, given.preset, settings, str(device), workers)
 
 
 def all_changed(settings: Settings, changes: Iterable[str]) -> Settings:

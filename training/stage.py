@@ -1,20 +1,28 @@
-"""Run one stage of training, and record in the run what it was made with and how long it took."""
+"""Run one stage of training, and record in the run what it was made with, how long it took and in how much memory."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import resource
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+
+import torch
 
 from genius.artifacts import Run
 from genius.errors import UserError
 from genius.memory import keep_freed_memory
 from training.checkpoint import fingerprint
+from training.processes import is_main, wait
 from training.settings import Arguments
 
 WORLD = "world.json"     # in a collection that was drawn: what it was drawn from
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
+TRAINED = ("encoder", "quantizer", "decoder")     # those that make weights
+DIVIDED = (*TRAINED, "features")                  # those that several processes share; one does the others
 
 
 def run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
@@ -22,14 +30,28 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
 
     The stages after it were made from what it replaced: they count as not done.
     """
+    run = Run(arguments.run)
+    if name in TRAINED and "left_out" in run.manifest:
+        raise UserError(f"{run.path} holds published weights, in whose place training would put others; make it "
+                        f"searchable with: python -m training.features COLLECTION {run.path} --preset paper, then "
+                        "training.index; or give another RUN to train into")
     keep_freed_memory()
     print(f"── {name}", flush=True)
     started = time.perf_counter()
-    train(arguments)
+    if name in DIVIDED or is_main():
+        train(arguments)
+    print(f"{name}: {peak_memory(arguments.device)}", flush=True)
+    if is_main():
+        record(name, arguments, time.perf_counter() - started)
+    wait()
+
+
+def record(name: str, arguments: Arguments, seconds: float) -> None:
+    """Note in the manifest that the stage is done."""
     run = Run(arguments.run)
     before = STAGES[:STAGES.index(name)]
     stages = {stage: done for stage, done in run.manifest.get("stages", {}).items() if stage in before}
-    stages[name] = {"facts": facts(name, arguments), "seconds": round(time.perf_counter() - started, 2)}
+    stages[name] = {"facts": facts(name, arguments), "seconds": round(seconds, 2)}
     drawn = arguments.collection / WORLD
     run.record(collection=str(arguments.collection.resolve()), preset=arguments.preset,
                settings=dataclasses.asdict(arguments.settings), stages=stages,
@@ -54,3 +76,27 @@ def facts(name: str, arguments: Arguments) -> str:
     before = STAGES[:STAGES.index(name) + 1]
     return fingerprint(str(arguments.collection.resolve()), arguments.settings.seed,
                        [settings.get(stage) for stage in before])
+
+
+def publish(run: Run, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()) -> Run:
+    """Publish a part once, by the main process; -> the run with it, on every process."""
+    if is_main():
+        run.publish(part, write, built_from)
+    wait()
+    return Run(run.path)
+
+
+def per_step(started: float, steps: int) -> str:
+    """The time that each of an epoch's steps took."""
+    return f"{(time.perf_counter() - started) / steps:.3g} s a step"
+
+
+def peak_memory(device: str) -> str:
+    """The most that this process has held since it started, and the largest of the processes that open images."""
+    unit = 2**30 if sys.platform == "darwin" else 2**20      # bytes there, KiB elsewhere
+    own, workers = (resource.getrusage(who).ru_maxrss / unit for who in (resource.RUSAGE_SELF,
+                                                                         resource.RUSAGE_CHILDREN))
+    found = f"peak memory {own:.2f} GiB" + (f", {workers:.2f} in a process that opens images" if workers else "")
+    if torch.device(device).type == "cuda":
+        found += f", {torch.cuda.max_memory_allocated(device) / 2**30:.2f} on the GPU"
+    return found

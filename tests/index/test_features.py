@@ -1,8 +1,14 @@
+import multiprocessing
+import os
+import shutil
+import signal
+
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
+from genius.artifacts import write_json
 from genius.errors import UserError
 from genius.index.features import FeatureFiles, batched
 from tests.search.tiny import DIM, tiny_encoder, tiny_fusion
@@ -14,6 +20,11 @@ THINGS = [(colour if number % 3 else None, [f"a {colour} thing" if number % 2 or
 
 def open_path(path: str) -> Image.Image:
     return Image.new("RGB", (20, 20), path)
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch):
+    monkeypatch.setattr("genius.index.features.SHARD", 2)
 
 
 def filled(folder, things=THINGS, batch=2) -> FeatureFiles:
@@ -43,27 +54,82 @@ def test_a_phrasing_can_be_chosen_for_each_row(tmp_path):
     torch.testing.assert_close(found.text, torch.cat([features.text for features in alone]))
 
 
-def test_a_killed_run_goes_on_after_the_last_whole_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("genius.index.features.BLOCK", 1)
+def test_a_killed_run_does_no_finished_shard_again(tmp_path):
     whole = filled(tmp_path / "whole")
-
-    class Killed(BaseException):
-        pass
-
-    def things():
-        yield from THINGS[:3]
-        raise Killed
-
-    files = FeatureFiles.create(tmp_path / "killed", len(THINGS), 2, DIM, "facts")
-    with pytest.raises(Killed):
-        files.fill(tiny_encoder(), things(), open_path, 2, "test")
+    child = multiprocessing.get_context("fork").Process(target=fill_until_killed, args=(tmp_path / "killed",))
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
 
     opened = []
     again = FeatureFiles.create(tmp_path / "killed", len(THINGS), 2, DIM, "facts")
+    assert again.unfinished() == [1, 2]
     again.fill(tiny_encoder(), THINGS, lambda path: opened.append(path) or open_path(path), 2, "test")
 
-    assert "green" not in opened
-    assert np.array_equal(again.image, whole.image) and np.array_equal(again.text, whole.text)
+    assert set(opened) == {"blue", "black"}      # of the third to the fifth, those that have a picture
+    same(again, whole)
+
+
+def fill_until_killed(folder) -> None:
+    def open_until_black(path: str) -> Image.Image:
+        if path == "black":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return open_path(path)
+
+    torch.set_num_threads(1)     # a forked process has no others
+    FeatureFiles.create(folder, len(THINGS), 2, DIM, "facts").fill(
+        tiny_encoder(), [*THINGS[:2], THINGS[4]], open_until_black, 1, "test")
+
+
+def same(some: FeatureFiles, others: FeatureFiles) -> None:
+    for name in ("image", "text", "embedding", "masks"):
+        np.testing.assert_array_equal(getattr(some, name), getattr(others, name), name)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_shards_that_are_filled_apart_make_the_same_files(tmp_path, workers):
+    whole = filled(tmp_path / "whole", batch=1)
+    for shards in ([1], [2], [0]):
+        files = FeatureFiles.create(tmp_path / "apart", len(THINGS), 2, DIM, "facts")
+        assert set(shards) <= set(files.unfinished())
+        files.fill(tiny_encoder(), THINGS, open_path, 1, "test", shards, workers)
+    assert not files.unfinished() and not (tmp_path / "apart" / "shards").exists()
+    same(FeatureFiles.finished(tmp_path / "apart", "facts"), whole)
+
+
+def test_batches_that_do_not_divide_a_shard_encode_the_same(tmp_path, monkeypatch):
+    whole = filled(tmp_path / "whole")
+    monkeypatch.setattr("genius.index.features.SHARD", 3)
+    files = filled(tmp_path / "odd")
+    np.testing.assert_allclose(files.embedding, whole.embedding, atol=2e-3)
+    assert np.array_equal(files.masks, whole.masks)
+
+
+def test_files_that_were_begun_before_there_were_shards_go_on_where_they_stopped(tmp_path):
+    whole, old = filled(tmp_path / "whole"), FeatureFiles.create(tmp_path / "old", len(THINGS), 2, DIM, "facts")
+    old.fill(tiny_encoder(), THINGS, open_path, 2, "test", shards=[0, 1])
+    facts = {"facts": "facts", "things": len(THINGS), "phrasings": 2, "done": 4, "fusion": None}
+    write_json(tmp_path / "old" / "progress.json", facts)
+    shutil.rmtree(tmp_path / "old" / "shards")
+    files = FeatureFiles.create(tmp_path / "old", len(THINGS), 2, DIM, "facts")
+    files.fill(tiny_encoder(), THINGS, open_path, 2, "test")
+    same(files, whole)
+    write_json(tmp_path / "old" / "progress.json", facts | {"done": len(THINGS)})
+    same(FeatureFiles.finished(tmp_path / "old", "facts"), whole)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_image_that_is_left_out_leaves_the_text(tmp_path, workers):
+    files = FeatureFiles.create(tmp_path, len(THINGS), 2, DIM, "facts")
+    files.fill(tiny_encoder(), THINGS, without_green, 3, "test", workers=workers)
+    expected = tiny_encoder().encode([None if path in (None, "green") else open_path(path) for path, _ in THINGS],
+                                     [texts[0] for _, texts in THINGS])
+    assert files.masks[:, 0].tolist() == expected.image_mask.tolist()
+    np.testing.assert_allclose(files.embedding, expected.embedding(), atol=2e-3)
+
+
+def without_green(path: str) -> Image.Image | None:
+    return None if path == "green" else open_path(path)
 
 
 def test_other_facts_start_anew(tmp_path):

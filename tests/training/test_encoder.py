@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from training.encoder import LookAlikes, thinned
+from training.content import thinned
+from training.lookalikes import LookAlikes
 
 CENTRES = 5
 

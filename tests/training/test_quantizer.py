@@ -18,8 +18,9 @@ from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training.decoder import BEAMS, Samples, Validation
 from training.features import FeatureSet
+from training.hits import TopRows, hit_rates
 from training.pairs import Candidates
-from training.quantizer import FusionAndQuantizer, TopRows, batch_losses, coarse_labels, hit_rates, same_label_loss
+from training.quantizer import FusionAndQuantizer, batch_losses, coarse_labels, same_label_loss
 from training.settings import Arguments
 
 
@@ -57,7 +58,7 @@ def test_hit_rates_are_those_of_sorting_all_distances(stage, data):
     expected = [np.mean([bool(set(torch.cdist(query[[q]], vectors)[0].argsort()[:5].tolist()) & positives(val, q))
                          for q in range(len(val.pairs))]) for vectors in (z, quantized)]
     for block in (7, 1000):
-        assert hit_rates(stage, val, 0, "cpu", block) == pytest.approx(expected)
+        assert hit_rates(stage.fusion, stage.quantizer, val, 0, "cpu", block) == pytest.approx(expected)
 
 
 def test_the_best_rows_do_not_depend_on_the_blocks():
