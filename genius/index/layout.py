@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -46,15 +44,6 @@ class IndexConfig:
 def segment_folder(index: Path, number: int) -> Path:
     """Where the files of a segment lie; those of the first beside the files of the index."""
     return index / f"segment-{number}" if number else index
-
-
-def share(file: Path, link: Path) -> None:
-    """One file, which never changes, under two names; or a copy where the disk cannot do that."""
-    link.parent.mkdir(exist_ok=True)
-    try:
-        os.link(file, link)
-    except OSError:
-        shutil.copy2(file, link)
 
 
 def write_config(file: Path, config: IndexConfig) -> None:

@@ -17,12 +17,13 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
+from genius.artifacts import share
 from genius.collections.images import thumbnail
 from genius.errors import UserError
 from genius.index.database import begun_database, step, steps_done
 from genius.index.features import batched
 from genius.index.ids import pack
-from genius.index.layout import (CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, share, write_config,
+from genius.index.layout import (CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config,
                                  write_instructions)
 from genius.index.pool import Pool
 from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, Rows
