@@ -22,17 +22,16 @@ from pathlib import Path
 from genius.artifacts import Run
 from genius.collections.folder import build, named
 from genius.collections.mbeir import Collection
-from genius.device import usable_device
 from genius.errors import UserError, reported
 from genius.models.encoder import OPEN_CLIP_SOURCES, Encoder
 from training.__main__ import train
-from training.imagined import Recipe, imagine
+from training.imagined import RECIPE, Recipe, imagine
 from training.pairs import Candidates
+from training.processes import agreed, default_workers, is_main, join, wait
 from training.settings import SMALL, Arguments, Settings, all_changed
 from training.stage import is_done, run_stage
 
 COLLECTION = "collection"
-ITS_OWN = "its own"                       # weights of a model that is named with its place
 SMALLEST, LARGEST = 16, 4096              # codes of a level
 MOST_LEVELS = 9
 QUANTIZED, DECODED = 300_000, 120_000     # pairs that either stage sees in all
@@ -56,34 +55,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not given.pretrained and not given.model.startswith(OPEN_CLIP_SOURCES):
         parser.error(f"--model {given.model} needs --pretrained TAG or FILE; open_clip lists its tags with: "
                      'python -c "import open_clip; print(open_clip.list_pretrained())"')
-    make_searchable(given.sources, given.run, given.model, given.pretrained or ITS_OWN, given.set, given.seed,
-                    str(usable_device(given.device)))
+    device = join(given.device)
+    make_searchable(given.sources, adopting(given.sources, given.run, given.model, given.pretrained, given.seed,
+                                            str(device), default_workers(device)), given.set)
 
 
-def make_searchable(sources: Sequence[str], run: Path, model: str, pretrained: str, changes: Sequence[str], seed: int,
-                    device: str, recipe: Recipe | None = None) -> None:
+def adopting(sources: Sequence[str], run: Path, model: str, pretrained: str = "", seed: int = 0, device: str = "cpu",
+             workers: int = 0) -> Arguments:
+    """What the stages are given; sizes are those of `small` as yet. Raises UserError for a source without a name."""
+    root = run / COLLECTION / "+".join(name for name, _ in map(named, sources))
+    encoder = replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0)
+    return Arguments(root, run, "folder", replace(SMALL, encoder=encoder, seed=seed), device, workers)
+
+
+def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequence[str] = (),
+                    recipe: Recipe = RECIPE) -> None:
     """Do what is not done yet. changes: of settings, as --set takes them.
 
     Raises UserError if the model cannot be had, a source cannot be used, or the run was made from others.
     """
-    check_sources(Run(run), sources)
-    root = run / COLLECTION / "+".join(name for name, _ in map(named, sources))
-    adopting = replace(SMALL, encoder=replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0),
-                       seed=seed)
-    arguments = Arguments(root, run, "folder", adopting, device)
-    if not is_done("encoder", arguments):      # first: a model is refused before a million images are copied
-        Run(run).record(sources=list(sources))
+    path = arguments.run
+    claim(Run(path), sources)
+    if not agreed(is_done("encoder", arguments)):     # first: a model is refused before a million images are copied
         run_stage("encoder", adopt, arguments)
-    if not root.exists():
-        for row in build(sources, root):
-            print(row)
-    collection = Collection(root)
-    if not collection.rows() or Run(run).manifest.get("imagined") is False:     # or it was killed while imagining
-        Run(run).record(imagined=False)
-        imagine(collection, Encoder.load(Run(run).folder("encoder")).to(device), seed, adopting.features.batch,
-                recipe or Recipe())
-        Run(run).record(imagined=True)
-    settings = fitted(adopting, vector_size(Run(run)), len(Candidates.read(collection)),
+    if is_main():
+        prepare(sources, arguments, recipe)
+    wait()
+    collection = Collection(arguments.collection)
+    settings = fitted(arguments.settings, vector_size(Run(path)), len(Candidates.read(collection)),
                       sum(1 for _ in collection.queries("train")))
     train(replace(arguments, settings=all_changed(settings, changes)))
 
@@ -91,15 +90,34 @@ def make_searchable(sources: Sequence[str], run: Path, model: str, pretrained: s
 def adopt(arguments: Arguments) -> None:
     """The stage that takes the place of the encoder's training. Raises UserError if the model cannot be had."""
     settings = arguments.settings.encoder
-    Run(arguments.run).publish("encoder", Encoder.from_open_clip(settings.architecture, settings.pretrained).save)
+    if is_main():
+        Run(arguments.run).publish("encoder", Encoder.from_open_clip(settings.architecture, settings.pretrained).save)
 
 
-def check_sources(run: Run, sources: Sequence[str]) -> None:
-    """Raises UserError if the run was made from other sources."""
-    known = run.manifest.get("sources", list(sources) if not run.manifest["parts"] else [])
-    if known != list(sources):
+def prepare(sources: Sequence[str], arguments: Arguments, recipe: Recipe) -> None:
+    """Make the collection, and its queries if it has none."""
+    run, root = Run(arguments.run), arguments.collection
+    if not root.exists():
+        for row in build(sources, root):
+            print(row)
+    collection = Collection(root)
+    if not collection.rows() or run.manifest.get("imagined") is False:     # or it was killed while imagining
+        run.record(imagined=False)
+        imagine(collection, Encoder.load(run.folder("encoder")).to(arguments.device), arguments.settings.seed,
+                arguments.settings.features.batch, recipe)
+        run.record(imagined=True)
+
+
+def claim(run: Run, sources: Sequence[str]) -> None:
+    """Note what the run is made from. Raises UserError if it was made from something else."""
+    known = run.manifest.get("sources", [])
+    if known == list(sources):
+        return
+    if run.manifest["parts"]:
         raise UserError(f"{run.path} was made from {', '.join(known) or 'another collection'}; give another RUN, or "
                         f"add to it: python -m genius.index {run.path} add SOURCE")
+    if is_main():
+        run.record(sources=list(sources))
 
 
 def vector_size(run: Run) -> int:

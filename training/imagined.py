@@ -61,6 +61,9 @@ class Recipe:
     sample: int = 20_000      # images that ask and answer, at most
 
 
+RECIPE = Recipe()
+
+
 @dataclass(frozen=True)
 class Imagined:
     """A query before it is answered."""

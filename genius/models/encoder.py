@@ -8,6 +8,7 @@ Shapes: b batch, d embedding dim, s image side, n tokens.
 
 from __future__ import annotations
 
+import logging
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -124,6 +125,7 @@ class Encoder(nn.Module):
         Raises UserError if there is no such architecture or the weights cannot be had.
         """
         pretrained = "" if architecture.startswith(OPEN_CLIP_SOURCES) else pretrained
+        logging.disable()            # of a hub out of reach dozens of lines would be said
         try:
             model = open_clip.get_model_config(architecture)
             quick = open_clip.get_pretrained_cfg(architecture, pretrained).get("quick_gelu", False)
@@ -144,6 +146,8 @@ class Encoder(nn.Module):
             raise UserError(f"open_clip cannot give {named} ({textwrap.shorten(str(error), 200)}); name an "
                             "architecture of open_clip and a tag or a checkpoint file, hf-hub:OWNER/REPOSITORY or "
                             "local-dir:FOLDER") from error
+        finally:
+            logging.disable(logging.NOTSET)
         return encoder.eval()
 
     @property

@@ -1,6 +1,7 @@
 """Models of open_clip are taken as they are, wherever they lie."""
 
 import json
+import logging
 from dataclasses import asdict
 
 import open_clip
@@ -77,12 +78,15 @@ def test_a_tag_brings_the_activation_it_was_trained_with(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["ViT-B-32", "hf-hub:laion/some-model"])
-def test_without_a_network_the_hub_is_said_to_be_out_of_reach(name, monkeypatch):
+def test_without_a_network_the_hub_is_said_to_be_out_of_reach_and_nothing_else(name, monkeypatch, caplog):
     def unreachable(*given, **named):
+        logging.getLogger("huggingface_hub").error("Retrying")
         raise LocalEntryNotFoundError("An error happened while trying to locate the file on the Hub")
 
     monkeypatch.setattr(open_clip.factory, "download_pretrained", unreachable)
     monkeypatch.setattr(open_clip.factory, "download_pretrained_from_hf", unreachable)
     with pytest.raises(UserError, match=f"cannot fetch {name}.*hub is out of reach.*give its path") as caught:
         Encoder.from_open_clip(name, "laion2b_s34b_b79k")
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(caught.value) and not caplog.records
+    logging.getLogger("other").error("heard again")
+    assert [record.message for record in caplog.records] == ["heard again"]

@@ -31,11 +31,11 @@ from genius.evaluation.__main__ import main as evaluate
 from genius.models.encoder import Encoder
 from genius.schema import LabelledQuery, Modality
 from training import encoder, folder
-from training.imagined import Recipe
+from training.imagined import RECIPE, Recipe
 from training.settings import SMALL, Arguments
 from training.stage import is_done, run_stage
 
-RECIPES = {"default": Recipe(), "images-only": Recipe(texts=0), "words-only": Recipe(images=False),
+RECIPES = {"default": RECIPE, "images-only": Recipe(texts=0), "words-only": Recipe(images=False),
            "own-image": Recipe(answers=0)}
 SYSTEMS = ("dense", "quantized", "geometry", "geometry + re-rank", "beam", "beam + re-rank", "fast + re-rank")
 ENCODER = replace(
@@ -46,22 +46,23 @@ ENCODER = replace(
         "text_cfg": {"context_length": 32, "vocab_size": 16384, "width": 192, "heads": 4, "layers": 2}})
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("flickr8k", type=Path, help="the folder with manifest.jsonl")
     parser.add_argument("work", type=Path, metavar="WORK")
     parser.add_argument("--recipe", choices=RECIPES, default="default")
     parser.add_argument("--limit", type=int, default=2000, help="captions that are asked (default: %(default)s)")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args(argv)
     run = given.work / f"run-{given.recipe}"
     records = read_source(given.flickr8k).records
     taught, others = halves([record for record in records if record.split == "train"])
     asked = [record for record in records if record.split == "test"]
     photographs = given.work / "photographs"
     copy(given.flickr8k, [*others, *asked], photographs)
-    folder.make_searchable([str(photographs)], run, f"local-dir:{trained(given.flickr8k, taught, given.work)}",
-                           folder.ITS_OWN, (), 0, "cpu", RECIPES[given.recipe])
-    ask(Collection(run / folder.COLLECTION / "photographs"), asked)
+    model = f"local-dir:{trained(given.flickr8k, taught, given.work)}"
+    arguments = folder.adopting([str(photographs)], run, model)
+    folder.make_searchable([str(photographs)], arguments, recipe=RECIPES[given.recipe])
+    ask(Collection(arguments.collection), asked)
     evaluate([str(run), "--limit", str(given.limit)])
     print(table(json.loads((run / "reports" / "retrieval.json").read_text())))
 
