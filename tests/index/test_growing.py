@@ -170,7 +170,7 @@ def test_encoding_goes_on_where_it_was_killed(run, models, others, monkeypatch):
         return type(models.encoder).encode(models.encoder, images, texts)
 
     monkeypatch.setattr(growing, "BATCH", 5)
-    monkeypatch.setattr("genius.index.features.BLOCK", 1)
+    monkeypatch.setattr("genius.index.features.SHARD", 5)
     before = Run(run).manifest
     monkeypatch.setattr(models.encoder, "encode", lambda images, texts: encode(images, texts, True), raising=False)
     with pytest.raises(KeyboardInterrupt):
