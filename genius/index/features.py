@@ -172,6 +172,7 @@ class FeatureFiles:
         (self.folder / "shards" / str(shard)).touch()
 
     def note(self, **facts: int | str | None) -> None:
+        """Change what progress.json says."""
         self.progress |= facts
         write_json(self.folder / "progress.json", self.progress)
 

@@ -4,9 +4,9 @@
 
 ViT-L/14 with random weights, the published fusion, K = 4096, M = 9, T5-small. Two collections are made in WORK: one of
 drawn pictures for encoder and features, one of texts alone, with random features, for quantizer and decoder. Beside a
-GPU the batches are those of the preset; on a CPU they are small, and k-means makes two rounds instead of 1000. Each
-stage is the command that a person would give, whose lines say how long a step took and how much memory the process
-held at most; a stage that is done is not done again.
+GPU the batches are those of the preset; on a CPU they are small, numbers have full precision, and k-means makes two
+rounds instead of 1000. Each stage is the command that a person would give, whose lines say how long a step took and
+how much memory the process held at most; a stage that is done is not done again.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from training.pairs import Candidates, Pairs
 DIM = 768
 VAL = 8                # validation queries, each with an item of its own
 REPEATED = 4           # how often training goes through a small collection in an epoch
+ON_CPU = ("encoder.bf16=false", "quantizer.initial_iterations=2", "decoder.bf16=false")
 BATCHES = {"cpu": (2, 128, 128), "cuda": (420, 8000, 1024)}      # of encoder, quantizer and decoder
 
 
@@ -51,16 +52,16 @@ def main() -> None:
 
     def stage(name: str, collection: Path, *settings: str) -> None:
         if name not in Run(run).manifest.get("stages", {}):
+            changes = ("encoder.pretrained=", *(ON_CPU if device.type == "cpu" else ()), *settings)
             subprocess.run([sys.executable, "-m", f"training.{name}", str(collection), str(run), "--preset", "paper",
-                            "--device", str(device), *(part for setting in ("encoder.pretrained=", *settings)
-                                                       for part in ("--set", setting))], check=True)
+                            "--device", str(device), *(part for change in changes for part in ("--set", change))],
+                           check=True)
 
     stage("encoder", pictures, "encoder.epochs=1", f"encoder.batch={small}")
     stage("features", pictures, f"features.batch={min(small, 256)}")
     random_features(Run(run), Collection(texts))
-    slow = () if device.type == "cuda" else ("quantizer.initial_iterations=2", "decoder.bf16=false")
-    stage("quantizer", texts, "quantizer.epochs=1", f"quantizer.batch={large}", *slow)
-    stage("decoder", texts, "decoder.epochs=1", f"decoder.batch={many}", *slow)
+    stage("quantizer", texts, "quantizer.epochs=1", f"quantizer.batch={large}")
+    stage("decoder", texts, "decoder.epochs=1", f"decoder.batch={many}")
 
 
 def write(root: Path, queries: int, drawn: bool) -> None:

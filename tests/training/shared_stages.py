@@ -1,6 +1,8 @@
 """Train stages of tiny runs, each already made up to that stage, by as many processes as were launched.
 
     torchrun --nproc-per-node 2 -m tests.training.shared_stages COLLECTION encoder=RUN features=RUN …
+
+GRADIENTS=FILE writes the gradients of two losses of a batch of which the processes have unequal shares.
 """
 
 from __future__ import annotations
@@ -9,10 +11,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
 import genius.index.features
 from tests.training.tiny import TINY
 from training.__main__ import TRAIN
-from training.processes import join
+from training.processes import average_gradients, gathered, is_main, join, own_weight, share
 from training.settings import Arguments, Settings
 from training.stage import run_stage
 
@@ -20,14 +26,45 @@ from training.stage import run_stage
 STILL: Settings = replace(TINY, encoder=replace(TINY.encoder, bf16=False), decoder=replace(
     TINY.decoder, bf16=False, decoder=replace(TINY.decoder.decoder, dropout=0.0)))
 SHARD = 10
+GRADIENTS = "gradients"
 
 
 def train(stage: str, collection: Path, run: Path, device: str) -> None:
     run_stage(stage, TRAIN[stage], Arguments(collection, run, "small", STILL, device))
 
 
+def linear() -> tuple[nn.Linear, Tensor]:
+    """A model and its batch of five."""
+    generator, model = torch.Generator().manual_seed(0), nn.Linear(4, 3)
+    nn.init.normal_(model.weight, generator=generator)
+    return model, torch.randn(5, 4, generator=generator)
+
+
+def compared(z: Tensor, scale: Tensor) -> Tensor:
+    """A loss of z (n, d) in which each is compared with all."""
+    return (scale * z @ z.T).logsumexp(1).mean()
+
+
+def write_gradients(file: Path) -> None:
+    model, x = linear()
+    scale, n = nn.Parameter(torch.tensor(2.0)), len(x)
+    found = {}
+    for name, loss in (("compared", lambda own: compared(gathered(own, n), scale)),
+                       ("averaged", lambda own: own.square().mean() * own_weight(n) + 0 * scale)):
+        model.zero_grad()
+        scale.grad = None
+        loss(model(x[share(n)])).backward()
+        average_gradients([*model.parameters(), scale])
+        found |= {f"{name} weight": model.weight.grad.clone(), f"{name} scale": scale.grad.clone()}
+    if is_main():
+        save_file(found, file)
+
+
 if __name__ == "__main__":
     genius.index.features.SHARD = SHARD
     device = str(join("cpu"))
-    for name, _, run in (given.partition("=") for given in sys.argv[2:]):
-        train(name, Path(sys.argv[1]), Path(run), device)
+    for name, _, target in (given.partition("=") for given in sys.argv[2:]):
+        if name == GRADIENTS:
+            write_gradients(Path(target))
+        else:
+            train(name, Path(sys.argv[1]), Path(target), device)

@@ -24,6 +24,7 @@ from training import __main__ as pipeline
 from training import encoder, index, quantizer, vocabulary
 from training.checkpoint import Checkpoints
 from training.pairs import Candidates
+from training.pixels import MARGIN
 from training.settings import Arguments, IndexSettings
 from training.stage import STAGES, is_done, run_stage
 
@@ -215,3 +216,13 @@ def test_redoing_a_stage_makes_the_later_ones_wait(trained, collection, tmp_path
     assert [stage for stage in STAGES if is_done(stage, given)] == ["encoder", "features", "quantizer"]
     pipeline.train(given)
     assert Engine.load(tmp_path / "run", "cpu").index.n == 48
+
+
+def test_images_opened_each_time_train_the_same_encoder_as_kept_ones(collection, tmp_path):
+    side = round(MARGIN * 32)
+    weights = []
+    for name, kept, workers in (("kept", side, 0), ("opened", 0, 1)):
+        settings = replace(TINY, encoder=replace(TINY.encoder, image_cache=kept, epochs=1))
+        run_stage("encoder", encoder.train, replace(arguments(collection, tmp_path / name, settings), workers=workers))
+        weights.append(load_file(Run(tmp_path / name).folder("encoder") / "model.safetensors"))
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])

@@ -35,7 +35,7 @@ def alone(collection, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def together(collection, alone, tmp_path_factory) -> dict[str, Path]:
-    """For each stage a run in which two processes trained it; what they printed is in printed.txt."""
+    """For each stage a run in which two processes trained it."""
     runs = {stage: tmp_path_factory.mktemp(stage) / "run" for stage in STAGES}
     for run in runs.values():
         shutil.copytree(alone, run)
@@ -45,7 +45,8 @@ def together(collection, alone, tmp_path_factory) -> dict[str, Path]:
         address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
     launched = [subprocess.Popen(
         [sys.executable, "-m", "tests.training.shared_stages", collection.root,
-         *(f"{stage}={run}" for stage, run in runs.items())],
+         *(f"{stage}={run}" for stage, run in runs.items()),
+         f"{shared_stages.GRADIENTS}={runs['encoder'] / 'gradients'}"],
         env=os.environ | address | {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "RANK": number, "LOCAL_RANK": number,
                                     "OMP_NUM_THREADS": "1"},
         cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for number in "01"]
@@ -73,6 +74,17 @@ def test_losses_and_hit_rates_agree(alone, together, stage):
     for one, two in zip(expected, found, strict=True):
         assert {name: figure for name, figure in two.items() if name != "seconds"} == pytest.approx(
             {name: figure for name, figure in one.items() if name != "seconds"}, abs=1e-4)
+
+
+def test_gradients_are_those_of_the_whole_batch(together):
+    found = load_file(together["encoder"] / "gradients")
+    model, x = shared_stages.linear()
+    scale = torch.nn.Parameter(torch.tensor(2.0))
+    for name, loss in (("compared", lambda: shared_stages.compared(model(x), scale)),
+                       ("averaged", lambda: model(x).square().mean() + 0 * scale)):
+        weight, of_scale = torch.autograd.grad(loss(), [model.weight, scale])
+        torch.testing.assert_close(found[f"{name} weight"], weight)
+        torch.testing.assert_close(found[f"{name} scale"], of_scale)
 
 
 def test_features_agree(alone, together):
