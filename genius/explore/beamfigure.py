@@ -23,9 +23,9 @@ FATES = {Fate.FOUND: "leads to a generated ID", Fate.ENDED: "a beam that led now
 STEPS = np.array([1e-6, 1e-4, .01, .1, .5])           # probabilities where an edge becomes thicker
 WIDTHS = np.array([.5, 1, 1.8, 3, 4.5, 6.5])          # pixels
 FEW, FEWEST = 20, 8                                   # prefixes a level: have room for their codes; and for more
-SMALL, TALL = 560, 1400                               # pixels that a figure with few and with more prefixes is made for
+ROW, THIN = 28, 12                                    # pixels for each of them; and of more
 CROWDED = .5                                          # times which lines and points are as large where there are more
-BARS, LABEL, ROOT = 90, 11, -.75                      # pixels; pixels; where on the axis of levels
+BARS, AROUND, LABEL, ROOT = 90, 70, 11, -.75          # pixels; pixels; pixels; where on the axis of levels
 ROOTED = Scatter(x=[ROOT], y=[0], mode="markers+text", text=["query"], textposition="bottom center", hoverinfo="skip",
                  textfont={"size": LABEL}, marker={"symbol": "diamond", "size": 11, "color": CHOSEN})
 
@@ -46,19 +46,23 @@ def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]
 def percent(share: float) -> str:
     """In a few digits, of which none says that something never or always happens if it may."""
     if share < .1:
-        return "0%" if share == 0 else "<0.01%" if share < 1e-4 else f"{share:.1%}" if share >= .01 else f"{share:.2%}"
-    return ">99%" if .995 <= share < 1 else f"{share:.0%}"
+        digits = 1 if share >= .01 else 2
+        return "0 %" if share == 0 else "<0.01 %" if share < 1e-4 else f"{100 * share:.{digits}f} %"
+    return ">99 %" if .995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def _layout(levels: int, tallest: int) -> dict[str, object]:
-    bars = 1 - BARS / (SMALL if tallest <= FEW else TALL)      # where they begin, as a share of the height
+    rows = max(tallest, FEWEST) + .5
+    height = BARS + rows * (ROW if tallest <= FEW else THIN)
+    bars = 1 - BARS / height                               # where they begin
     return {
+        "height": height + AROUND,
         "showlegend": False, "dragmode": False,                # so that a finger on it scrolls the page
         "modebar": {"remove": ["zoom", "pan", "lasso", "zoomIn", "zoomOut", "resetScale", "sendChartToCloud"]},
         "xaxis": {"range": [ROOT - .3, levels - .6], "tickvals": list(range(levels)),
                   "title": {"text": "level", "font": {"size": 13}}, "showgrid": False, "zeroline": False,
                   "fixedrange": True},
-        "yaxis": {"range": [max(tallest, FEWEST) - .5, -1], "domain": [0, bars], "visible": False, "fixedrange": True},
+        "yaxis": {"range": [rows - 1, -1], "domain": [0, bars], "visible": False, "fixedrange": True},
         "yaxis2": {"range": [0, 1.45], "domain": [bars, 1], "visible": False, "fixedrange": True},
         "annotations": [{"text": "masked by<br>the trie", "xref": "paper", "yref": "y2 domain", "x": 0, "y": 1,
                          "xanchor": "left", "yanchor": "top", "align": "left", "showarrow": False,

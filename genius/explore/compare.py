@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from genius.index.store import Index
-from genius.schema import SearchOptions
+from genius.schema import Modality, SearchOptions
 from genius.search.checks import checked_options
 from genius.search.dense import build_hnsw, flat_search
 from genius.search.engine import EncodedQueries, Engine
@@ -103,26 +103,30 @@ class Comparison:
             if not self.built:
                 index = self.engine.index
                 self._graph = build_hnsw(_Watched(index.embeddings, progress))
-                self._graph.hnsw.efSearch = EFFORT
                 self._of = index
             return self._graph
 
-    def search(self, embedding: np.ndarray, z: np.ndarray, k: int, beams: int, hnsw: bool = True) -> Iterator[Found]:
-        """Every system in turn, for one query's vectors (d,); hnsw: that one, too, after building it if need be.
+    def search(self, embedding: np.ndarray, z: np.ndarray, k: int, beams: int, modality: Modality | None = None,
+               hnsw: bool = True) -> Iterator[Found]:
+        """Every system in turn, for one query's vectors (d,).
 
-        Raises UserError for a k or a beam size that cannot be.
+        modality: find nothing else; hnsw: that system, too, after building its graph if need be. Raises UserError for
+        a k or a beam size that cannot be, and for a modality of which there are no items.
         """
-        asked, embeddings = checked_options(SearchOptions(k=k, beams=beams)), np.float32(embedding)[None]
+        asked = checked_options(SearchOptions(k=k, beams=beams, modality=modality))
+        index, embeddings = self.engine.index, np.float32(embedding)[None]
+        rows = None if modality is None else np.flatnonzero(index.modalities == modality)
+        walk = faiss.SearchParametersHNSW(efSearch=EFFORT, sel=None if rows is None else faiss.IDSelectorBatch(rows))
         encoded = EncodedQueries(None, *(torch.as_tensor(vector, dtype=torch.float32, device=self.engine.device)[None]
                                          for vector in (embedding, z)))
         for system in SYSTEMS:
             if system.options:
-                options = replace(system.options, k=asked.k, beams=asked.beams)
+                options = replace(system.options, k=asked.k, beams=asked.beams, modality=modality)
                 yield _median(system, partial(self._generate, encoded, options))
             elif system is FLAT:
-                yield _median(system, partial(_clocked, flat_search, self.engine.index.embeddings, embeddings, asked.k))
+                yield _median(system, partial(_clocked, flat_search, index.embeddings, embeddings, asked.k, rows))
             elif hnsw:
-                yield _median(system, partial(_clocked, self.build().search, embeddings, asked.k))
+                yield _median(system, partial(_clocked, self.build().search, embeddings, asked.k, params=walk))
 
     def _generate(self, encoded: EncodedQueries, options: SearchOptions) -> Answer:
         found = self.engine.retrieve(encoded, options)
@@ -159,9 +163,9 @@ class _Watched:
         return self.embeddings[rows]
 
 
-def _clocked(search: Callable[..., tuple[np.ndarray, np.ndarray]], *arguments: object) -> Answer:
+def _clocked(search: Callable[..., tuple[np.ndarray, np.ndarray]], *given: object, **named: object) -> Answer:
     start = time.perf_counter()
-    cosines, rows = search(*arguments)
+    cosines, rows = search(*given, **named)
     return cosines, rows, {"search": 1000 * (time.perf_counter() - start)}
 
 

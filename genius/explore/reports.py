@@ -209,7 +209,7 @@ def training_tables(report: Report, choice: str | None = None) -> list[Table]:
 
 def health_note(health: Report) -> str:
     """How well the IDs tell items apart, and what quantizing costs."""
-    note = (f"Of {health['items']:,} training items {health['items_alone']:.1%} share their ID with no other; the "
+    note = (f"Of {health['items']:,} training items {percent(health['items_alone'])} % share their ID with no other; the "
             f"largest bucket holds {health['largest_bucket']:,}.")
     if "val_hit_at_5_quantized" in health:
         note += (f" Among validation candidates the nearest by feature answer {percent(health['val_hit_at_5'])} % of "

@@ -17,10 +17,10 @@ from genius.search.checks import checked_k
 from genius.ui import present
 from genius.ui.components import Panel, told, uploaded
 from genius.ui.context import Context
+from genius.ui.targets import target_of
 
 LARGEST_SIDE = 1_024    # pixels of a picture; far more than an encoder sees
 MOST_LISTED = 100       # items of one page of code_items
-TARGETS = {"any": None, **{modality.name.lower(): modality for modality in Modality}}
 UNLESS = {inspect.Parameter.empty: "required", "": "empty", None: "none"}    # how defaults are told
 TYPES = {str: "text", int: "number", gr.FileData | None: "file"}
 ASKED = {               # what the snippets ask, by endpoint; {id} is the first item of the index
@@ -50,7 +50,7 @@ def endpoints(context: Context) -> list[Callable]:
         or pair. Returns hits, best first, generated IDs, the query's own codes and milliseconds per stage.
         """
         image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
-        options = SearchOptions(beams=beams, k=k, modality=_modality(modality))
+        options = SearchOptions(beams=beams, k=k, modality=target_of(modality))
         result, = engine.search([Query(text=text, image=image, instruction=instruction)], options)
         return {
             "hits": [{"rank": hit.rank, **_told(hit.item), "codes": list(hit.codes), "cosine": hit.cosine,
@@ -122,12 +122,6 @@ def _path(picture: Any) -> str:
     """Raises UserError for what is no upload."""
     given = picture if isinstance(picture, dict) else {}
     return uploaded(given.get("path"), given.get("url"), get_upload_folder())
-
-
-def _modality(name: Any) -> Modality | None:
-    if not isinstance(name, str) or name not in TARGETS:
-        raise UserError(f"The modality must be one of {', '.join(TARGETS)}, not {name!r}.")
-    return TARGETS[name]
 
 
 def _whole(number: Any, name: str, least: int, most: int) -> int:

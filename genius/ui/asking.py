@@ -18,6 +18,7 @@ from genius.ui.components import told
 from genius.ui.context import Context, LastQuery
 from genius.ui.export import exports
 from genius.ui.history import Entry
+from genius.ui.targets import target_of
 
 LARGEST_SIDE = 1_024   # pixels; far more than an encoder sees, and it bounds memory under load
 SIDE_BY_SIDE = 4       # results of an instruction where several stand beside each other
@@ -98,14 +99,14 @@ class Asking:
         (answer,) = answers
         result, rerank = answer.result, answer.options.rerank
         cards = present.cards(result, self.pictures(result), rerank, self.weight, itself)
-        return (present.summary(result, answer.query, self.forced, title),
+        return (present.summary(result, answer.query, answer.options.modality, self.forced, title),
                 {"columns": [cards], "exports": exports(answers, self.served.name)},
                 present.generated(result, self.weight))
 
     def side_by_side(self, example: Example, answers: Answers) -> tuple[Any, Any, Any]:
         """The same of several; the generated IDs are left out."""
-        columns = [present.column(answer.result, answer.query.instruction, self.pictures(answer.result),
-                                  answer.options.rerank, self.weight, self.forced) for answer in answers]
+        columns = [present.column(answer.result, answer.query, answer.options, self.pictures(answer.result),
+                                  self.weight, self.forced) for answer in answers]
         return (present.summaries([answer.result for answer in answers], example),
                 {"columns": columns, "exports": exports(answers, self.served.name)}, None)
 
@@ -140,12 +141,10 @@ def picked_example(event: gr.EventData, examples: Sequence[Example]) -> Example:
 
 def options_of(beams: Any, k: Any, rerank: Any, mode: Any, target: Any, at_most: int | None = None) -> SearchOptions:
     """From the values of the settings. at_most: results. Raises UserError for a target that is not offered."""
-    if not isinstance(target, str) or target not in present.TARGETS:
-        raise UserError(f"The target must be one of {', '.join(present.TARGETS)}, not {target!r}.")
     if mode == "set" and not rerank:    # then the order of the IDs counts, which only exact search gives
         mode = "exact"
     return SearchOptions(beams=beams, k=k if at_most is None else min(k, at_most), rerank=rerank, mode=mode,
-                         modality=present.TARGETS[target])
+                         modality=target_of(target))
 
 
 def filled(query: Query) -> tuple[Any, Any, Any]:

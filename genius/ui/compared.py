@@ -52,7 +52,7 @@ def _pair(agreed: Agreement, one: int, other: int) -> dict[str, Any] | None:
     if one == other:
         return None
     share, shift = float(agreed.overlap[one, other]), float(agreed.shift[one, other])
-    return {"share": share, "overlap": f"{share:.0%}", "shift": "–" if math.isnan(shift) else f"±{shift:.1f}"}
+    return {"share": share, "overlap": f"{100 * share:.0f} %", "shift": "–" if math.isnan(shift) else f"±{shift:.1f}"}
 
 
 def _item(row: int, item: Item, picture: bytes | None, ranks: list[int]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from genius.ui.components import STATIC
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 MOST_LASSOED = 2_000    # points that a lasso sends back; of more it sends the first ones and their number
-MODALITY_COLOURS = ("#0072b2", "#d55e00", "#009e73")    # Okabe and Ito's, by Modality; seen on light and dark
+MODALITY_COLOURS = ("#1f86cc", "#d55e00", "#009e73")    # after Okabe and Ito, by Modality; seen on light and dark
 MODALITY_SYMBOLS = ("circle", "square", "diamond")
 
 
@@ -30,7 +30,8 @@ class PlotlyFigure(gr.HTML):
 
     name: its elem_id, unique on the page. label: what it shows, for those who cannot see it; every plot has a
     table beside it. Put what identifies a point into customdata, and a constant into layout.uirevision if the
-    zoom shall survive updates. Colours of text, axes and grid follow the theme by themselves. Data in labels,
+    zoom shall survive updates; a ring then marks the point that was picked last. height, in pixels, is that of
+    figures whose layout names none. Colours of text, axes and grid follow the theme by themselves. Data in labels,
     text and hovers goes through `escaped`: plotly reads markup there.
     """
 

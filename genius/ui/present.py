@@ -10,14 +10,14 @@ from typing import Any
 from PIL import Image
 
 from genius.examples import Example
-from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchResult
+from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 
 NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
+PLURALS = {Modality.IMAGE: "images", Modality.TEXT: "texts", Modality.PAIR: "pairs"}
 STAGES = {  # in the order they run
     "encode": "encode", "fuse": "fuse", "beam": "beam search", "expand": "expand buckets",
     "rerank": "re-rank", "fetch": "fetch"}
 MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
-TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
 SHOWN_SIDE = 256   # pixels of an example's picture
 COMMANDS = (       # a collection of one's own
     "python -m genius.collections FOLDER... my-collection", "python -m training my-collection my-run",
@@ -109,13 +109,14 @@ def certificate(result: SearchResult) -> str:
             " Not proven: an ID that was dropped on the way may score higher than some of these.")
 
 
-def summary(result: SearchResult, query: Query, forced: bool = True, title: str = "") -> dict[str, Any]:
+def summary(result: SearchResult, query: Query, only: Modality | None = None, forced: bool = True,
+            title: str = "") -> dict[str, Any]:
     """What was aimed at, how much was found and how long each stage took.
 
-    forced: the first code was trained to be the modality; otherwise it is a cluster that emerged.
-    title: of the example that asked this.
+    only: what alone was to be found. forced: the first code was trained to be the modality; otherwise it is a cluster
+    that emerged. title: of the example that asked this.
     """
-    return {"title": title, "label": first_code(forced), "targets": targets(result, forced),
+    return {"title": title, "aim": aim(result, only, forced),
             "sentence": f"{count(len(result.hits), 'result')} for {described(query)}, "
                         f"out of {count(result.candidates, 'candidate')}, "
                         f"in {milliseconds(sum(result.milliseconds.values()))}.",
@@ -126,7 +127,7 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
     """As `summary`, for the instructions of one example; what each aimed at stands above its own results."""
     spent = milliseconds(sum(sum(result.milliseconds.values()) for result in results))
     asked = described(Query(example.text, example.picture))
-    return {"title": example.title, "label": "", "targets": [],
+    return {"title": example.title, "aim": None,
             "sentence": f"{asked[0].upper()}{asked[1:]}, asked under {count(len(results), 'instruction')}, in {spent}.",
             "note": FAR if any(result.far for result in results) else "", "stages": stages(results)}
 
@@ -140,9 +141,12 @@ def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
             for stage, one in spent.items()]
 
 
-def first_code(forced: bool) -> str:
-    """What to call the first code of an ID."""
-    return "Target modality" if forced else "First code"
+def aim(result: SearchResult, only: Modality | None, forced: bool) -> dict[str, Any]:
+    """The first codes, what to call them, and what they say if a visitor chose what to find."""
+    told = "" if only is None else f"Only {PLURALS[only]} were searched, as set."
+    if told and result.mode != "fast":      # which weighs only what can be found
+        told += " The probabilities are those of the query’s own aim."
+    return {"label": "Target modality" if forced else "First code", "targets": targets(result, forced), "only": told}
 
 
 def targets(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
@@ -171,12 +175,13 @@ def milliseconds(spent: float) -> str:
     return f"{spent:.1f} ms" if spent < 10 else f"{spent:,.0f} ms"
 
 
-def column(result: SearchResult, instruction: str, thumbnails: Iterable[bytes | None], reranked: bool,
+def column(result: SearchResult, query: Query, options: SearchOptions, thumbnails: Iterable[bytes | None],
            decoder_weight: float, forced: bool) -> dict[str, Any]:
     """The results of one instruction among several: what it aimed at, the best ID and a card per hit."""
     best = result.generated[0].codes if result.generated else ()
-    return {"instruction": instruction, "first": first_code(forced), "targets": targets(result, forced),
-            "best": identifier(best, result.query_codes), **cards(result, thumbnails, reranked, decoder_weight)}
+    return {"instruction": query.instruction, "aim": aim(result, options.modality, forced),
+            "best": identifier(best, result.query_codes),
+            **cards(result, thumbnails, options.rerank, decoder_weight)}
 
 
 def cards(result: SearchResult, thumbnails: Iterable[bytes | None], reranked: bool, decoder_weight: float,

@@ -58,8 +58,9 @@ def generated(reason: Reason, tree: BeamTree, beams: int, decoder_weight: float)
     score = f"log p {logarithm(tree.log_prob[last])}"
     if decoder_weight != 1:
         score = f"{score_label(decoder_weight)} {number(tree.score[last], 2)}, {score}"
+    first = "first" if reason.shared == 1 else f"first {reason.shared}"
     shares = "" if reason.beam == 1 else (
-        f" Its ID shares the first {reason.shared} of {count(tree.levels, 'code')} with the best one."
+        f" Its ID shares the {first} of {count(tree.levels, 'code')} with the best one."
         if reason.shared else " Its ID shares no code with the best one.")
     return f"Found at beam {reason.beam} of {beams} ({score}).{shares} {siblings(reason.bucket)}"
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import gradio as gr
-import numpy as np
 
 from genius.index.store import Index
-from genius.schema import Modality
 from genius.search.checks import MAX_TEXT
 from genius.ui import history, links, present
 from genius.ui.asking import Asking, on_why
@@ -16,6 +14,7 @@ from genius.ui.blend import blend_panel
 from genius.ui.components import Panel, UploadedImage
 from genius.ui.context import Context
 from genius.ui.itemcard import on_query
+from genius.ui.targets import target_choice
 from genius.ui.why import why_panel
 
 SECRET = "searches"    # of what lies in the browser: scrambled, not hidden; another one would lose it
@@ -83,10 +82,7 @@ def form_for(index: Index) -> Form:
                               info="Says what kind of thing you want. Pick one or write your own.")
     go = gr.Button("Search", variant="primary", elem_id="go")
     with gr.Accordion("Settings", open=False, elem_id="settings"):
-        target = gr.Radio([("As asked", "any"), *((present.NAMES[kind], kind.name.lower())
-                                                  for kind in map(Modality, np.unique(index.modalities)))],
-                          value="any", label="Find", elem_id="target",
-                          info="As asked: the first code is generated like the others. Else only such items are found.")
+        target = target_choice(index, "target")
         beams = gr.Slider(1, 200, value=50, step=1, label="Beam size", info="IDs that are generated")
         k = gr.Slider(1, 100, value=10, step=1, label="Results")
         rerank = gr.Checkbox(True, label="Re-rank by embedding",

@@ -16,6 +16,7 @@ from genius.ui.components import STATIC
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]    # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
 HEALTH = "/healthz"
+SCRIPTS = ("links.js", "reveal.js", "keys.js")         # of the page; those of panels come with them
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def head() -> str:
     common = STATIC / "style.css"
     styles = [common, *sorted(set(STATIC.glob("*.css")) - {common})]
     return ("".join(f"<style>{file.read_text()}</style>" for file in styles)
-            + "".join(f"<script>{(STATIC / file).read_text()}</script>" for file in ("links.js", "keys.js")))
+            + "".join(f"<script>{(STATIC / file).read_text()}</script>" for file in SCRIPTS))
 
 
 def theme() -> gr.themes.Base:

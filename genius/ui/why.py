@@ -10,7 +10,7 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
-from genius.explore.beamfigure import SMALL, beam_figure
+from genius.explore.beamfigure import beam_figure
 from genius.explore.beamtree import BeamTree, beam_tree
 from genius.explore.why import dense_ranks, reason
 from genius.schema import Hit, Modality, SearchOptions, SearchResult
@@ -69,11 +69,10 @@ def why_panel(context: Context) -> None:
     def on_chosen(last: LastQuery | None, is_open: bool, seen: SearchOptions | None):
         """A new search leaves the panel as it is; if a visitor chooses among results that were there, it opens."""
         options = last and last.options
-        choice = seen is options      # all answers of a search share them
-        return is_open or choice, choice, options, gr.Accordion(open=is_open or choice)
+        opens = is_open or seen is options      # all answers of a search share them
+        return opens, options, gr.Accordion(open=opens)
 
-    def on_explain(row: Any, last: LastQuery | None, search: Retraced | None, every: bool, is_open: bool,
-                   choice: bool):
+    def on_explain(row: Any, last: LastQuery | None, search: Retraced | None, every: bool, is_open: bool):
         """While the panel is open. What was searched once more is kept until there is another search to explain."""
         if not is_open:
             return [gr.skip()] * 4
@@ -86,7 +85,7 @@ def why_panel(context: Context) -> None:
             why = reason(hit, search.tree, engine.index.n, search.dense_ranks[hit.row])
             said = present.explanation(why, search.tree, last.result.query_codes, len(search.result.generated),
                                        last.options.rerank, last.result.mode, weight, first_codes)
-            return search, said | {"comes": choice}, *drawn(search, hit, every)
+            return search, said, *drawn(search, hit, every)
 
     def on_every(row: Any, search: Retraced | None, every: bool):
         with told():
@@ -97,23 +96,23 @@ def why_panel(context: Context) -> None:
         prefix = getattr(picked, "value", None)
         return prefix if isinstance(prefix, str) and PREFIX.fullmatch(prefix) else gr.skip()
 
-    is_open, choice, seen, search = gr.State(False), gr.State(False), gr.State(None), gr.State(None)
+    is_open, seen, search = gr.State(False), gr.State(None), gr.State(None)
     with gr.Accordion("Why this result?", open=False, elem_id="why-open") as section:
         panel = Panel("why")
         figure = PlotlyFigure("why-tree", "The beam tree: which prefixes the search considered, level by level. "
-                                          "The table below says the same in words.", height=SMALL)
+                                          "The table below says the same in words.")
         every = gr.Checkbox(False, label="Draw every prefix that was considered", elem_id="why-every",
                             info=f"Otherwise the lineages of the {LINEAGES} best IDs and of this result")
         with gr.Accordion("The tree as a table", open=False, elem_id="why-rows"):
             table = Panel("why-prefixes")
 
     quiet = {"show_progress": "hidden", "api_visibility": "private"}
-    opened = section.expand(lambda: (True, False), None, [is_open, choice], queue=False, **quiet)
+    opened = section.expand(lambda: True, None, is_open, queue=False, **quiet)
     section.collapse(lambda: False, None, is_open, queue=False, **quiet)
-    chosen = shared.chosen.sent(on_chosen, [shared.last_query, is_open, seen], [is_open, choice, seen, section],
-                                queue=False, **quiet)
+    chosen = shared.chosen.sent(on_chosen, [shared.last_query, is_open, seen], [is_open, seen, section], queue=False,
+                                **quiet)
     for event in (opened, chosen):
-        event.then(on_explain, [shared.chosen, shared.last_query, search, every, is_open, choice],
+        event.then(on_explain, [shared.chosen, shared.last_query, search, every, is_open],
                    [search, panel, figure, table], show_progress="minimal", show_progress_on=panel,
                    api_visibility="private", concurrency_id="search", concurrency_limit=32)
     every.change(on_every, [shared.chosen, search, every], [figure, table], trigger_mode="always_last", **quiet)

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genius.explore.beamfigure import CHOSEN, FATES, beam_figure, percent
+from genius.explore.beamfigure import AROUND, BARS, CHOSEN, FATES, ROW, THIN, beam_figure, percent
 from genius.explore.beamtree import Fate, beam_tree
 from genius.schema import LevelTrace, SearchTrace
 
@@ -60,11 +60,11 @@ def test_edges_join_parents_and_children_and_are_thicker_the_likelier_the_step(t
 def test_bars_show_the_masked_mass_of_each_level(tree):
     bars = beam_figure(tree, (0, 4), NAMES).data[-1]
     assert bars.type == "bar" and bars.y.tolist() == tree.mass.tolist()
-    assert bars.text == ("5.0%", "18%")
+    assert bars.text == ("5.0 %", "18 %")
 
 
 @pytest.mark.parametrize("share, words", [
-    (0, "0%"), (1e-7, "<0.01%"), (.0004, "0.04%"), (.012, "1.2%"), (.62, "62%"), (.9999, ">99%"), (1, "100%")])
+    (0, "0 %"), (1e-7, "<0.01 %"), (.0004, "0.04 %"), (.012, "1.2 %"), (.62, "62 %"), (.9999, ">99 %"), (1, "100 %")])
 def test_shares_are_never_rounded_to_never_or_always(share, words):
     assert percent(share) == words
 
@@ -72,8 +72,8 @@ def test_shares_are_never_rounded_to_never_or_always(share, words):
 def test_the_hover_tells_steps_sums_and_items(tree):
     hovers = {trace.customdata[i]: text for trace in beam_figure(tree, (), NAMES).data
               if trace.customdata is not None for i, text in enumerate(trace.hovertext)}
-    assert re.findall(r"[\d.−]+%?", hovers["2.9"].replace("level 1", "")) == [
-        "2", "9", "3", "1.0%", "−4.61", "−4.96", "−4.61", "3", "9.0%"]
+    assert re.findall(r"[\d.−]+(?: %)?", hovers["2.9"].replace("level 1", "")) == [
+        "2", "9", "3", "1.0 %", "−4.61", "−4.96", "−4.61", "3", "9.0 %"]
     assert FATES[Fate.DROPPED] in hovers["2.9"] and FATES[Fate.ENDED] in hovers["1"]
 
 
@@ -84,3 +84,15 @@ def test_a_large_tree_has_no_labels(tree):
     few, large = (beam_figure(each, (), NAMES) for each in (tree, crowded))
     assert {trace.mode for trace in few.data if trace.customdata is not None} == {"markers+text"}
     assert {trace.mode for trace in large.data if trace.customdata is not None} == {"markers"}
+
+
+def test_a_figure_is_as_high_as_its_prefixes_need_and_the_bars_keep_their_height(tree):
+    def sizes(prefixes: int) -> tuple[float, float]:
+        """Pixels for a prefix and for the bars."""
+        more = replace(tree, **{name: np.concatenate([getattr(tree, name), np.repeat(
+            getattr(tree, name)[-1:], prefixes)]) for name in vars(tree) if name != "mass"})
+        layout = beam_figure(more, (), NAMES).layout
+        drawn, rows = layout.height - AROUND, layout.yaxis.range[0] - layout.yaxis.range[1]
+        return drawn * layout.yaxis.domain[1] / rows, drawn * (1 - layout.yaxis.domain[1])
+
+    assert sizes(9) == pytest.approx((ROW, BARS)) and sizes(60) == pytest.approx((THIN, BARS))

@@ -7,7 +7,7 @@ import pytest
 from genius.errors import UserError
 from genius.explore import compare
 from genius.explore.compare import FLAT, HNSW, SYSTEMS, Comparison, Found, agreement
-from genius.schema import Query
+from genius.schema import Modality, Query
 from genius.search.dense import build_hnsw
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
@@ -46,6 +46,18 @@ def test_each_system_finds_what_the_engine_finds_that_way(engine, comparison, ve
     assert by_system[FLAT.name].rows.tolist() == rows[0].tolist()
     assert by_system[HNSW.name].rows.tolist() == rows[0].tolist()      # 40 items: the graph misses none
     assert by_system[HNSW.name].cosines == pytest.approx(cosines[0], abs=1e-4)
+
+
+@pytest.mark.parametrize("modality", Modality)
+def test_of_one_modality_each_system_finds_what_is_best_among_its_items(engine, comparison, vectors, modality):
+    by_system = {one.system.name: one.rows.tolist()
+                 for one in comparison.search(*vectors, k=7, beams=6, modality=modality)}
+    theirs = np.flatnonzero(engine.index.modalities == modality)
+    nearest = theirs[np.argsort(-(np.float32(engine.index.embeddings[theirs]) @ vectors[0]), kind="stable")]
+    assert by_system[FLAT.name] == by_system[HNSW.name] == nearest[:7].tolist()
+    for system in SYSTEMS[:3]:
+        expected, = engine.search([QUERY], replace(system.options, k=7, beams=6, modality=modality))
+        assert by_system[system.name] == [hit.row for hit in expected.hits]
 
 
 def test_encoding_is_not_counted_among_a_systems_milliseconds(comparison, vectors):

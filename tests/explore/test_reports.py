@@ -115,7 +115,7 @@ def test_health_says_how_codes_are_used_and_what_quantizing_costs():
     table, = reports.health_tables(HEALTH)
     assert whole(table) and table.rows[1] == ["1", "256", "250", "224.8"]
     note = reports.health_note(HEALTH)
-    assert "43,728 training items 99.9%" in note and "68.0 % of queries" in note and "67.6 %" in note
+    assert "43,728 training items 99.9 %" in note and "68.0 % of queries" in note and "67.6 %" in note
     assert "validation" not in reports.health_note({key: HEALTH[key] for key in HEALTH if "val" not in key})
 
 

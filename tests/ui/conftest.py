@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import uuid
 from collections.abc import Iterator
@@ -15,8 +14,6 @@ import pytest
 from PIL import Image
 
 from tests.ui.fake_engine import EXAMPLES, WORLD, FakeEngine
-
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture
@@ -66,16 +63,13 @@ def ask(served):
 @pytest.fixture(scope="module")
 def browser():
     """Headless Chromium; skips where there is none. Not longer than a module: an event loop comes with it."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with sync_api.sync_playwright() as playwright:
-        programs = [*map(shutil.which, CHROMIUM), playwright.chromium.executable_path]
-        program = next((program for program in programs if program and Path(program).exists()), None)
-        if program is None:
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    from tests.ui.chromium import chromium
+
+    with chromium() as running:
+        if running is None:
             pytest.skip("no Chromium on this machine; install it to run the browser tests")
-        running = playwright.chromium.launch(executable_path=program, args=[
-            "--no-sandbox", "--use-gl=swiftshader", "--enable-unsafe-swiftshader"])    # WebGL, for large plots
         yield running
-        running.close()
 
 
 @pytest.fixture

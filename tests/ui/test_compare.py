@@ -41,13 +41,13 @@ def test_each_system_has_its_time_by_stage_and_its_share_of_the_slowest(shown):
 
 def test_pairs_say_overlap_and_shift_and_a_system_is_not_compared_with_itself(shown):
     assert shown["agreement"][0][0] is None
-    assert shown["agreement"][0][1] == {"share": 0.5, "overlap": "50%", "shift": "±1.0"}
+    assert shown["agreement"][0][1] == {"share": 0.5, "overlap": "50 %", "shift": "±1.0"}
 
 
 def test_without_common_items_there_is_no_shift():
     by_system = [found(0, [1]), found(3, [5])]
     one = compared("x", {}, by_system, agreement(by_system), [ITEMS[1], ITEMS[5]], [None, None])
-    assert one["agreement"][0][1] == {"share": 0, "overlap": "0%", "shift": "–"}
+    assert one["agreement"][0][1] == {"share": 0, "overlap": "0 %", "shift": "–"}
 
 
 def test_columns_name_items_by_place_and_items_their_ranks(shown):

@@ -8,7 +8,7 @@ from PIL import Image
 
 from genius.collections.images import open_image
 from genius.examples import Asked, Example
-from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchResult
+from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.ui import present
 
 OWN = (0, 4, 7)
@@ -42,9 +42,19 @@ def test_the_target_is_the_first_code_of_the_best_id_even_when_another_is_more_p
 
 
 def test_a_first_code_that_emerged_is_not_called_a_modality():
-    shown = present.summary(result(), Query("mug"), forced=False)
-    assert shown["label"] == "First code"
-    assert [target["name"] for target in shown["targets"]] == ["1", "0", "2"]
+    aim = present.summary(result(), Query("mug"), forced=False)["aim"]
+    assert aim["label"] == "First code"
+    assert [target["name"] for target in aim["targets"]] == ["1", "0", "2"]
+
+
+@pytest.mark.parametrize("only, mode, words", [
+    (None, "set", ""), (Modality.PAIR, "fast", "Only pairs were searched, as set."),
+    (Modality.IMAGE, "set", "Only images were searched, as set. The probabilities are those of the query’s own aim.")])
+def test_a_modality_that_the_visitor_chose_is_said_beside_the_probabilities(only, mode, words):
+    answer = result(mode=mode)
+    assert present.summary(answer, Query("mug"), only)["aim"]["only"] == words
+    column = present.column(answer, Query("mug"), SearchOptions(modality=only), [None] * 2, 1.0, True)
+    assert column["aim"]["only"] == words
 
 
 def test_no_modality_is_the_target_when_no_id_was_generated():
@@ -182,7 +192,7 @@ def test_several_results_are_summed_up_together():
         Asked("Find a caption.", Modality.TEXT), Asked("Find a page.", Modality.PAIR)))
     shown = present.summaries([result(), result(far=True)], example)
     assert shown["sentence"] == "The picture, asked under 2 instructions, in 2,460 ms."
-    assert (shown["title"], shown["targets"], shown["note"]) == ("Twice", [], present.FAR)
+    assert (shown["title"], shown["aim"], shown["note"]) == ("Twice", None, present.FAR)
     assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
         ("encode", "60 ms"), ("beam search", "2,400 ms"), ("re-rank", "0.1 ms")]
 
@@ -193,10 +203,11 @@ def test_a_text_keeps_its_capitals_in_the_sentence():
 
 
 def test_a_column_has_its_instruction_aim_best_id_and_cards():
-    shown = present.column(result(), "Find a page.", [b"webp", None], True, 1.0, forced=True)
-    assert (shown["instruction"], shown["first"]) == ("Find a page.", "Target modality")
+    asked = Query("mug", instruction="Find a page."), SearchOptions()
+    shown = present.column(result(), *asked, [b"webp", None], 1.0, forced=True)
+    assert (shown["instruction"], shown["aim"]["label"]) == ("Find a page.", "Target modality")
     assert shown["best"] == {"codes": [1, 4, 7], "shared": 0} and len(shown["cards"]) == 2
-    assert present.column(result(generated=[], hits=[]), "", [], True, 1.0, True)["best"] == {"codes": [], "shared": 0}
+    assert present.column(result(generated=[], hits=[]), *asked, [], 1.0, True)["best"] == {"codes": [], "shared": 0}
 
 
 def test_an_example_tells_what_is_given_and_what_is_wanted():

@@ -30,7 +30,7 @@ def why(tree, codes, rank=1, generated_rank=5, dense_rank=42):
 
 def test_the_sentence_of_another_beam_than_the_best(tree):
     assert sentence(why(tree, (2, 9)), tree, 2, True, 1.0) == (
-        "Found at beam 2 of 2 (log p −3.35). Its ID shares the first 1 of 2 codes with the best one. No other item has "
+        "Found at beam 2 of 2 (log p −3.35). Its ID shares the first of 2 codes with the best one. No other item has "
         "this ID. Re-ranking by embedding moved it from rank 5 to 1 (cosine 0.312). Dense search over all 12,663 items "
         "would rank it 42nd.")
 
@@ -53,9 +53,9 @@ def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
         ([2, 9], 1, True), ([2, 7], 1, True), ([2, 3], 1, False)]
     assert told["flags"] == ["dense rank 42"] and "decoded to the end" in told["note"]
     assert {row["name"]: row["figures"] for row in told["steps"]} == {
-        "Probability of the code": ["70%", "5.0%"],
+        "Probability of the code": ["70 %", "5.0 %"],
         "log p so far": ["−0.36", "−3.35"], "Place at its level": ["1", "2"],
-        "Items that begin so": ["4", "1"], "Masked by the trie": ["10%", "5.0%"]}
+        "Items that begin so": ["4", "1"], "Masked by the trie": ["10 %", "5.0 %"]}
     assert explanation(why(tree, (2, 7)), tree, (2, 3), 2, True, "exact", 1.0, NAMES)["flags"] == [
         "the best generated ID", "shares its ID with 2 others", "dense rank 42"]
 
@@ -64,7 +64,7 @@ def test_the_table_has_a_row_for_each_prefix(tree):
     rows = prefixes(tree)["rows"]
     assert [row["codes"] for row in rows] == [[2], [0], [2, 7], [2, 9], [0, 4]]
     assert rows[3] == {"codes": [2, 9], "shared": 2, "level": 1, "place": 2, "fate": "leads to a generated ID",
-                       "step": "5.0%", "log_prob": "−3.35", "items": "1"}
+                       "step": "5.0 %", "log_prob": "−3.35", "items": "1"}
     assert [row["fate"] for row in rows if not row["shared"]] == ["a beam that led nowhere", "considered and dropped"]
 
 

@@ -71,8 +71,8 @@ def test_a_set_without_re_ranking_is_searched_exactly(page, engine, rerank, mode
 
 @pytest.mark.parametrize("given, sentence", [
     ({"mode": "<b>"}, "The mode must be one of exact, set, fast, not &#x27;&lt;b&gt;&#x27;."),
-    ({"target": "sound"}, "The target must be one of any, image, text, pair, not &#x27;sound&#x27;."),
-    ({"target": ["text"]}, "The target must be one of any, image, text, pair, not [&#x27;text&#x27;]."),
+    ({"target": "sound"}, "The modality must be one of any, image, text, pair, not &#x27;sound&#x27;."),
+    ({"target": ["text"]}, "The modality must be one of any, image, text, pair, not [&#x27;text&#x27;]."),
 ])
 def test_a_setting_that_is_not_offered_gets_one_sentence(page, given, sentence):
     with pytest.raises(gr.Error) as caught:
@@ -82,7 +82,7 @@ def test_a_setting_that_is_not_offered_gets_one_sentence(page, given, sentence):
 
 def test_every_panel_gets_its_data(page):
     summary, cards, generated, blend, *_ = search(page, "mug")
-    assert summary["targets"][0]["name"] == "Image"
+    assert summary["aim"]["targets"][0]["name"] == "Image"
     assert (len(cards["columns"]), len(cards["columns"][0]["cards"]), len(generated["rows"])) == (1, 3, 5)
     assert [file["label"] for file in cards["exports"]] == ["CSV", "JSON"] and blend is None
 
@@ -151,7 +151,7 @@ def test_one_picture_is_asked_under_each_instruction_side_by_side(page, engine):
     assert (text, picture, instruction) == ("", EXAMPLES[0].picture, asked[0])
     assert [column["instruction"] for column in cards["columns"]] == asked
     assert all(len(column["cards"]) == 4 for column in cards["columns"])
-    assert summary["title"] == EXAMPLES[0].title and summary["targets"] == [] and generated is None
+    assert summary["title"] == EXAMPLES[0].title and summary["aim"] is None and generated is None
     assert [answer.query.instruction for answer in answers] == asked and last is answers[0]
 
 

@@ -44,7 +44,7 @@ def last(engine):
 @pytest.fixture
 def explain(event):
     """-> what is kept of the search, panel, figure, table."""
-    return lambda row, last, search=None, every=False: event("on_explain")(row, last, search, every, True, False)
+    return lambda row, last, search=None, every=False: event("on_explain")(row, last, search, every, True)
 
 
 def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(explain, last):
@@ -77,21 +77,16 @@ def test_the_search_is_retraced_once_and_again_for_another_query(explain, engine
 
 def test_a_new_search_leaves_the_panel_closed_and_then_nothing_is_retraced(event, last, engine, monkeypatch):
     monkeypatch.setattr(engine, "search_encoded", None)
-    is_open, choice, seen, section = event("on_chosen")(last, False, None)
-    assert not is_open and not choice and seen is last.options and not section.open
-    assert event("on_explain")(last.result.hits[0].row, last, None, False, False, False) == [gr.skip()] * 4
+    is_open, seen, section = event("on_chosen")(last, False, None)
+    assert not is_open and seen is last.options and not section.open
+    assert event("on_explain")(last.result.hits[0].row, last, None, False, False) == [gr.skip()] * 4
 
 
 def test_a_choice_among_results_opens_the_panel_and_a_new_search_leaves_it_open(event, engine, last):
-    is_open, choice, seen, section = event("on_chosen")(last, False, last.options)
-    assert is_open and choice and section.open
-    is_open, choice, _, section = event("on_chosen")(asked(engine, "A blue boat.", k=5), True, seen)
-    assert is_open and not choice and section.open
-
-
-@pytest.mark.parametrize("choice", [True, False])
-def test_the_panel_comes_into_view_for_a_choice(event, last, choice):
-    assert event("on_explain")(last.result.hits[0].row, last, None, False, True, choice)[1]["comes"] == choice
+    is_open, seen, section = event("on_chosen")(last, False, last.options)
+    assert is_open and section.open
+    is_open, _, section = event("on_chosen")(asked(engine, "A blue boat.", k=5), True, seen)
+    assert is_open and section.open
 
 
 def test_before_a_search_and_without_results_there_is_nothing_to_explain(explain, last):

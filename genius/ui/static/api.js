@@ -19,9 +19,11 @@ const snippet = (label, text) => {
 const call = ({name, asked}) => `client.predict(${Object.entries(asked)
   .map(([key, value]) => `${key}=${python(value)}`).join(', ')}, api_name="/${name}")`;
 const quoted = text => `'${text.replaceAll("'", "'\\''")}'`;
-const curl = ({name, in_order}) => `curl -s ${root}/gradio_api/call/${name} -H 'Content-Type: application/json' \\
-  -d ${quoted(JSON.stringify({data: in_order}))} | cut -d'"' -f4 \\
-  | xargs -I@ curl -sN ${root}/gradio_api/call/${name}/@`;
+const curl = ({name, in_order}) => `curl -s ${root}/gradio_api/call/${name} \\
+  -H 'Content-Type: application/json' \\
+  -d ${quoted(JSON.stringify({data: in_order}))} \\
+  | cut -d'"' -f4 | xargs -I@ \\
+  curl -sN ${root}/gradio_api/call/${name}/@`;
 
 const parameter = ({name, type, default: unless}) => node('tr', {},
   node('td', {}, node('code', {}, name)), node('td', {}, type), node('td', {}, unless));

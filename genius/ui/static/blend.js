@@ -41,7 +41,7 @@ const draw = value => {
   show();
   const close = node('button', {type: 'button', class: 'plain'}, 'Close');
   close.addEventListener('click', () => trigger('closed', {}));
-  requestAnimationFrame(() => element.scrollIntoView({block: 'nearest', behavior: 'smooth'}));
+  requestAnimationFrame(() => genius.reveal(element, 'nearest'));
   return [node('section', {class: 'blend', 'aria-label': 'Blend'},
     node('div', {class: 'top'}, node('h2', {}, 'Blend with a result'), close),
     node('p', {class: 'label'}, 'The search runs by weight × query + (1 − weight) × result, as in query augmentation '

@@ -32,6 +32,7 @@ const actions = (data, column) => node('div', {class: 'actions'},
     const mine = button.closest('.card');
     element.querySelectorAll('.card').forEach(card => card.classList.toggle('chosen', card === mine));
     trigger('why', {column, row: data.row});
+    genius.reveal(document.getElementById('why-open'));
   }),
   action('More like this', 'Search with this item as the query', () => trigger('use_as_query', {id: data.id})),
   action('Blend', 'Mix the query with this result', () => trigger('blend', {column, row: data.row})));
@@ -64,7 +65,7 @@ const list = (found, column) => found.cards.length
 // The results of one instruction among several.
 const column = (found, place) => node('section', {class: 'instruction'},
   node('div', {class: 'summary'},
-    node('h2', {}, found.instruction), ...aims(found.first, found.targets),
+    node('h2', {}, found.instruction), ...aims(found.aim),
     node('p', {class: 'best'}, node('span', {class: 'label'}, 'best ID '), chips(found.best))),
   list(found, place));
 
@@ -77,19 +78,13 @@ const threshold = shown => {
     least = Number(slider.value);
     cards.forEach(one => one.classList.toggle('weak', one.dataset.likeness < least));
     const strong = cards.filter(one => !one.classList.contains('weak')).length;
-    told.textContent = !least ? 'off' : strong ? `${least.toFixed(2)}: ${strong} of ${cards.length} reach it`
-      : `${least.toFixed(2)}: all ${cards.length} results are weaker`;
+    told.textContent = !least ? 'off'
+      : `${least.toFixed(2)}: ${strong || 'none'} of ${cards.length} ${strong === 1 ? 'reaches' : 'reach'} it`;
   };
   slider.addEventListener('input', dim);
   dim();
   return node('div', {class: 'threshold'}, node('label', {for: 'least'}, 'Dim below cosine'), slider, told);
 };
-
-const save = ({name, label, type, text}) => action(label, `Save the results as ${name}`, () => {
-  const link = node('a', {href: URL.createObjectURL(new Blob([text], {type})), download: name});
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-});
 
 const draw = value => {
   if (!value) return [node('div', {class: 'empty start'},

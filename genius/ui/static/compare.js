@@ -21,10 +21,11 @@ const matrix = ({systems, agreement, encoding}) => {
 };
 
 const shift = (rank, other, name) => {
-  const [kind, mark, words] = other === 0 ? ['new', 'new', `not among the results of ${name}`]
+  const [kind, arrow] = other > rank ? ['up', '↑'] : ['down', '↓'];
+  const [tone, mark, words] = other === 0 ? ['new', 'new', `not among the results of ${name}`]
     : other === rank ? ['same', '=', `the same rank by ${name}`]
-      : [other > rank ? 'up' : 'down', `${other > rank ? '↑' : '↓'}${Math.abs(other - rank)}`, `rank ${other} by ${name}`];
-  return node('span', {class: `moved ${kind}`, title: words, role: 'img', 'aria-label': words}, mark);
+      : [kind, `${arrow}${Math.abs(other - rank)}`, `rank ${other} by ${name}`];
+  return node('span', {class: `moved ${tone}`, title: words, role: 'img', 'aria-label': words}, mark);
 };
 
 const entry = (item, place, cosine, rank, marks) => {

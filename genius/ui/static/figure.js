@@ -1,5 +1,4 @@
 const host = element.querySelector('.figure-host');
-host.style.height = `${props.figure_height}px`;
 host.setAttribute('role', 'figure');
 host.setAttribute('aria-label', props.alternative);
 
@@ -8,13 +7,28 @@ const slim = point => ({
   value: point.customdata ?? point.id ?? null,
   label: point.label ?? null,
 });
+let chosen = null;
 const picked = ({points}) => {
   const [first] = points.map(slim);
-  if (first) trigger('select', {...first, points: [first]});
+  if (!first) return;
+  chosen = first.value;
+  ring();
+  trigger('select', {...first, points: [first]});
 };
 const lassoed = event => {
   const points = event?.points ?? [];
   trigger('lasso', {points: points.slice(0, props.most_lassoed).map(slim), total: points.length});
+};
+
+// In a figure that keeps its zoom, a ring round the point that was picked last, wherever the view puts it.
+const ring = () => {
+  if (chosen === null || !host.layout.uirevision) return;
+  const shapes = host._fullData.flatMap(({customdata, x, y}) => {
+    const at = customdata?.indexOf(chosen) ?? -1;
+    return at < 0 ? [] : [{type: 'circle', xsizemode: 'pixel', ysizemode: 'pixel', xanchor: x[at], yanchor: y[at],
+      x0: -9, x1: 9, y0: -9, y1: 9, line: {width: 2.5, color: getComputedStyle(host).color}}];
+  });
+  Plotly.relayout(host, {shapes});
 };
 
 // The theme's own colours, wherever the figure names none.
@@ -40,8 +54,10 @@ const draw = async () => {
   host.hidden = !props.value;
   if (!props.value) return;
   const {data, layout} = JSON.parse(props.value);
+  host.style.height = `${layout.height ?? props.figure_height}px`;
   await Plotly.react(host, data, themed(layout), {responsive: true, displaylogo: false, displayModeBar: 'hover',
     modeBarButtonsToRemove: ['toImage', 'sendChartToCloud', 'autoScale2d', 'select2d']});
+  ring();
   if (host.bound) return;
   host.bound = true;
   host.on('plotly_click', picked);

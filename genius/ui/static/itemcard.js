@@ -21,8 +21,17 @@ const neighbour = data => {
   return node('li', {}, one);
 };
 
+const spoken = name => name.replaceAll('_', ' ').replace(/(\D)(\d+)$/, '$1 $2');    // colour2 -> colour 2
+
+// Where its beginning is out of view, as below a map on a phone.
+const come = () => {
+  const {top} = element.getBoundingClientRect();
+  if (top < 0 || top > innerHeight - 200) genius.reveal(element, 'nearest');
+};
+
 const draw = item => {
   if (!item) return [];
+  requestAnimationFrame(come);
   const ask = node('button', {type: 'button', class: 'use'}, 'Use as query');
   ask.addEventListener('click', () => trigger('use_as_query', {id: item.id}));
   const told = node('div', {class: 'facts-of'},
@@ -30,7 +39,7 @@ const draw = item => {
   if (item.text) told.append(node('p', {class: 'words'}, item.text));
   told.append(prefixes(item.codes));
   if (item.facts.length) told.append(node('dl', {class: 'facts'},
-    ...item.facts.map(([name, value]) => node('div', {}, node('dt', {}, name), node('dd', {}, value)))));
+    ...item.facts.map(([name, value]) => node('div', {}, node('dt', {}, spoken(name)), node('dd', {}, value)))));
   told.append(ask);
   const parts = [node('div', {class: 'whole'},
     ...item.picture ? [node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})] : [], told)];

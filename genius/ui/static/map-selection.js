@@ -1,14 +1,5 @@
-const save = ({name, label, type, text}) => {
-  const one = node('button', {type: 'button', class: 'use'}, label);
-  one.addEventListener('click', () => {
-    const link = node('a', {href: URL.createObjectURL(new Blob([text], {type})), download: name});
-    link.click();
-    URL.revokeObjectURL(link.href);
-  });
-  return one;
-};
-
-const word = ({word: written, share}) => node('li', {}, written, ...share ? [node('span', {class: 'label'}, ` ${share}`)] : []);
+const word = ({word: written, share}) => node('li', {}, written,
+  ...share ? [node('span', {class: 'label'}, ` ${share}`)] : []);
 
 const draw = value => {
   if (!value) return [];
@@ -17,7 +8,7 @@ const draw = value => {
   return [node('section', {class: 'map-selection', 'aria-label': 'Selected items'},
     node('div', {class: 'top'}, node('h2', {}, `${many} ${total === 1 ? 'item' : 'items'} `,
       node('span', {class: 'label'}, label)),
-      node('p', {class: 'saves'}, node('span', {class: 'label'},
+      node('p', {class: 'actions'}, node('span', {class: 'label'},
         saved < total ? `save the first ${saved.toLocaleString('en')} as ` : 'save as '), ...files.map(save))),
     ...words.length ? [
       node('p', {class: 'label'}, guessed ? 'No texts here; words that the encoder puts nearest to these pictures:'

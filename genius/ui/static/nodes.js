@@ -17,13 +17,14 @@ const chips = ({codes, shared, decoded = codes.length, open = false}) => {
     list.append(one, ' ');
   });
   if (open) list.append(node('span', {class: 'level'}, '· …'));
-  list.title = (shared ? `first ${shared} of ${codes.length} codes are the query's own`
+  list.title = (shared ? `the first ${shared} of ${codes.length} codes: shared with the query's own ID`
     : 'no code shared with the query') + (decoded < codes.length ? `; ${decoded} were decoded` : '');
   return list;
 };
 
-// The three first codes by probability, the chosen one marked, with a bar of their shares.
-const aims = (label, targets) => {
+// The three first codes by probability, the chosen one marked, with a bar of their shares; only: what it says where
+// the visitor chose.
+const aims = ({label, targets, only}) => {
   const names = node('p', {class: 'targets'}, node('span', {class: 'label'}, `${label} `));
   targets.forEach((target, place) => {
     if (place) names.append(node('span', {class: 'dot'}, ' · '));
@@ -31,7 +32,19 @@ const aims = (label, targets) => {
       `${target.name} ${target.probability}`));
   });
   return [names, node('div', {class: 'bar', 'aria-hidden': 'true'},
-    ...targets.map(target => node('i', {class: target.kind, style: `width: ${100 * target.share}%`})))];
+    ...targets.map(target => node('i', {class: target.kind, style: `width: ${100 * target.share}%`}))),
+  ...only ? [node('p', {class: 'label only'}, only)] : []];
+};
+
+// A button that saves a file which came with the data.
+const save = ({name, label, type, text}) => {
+  const button = node('button', {type: 'button', title: `Save as ${name}`}, label);
+  button.addEventListener('click', () => {
+    const link = node('a', {href: URL.createObjectURL(new Blob([text], {type})), download: name});
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+  return button;
 };
 
 const show = draw => {

@@ -1,8 +1,8 @@
 const draw = value => {
   if (!value) return [];
-  const {title, label, targets, sentence, note, stages} = value;
+  const {title, aim, sentence, note, stages} = value;
   const parts = title ? [node('h2', {}, title)] : [];
-  if (targets.length) parts.push(...aims(label, targets));
+  if (aim) parts.push(...aims(aim));
   parts.push(node('p', {class: 'sentence', role: 'status'}, sentence));
   if (note) parts.push(node('p', {class: 'far', role: 'status'}, note));
   parts.push(node('div', {class: 'times'},

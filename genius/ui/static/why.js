@@ -20,11 +20,8 @@ const draw = value => {
   if (!value) {
     return [node('p', {class: 'waiting', role: 'status'}, 'Searching once more, with a record of every step …')];
   }
-  const {title, id, name, kind, sentence, flags, note, ids, first_codes, steps, legend, comes} = value;
+  const {title, id, name, kind, sentence, flags, note, ids, first_codes, steps, legend} = value;
   const levels = [...ids[0].codes.keys()];
-  if (comes) {
-    requestAnimationFrame(() => element.closest('#why-open').scrollIntoView({block: 'start', behavior: 'smooth'}));
-  }
   return [node('section', {class: 'why', 'aria-label': title},
     node('h2', {}, `${title} `, node('span', {class: `badge ${kind}`}, name),
       node('span', {class: 'item'}, ` item ${id}`)),

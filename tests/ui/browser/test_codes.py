@@ -81,6 +81,7 @@ def test_a_code_of_a_card_opens_all_items_below_it(opened, served):
 
 def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
     page = opened()
+    page.locator("#codes-meaning h2").wait_for()      # with which the icicle is drawn again
     page.locator("#codes-icicle button").first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
@@ -102,10 +103,10 @@ def test_words_come_for_texts_and_guesses_for_pictures(opened, served):
         page.locator("#codes-meaning h2", has_text=title).wait_for()
 
 
-def test_the_table_says_what_the_icicle_shows(opened):
+def test_the_table_says_what_the_icicle_shows(opened, served):
     page = opened()
     ask(page, "1")
-    page.locator("#codes-meaning h2").first.wait_for()
+    shown(page, expected(served, (1,)))
     page.get_by_role("button", name="The codes that follow, as a table").click()
     cells = page.locator("#codes-below tbody button")
     cells.first.wait_for()

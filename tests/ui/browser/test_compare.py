@@ -34,9 +34,10 @@ def test_five_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     assert page.locator("#compare tbody th").all_inner_texts() == names
     for way in page.locator("#compare .system").all():
         assert way.locator(".found-item").count() == 10
-    flat, hnsw = (page.locator("#compare .system").nth(at).locator(".found-item .words").all_inner_texts() for at in (3, 4))
+    flat, hnsw = (page.locator("#compare .system").nth(at).locator(".found-item .words").all_inner_texts()
+                  for at in (3, 4))
     assert flat == hnsw
-    assert page.locator("#compare tbody tr").nth(3).locator("td").nth(5).inner_text() == "100% ±0.0"
+    assert page.locator("#compare tbody tr").nth(3).locator("td").nth(5).inner_text() == "100 % ±0.0"
 
 
 def test_an_item_is_marked_in_every_column_and_opens_its_card(visit):
@@ -71,6 +72,25 @@ def test_the_last_search_can_be_compared(visit):
     page.get_by_role("tab", name="Compare").click()
     page.locator("#compare-last:enabled", has_text=HOSTILE).click()
     page.locator("#compare .sentence", has_text=HOSTILE).wait_for()
+
+
+def test_every_way_keeps_to_a_forced_modality_typed_here_or_in_the_last_search(visit):
+    page = opened(visit())
+    page.click("#compare-settings button")
+    page.locator("#compare-target").get_by_label("Text", exact=True).check()
+    compare(page, "A red dog.")
+    assert ", texts only, the 5 ways" in page.locator("#compare .sentence").inner_text()
+    assert set(page.locator("#compare .found-item .badge").all_inner_texts()) == {"Text"}
+    page.get_by_role("tab", name="Search").click()
+    page.click("#settings button")
+    page.locator("#target").get_by_label("Pair", exact=True).check()
+    page.fill("#text textarea", "A blue boat.")
+    page.press("#text textarea", "Enter")
+    page.locator("#cards .card").first.wait_for()
+    page.get_by_role("tab", name="Compare").click()
+    page.locator("#compare-last:enabled", has_text="A blue boat.").click()
+    page.locator("#compare .sentence", has_text="“A blue boat.”, pairs only, the 5 ways").wait_for()
+    assert set(page.locator("#compare .found-item .badge").all_inner_texts()) == {"Pair"}
 
 
 def test_nothing_typed_gets_one_sentence(visit):

@@ -52,7 +52,7 @@ def click(page, number):
 
 def choose(page, name, option):
     page.click(f"#map-{name} input")
-    page.get_by_role("option", name=option).click()
+    page.locator(f"#map-{name}").get_by_role("option", name=option).click()
 
 
 def test_a_point_opens_its_card_and_becomes_the_query(opened, served):
@@ -60,6 +60,7 @@ def test_a_point_opens_its_card_and_becomes_the_query(opened, served):
     click(page, 4)
     card = page.locator("#map-item .itemcard")
     card.wait_for()
+    page.locator("#map-figure .shapelayer path").wait_for()      # a ring round it
     assert card.locator(".which").inner_text().split() == ["Text", "0:4"]
     codes = served.engine.index.codes([4])[0].tolist()
     assert card.locator(".codes button").all_inner_texts() == [str(code) for code in codes]
@@ -92,7 +93,7 @@ def test_a_lasso_brings_the_items_inside_and_their_files(opened):
     page.locator("#map-selection h2", has_text="39 items").wait_for()
     assert page.locator("#map-tiles .tile").count() == 39
     with page.expect_download() as saved:
-        page.locator("#map-selection .use", has_text="JSON").click()
+        page.locator("#map-selection").get_by_role("button", name="JSON").click()
     assert len(json.loads(saved.value.path().read_text(encoding="utf-8"))) == 39
     page.locator("#map-tiles .tile").first.click()
     page.locator("#map-item .itemcard").wait_for()

@@ -43,7 +43,7 @@ def test_a_threshold_dims_weaker_results_without_another_search(visit, served):
     search(page, "cup")
     assert page.locator(".card.weak").count() == 7      # it stays
     page.locator("#least").fill("0.9")
-    assert told.inner_text() == "0.90: all 10 results are weaker"
+    assert told.inner_text() == "0.90: none of 10 reach it"
     assert len(served.engine.queries) == before + 1
 
 
@@ -94,9 +94,10 @@ def test_the_target_modality_can_be_forced(visit, served):
     page.locator("#target").get_by_label("Text", exact=True).check()
     search(page, "mug")
     assert served.engine.queries[-1][1].modality.name == "TEXT"
+    assert "Only texts were searched, as set." in page.locator("#summary .only").inner_text()
     page.locator("#target").get_by_label("As asked").check()
     search(page, "cup")
-    assert served.engine.queries[-1][1].modality is None
+    assert served.engine.queries[-1][1].modality is None and page.locator("#summary .only").count() == 0
 
 
 def test_the_history_outlives_a_reload_and_asks_again(visit, served, photo):
