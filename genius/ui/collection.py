@@ -55,7 +55,7 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
         return panels.listed(rows, index.items(rows), [index.thumbnail(row) for row in rows], index.config.grown, page,
                              pages, served.editable)
 
-    def on_open():
+    def on_held():
         with told():
             return held_of(engine.index), page_of(engine.index, 0)
 
@@ -84,7 +84,7 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
 
     quick = {"api_visibility": "private", "concurrency_limit": None}
     for trigger in (tab.select, shared.changed.sent):
-        trigger(on_open, None, [held, added], show_progress="minimal", show_progress_on=held, **quick).success(
+        trigger(on_held, None, [held, added], show_progress="minimal", show_progress_on=held, **quick).success(
             on_health, None, [verdict, health], show_progress="minimal", show_progress_on=verdict, **quick)
     added.turn(on_turn, None, added, show_progress="hidden", **quick)
     added.use_as_query(on_query, None, shared.use_as_query, show_progress="hidden", **quick)
