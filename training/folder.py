@@ -104,7 +104,7 @@ def prepare(sources: Sequence[str], arguments: Arguments, recipe: Recipe) -> Non
     if not collection.rows() or run.manifest.get("imagined") is False:     # or it was killed while imagining
         run.record(imagined=False)
         imagine(collection, Encoder.load(run.folder("encoder")).to(arguments.device), arguments.settings.seed,
-                arguments.settings.features.batch, recipe)
+                arguments.settings.features.batch, recipe, arguments.workers)
         run.record(imagined=True)
 
 

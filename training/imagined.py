@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -34,6 +35,8 @@ from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.collections.writer import further_queries
 from genius.errors import UserError
+from genius.index.decoding import opened
+from genius.index.encoding import AsSeen
 from genius.models.encoder import Encoder, query_text
 from genius.schema import Item, LabelledQuery, Modality
 from training.pairs import Candidates
@@ -72,8 +75,10 @@ class Imagined:
     text: str = ""     # empty: the image itself asks
 
 
-def imagine(collection: Collection, encoder: Encoder, seed: int, batch: int, recipe: Recipe) -> None:
-    """Write training and validation queries into a collection of images. batch: things that are encoded together.
+def imagine(collection: Collection, encoder: Encoder, seed: int, batch: int, recipe: Recipe, workers: int = 0) -> None:
+    """Write training and validation queries into a collection of images.
+
+    batch: things that are encoded together. workers: processes that open images; 0: threads.
 
     Raises UserError if there are fewer than FEWEST images, one cannot be opened, or instructions are missing.
     """
@@ -85,7 +90,7 @@ def imagine(collection: Collection, encoder: Encoder, seed: int, batch: int, rec
         if (number, Modality.TEXT, Modality.IMAGE) not in phrasings:
             raise UserError(f"{collection.root} has no instruction for {name}, text to image; add a line to its "
                             "instructions/query_instructions.tsv")
-    vectors = embed_images(encoder, collection, images, batch)
+    vectors = embed_images(encoder, collection, images, batch, workers)
     words = common_words()
     concepts = taken_apart(vectors, embed_texts(encoder, [PHRASE.format(word) for word in words], batch), TAKEN)
     order = rng.permutation(len(images))
@@ -117,13 +122,15 @@ def sample_images(collection: Collection, most: int, rng: np.random.Generator) -
     return [item for row, item in enumerate(collection.all_candidates()) if row in chosen]
 
 
-def embed_images(encoder: Encoder, collection: Collection, images: Sequence[Item], batch: int) -> Tensor:
+@torch.inference_mode()
+def embed_images(encoder: Encoder, collection: Collection, images: Sequence[Item], batch: int,
+                 workers: int = 0) -> Tensor:
     """(m, d). Raises UserError that names an image which cannot be opened."""
-    vectors = torch.zeros(len(images), encoder.dim)
-    for start in tqdm(range(0, len(images), batch), desc="look at images", unit="batch"):
-        opened = [open_item_image(collection, item.image) for item in images[start:start + batch]]
-        vectors[start:start + batch] = encoder.encode(opened, [""] * len(opened)).embedding()
-    return vectors
+    parts = [images[start:start + batch] for start in range(0, len(images), batch)]
+    seen = opened(parts, lambda part: [item.image for item in part],
+                  AsSeen(partial(open_item_image, collection), encoder.config.preprocess), workers)
+    return torch.cat([encoder(pixels.to(encoder.device), there, torch.zeros(0), ~there).embedding().cpu()
+                      for _, pixels, there in tqdm(seen, desc="look at images", unit="batch", total=len(parts))])
 
 
 def embed_texts(encoder: Encoder, texts: Sequence[str], batch: int) -> Tensor:

@@ -17,7 +17,7 @@ from genius.models.encoder import query_text
 from genius.schema import Modality
 from tests.search.tiny import tiny_encoder
 from training import imagined as imagination
-from training.imagined import FEWEST, Recipe, common_words, imagine, imagined, nearest, taken_apart
+from training.imagined import FEWEST, Recipe, common_words, embed_images, imagine, imagined, nearest, taken_apart
 
 
 def noise(seed: int) -> Image.Image:
@@ -118,6 +118,15 @@ def test_the_same_seed_imagines_the_same_and_can_be_written_twice(collection):
     with pytest.raises(UserError, match="holds other queries"):
         imagine(collection, tiny_encoder(), 1, 8, Recipe(texts=2))
     assert {file for file in collection.root.rglob("*") if file.is_file()} == before.keys()
+
+
+def test_images_opened_by_processes_are_those_opened_by_threads(collection):
+    images = list(collection.all_candidates())
+    alone, helped = (embed_images(tiny_encoder(), collection, images, 8, workers) for workers in (0, 2))
+    expected = torch.cat([tiny_encoder().encode([open_image(collection.image_path(item.image))], [""]).embedding()
+                          for item in images])
+    torch.testing.assert_close(alone, expected)
+    assert torch.equal(alone, helped)
 
 
 def test_without_dense_answers_the_image_itself_is_the_answer(collection):
