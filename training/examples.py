@@ -51,8 +51,8 @@ class Worked:
 
 WORKED = (
     Worked("Three instructions", (Row("drawn_mscoco", 3), Row("drawn_nights", 4), Row("drawn_oven", 8)),
-           picture=Picture((Figure("tree", "orange", "plain", "round", "large"),), scene="city", time="dusk",
-                           variant=5)),
+           picture=Picture((Figure("penguin", "pink", "plain", "standing", "large"),), scene="beach", time="dusk",
+                           variant=1)),
     Worked("In your own words", (Row("drawn_mscoco", 0),),
            "Two golden tables right of a pink starry clock in a snowfield at sunrise"),
     Worked("What does it show?", (Row("drawn_mscoco", 3, 1),),
@@ -68,7 +68,7 @@ WORKED = (
     Worked("In the press", (Row("drawn_edis", 2, 2),), "Port Quillton stands up for three locomotives"),
     Worked("A question", (Row("drawn_webqa", 1),), "Where does the striped pink guitar come from?"),
     Worked("What it needs", (Row("drawn_infoseek", 8),), "What does this require?",
-           Picture((Figure("rocket", "teal", "plain", "standing", "large"),), scene="desert", time="dusk", variant=4)),
+           Picture((Figure("butterfly", "yellow", "plain", "flying", "large"),), scene="snowfield", variant=38)),
     Worked("Another place", (Row("drawn_cirr", 7, 1),), "Put it in a snowfield, by day.",
            Picture((Figure("balloon", "blue", "plain"),), scene="harbour", time="dawn", variant=9,
                    frame="film")),

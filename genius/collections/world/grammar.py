@@ -32,6 +32,8 @@ class Said:
 
 EVERYTHING = Said(1, 1, 1, 1, 1, 1, 1, 1, 1)
 FIRST_GLANCE = Said(colour=0.85, pattern=0.65, style=0.45, size=0.3)
+IN_BRIEF = Said(1, 0.4, 0.15, 0.3, 0, 0.6, 0.25, 0, 0)    # what a visitor types: little but the kind
+VAGUE = 0.7                                                # of the wishes that can be, are said vaguely
 LOOKS = Said(1, 1, 1, 0.4, 0, 1)
 
 EVENTS = (    # what happens in the news, each in three forms
@@ -270,26 +272,23 @@ def pictured_question(words: Words, known: Entity, aspect: str | None) -> str:
 
 
 def restyle(words: Words, before: Figure, after: Figure) -> str:
-    """How a garment should differ from the one shown."""
+    """How a garment should differ from the one shown; people often say it vaguely."""
     changes = []
-    for name, options in (("colour", lexicon.COLOURS), ("pattern", lexicon.PATTERNS), ("style", lexicon.STYLES)):
+    said = {"colour": (lexicon.COLOURS, lexicon.SHADES), "pattern": (lexicon.PATTERNS, lexicon.PRINTS),
+            "style": (lexicon.STYLES, {})}
+    for name, (options, vague) in said.items():
         old, new = getattr(before, name), getattr(after, name)
-        if old != new:
+        if old == new:
+            continue
+        loosely = [phrases for values, phrases in vague.values() if new in values and old not in values]
+        if loosely and words.happens(VAGUE):
+            changes.append(words.pick(loosely[0]))
+        else:
             instead = f" instead of {words.any(options[old])}" if old in options and words.happens(0.35) else ""
             changes.append(words.pick(options[new]) + instead)
     wanted = " and ".join(changes)
-    return sentence(
-        words.any(
-            (
-                f"is {wanted}",
-                f"make it {wanted}",
-                f"the same but {wanted}",
-                f"I want it {wanted}",
-                f"{wanted}, please",
-                f"similar, yet {wanted}",
-            )
-        )
-    )
+    return sentence(words.any((f"is {wanted}", f"make it {wanted}", f"the same but {wanted}", f"I want it {wanted}",
+                               f"{wanted}, please", f"similar, yet {wanted}")))
 
 
 def edit(words: Words, before: Picture, after: Picture) -> str:

@@ -134,6 +134,17 @@ PATTERNS: dict[str, tuple[str, ...]] = {    # all can stand before a noun
     "plaid": ("plaid", "tartan", "crossbarred"),
 }
 
+SHADES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {    # a vague wish -> colours, and how it is said
+    "warm": (("red", "orange", "yellow", "pink", "brown"), ("in a warm colour", "warmer", "in a sunny tone")),
+    "cool": (("green", "teal", "blue", "purple"), ("in a cool colour", "cooler", "in a watery tone")),
+    "neutral": (("black", "grey", "white"), ("in a neutral shade", "without any bright colour", "colourless"))}
+
+PRINTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {    # likewise for patterns
+    "plain": (("plain",), ("without a pattern", "simpler", "with no print")),
+    "straight": (("striped", "checkered", "zigzag", "plaid"),
+                 ("with straight lines", "with a geometric pattern", "lined")),
+    "print": (("spotted", "floral", "starry"), ("with a playful print", "with small motifs", "busier"))}
+
 SIZES: dict[str, tuple[str, ...]] = {"small": ("small", "little", "tiny"), "large": ("large", "big", "huge")}
 
 COUNTS: dict[int, tuple[str, ...]] = {

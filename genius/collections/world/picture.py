@@ -24,9 +24,9 @@ from genius.errors import UserError
 
 SIDE = 256
 MARGIN = 9                     # what stays free at the picture's edges
-ALONE = {"small": 0.36, "medium": 0.54, "large": 0.76}       # a figure's longer side, of SIDE
-IN_PAIR = {"small": 0.28, "medium": 0.39, "large": 0.5}
-CROWDED = {1: 1.0, 2: 0.72, 3: 0.64, 4: 0.58}                # what each of several copies keeps of that
+ALONE = {"small": 0.44, "medium": 0.6, "large": 0.78}       # a figure's longer side, of SIDE
+IN_PAIR = {"small": 0.35, "medium": 0.45, "large": 0.55}
+CROWDED = {1: 1.0, 2: 0.72, 3: 0.66, 4: 0.6}                 # what each of several copies keeps of that
 ROWS = {1: ((1,),), 2: ((2,), (1, 1)), 3: ((3,), (1, 2), (2, 1)), 4: ((4,), (2, 2))}    # back to front
 PITCH, STEP = 1.07, 0.75       # between copies of a row, of their width; between rows, of their height
 LOOSE = 0.8                    # how much less a figure spread over two rows is liked where one row would do

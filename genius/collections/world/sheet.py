@@ -65,5 +65,5 @@ def arrangements() -> list[Picture]:
     return (
         [Picture((first, second), relation, "meadow", variant=number) for number, relation in enumerate(RELATIONS)]
         + [replace(alone, figures=(replace(first, count=count),), variant=count) for count in (1, 2, 3, 4)]
-        + [replace(alone, figures=(replace(first, size=size),)) for size in ("small", "medium", "large")]
+        + [replace(alone, figures=(replace(first, size=size),)) for size in ("small", "large")]    # one is medium
     )

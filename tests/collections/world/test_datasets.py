@@ -148,11 +148,11 @@ def test_a_query_of_texts_avoids_the_words_of_its_target():
     assert shared < 0.02 * total
 
 
-def test_a_nights_decoy_differs_in_what_is_there_and_the_target_in_when():
+def test_a_nights_decoy_differs_in_what_is_there_and_the_target_in_where_and_when():
     entry = make_entry(0, 5, 2, "test")
     target, decoy = (json.loads(item.source) for item, _, _ in entry.candidates)
     query = json.loads(entry.queries[0][1].source)
-    assert {name for name in query if query[name] != target[name]} <= {"time", "weather"}
+    assert {name for name in query if query[name] != target[name]} <= {"scene", "time", "weather"}
     assert [name for name in ("pattern", "colour", "count") if query[name] != decoy[name]]
 
 
