@@ -31,7 +31,7 @@ from training.stage import run_stage
 
 
 def train(arguments: Arguments) -> None:
-    """Fill the feature files, those shards that are missing; several processes take every so-manieth."""
+    """Fill the feature files with the shards that are missing; processes take turns at them."""
     settings, seed = arguments.settings.features, arguments.settings.seed
     run, collection = Run(arguments.run), Collection(arguments.collection)
     encoder = Encoder.load(run.folder("encoder")).to(arguments.device)

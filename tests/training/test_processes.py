@@ -17,9 +17,11 @@ import torch
 from safetensors.torch import load_file
 
 from genius.artifacts import Run
+from genius.errors import UserError
 from genius.index.features import FeatureFiles
 from tests.training import shared_stages
 from training import processes
+from training.settings import SMALL, parse_arguments
 
 ROOT = Path(__file__).parents[2]
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
@@ -114,3 +116,23 @@ def test_shares_are_the_whole_once(monkeypatch):
 def test_fewer_things_than_processes_are_computed_by_all(monkeypatch):
     monkeypatch.setattr(processes, "count", lambda: 4)
     assert processes.share(3) == slice(0, 3) and processes.own_weight(3) == 1
+
+
+def test_images_are_opened_by_a_process_for_each_core_beside_a_gpu_and_by_threads_without(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 12)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert processes.default_workers(torch.device("cuda")) == 3
+    assert processes.default_workers(torch.device("cpu")) == 0
+
+
+@pytest.mark.parametrize(("given", "workers"), [([], 0), (["--workers", "3"], 3)])
+def test_the_number_of_workers_is_no_setting_of_the_run(tmp_path, monkeypatch, given, workers):
+    monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), "--device", "cpu", *given])
+    arguments = parse_arguments("")
+    assert arguments.workers == workers and arguments.settings == SMALL
+
+
+def test_fewer_workers_than_none_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), "--device", "cpu", "--workers", "-1"])
+    with pytest.raises(UserError, match="--workers -1: expected 0 or more"):
+        parse_arguments("")
