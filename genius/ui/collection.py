@@ -73,8 +73,8 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
     with gr.Row(elem_id="collection"):
         with gr.Column(scale=3, min_width=320):
             held = Panel("collection-held", script="codes-table")
-            verdict = Panel("collection-verdict")
             health = Panel("collection-health", script="codes-table")
+            verdict = Panel("collection-verdict")
         with gr.Column(scale=2, min_width=320, elem_id="collection-edit"):
             if served.editable:
                 edit = EditingForm(context)

@@ -64,8 +64,8 @@ def health(outlook: Outlook) -> dict[str, Any]:
     rows = [
         ["items", f"{outlook.trained:,}", f"{outlook.added:,}", f"{outlook.trained + outlook.added:,}"],
         ["distance of features from their IDs, squared", _known(outlook.error), _known(outlook.added_error), ""],
-        ["far from their IDs", percent(USUAL) if outlook.error is not None else "unknown",
-         percent(outlook.far / outlook.compared) if outlook.compared else "", ""],
+        ["far from their IDs", *(("", "") if outlook.error is None else (
+            percent(USUAL), percent(outlook.far / outlook.compared) if outlook.compared else "")), ""],
         ["items that share an ID, on average", number(buckets.mean, 3) if buckets else "", "", number(every.mean, 3)],
         ["items that share an ID, at most", f"{buckets.largest:,}" if buckets else "", "", f"{every.largest:,}"]]
     return {"tables": [{

@@ -42,7 +42,7 @@ def test_health_of_a_run_that_knows_no_errors():
     unknown = Outlook(0, 3, 0, None, None, 0, {}, None, Buckets(1.0, 1))
     table, = panels.health(unknown)["tables"]
     assert [texts(row)[1:] for row in table["rows"]] == [
-        ["0", "3", "3"], ["", "", ""], ["unknown", "", ""], ["", "", "1.000"], ["", "", "1"]]
+        ["0", "3", "3"], ["", "", ""], ["", "", ""], ["", "", "1.000"], ["", "", "1"]]
 
 
 def test_the_verdict_is_the_advice_or_that_there_is_none():

@@ -1,12 +1,12 @@
-const small = (label, title, act) => {
-  const button = node('button', {type: 'button', class: 'small', title}, label);
-  button.addEventListener('click', () => act(button));
+const act = (label, title, done) => {
+  const button = node('button', {type: 'button', class: 'act', title}, label);
+  button.addEventListener('click', () => done(button));
   return button;
 };
 
 // Asks once more: the second press removes.
 const remove = id => {
-  const button = small('Remove', `Remove ${id} from the collection`, () => {
+  const button = act('Remove', `Remove ${id} from the collection`, () => {
     if (button.classList.contains('sure')) trigger('take_out', {id});
     else { button.classList.add('sure'); button.textContent = 'Really remove?'; }
   });
@@ -18,11 +18,11 @@ const tile = editable => ({id, name, kind, text, picture}) => node('li', {class:
   picture ? node('img', {src: picture, alt: text || `Picture ${id}`}) : '',
   text ? node('p', {class: picture ? 'caption' : 'excerpt'}, text) : '',
   node('p', {class: 'line'}, node('span', {class: 'badge'}, name), node('span', {class: 'item'}, `item ${id}`)),
-  node('p', {class: 'line'}, small('Use as query', `Search with ${id}`, () => trigger('use_as_query', {id})),
+  node('p', {class: 'line'}, act('Use as query', `Search with ${id}`, () => trigger('use_as_query', {id})),
     editable ? remove(id) : ''));
 
 const turn = (label, page, pages) => {
-  const button = small(label, `${label} page`, () => trigger('turn', {page}));
+  const button = act(label, `${label} page`, () => trigger('turn', {page}));
   button.disabled = page < 0 || page >= pages;
   return button;
 };
