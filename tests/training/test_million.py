@@ -5,8 +5,8 @@
 
 The records are the drawn world's. One picture in 500 is drawn, the others are links to these: each is opened,
 decoded, encoded and shrunk like any other. The encoder is a stand-in, one layer of 64 numbers over patches of
-16 pixels, because a real one would take days on two cores. Features and index are killed on their way and started
-again. What is done in FOLDER is not done again.
+16 pixels with random weights, because a real one would take days on two cores. Features and index are killed on
+their way and started again. What is done in FOLDER is not done again.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ ENCODER = {"embed_dim": DIM, "custom_text": True,
            "vision_cfg": {"layers": 1, "width": 64, "head_width": 32, "patch_size": 16, "image_size": PIXELS},
            "text_cfg": {"context_length": 32, "vocab_size": 8192, "width": 64, "heads": 2, "layers": 1}}
 SETTINGS = {
-    "encoder": {"architecture": ENCODER, "epochs": 1, "image_cache": PIXELS, "upsample_to": 0},
+    "encoder": {"architecture": ENCODER, "epochs": 0},
     "features": {"phrasings": 1},
-    "quantizer": {"fusion.dim": DIM, "fusion.branch": 128, "fusion.hidden": 256, "quantizer.dim": DIM, "epochs": 3,
+    "quantizer": {"fusion.dim": DIM, "fusion.branch": 128, "fusion.hidden": 256, "quantizer.dim": DIM, "epochs": 1,
                   "upsample_to": 0},
     "decoder": {"decoder.dim": DIM, "decoder.width": 128, "decoder.layers": 2, "decoder.ff_width": 256, "epochs": 1,
                 "upsample_to": 0, "self_queries": False},
