@@ -4,10 +4,11 @@ A folder of images names neither queries nor targets, yet fusion, quantizer and 
 queries lie, and those of words lie in another part of the encoder's space than images do (the modality gap). So
 queries are made from what is there, and the encoder teaches what answers them:
 
-- *Words.* Every image is taken apart into words of CLIP's vocabulary: matching pursuit over the words' embeddings,
-  images and words each less their own mean, which takes the gap away (Bhalla et al. 2024, "Interpreting CLIP with
-  sparse linear concept embeddings"). A few of an image's words make a text such as "dog, snow and ball", which goes
-  behind an instruction through the text tower, as a person's text will: training meets true text features.
+- *Words.* Every image is taken apart into everyday words and names of ImageNet's classes: matching pursuit over the
+  words' embeddings, images and words each less their own mean, which takes the gap away (Bhalla et al. 2024,
+  "Interpreting CLIP with sparse linear concept embeddings"). A few of an image's words make a text such as "dog, snow
+  and ball", which goes behind an instruction through the text tower, as a person's text will: training meets true
+  text features.
 - *Images.* Every image is a query for images, too: beside an instruction it is another view of itself.
 - *Answers.* What dense search by this encoder finds first among the images answers a query, so that IDs learn to
   find what the encoder finds; near-duplicates answer together.
@@ -27,7 +28,7 @@ from functools import partial
 import numpy as np
 import torch
 import torch.nn.functional as F
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from open_clip import IMAGENET_CLASSNAMES
 from torch import Tensor
 from tqdm import tqdm
 
@@ -41,14 +42,24 @@ from genius.models.encoder import Encoder, query_text
 from genius.schema import Item, LabelledQuery, Modality
 from training.pairs import Candidates
 from training.pixels import open_item_image
-from training.vocabulary import clip_words
 
 TEXT_TO_IMAGE, IMAGE_TO_IMAGE = 0, 4      # M-BEIR's tasks
-VOCABULARY = 4000                         # the commonest of CLIP's words
 PHRASE = "a photo of {}"
 TAKEN = 6                                 # words that an image is taken apart into
 PATTERNS = (("{}", "a photo of {}"), ("{} and {}", "{} with {}", "{} {}"), ("{}, {} and {}", "{} {} with {}"),
             ("{}, {}, {} and {}", "{} {} with {} and {}"))      # of one to four words
+EVERYDAY = """
+    man woman boy girl child baby people crowd couple family friends team player face hand hair smile dog puppy cat
+    horse cow sheep bird fish animal tree flower grass leaves forest field garden park mountain hill rock sand beach sea
+    ocean wave lake river water snow ice rain sky cloud sun sunset night street road city building house room kitchen
+    window door wall fence bridge stairs bench table chair bed car truck bus bicycle motorcycle train boat airplane ball
+    toy game book phone computer camera sign letters map food fruit vegetables bread cake meat soup drink bottle cup
+    plate shirt dress trousers jacket coat hat shoes boots glasses bag jewellery uniform costume swimming running
+    jumping walking sitting standing lying sleeping playing climbing riding skating skiing surfing dancing singing
+    eating drinking cooking reading working fighting holding throwing catching looking smiling red orange yellow green
+    blue purple pink brown black white grey gold wooden metal stone striped spotted shiny dark bright small large old
+    new round tall indoors outdoors portrait close-up drawing painting logo pattern market restaurant shop office school
+    church museum stadium playground party wedding concert race parade"""      # what photographs often show
 FEWEST = 20                               # images
 HELD_OUT = 10                             # one image of so many asks, and answers, in the validation split
 BLOCK = 1024                              # rows that meet all words or all images at a time
@@ -91,7 +102,7 @@ def imagine(collection: Collection, encoder: Encoder, seed: int, batch: int, rec
             raise UserError(f"{collection.root} has no instruction for {name}, text to image; add a line to its "
                             "instructions/query_instructions.tsv")
     vectors = embed_images(encoder, collection, images, batch, workers)
-    words = common_words()
+    words = visual_words()
     concepts = taken_apart(vectors, embed_texts(encoder, [PHRASE.format(word) for word in words], batch), TAKEN)
     order = rng.permutation(len(images))
     splits = {"val": np.sort(order[:len(order) // HELD_OUT]), "train": np.sort(order[len(order) // HELD_OUT:])}
@@ -142,9 +153,9 @@ def embed_texts(encoder: Encoder, texts: Sequence[str], batch: int) -> Tensor:
     return vectors
 
 
-def common_words() -> list[str]:
-    """(v,) the commonest words of CLIP's vocabulary that mean something."""
-    return [word for word in clip_words() if word not in ENGLISH_STOP_WORDS][:VOCABULARY]
+def visual_words() -> list[str]:
+    """(v,) words for what can be seen."""
+    return list(dict.fromkeys([*EVERYDAY.split(), *IMAGENET_CLASSNAMES]))
 
 
 def taken_apart(images: Tensor, words: Tensor, count: int) -> np.ndarray:

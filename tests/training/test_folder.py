@@ -21,6 +21,7 @@ from training import folder, imagined
 from training.folder import fitted, main
 from training.settings import SMALL
 
+WORDS = ["dog", "snow", "ball", "tree", "red", "street"]
 QUICK = " ".join(f"--set {change}" for change in (
     "quantizer.epochs=2", "quantizer.batch=64", "quantizer.initial_iterations=3", "decoder.epochs=1",
     "decoder.batch=64", "decoder.decoder.layers=1", "decoder.decoder.width=16", "decoder.decoder.heads=2",
@@ -48,7 +49,7 @@ def made(tmp_path_factory, model):
     path = tmp_path_factory.mktemp("own")
     command = [str(photographs(path / "photos")), str(path / "run"), "--model", f"local-dir:{model}", *QUICK]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(imagined, "VOCABULARY", 60)
+        patch.setattr(imagined, "visual_words", lambda: WORDS)
         main(command)
     return command, path / "run"
 
@@ -90,7 +91,7 @@ def test_killed_while_imagining_it_imagines_again(tmp_path, model, monkeypatch):
         next((collection.root / "query" / "val").iterdir()).unlink()
         raise Killed
 
-    monkeypatch.setattr(imagined, "VOCABULARY", 60)
+    monkeypatch.setattr(imagined, "visual_words", lambda: WORDS)
     monkeypatch.setattr(folder, "imagine", half)
     command = [str(photographs(tmp_path / "photos")), str(tmp_path / "run"), "--model", f"local-dir:{model}", *QUICK]
     with pytest.raises(Killed):

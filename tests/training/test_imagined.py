@@ -17,7 +17,7 @@ from genius.models.encoder import query_text
 from genius.schema import Modality
 from tests.search.tiny import tiny_encoder
 from training import imagined as imagination
-from training.imagined import FEWEST, Recipe, common_words, embed_images, imagine, imagined, nearest, taken_apart
+from training.imagined import FEWEST, Recipe, embed_images, imagine, imagined, nearest, taken_apart, visual_words
 
 
 def noise(seed: int) -> Image.Image:
@@ -26,7 +26,7 @@ def noise(seed: int) -> Image.Image:
 
 @pytest.fixture
 def collection(tmp_path, monkeypatch) -> Collection:
-    monkeypatch.setattr(imagination, "VOCABULARY", 60)
+    monkeypatch.setattr(imagination, "visual_words", lambda: ["dog", "snow", "ball", "tree", "red", "street"])
     (tmp_path / "photos").mkdir()
     for number in range(30):
         noise(number).save(tmp_path / "photos" / f"{number:02d}.png")
@@ -152,7 +152,7 @@ def test_too_few_images_are_refused_in_one_sentence(tmp_path):
         imagine(Collection(tmp_path / "collection"), tiny_encoder(), 0, 8, replace(Recipe(), texts=1))
 
 
-def test_words_are_common_and_mean_something():
-    words = common_words()
-    assert len(words) == len(set(words)) == imagination.VOCABULARY
-    assert {"dog", "beach", "red"} <= set(words) and not {"the", "and", "with"} & set(words)
+def test_words_are_different_and_name_what_can_be_seen():
+    words = visual_words()
+    assert len(words) == len(set(words)) > 1000
+    assert {"dog", "beach", "red", "goldfish", "close-up"} <= set(words) and not {"the", "and", ""} & set(words)
