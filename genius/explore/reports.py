@@ -209,8 +209,8 @@ def training_tables(report: Report, choice: str | None = None) -> list[Table]:
 
 def health_note(health: Report) -> str:
     """How well the IDs tell items apart, and what quantizing costs."""
-    note = (f"Of {health['items']:,} training items {percent(health['items_alone'])} % share their ID with no other; the "
-            f"largest bucket holds {health['largest_bucket']:,}.")
+    note = (f"Of {health['items']:,} training items {percent(health['items_alone'])} % share their ID with no other; "
+            f"the largest bucket holds {health['largest_bucket']:,}.")
     if "val_hit_at_5_quantized" in health:
         note += (f" Among validation candidates the nearest by feature answer {percent(health['val_hit_at_5'])} % of "
                  f"queries within five, the nearest by quantized vector {percent(health['val_hit_at_5_quantized'])} %.")
