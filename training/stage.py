@@ -40,7 +40,7 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
     started = time.perf_counter()
     if name in DIVIDED or is_main():
         train(arguments)
-    print(f"{name}: {peak_memory(arguments.device)}", flush=True)
+    print(f"{name}: {peak_memory(arguments.device, arguments.workers)}", flush=True)
     if is_main():
         record(name, arguments, time.perf_counter() - started)
     wait()
@@ -91,12 +91,12 @@ def per_step(started: float, steps: int) -> str:
     return f"{(time.perf_counter() - started) / steps:.3g} s a step"
 
 
-def peak_memory(device: str) -> str:
+def peak_memory(device: str, workers: int) -> str:
     """The most that this process has held since it started, and the largest of the processes that open images."""
     unit = 2**30 if sys.platform == "darwin" else 2**20      # bytes there, KiB elsewhere
-    own, workers = (resource.getrusage(who).ru_maxrss / unit for who in (resource.RUSAGE_SELF,
+    own, largest = (resource.getrusage(who).ru_maxrss / unit for who in (resource.RUSAGE_SELF,
                                                                          resource.RUSAGE_CHILDREN))
-    found = f"peak memory {own:.2f} GiB" + (f", {workers:.2f} in a process that opens images" if workers else "")
+    found = f"peak memory {own:.2f} GiB" + (f", {largest:.2f} in a process that opens images" if workers else "")
     if torch.device(device).type == "cuda":
         found += f", {torch.cuda.max_memory_allocated(device) / 2**30:.2f} on the GPU"
     return found
