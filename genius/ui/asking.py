@@ -91,7 +91,7 @@ class Asking:
         title = example.title if example else f"Like item {item[1]}" if item else ""
         panels = (self.side_by_side(example, answers) if example and len(answers) > 1
                   else self.panels(answers, title, item and item[0]))
-        first = next((hit.row for hit in answers[0].result.hits), None)
+        first = next((hit.item.id for hit in answers[0].result.hits), None)
         return (*panels, None, answers, answers[0], first, history.remembered(stored, entry), *history.address(entry))
 
     def panels(self, answers: Answers, title: str, itself: int | None) -> tuple[Any, Any, Any]:
@@ -114,19 +114,19 @@ class Asking:
         return [self.engine.index.thumbnail(hit.row) for hit in result.hits]
 
 
-def on_why(event: gr.EventData, answers: Answers) -> tuple[LastQuery, int]:
-    """The query and the row of the result that a visitor wants explained."""
+def on_why(event: gr.EventData, answers: Answers) -> tuple[LastQuery, str]:
+    """The query and the id of the result that a visitor wants explained."""
     with told():
         answer, hit = picked_hit(event, answers)
-        return answer, hit.row
+        return answer, hit.item.id
 
 
 def picked_hit(event: gr.EventData, answers: Answers) -> tuple[LastQuery, Hit]:
-    """The result that an event names by its column and row. Raises UserError if there is none."""
-    column, row = getattr(event, "column", None), getattr(event, "row", None)
+    """The result that an event names by its column and id. Raises UserError if there is none."""
+    column, id = getattr(event, "column", None), getattr(event, "id", None)
     if type(column) is int and 0 <= column < len(answers):
         for hit in answers[column].result.hits:
-            if hit.row == row:
+            if hit.item.id == id:
                 return answers[column], hit
     raise UserError("That result is no longer there; search again.")
 

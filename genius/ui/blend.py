@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 
 from genius.explore.blend import Step, steps
+from genius.explore.items import row_of
 from genius.schema import Hit
 from genius.ui import present
 from genius.ui.asking import picked_hit
@@ -26,9 +27,10 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
         with told():
             answer, hit = picked_hit(event, known)
             options = replace(answer.options, k=min(answer.options.k, SHOWN))
-            found = steps(engine, answer.result.embedding, answer.result.z, hit.row, options)
-            rows = {hit.row} | {one.row for step in found for one in step.result.hits}
-            return drawn(answer, hit, found, {row: engine.index.thumbnail(row) for row in rows})
+            row = row_of(engine.index, hit.item.id)
+            found = steps(engine, answer.result.embedding, answer.result.z, row, options)
+            rows = {row} | {one.row for step in found for one in step.result.hits}
+            return drawn(answer, replace(hit, row=row), found, {row: engine.index.thumbnail(row) for row in rows})
 
     panel = Panel("blend")
     cards.blend(on_blend, answers, panel, show_progress="minimal", show_progress_on=panel, trigger_mode="always_last",

@@ -107,7 +107,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
 
     def on_item(picked: gr.EventData):
         with told():
-            return card(engine, getattr(picked, "row", None))
+            return card(engine, getattr(picked, "id", None))
 
     def on_level(level: Any):
         """The codes of a level, largest first."""

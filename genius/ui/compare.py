@@ -68,7 +68,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
 
     def on_item(picked: gr.EventData):
         with told():
-            return card(engine, getattr(picked, "row", None))
+            return card(engine, getattr(picked, "id", None))
 
     with gr.Row(elem_id="compare-ask"):
         text = gr.Textbox(label="Description", placeholder="What are you looking for?", max_length=MAX_TEXT, lines=1,

@@ -95,7 +95,7 @@ class Shared:
     use_as_query: Signal       # an item id: Search takes the item as its query
     open_code: Signal          # a code pattern such as "0.17.*.5": Codes opens there
     changed: Signal            # anything: items came or went, so what tells of the collection is drawn anew
-    chosen: Signal             # row of the result that Why explains; sent by Search after each search and choice
+    chosen: Signal             # id of the result that Why explains; sent by Search after each search and choice
     last_query: gr.State       # LastQuery or None; Search writes it before it sends `chosen`
 
     @classmethod

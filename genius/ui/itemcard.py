@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from genius.errors import UserError
-from genius.explore.items import describe
+from genius.explore.items import describe, row_of
 from genius.ui import present
 from genius.ui.components import Panel, told
 from genius.ui.context import Context
@@ -19,7 +19,7 @@ NEIGHBOURS = 8
 
 
 class ItemCard(Panel):
-    """Written with `card(engine, row)`, or with None for an empty place.
+    """Written with `card(engine, id)`, or with None for an empty place.
 
     Its codes open the Codes tab at that prefix, its neighbours take its place, its button makes the item the query.
     Every card on the page has a name, its elem_id, of its own.
@@ -30,7 +30,7 @@ class ItemCard(Panel):
 
         def on_neighbour(picked: gr.EventData):
             with told():
-                return card(context.engine, getattr(picked, "row", None))
+                return card(context.engine, getattr(picked, "id", None))
 
         quick = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}
         self.select(on_neighbour, None, self, trigger_mode="always_last", **quick)
@@ -38,9 +38,9 @@ class ItemCard(Panel):
         self.use_as_query(on_query, None, context.shared.use_as_query, **quick)
 
 
-def card(engine: Engine, row: Any) -> dict[str, Any]:
-    """What static/itemcard.js draws. Raises UserError if there is no such row."""
-    item = describe(engine, row, NEIGHBOURS)
+def card(engine: Engine, id: Any) -> dict[str, Any]:
+    """What static/itemcard.js draws. Raises UserError if there is no such item."""
+    item = describe(engine, row_of(engine.index, id), NEIGHBOURS)
     return {**_drawn(engine, item), "codes": item["codes"], "facts": item["facts"],
             "neighbours": [{**_drawn(engine, other), "cosine": present.number(other["cosine"], 3)}
                            for other in item["neighbours"]]}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 import numpy as np
 
+from genius.collections.keys import key_id
 from genius.errors import UserError
 from genius.explore.mapcolours import Group, Palette, nearest
 from genius.explore.maps import COMMAND, read_maps
@@ -84,15 +85,15 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
             if type(point) is not int or not -len(maps.queries) <= point < len(maps.keys):
                 raise UserError("There is no such point; reload the page.")
             if point >= 0:
-                return None, card(engine, int(palette_of(index).rows[point]))
+                return None, card(engine, key_id(int(maps.keys[point])))
             query = maps.queries[-1 - point]
-            rows = [row for row in index.rows_of(query.answers).tolist() if row >= 0]
-            answers = list(zip(rows, index.items(rows), strict=True))
-            return mappanels.asked(query, answers), card(engine, rows[0]) if rows else None
+            rows = index.rows_of(query.answers)
+            answers = index.items(rows[rows >= 0])
+            return mappanels.asked(query, answers), card(engine, answers[0].id) if answers else None
 
     def on_answer(picked: gr.EventData):
         with told():
-            return card(engine, getattr(picked, "row", None))
+            return card(engine, getattr(picked, "id", None))
 
     def on_lasso(drawn: gr.EventData):
         """The items among the points inside; an empty lasso empties the selection."""

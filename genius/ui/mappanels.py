@@ -76,11 +76,11 @@ def group_table(groups: Sequence[Group], modalities: np.ndarray, colours: Sequen
         for group, colour in zip(groups, colours, strict=True)]}
 
 
-def asked(query: MappedQuery, answers: Sequence[tuple[int, Item]]) -> dict[str, Any]:
-    """A query that was picked, and the (row, item) that answer it."""
+def asked(query: MappedQuery, answers: Sequence[Item]) -> dict[str, Any]:
+    """A query that was picked, and the items that answer it."""
     return {"text": query.text, "instruction": query.instruction, "picture": query.modality != Modality.TEXT,
-            "answers": [{"row": row, "id": item.id, "name": present.NAMES[item.modality],
-                         "kind": item.modality.name.lower()} for row, item in answers]}
+            "answers": [{"id": item.id, "name": present.NAMES[item.modality],
+                         "kind": item.modality.name.lower()} for item in answers]}
 
 
 def selection(label: str, total: int, words: Sequence[Word], items: Sequence[Item],

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
-import numpy as np
 
 from genius.errors import UserError
 from genius.explore.beamfigure import beam_figure
@@ -32,24 +31,26 @@ class Retraced:
     last: LastQuery
     result: SearchResult
     tree: BeamTree
-    dense_ranks: dict[int, int]    # row of a hit -> rank
+    dense_ranks: dict[str, int]    # id of a hit -> rank
 
     @classmethod
     def of(cls, last: LastQuery, engine: Engine) -> Retraced:
         asked = EncodedQueries.of_vectors(last.result.embedding[None], last.result.z[None])
         result, = engine.search_encoded(asked, replace(last.options, mode="exact", trace=True, widen=False))
-        rows = np.array([hit.row for hit in last.result.hits])
-        ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows)
-        return cls(last, result, beam_tree(result.trace), dict(zip(rows.tolist(), ranks.tolist(), strict=True)))
+        ids = [hit.item.id for hit in last.result.hits]
+        rows = engine.index.rows_of(ids)                       # −1: it was removed since
+        ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows[rows >= 0])
+        there = [id for id, row in zip(ids, rows, strict=True) if row >= 0]
+        return cls(last, result, beam_tree(result.trace), dict(zip(there, ranks.tolist(), strict=True)))
 
-    def hit(self, row: Any) -> Hit:
+    def hit(self, id: Any) -> Hit:
         """One of the visitor's, with its rank before re-ranking as exact search has it, unless theirs was fast.
 
         Raises UserError if there is no such hit.
         """
         theirs = self.last.result.hits
         for hit in theirs if self.last.result.mode == "fast" else (*self.result.hits, *theirs):
-            if hit.row == row:
+            if hit.item.id == id and id in self.dense_ranks:
                 return hit
         raise UserError("That result is not among those of your last search; search again.")
 
@@ -72,7 +73,7 @@ def why_panel(context: Context) -> None:
         opens = is_open or seen is options      # all answers of a search share them
         return opens, options, gr.Accordion(open=opens)
 
-    def on_explain(row: Any, last: LastQuery | None, search: Retraced | None, every: bool, is_open: bool):
+    def on_explain(id: Any, last: LastQuery | None, search: Retraced | None, every: bool, is_open: bool):
         """While the panel is open. What was searched once more is kept until there is another search to explain."""
         if not is_open:
             return [gr.skip()] * 4
@@ -81,15 +82,15 @@ def why_panel(context: Context) -> None:
         with told():
             if search is None or search.last is not last:
                 search = Retraced.of(last, engine)
-            hit = search.hit(row)
-            why = reason(hit, search.tree, engine.index.n, search.dense_ranks[hit.row])
+            hit = search.hit(id)
+            why = reason(hit, search.tree, engine.index.n, search.dense_ranks[id])
             said = present.explanation(why, search.tree, last.result.query_codes, len(search.result.generated),
                                        last.options.rerank, last.result.mode, weight, first_codes)
             return search, said, *drawn(search, hit, every)
 
-    def on_every(row: Any, search: Retraced | None, every: bool):
+    def on_every(id: Any, search: Retraced | None, every: bool):
         with told():
-            return [gr.skip()] * 2 if search is None else drawn(search, search.hit(row), every)
+            return [gr.skip()] * 2 if search is None else drawn(search, search.hit(id), every)
 
     def on_prefix(picked: gr.EventData) -> str:
         """Opens Codes at the prefix that was clicked, in the tree or in a table."""

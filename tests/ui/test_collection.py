@@ -92,6 +92,15 @@ def test_an_unknown_item_is_not_removed(ask, served):
     assert served.engine.index is before
 
 
+def test_what_was_drawn_before_a_removal_still_means_the_same_item(ask, served):
+    ask("on_add", [], "To be removed.\nTo stay.")
+    first, second = served.engine.index.items([N, N + 1])
+    ask("on_ids", first.id)
+    assert ask("on_neighbour", event={"id": second.id})["output"]["data"][0]["text"] == "To stay."
+    assert "There is no item" in ask("on_neighbour", event={"id": first.id})["output"]["error"]
+    ask("on_ids", second.id)
+
+
 def test_a_run_that_cannot_be_written_is_not_editable(served, monkeypatch):
     assert Served.read(served.run).editable is False and Served.read(served.run, editable=True).editable
     monkeypatch.setattr("os.access", lambda *_: False)

@@ -15,7 +15,7 @@ def event(**data):
 
 
 def test_a_card_has_what_its_script_draws(engine):
-    drawn = card(engine, 5)
+    drawn = card(engine, engine.index.item(5).id)
     assert (drawn["id"], drawn["kind"], drawn["name"]) == (engine.index.item(5).id, "pair", "Pair")
     assert drawn["picture"].startswith("data:image/webp;base64,") and len(drawn["codes"]) == 9
     assert len(drawn["neighbours"]) == 8

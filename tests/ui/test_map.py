@@ -61,7 +61,7 @@ def test_a_query_brings_its_words_its_answers_and_the_card_of_the_first(ask):
     query, card = data(ask("on_point", event={"value": -2}))
     assert query["text"] == HOSTILE and query["instruction"] == "Find it."
     assert [answer["id"] for answer in query["answers"]] == ["0:1", "0:2"] and card["row"] == 1
-    assert data(ask("on_answer", event={"row": 2}))[0]["row"] == 2
+    assert data(ask("on_answer", event={"id": "0:2"}))[0]["row"] == 2
 
 
 @pytest.mark.parametrize("value", [None, "1", 39, -1 - QUERIES, True])

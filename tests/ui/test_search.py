@@ -90,7 +90,7 @@ def test_every_panel_gets_its_data(page):
 def test_other_tabs_get_the_query_and_its_first_result(page, engine):
     *_, answers, last, chosen, _, _ = search(page, "mug", instruction="Find one.")
     assert answers == (last,) and last.title == "“mug”" and last.query.instruction == "Find one."
-    assert chosen == last.result.hits[0].row and last.options == engine.queries[-1][1]
+    assert chosen == last.result.hits[0].item.id and last.options == engine.queries[-1][1]
     *_, last, chosen, _, _ = search(page, "nothing")
     assert last.result.hits == [] and chosen is None
 
@@ -220,12 +220,13 @@ def test_what_was_asked_is_asked_again(page, engine):
 def test_a_result_is_chosen_among_those_of_its_own_instruction(page):
     *_, answers, _, _, _, _ = pick(page, "on_example", index=0)
     hit = answers[2].result.hits[1]
-    last, row = function(page, "on_why")(gr.EventData(None, {"column": 2, "row": hit.row}), answers)
-    assert last is answers[2] and row == hit.row
+    last, id = function(page, "on_why")(gr.EventData(None, {"column": 2, "id": hit.item.id}), answers)
+    assert last is answers[2] and id == hit.item.id
 
 
-@pytest.mark.parametrize("event", [{}, {"column": 1, "row": 0}, {"column": 0, "row": -5}, {"column": "0", "row": 0},
-                                   {"column": -1, "row": 0}, {"column": True, "row": None}])
+@pytest.mark.parametrize("event", [{}, {"column": 1, "id": "1:0"}, {"column": 0, "id": "no:5"},
+                                   {"column": "0", "id": "1:0"}, {"column": -1, "id": "1:0"},
+                                   {"column": True, "id": None}])
 @pytest.mark.parametrize("callback", ["on_why", "on_blend"])
 def test_a_result_that_is_not_there_gets_one_sentence(page, callback, event):
     answers = search(page, "mug")[4]
@@ -236,7 +237,7 @@ def test_a_result_that_is_not_there_gets_one_sentence(page, callback, event):
 def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
     answers = search(page, "mug", k=10)[4]
     hit = answers[0].result.hits[4]
-    shown = function(page, "on_blend")(gr.EventData(None, {"column": 0, "row": hit.row}), answers)
+    shown = function(page, "on_blend")(gr.EventData(None, {"column": 0, "id": hit.item.id}), answers)
     weights = [step["weight"] for step in shown["steps"]]
     assert (weights[0], weights[1], weights[-1]) == ("1.00", "0.95", "0.00")
     assert shown["query"] == "“mug”" and shown["item"] == hit.row and str(hit.row) in shown["things"]

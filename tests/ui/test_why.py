@@ -44,12 +44,12 @@ def last(engine):
 @pytest.fixture
 def explain(event):
     """-> what is kept of the search, panel, figure, table."""
-    return lambda row, last, search=None, every=False: event("on_explain")(row, last, search, every, True)
+    return lambda id, last, search=None, every=False: event("on_explain")(id, last, search, every, True)
 
 
 def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(explain, last):
     hit = last.result.hits[2]
-    search, why, figure, table = explain(hit.row, last)
+    search, why, figure, table = explain(hit.item.id, last)
     assert search.last is last and (why["title"], why["id"]) == ("Why result 3", hit.item.id)
     assert why["ids"][0]["codes"] == list(hit.codes) and why["ids"][2]["codes"] == list(last.result.query_codes)
     assert f"to {hit.rank} " in why["sentence"] or f"at rank {hit.rank} " in why["sentence"]
@@ -59,7 +59,7 @@ def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(expl
 
 
 def test_the_order_of_the_results_is_that_of_the_visitors_search(explain, last):
-    titles = [explain(hit.row, last)[1]["title"] for hit in last.result.hits]
+    titles = [explain(hit.item.id, last)[1]["title"] for hit in last.result.hits]
     assert titles == [f"Why result {rank}" for rank in range(1, len(titles) + 1)]
 
 
@@ -67,11 +67,11 @@ def test_the_search_is_retraced_once_and_again_for_another_query(explain, engine
     searches = []
     retrace = engine.search_encoded
     monkeypatch.setattr(engine, "search_encoded", lambda *asked: searches.append(asked[1]) or retrace(*asked))
-    search = explain(last.result.hits[0].row, last)[0]
-    assert explain(last.result.hits[1].row, last, search)[0] is search
+    search = explain(last.result.hits[0].item.id, last)[0]
+    assert explain(last.result.hits[1].item.id, last, search)[0] is search
     assert searches == [replace(OPTIONS, mode="exact", trace=True)]
     other = asked(engine, "A blue boat.")
-    assert explain(other.result.hits[0].row, other, search)[0].last is other
+    assert explain(other.result.hits[0].item.id, other, search)[0].last is other
     assert len(searches) == 2
 
 
@@ -79,7 +79,7 @@ def test_a_new_search_leaves_the_panel_closed_and_then_nothing_is_retraced(event
     monkeypatch.setattr(engine, "search_encoded", None)
     is_open, seen, section = event("on_chosen")(last, False, None)
     assert not is_open and seen is last.options and not section.open
-    assert event("on_explain")(last.result.hits[0].row, last, None, False, False) == [gr.skip()] * 4
+    assert event("on_explain")(last.result.hits[0].item.id, last, None, False, False) == [gr.skip()] * 4
 
 
 def test_a_choice_among_results_opens_the_panel_and_a_new_search_leaves_it_open(event, engine, last):
@@ -95,18 +95,18 @@ def test_before_a_search_and_without_results_there_is_nothing_to_explain(explain
 
 
 def test_all_prefixes_are_drawn_on_request(event, explain, last):
-    row = last.result.hits[0].row
-    search, *_, few = explain(row, last)
-    _, every = event("on_every")(row, search, True)
+    id = last.result.hits[0].item.id
+    search, *_, few = explain(id, last)
+    _, every = event("on_every")(id, search, True)
     assert len(every["rows"]) == len(search.tree) >= len(few["rows"])
-    assert event("on_every")(row, search, False)[1] == few
-    assert event("on_every")(row, None, True) == [gr.skip()] * 2
+    assert event("on_every")(id, search, False)[1] == few
+    assert event("on_every")(id, None, True) == [gr.skip()] * 2
 
 
-@pytest.mark.parametrize("row", [None, "0", 10**9, [1]])
-def test_a_result_that_is_not_there_gets_one_sentence(explain, last, row):
+@pytest.mark.parametrize("id", [None, "0", 10**9, [1]])
+def test_a_result_that_is_not_there_gets_one_sentence(explain, last, id):
     with pytest.raises(gr.Error) as caught:
-        explain(row, last)
+        explain(id, last)
     assert caught.value.message == "That result is not among those of your last search; search again."
 
 
@@ -119,10 +119,10 @@ def test_a_click_opens_codes_at_the_prefix_and_nothing_else(event):
 
 def test_a_search_for_one_modality_is_retraced_within_it(explain, engine):
     last = asked(engine, modality=Modality.TEXT)
-    table = explain(last.result.hits[0].row, last, every=True)[3]
+    table = explain(last.result.hits[0].item.id, last, every=True)[3]
     assert {row["codes"][0] for row in table["rows"]} == {Modality.TEXT}
 
 
 def test_a_fast_search_is_said_to_have_found_other_ids(explain, engine):
     last = asked(engine, mode="fast")
-    assert "may have generated other IDs" in explain(last.result.hits[0].row, last)[1]["note"]
+    assert "may have generated other IDs" in explain(last.result.hits[0].item.id, last)[1]["note"]

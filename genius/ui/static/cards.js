@@ -31,11 +31,11 @@ const actions = (data, column) => node('div', {class: 'actions'},
   action('Why?', 'Explain how this result was found', button => {
     const mine = button.closest('.card');
     element.querySelectorAll('.card').forEach(card => card.classList.toggle('chosen', card === mine));
-    trigger('why', {column, row: data.row});
+    trigger('why', {column, id: data.id});
     genius.reveal(document.getElementById('why-open'));
   }),
   action('More like this', 'Search with this item as the query', () => trigger('use_as_query', {id: data.id})),
-  action('Blend', 'Mix the query with this result', () => trigger('blend', {column, row: data.row})));
+  action('Blend', 'Mix the query with this result', () => trigger('blend', {column, id: data.id})));
 
 const card = ({score, itself}, column) => data => {
   const head = node('div', {class: 'head'}, node('span', {class: 'rank', title: 'rank'}, String(data.rank)));

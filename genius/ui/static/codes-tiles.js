@@ -1,10 +1,10 @@
-const tile = ({row, id, name, kind, text, picture, figure}) => {
+const tile = ({id, name, kind, text, picture, figure}) => {
   const one = node('button', {type: 'button', class: `tile ${kind}`, title: text || `${name} ${id}`},
     picture ? node('img', {src: picture, alt: text || `Picture ${id}`}) : '',
     text ? node('span', {class: picture ? 'caption' : 'excerpt'}, text) : '',
     node('span', {class: 'line'}, node('span', {class: 'badge'}, name),
       figure ? node('span', {class: 'figure'}, figure) : ''));
-  one.addEventListener('click', () => trigger('select', {row}));
+  one.addEventListener('click', () => trigger('select', {id}));
   return node('li', {}, one);
 };
 

@@ -17,7 +17,7 @@ const neighbour = data => {
     data.picture ? node('img', {src: data.picture, alt: data.text || label})
       : node('span', {class: 'excerpt'}, data.text),
     node('span', {class: 'cosine'}, data.cosine));
-  one.addEventListener('click', () => trigger('select', {row: data.row}));
+  one.addEventListener('click', () => trigger('select', {id: data.id}));
   return node('li', {}, one);
 };
 

@@ -1,6 +1,6 @@
 const answer = ({row, id, name, kind}) => {
   const one = node('button', {type: 'button', class: `answer ${kind}`}, `${name} ${id}`);
-  one.addEventListener('click', () => trigger('select', {row}));
+  one.addEventListener('click', () => trigger('select', {id}));
   return node('li', {}, one);
 };
 
