@@ -38,6 +38,8 @@ from genius.schema import Item
 
 __all__ = ["Index", "Instruction", "Pool", "write_index"]
 
+_READING = threading.Lock()    # Python 3.11 may fail where two threads parse the headers of arrays at once
+
 
 class Index:
     """The candidates of a run, one version of them. Safe to share between threads; its folder stays while it lives."""
@@ -140,6 +142,7 @@ def _ascend(kept: np.ndarray, end: int) -> bool:
 
 def _read_array(file: Path, mapped: bool = False) -> np.ndarray:
     try:
-        return np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False)
+        with _READING:
+            return np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (OSError, ValueError, EOFError, MemoryError) as error:
         raise UserError(f"{file} cannot be read ({error}); build the index again") from None

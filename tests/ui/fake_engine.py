@@ -77,6 +77,8 @@ class FakeIndex:
         return np.array([self.row_of(id) for id in ids], dtype=np.int64)
 
     def row_of(self, id: str) -> int:
+        if id == HOSTILE:
+            return 0
         row = int(number) if (number := id.partition(":")[2]).isdecimal() else self.n
         return row if row < self.n and self.item(row).id == id else -1
 

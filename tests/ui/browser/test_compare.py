@@ -102,9 +102,8 @@ def test_nothing_typed_gets_one_sentence(visit):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_phone_needs_no_sideways_scrolling(visit, served, theme):
-    page = visit(width=390)
-    page.goto(f"{served.url}/?tab=compare&__theme={theme}")
+def test_a_phone_needs_no_sideways_scrolling(visit, theme):
+    page = visit(f"/?tab=compare&__theme={theme}", width=390)
     page.locator("#compare .empty").wait_for()
     compare(page, "A red dog.")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

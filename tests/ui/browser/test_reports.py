@@ -52,8 +52,7 @@ def test_another_pool_is_a_click_away(visit):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_phone_needs_no_sideways_scrolling(visit, served, theme):
-    page = visit(width=390)
-    page.goto(f"{served.url}/?tab=reports&__theme={theme}")
+def test_a_phone_needs_no_sideways_scrolling(visit, theme):
+    page = visit(f"/?tab=reports&__theme={theme}", width=390)
     drawn(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
