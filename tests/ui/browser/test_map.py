@@ -1,6 +1,7 @@
 """The map as a visitor meets it, over a tiny run whose captions, and one of whose queries, try to run scripts."""
 
 import json
+import time
 
 import pytest
 
@@ -44,9 +45,14 @@ def drawn(page, label):
 
 
 def click(page, number):
-    at = page.evaluate(POINT, number)
-    page.mouse.move(at["x"], at["y"])
-    page.locator("#map-figure .hoverlayer .hovertext").wait_for()
+    """Aimed anew until the page answers: what is above the map, or the map itself, may still change its size."""
+    told, until = page.locator("#map-figure .hoverlayer .hovertext").first, time.monotonic() + 60
+    while not told.is_visible():
+        assert time.monotonic() < until, "nothing is told of the point under the mouse"
+        at = page.evaluate(POINT, number)
+        page.mouse.move(at["x"] + 40, at["y"])
+        page.mouse.move(at["x"], at["y"])
+        page.wait_for_timeout(500)
     page.mouse.click(at["x"], at["y"])
 
 
