@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from genius.index.store import Index
 
 KINDS = {modality.name.lower(): modality for modality in Modality}
-SCROLL = "() => document.getElementById('codes-card')?.scrollIntoView({behavior: 'smooth', block: 'nearest'})"
 
 
 def codes_tab(context: Context, tab: gr.Tab) -> None:
@@ -163,7 +162,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     level.input(on_level, level, code, **quick, show_progress="hidden")
     items.turn(on_page, current, items, **quick, show_progress="hidden")
     for panel in (near, items):
-        panel.select(on_item, None, picked, **quick, show_progress="hidden").success(None, js=SCROLL, **quick)
+        panel.select(on_item, None, picked, **quick, show_progress="hidden")
     healthy.expand(lambda: health_of(engine.index), None, levels, **quick)
     factored.expand(lambda: codepanels.factors(reported_factors(context.served.path), context.served.name), None,
                     factors, **quick)

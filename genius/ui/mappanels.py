@@ -53,7 +53,8 @@ def note(palette: Palette, view: int, levels: int, unsearched: bool) -> dict[str
         sentences.append(f"What all {levels} codes say of {drawn} if fusion and quantizer are trained without the "
                          "contrastive loss (supplement C.1 of the paper).")
     if different < len(palette.points):
-        sentences.append(f"They have {different:,} different places; items that share one are laid out around it.")
+        places = f"{different:,} different places" if different > 1 else "one place"
+        sentences.append(f"They have {places}; items that share one are laid out around it.")
     if not palette.whole:
         sentences.append("The others came later, or were left out evenly over the hierarchy of IDs.")
     sentences.append("All views were fitted together, so an item stays about where it was; only what is near what "
