@@ -3,10 +3,11 @@
     python -m genius.evaluation.growing RUN
     python -m genius.evaluation.growing RUN --collection DIR --fractions 10,30,50
 
-Present items are those that answer a training query; added ones answer none, so neither quantizer nor decoder was
-trained on them. A grown collection holds all present items and as many added ones, drawn by seed, as make up the
-fraction. An added item has the ID that indexing gives it (genius/index/growing.py), so grown collections are pools
-of the run's index. Prints a table and writes RUN/reports/growing.json and .md.
+Present items are those that answer a training query; added ones answer none, so the quantizer was not trained on them,
+nor was the decoder unless every candidate was its own query: the report says so, and --set decoder.self_queries=false
+trains one that never saw them. A grown collection holds all present items and as many added ones, drawn by seed, as
+make up the fraction. An added item has the ID that indexing gives it (genius/index/growing.py), so grown collections
+are pools of the run's index. Prints a table and writes RUN/reports/growing.json and .md.
 
 Shapes: q queries.
 """
@@ -43,6 +44,8 @@ BEAM_SYSTEMS = ("beam", "beam + re-rank")
 SYSTEMS = ("dense", "quantized", *BEAM_SYSTEMS)
 GROUPS = ("present", "added")      # what answers a query; one that is answered by both is left out
 DRAWS = 2000                       # bootstrap samples
+OWN_QUERIES = """The decoder of this run learned every candidate as its own query, added ones, too, though without their
+labelled queries. Train one with `--set decoder.self_queries=false` to see how items are found that it never saw."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +137,9 @@ def markdown(report: dict[str, Any]) -> str:
     """The report as a page."""
     lines = ["# Items added after training", "", f"- `{report['command']}`", f"- {report['split']} queries, "
              f"{report['beams']} beams, seed {report['seed']}; hit rate at 5, at 10 for Fashion200K and FashionIQ", "",
-             "*present*: queries answered by items that answer a training query, too. *added*: by items that training "
-             "never saw. *Of dense*: beam + re-rank against dense search for the same queries; the encoder behind both "
-             "was trained on the present items, too.", "",
+             "*present*: queries answered by items that answer a training query, too. *added*: by items that answer "
+             "none. *Of dense*: beam + re-rank against dense search for the same queries; the encoder behind both was "
+             "trained on the present items, too.", "", *([OWN_QUERIES, ""] if report["own_queries"] else []),
              "| added | items | answered by | queries | " + " | ".join(SYSTEMS) + " | of dense |",
              "| ---: | ---: | :-- | ---: |" + " ---: |" * (len(SYSTEMS) + 1)]
     for grown in report["collections"]:
@@ -172,11 +175,17 @@ def main(arguments: list[str]) -> None:
         collection = (world.redraw(Path(scratch), given.split) if world
                       else Collection(given.collection or trained_on(given.run)))
         report = {"command": shlex.join(["python", "-m", "genius.evaluation.growing", *arguments]),
-                  "run": given.run.resolve().name} | measure(engine, collection, **how)
+                  "run": given.run.resolve().name, "own_queries": learned_all(Run(given.run).manifest)}
+        report |= measure(engine, collection, **how)
     text = markdown(report)
     write_json(given.run / "reports" / "growing.json", report)
     write_text(given.run / "reports" / "growing.md", text)
     print(text)
+
+
+def learned_all(manifest: dict[str, Any]) -> bool:
+    """Was every candidate its own query when the decoder was trained?"""
+    return manifest.get("settings", {}).get("decoder", {}).get("self_queries", False)
 
 
 def percents(text: str) -> tuple[int, ...]:

@@ -69,6 +69,16 @@ def test_the_command_writes_what_it_prints(run, tmp_path, capsys):
     assert "| 30 % |" in page and "--fractions 30" in page
 
 
+def test_it_is_said_if_the_decoder_learned_the_added_items_too(run, tmp_path, capsys):
+    run = shutil.copytree(run, tmp_path / "run")
+    for own_queries in (True, False):
+        manifest = json.loads((run / "manifest.json").read_text())
+        manifest["settings"] = {"decoder": {"self_queries": own_queries}}
+        (run / "manifest.json").write_text(json.dumps(manifest))
+        main([str(run), "--fractions", "30", "--beams", "5", "--limit", "1", "--device", "cpu"])
+        assert ("learned every candidate as its own query" in capsys.readouterr().out) == own_queries
+
+
 def test_what_cannot_be_measured_is_said(engine, collection, monkeypatch):
     with pytest.raises(UserError, match="90 % added items are"):
         measure(engine, collection, fractions=(90,))
