@@ -30,9 +30,10 @@ class PlotlyFigure(gr.HTML):
 
     name: its elem_id, unique on the page. label: what it shows, for those who cannot see it; every plot has a
     table beside it. Put what identifies a point into customdata, and a constant into layout.uirevision if the
-    zoom shall survive updates; a ring then marks the point that was picked last. height, in pixels, is that of
-    figures whose layout names none. Colours of text, axes and grid follow the theme by themselves. Data in labels,
-    text and hovers goes through `escaped`: plotly reads markup there.
+    zoom shall survive updates; a ring then marks the point that was picked last. The browser's event "dragmode" on
+    the figure's host says what dragging does from then on. height, in pixels, is that of figures whose layout names
+    none. Colours of text, axes and grid follow the theme by themselves. Data in labels, text and hovers goes through
+    `escaped`: plotly reads markup there.
     """
 
     def __init__(self, name: str, label: str, value: Figure | None = None, height: int = 480, **layout: Any):

@@ -31,6 +31,7 @@ COLOURINGS = [("Modality", "modality"), ("Dataset", "dataset"), ("Code", "code")
               ("Likeness to the last query", "query")]
 QUERIES = [("Hidden", "hidden"), ("Drawn", "drawn"), ("With a line to their answer", "answers")]
 DRAGS = [("Move", "pan"), ("Select", "lasso")]
+DRAG = "mode => document.querySelector('#map-figure .figure-host').dispatchEvent(new CustomEvent('dragmode', {detail: mode}))"
 SHOWN = 48          # cards of a selection
 COMPARED = 3_000    # items that a selection's words are set against
 WORDS = 12
@@ -63,15 +64,14 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
             return palette.by_code(int(level))
         return palette.by_dataset() if colour == "dataset" else palette.by_modality()
 
-    def on_map(name: str, colour: str, level: float, queries: str, drag: str, last: LastQuery | None):
+    def on_map(name: str, colour: str, level: float, queries: str, last: LastQuery | None):
         with told():
             view, palette = names.index(name), palette_of(engine.index)
             cosines = palette.similarity(last.result.embedding) if last else None
             found, by_modality = groups(palette, colour, level), colour not in ("code", "dataset")
             drawing = Drawing(
                 maps, view, palette.modalities, found, by_modality, cosines if colour == "query" else None,
-                queries != "hidden", queries == "answers", Own(last.title, *nearest(cosines)) if last else None,
-                drag)
+                queries != "hidden", queries == "answers", Own(last.title, *nearest(cosines)) if last else None)
             return (map_figure(drawing), mappanels.note(palette, view, levels, colour == "query" and last is None),
                     mappanels.group_table(found, palette.modalities, colours(found, by_modality)))
 
@@ -156,9 +156,10 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     gallery = Panel("map-tiles", script="codes-tiles")
 
     quick = {"api_visibility": "private", "concurrency_limit": None, "trigger_mode": "always_last"}
-    gr.on([tab.select, view.change, colour.change, level.release, queries.change, drag.change], on_map,
-          [view, colour, level, queries, drag, shared.last_query], [figure, note, table],
+    gr.on([tab.select, view.change, colour.change, level.release, queries.change], on_map,
+          [view, colour, level, queries, shared.last_query], [figure, note, table],
           show_progress="minimal", show_progress_on=figure, **quick)
+    drag.input(None, drag, None, js=DRAG, show_progress="hidden", **quick)
     colour.change(on_colour, colour, level, show_progress="hidden", **quick)
     figure.select(on_point, None, [query, item], show_progress="hidden", **quick)
     figure.lasso(on_lasso, None, [selection, gallery], show_progress="minimal", **quick)

@@ -47,7 +47,6 @@ class Drawing:
     queries: bool = True
     answers: bool = False                 # with a line from each query to its first answer that is drawn
     own: Own | None = None
-    drag: str = "pan"                     # or lasso
 
 
 def map_figure(drawing: Drawing) -> Figure:
@@ -63,7 +62,7 @@ def map_figure(drawing: Drawing) -> Figure:
         traces += _own(drawing.own, places)
     figure.add_traces(traces)
     return figure.update_layout(
-        uirevision="map", dragmode=drawing.drag, height=HEIGHT, margin={"l": 4, "r": 4, "t": 4, "b": 4},
+        uirevision="map", dragmode="pan", height=HEIGHT, margin={"l": 4, "r": 4, "t": 4, "b": 4},
         xaxis={"visible": False}, yaxis={"visible": False, "scaleanchor": "x"},
         legend={"orientation": "h", "y": 0, "yanchor": "top", "itemsizing": "constant"})
 

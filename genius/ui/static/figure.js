@@ -7,7 +7,7 @@ const slim = point => ({
   value: point.customdata ?? point.id ?? null,
   label: point.label ?? null,
 });
-let chosen = null;
+let chosen = null, dragging = null;
 const picked = ({points}) => {
   const [first] = points.map(slim);
   if (!first) return;
@@ -55,7 +55,9 @@ const draw = async () => {
   if (!props.value) return;
   const {data, layout} = JSON.parse(props.value);
   host.style.height = `${layout.height ?? props.figure_height}px`;
+  if (dragging) layout.dragmode = dragging;
   await Plotly.react(host, data, themed(layout), {responsive: true, displaylogo: false, displayModeBar: 'hover',
+    plotGlPixelRatio: devicePixelRatio,     // plotly's own is 2: four times the pixels, which hosts without a GPU paint
     modeBarButtonsToRemove: ['toImage', 'sendChartToCloud', 'autoScale2d', 'select2d']});
   ring();
   if (host.bound) return;
@@ -63,6 +65,12 @@ const draw = async () => {
   host.on('plotly_click', picked);
   host.on('plotly_selected', lassoed);
 };
+
+// What the page says dragging does, which outlives updates as the zoom does.
+host.addEventListener('dragmode', ({detail}) => {
+  dragging = detail;
+  if (host.layout) Plotly.relayout(host, {dragmode: dragging});
+});
 
 draw();
 watch('value', draw);
