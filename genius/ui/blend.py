@@ -13,7 +13,7 @@ from genius.explore.items import row_of
 from genius.schema import Hit
 from genius.ui import present
 from genius.ui.asking import picked_hit
-from genius.ui.components import Panel, told
+from genius.ui.components import SURE, Panel, told
 from genius.ui.context import Context, LastQuery
 
 SHOWN = 6    # results of each step
@@ -35,7 +35,7 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
     panel = Panel("blend")
     cards.blend(on_blend, answers, panel, show_progress="minimal", show_progress_on=panel, trigger_mode="always_last",
                 api_visibility="private", concurrency_id="search", concurrency_limit=32)
-    panel.closed(lambda: None, None, panel, queue=False, show_progress="hidden", api_visibility="private")
+    panel.closed(lambda: None, None, panel, **SURE)
     return panel
 
 

@@ -16,7 +16,7 @@ from genius.explore.hierarchy import hierarchy
 from genius.explore.profile import Profiles
 from genius.schema import Modality
 from genius.ui import codepanels, links
-from genius.ui.components import Panel, told
+from genius.ui.components import QUICK, Panel, told
 from genius.ui.context import Context, Signal
 from genius.ui.itemcard import ItemCard, card
 
@@ -148,7 +148,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         factors = Panel("codes-factors", script="codes-table")
 
     outputs = [current, pattern, key, here, icicle, near, items, picked, meaning, table]
-    quick = {"api_visibility": "private", "trigger_mode": "always_last", "concurrency_limit": None}
+    quick = {**QUICK, "trigger_mode": "always_last"}
     waiting = {**quick, "show_progress": "minimal", "show_progress_on": here}
     for opening in (pattern.submit(on_pattern, pattern, outputs, **waiting),
                     open_code.sent(on_pattern, open_code, outputs, **waiting),
@@ -156,13 +156,12 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
                     everything.sent(on_pattern, everything, outputs, **waiting),
                     *(panel.select(on_key, None, outputs, **waiting) for panel in (here, icicle, table))):
         links.follow(opening, "codes", code=key)
-        opening.success(on_meaning, current, [meaning, icicle, table], **quick, show_progress="minimal",
-                        show_progress_on=meaning)
-    tab.select(on_first, [current, open_code], everything, **quick, show_progress="hidden")
-    level.input(on_level, level, code, **quick, show_progress="hidden")
-    items.turn(on_page, current, items, **quick, show_progress="hidden")
+        opening.success(on_meaning, current, [meaning, icicle, table], **waiting | {"show_progress_on": meaning})
+    tab.select(on_first, [current, open_code], everything, **quick)
+    level.input(on_level, level, code, **quick)
+    items.turn(on_page, current, items, **quick)
     for panel in (near, items):
-        panel.select(on_item, None, picked, **quick, show_progress="hidden")
-    healthy.expand(lambda: health_of(engine.index), None, levels, **quick)
+        panel.select(on_item, None, picked, **quick)
+    healthy.expand(lambda: health_of(engine.index), None, levels, **waiting | {"show_progress_on": levels})
     factored.expand(lambda: codepanels.factors(reported_factors(context.served.path), context.served.name), None,
-                    factors, **quick)
+                    factors, **waiting | {"show_progress_on": factors})

@@ -14,7 +14,7 @@ from genius.index.checking import advice
 from genius.index.contents import Contents
 from genius.index.outlook import Outlook
 from genius.ui import collectionpanels as panels
-from genius.ui.components import Panel, told
+from genius.ui.components import QUICK, SURE, Panel, told
 from genius.ui.context import Context
 from genius.ui.editing import EditingForm
 from genius.ui.itemcard import on_query
@@ -82,11 +82,11 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
                 Panel("collection-closed", panels.closed(served.name))
     added = Panel("collection-added")
 
-    quick = {"api_visibility": "private", "concurrency_limit": None}
+    waiting = {"api_visibility": "private", "show_progress": "minimal", "concurrency_limit": None}
     for trigger in (tab.select, shared.changed.sent):
-        trigger(on_held, None, [held, added], show_progress="minimal", show_progress_on=held, **quick).success(
-            on_health, None, [verdict, health], show_progress="minimal", show_progress_on=verdict, **quick)
-    added.turn(on_turn, None, added, show_progress="hidden", **quick)
-    added.use_as_query(on_query, None, shared.use_as_query, show_progress="hidden", **quick)
+        trigger(on_held, None, [held, added], show_progress_on=held, **waiting).success(
+            on_health, None, [verdict, health], show_progress_on=verdict, **waiting)
+    added.turn(on_turn, None, added, **QUICK)
+    added.use_as_query(on_query, None, shared.use_as_query, **SURE)
     if served.editable:
         edit.remove_from(added)

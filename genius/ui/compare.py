@@ -14,7 +14,7 @@ from genius.schema import Modality, Query
 from genius.search.checks import MAX_TEXT, check_query
 from genius.ui import present
 from genius.ui.compared import compared
-from genius.ui.components import Panel, told
+from genius.ui.components import QUICK, SURE, Panel, told
 from genius.ui.context import Context, LastQuery
 from genius.ui.itemcard import ItemCard, card
 from genius.ui.targets import target_choice, target_of
@@ -90,12 +90,11 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         panel = Panel("compare")
         shown = ItemCard("compare-card", context)
 
-    quiet = {"api_visibility": "private"}
-    waiting = {**quiet, "show_progress_on": panel}
+    waiting = {"api_visibility": "private", "show_progress_on": panel}
     options, outputs = [k, beams, hnsw], [panel, shown]
     for triggers, ask, inputs in (([go.click, text.submit], on_typed, [text, instruction, target]),
                                   ([again.click], on_last, [context.shared.last_query])):
         gr.on(triggers, on_build, hnsw, None, **waiting).success(    # one at a time: they are timed
             ask, [*inputs, *options], outputs, concurrency_id="compare", concurrency_limit=1, **waiting)
-    tab.select(on_open, context.shared.last_query, again, show_progress="hidden", **quiet)
-    panel.select(on_item, None, shown, show_progress="hidden", trigger_mode="always_last", **quiet)
+    tab.select(on_open, context.shared.last_query, again, **SURE)
+    panel.select(on_item, None, shown, trigger_mode="always_last", **QUICK)

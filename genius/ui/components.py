@@ -14,6 +14,8 @@ import gradio as gr
 from genius.errors import UserError
 
 STATIC = Path(__file__).parent / "static"
+QUICK = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}     # answered in no time
+SURE = {"api_visibility": "private", "show_progress": "hidden", "queue": False}   # quicker; but errors would go unsaid
 REFUSED = "Upload the picture as a file; links and embedded data are not read."
 
 

@@ -9,7 +9,7 @@ import gradio as gr
 from genius.errors import UserError
 from genius.explore.items import describe, row_of
 from genius.ui import present
-from genius.ui.components import Panel, told
+from genius.ui.components import QUICK, SURE, Panel, told
 from genius.ui.context import Context
 
 if TYPE_CHECKING:
@@ -32,10 +32,9 @@ class ItemCard(Panel):
             with told():
                 return card(context.engine, getattr(picked, "id", None))
 
-        quick = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}
-        self.select(on_neighbour, None, self, trigger_mode="always_last", **quick)
-        self.open_code(on_code, None, context.shared.open_code, **quick)
-        self.use_as_query(on_query, None, context.shared.use_as_query, **quick)
+        self.select(on_neighbour, None, self, trigger_mode="always_last", **QUICK)
+        self.open_code(on_code, None, context.shared.open_code, **QUICK)
+        self.use_as_query(on_query, None, context.shared.use_as_query, **SURE)
 
 
 def card(engine: Engine, id: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import gradio as gr
 from gradio.components import Component
 from gradio.events import Dependency
 
+from genius.ui.components import SURE
 from genius.ui.context import TABS, Shared, Signal
 
 LONGEST = 2_000    # characters of a field
@@ -41,8 +42,7 @@ def restore(page: gr.Blocks, shared: Shared) -> None:
     """Opens what the address says, when the page is loaded."""
     address = Signal("address")
     page.load(opened, address, [shared.tabs, shared.ask, shared.use_as_query, shared.open_code],
-              js="() => [{message: genius.address}]", queue=False, show_progress="hidden",
-              api_visibility="private")
+              js="() => [{message: genius.address}]", **SURE)
 
 
 def opened(address: Any) -> tuple[Any, dict[str, str] | None, str | None, str | None]:

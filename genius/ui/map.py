@@ -18,7 +18,7 @@ from genius.explore.words import Word, distinctive_words
 from genius.schema import Item
 from genius.ui import mappanels
 from genius.ui.codepanels import tile
-from genius.ui.components import Panel, told
+from genius.ui.components import QUICK, SURE, Panel, told
 from genius.ui.context import Context, LastQuery
 from genius.ui.figures import MOST_LASSOED, PlotlyFigure
 from genius.ui.itemcard import ItemCard, card
@@ -31,7 +31,8 @@ COLOURINGS = [("Modality", "modality"), ("Dataset", "dataset"), ("Code", "code")
               ("Likeness to the last query", "query")]
 QUERIES = [("Hidden", "hidden"), ("Drawn", "drawn"), ("With a line to their answer", "answers")]
 DRAGS = [("Move", "pan"), ("Select", "lasso")]
-DRAG = "mode => document.querySelector('#map-figure .figure-host').dispatchEvent(new CustomEvent('dragmode', {detail: mode}))"
+DRAG = """mode => document.querySelector('#map-figure .figure-host')
+    .dispatchEvent(new CustomEvent('dragmode', {detail: mode}))"""
 SHOWN = 48          # cards of a selection
 COMPARED = 3_000    # items that a selection's words are set against
 WORDS = 12
@@ -155,13 +156,14 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     selection = Panel("map-selection")
     gallery = Panel("map-tiles", script="codes-tiles")
 
-    quick = {"api_visibility": "private", "concurrency_limit": None, "trigger_mode": "always_last"}
+    quick = {**QUICK, "trigger_mode": "always_last"}
+    waiting = {**quick, "show_progress": "minimal"}
     gr.on([tab.select, view.change, colour.change, level.release, queries.change], on_map,
           [view, colour, level, queries, shared.last_query], [figure, note, table],
-          show_progress="minimal", show_progress_on=figure, **quick)
-    drag.input(None, drag, None, js=DRAG, show_progress="hidden", **quick)
-    colour.change(on_colour, colour, level, show_progress="hidden", **quick)
-    figure.select(on_point, None, [query, item], show_progress="hidden", **quick)
-    figure.lasso(on_lasso, None, [selection, gallery], show_progress="minimal", **quick)
-    table.select(on_group, [colour, level], [selection, gallery], show_progress="minimal", **quick)
-    gr.on([query.select, gallery.select], on_answer, None, item, show_progress="hidden", **quick)
+          show_progress_on=figure, **waiting)
+    drag.input(None, drag, None, js=DRAG, **SURE)
+    colour.change(on_colour, colour, level, **SURE)
+    figure.select(on_point, None, [query, item], **quick)
+    figure.lasso(on_lasso, None, [selection, gallery], **waiting)
+    table.select(on_group, [colour, level], [selection, gallery], **waiting)
+    gr.on([query.select, gallery.select], on_answer, None, item, **quick)

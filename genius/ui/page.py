@@ -12,7 +12,7 @@ from genius.ui.api import api_tab
 from genius.ui.codes import codes_tab
 from genius.ui.collection import collection_tab
 from genius.ui.compare import compare_tab
-from genius.ui.components import REFUSED, Panel
+from genius.ui.components import REFUSED, SURE, Panel
 from genius.ui.context import TABS, Context, Served, Shared
 from genius.ui.map import map_tab
 from genius.ui.reports import reports_tab
@@ -63,10 +63,10 @@ def build(engine: Engine, served: Served) -> gr.Blocks:
                     CONTENTS[name](context, tab)
                 links.follow_tab(tab)
         for signal, opens in ((shared.ask, "search"), (shared.use_as_query, "search"), (shared.open_code, "codes")):
-            signal.sent(None, None, tabs, queue=False, show_progress="hidden", api_visibility="private",
-                        js=f"() => [{{__type__: 'update', selected: {opens!r}}}]")    # at once: no way to the server
+            signal.sent(None, None, tabs, **SURE,      # at once: no way to the server
+                        js=f"() => [{{__type__: 'update', selected: {opens!r}}}]")
         for trigger in (page.load, shared.changed.sent):
-            trigger(heading, None, header, show_progress="hidden", api_visibility="private", concurrency_limit=None)
+            trigger(heading, None, header, **SURE)
         links.restore(page, shared)
     return page
 

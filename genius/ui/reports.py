@@ -14,7 +14,7 @@ from plotly.graph_objects import Figure
 from genius.explore import reports
 from genius.explore.reports import STAGES, Missing, Report, Table, from_report
 from genius.ui import reportfigures
-from genius.ui.components import Panel, told
+from genius.ui.components import SURE, Panel, told
 from genius.ui.context import Context
 from genius.ui.figures import PlotlyFigure
 
@@ -56,7 +56,6 @@ SECTIONS = (
 
 def reports_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current gr.Tab. Reports are read when it is opened: they may be written meanwhile."""
-    quiet = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
     for section in SECTIONS:
         head = Panel(f"reports-{section.name}", script="reports")
         with gr.Column(visible=False, elem_id=f"reports-{section.name}-body") as body:
@@ -70,8 +69,8 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
             with gr.Accordion("As a table" if figures else "Table", open=not figures):
                 tables = Panel(f"reports-{section.name}-table", script="reports")
         drawn = [*figures, tables]
-        tab.select(partial(_opened, context.served.path, section), None, [head, body, choice, *drawn], **quiet)
-        choice.input(partial(_chosen, context.served.path, section), choice, drawn, **quiet)
+        tab.select(partial(_opened, context.served.path, section), None, [head, body, choice, *drawn], **SURE)
+        choice.input(partial(_chosen, context.served.path, section), choice, drawn, **SURE)
 
 
 def _opened(run: Path, section: Section) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from genius.search.checks import MAX_TEXT
 from genius.ui import history, links, present
 from genius.ui.asking import Asking, on_why
 from genius.ui.blend import blend_panel
-from genius.ui.components import Panel, UploadedImage
+from genius.ui.components import QUICK, SURE, Panel, UploadedImage
 from genius.ui.context import Context
 from genius.ui.itemcard import on_query
 from genius.ui.targets import target_choice
@@ -53,7 +53,6 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     found = [summary, cards, generated, blend, answers, shared.last_query, shared.chosen, stored, *address]
     waiting = {"show_progress": "minimal", "show_progress_on": cards, "api_visibility": "private",
                "concurrency_id": "search", "concurrency_limit": 32}
-    quick = {"show_progress": "hidden", "trigger_mode": "always_last", "api_visibility": "private"}
     events = [gr.on([form.go.click, form.text.submit], asking.on_search, [*filled, stored, *form.settings], found,
                     **waiting)]
     events += [trigger(callback, [*said, stored, *form.settings], [*filled, *found], trigger_mode="always_last",
@@ -64,10 +63,11 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
                    (shared.use_as_query.sent, asking.on_item, [shared.use_as_query]))]
     for event in events:
         links.follow(event, "search", q=q, instruction=instruction, item=item)
-    cards.use_as_query(on_query, None, shared.use_as_query, **quick)
-    cards.why(on_why, answers, [shared.last_query, shared.chosen], **quick)
-    gr.on([form.text.change, form.picture.change], asking.on_given, filled[:2], form.instruction, queue=False, **quick)
-    gr.on(None, on_stored, stored, past, queue=False, **quick)
+    cards.use_as_query(on_query, None, shared.use_as_query, trigger_mode="always_last", **SURE)
+    cards.why(on_why, answers, [shared.last_query, shared.chosen], trigger_mode="always_last", **QUICK)
+    gr.on([form.text.change, form.picture.change], asking.on_given, filled[:2], form.instruction,
+          trigger_mode="always_last", **SURE)
+    gr.on(None, on_stored, stored, past, trigger_mode="always_last", **SURE)
 
 
 def form_for(index: Index) -> Form:

@@ -15,7 +15,7 @@ from genius.explore.why import dense_ranks, reason
 from genius.schema import Hit, Modality, SearchOptions, SearchResult
 from genius.search.engine import EncodedQueries, Engine
 from genius.ui import reason as present
-from genius.ui.components import Panel, told
+from genius.ui.components import QUICK, SURE, Panel, told
 from genius.ui.context import Context, LastQuery
 from genius.ui.figures import PlotlyFigure, plain
 from genius.ui.present import NAMES
@@ -67,16 +67,19 @@ def why_panel(context: Context) -> None:
         tree = search.tree if every else search.tree.best(LINEAGES, hit.codes)
         return plain(beam_figure(tree, hit.codes, first_codes)), present.prefixes(tree)
 
-    def on_chosen(last: LastQuery | None, is_open: bool, seen: SearchOptions | None):
+    def on_chosen(id: Any, last: LastQuery | None, search: Retraced | None, every: bool, is_open: bool,
+                  seen: SearchOptions | None):
         """A new search leaves the panel as it is; if a visitor chooses among results that were there, it opens."""
         options = last and last.options
         opens = is_open or seen is options      # all answers of a search share them
-        return opens, options, gr.Accordion(open=opens)
+        return (opens, options, gr.Accordion(open=opens),
+                *(explained(id, last, search, every) if opens else [gr.skip()] * 4))
 
-    def on_explain(id: Any, last: LastQuery | None, search: Retraced | None, every: bool, is_open: bool):
-        """While the panel is open. What was searched once more is kept until there is another search to explain."""
-        if not is_open:
-            return [gr.skip()] * 4
+    def on_open(id: Any, last: LastQuery | None, search: Retraced | None, every: bool):
+        return True, *explained(id, last, search, every)
+
+    def explained(id: Any, last: LastQuery | None, search: Retraced | None, every: bool):
+        """What was searched once more is kept until there is another search to explain."""
         if last is None or not last.result.hits:
             return [None] * 4
         with told():
@@ -107,15 +110,11 @@ def why_panel(context: Context) -> None:
         with gr.Accordion("The tree as a table", open=False, elem_id="why-rows"):
             table = Panel("why-prefixes")
 
-    quiet = {"show_progress": "hidden", "api_visibility": "private"}
-    opened = section.expand(lambda: True, None, is_open, queue=False, **quiet)
-    section.collapse(lambda: False, None, is_open, queue=False, **quiet)
-    chosen = shared.chosen.sent(on_chosen, [shared.last_query, is_open, seen], [is_open, seen, section], queue=False,
-                                **quiet)
-    for event in (opened, chosen):
-        event.then(on_explain, [shared.chosen, shared.last_query, search, every, is_open],
-                   [search, panel, figure, table], show_progress="minimal", show_progress_on=panel,
-                   api_visibility="private", concurrency_id="search", concurrency_limit=32)
-    every.change(on_every, [shared.chosen, search, every], [figure, table], trigger_mode="always_last", **quiet)
+    explains, drawings = [shared.chosen, shared.last_query, search, every], [search, panel, figure, table]
+    waiting = {**QUICK, "show_progress": "minimal", "show_progress_on": panel, "trigger_mode": "always_last"}
+    section.expand(on_open, explains, [is_open, *drawings], **waiting)
+    section.collapse(lambda: False, None, is_open, **SURE)
+    shared.chosen.sent(on_chosen, [*explains, is_open, seen], [is_open, seen, section, *drawings], **waiting)
+    every.change(on_every, [shared.chosen, search, every], [figure, table], trigger_mode="always_last", **QUICK)
     for drawing in (panel, figure, table):
-        drawing.select(on_prefix, None, shared.open_code, queue=False, **quiet)
+        drawing.select(on_prefix, None, shared.open_code, **SURE)

@@ -121,14 +121,14 @@ def ask(collection: Collection, records: Sequence[Record]) -> None:
 
 
 def table(report: dict) -> str:
-    """hit@1, 5, 10 of each system in the pool of the whole folder."""
+    """hit@5, 10, 50 of each system in the pool of the whole folder."""
     row, = report["pools"][0]["rows"]
-    lines = [f"| {row['queries']} captions, {row['candidates']} images | hit@1 | hit@5 | hit@10 | of dense, @5 |",
+    lines = [f"| {row['queries']} captions, {row['candidates']} images | hit@5 | hit@10 | hit@50 | of dense, @50 |",
              "|---|---:|---:|---:|---:|"]
-    dense = row["systems"]["dense"]["hit"]["5"]
+    dense = row["systems"]["dense"]["hit"]["50"]
     for system in SYSTEMS:
         hit = row["systems"][system]["hit"]
-        lines.append(f"| {system} | {hit['1']:.1%} | {hit['5']:.1%} | {hit['10']:.1%} | {hit['5'] / dense:.2f} |")
+        lines.append(f"| {system} | {hit['5']:.1%} | {hit['10']:.1%} | {hit['50']:.1%} | {hit['50'] / dense:.2f} |")
     return "\n".join(lines)
 
 

@@ -44,7 +44,7 @@ def last(engine):
 @pytest.fixture
 def explain(event):
     """-> what is kept of the search, panel, figure, table."""
-    return lambda id, last, search=None, every=False: event("on_explain")(id, last, search, every, True)
+    return lambda id, last, search=None, every=False: event("on_open")(id, last, search, every)[1:]
 
 
 def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(explain, last):
@@ -77,21 +77,24 @@ def test_the_search_is_retraced_once_and_again_for_another_query(explain, engine
 
 def test_a_new_search_leaves_the_panel_closed_and_then_nothing_is_retraced(event, last, engine, monkeypatch):
     monkeypatch.setattr(engine, "search_encoded", None)
-    is_open, seen, section = event("on_chosen")(last, False, None)
+    is_open, seen, section, *drawn = event("on_chosen")(last.result.hits[0].item.id, last, None, False, False, None)
     assert not is_open and seen is last.options and not section.open
-    assert event("on_explain")(last.result.hits[0].item.id, last, None, False, False) == [gr.skip()] * 4
+    assert drawn == [gr.skip()] * 4
 
 
 def test_a_choice_among_results_opens_the_panel_and_a_new_search_leaves_it_open(event, engine, last):
-    is_open, seen, section = event("on_chosen")(last, False, last.options)
-    assert is_open and section.open
-    is_open, _, section = event("on_chosen")(asked(engine, "A blue boat.", k=5), True, seen)
-    assert is_open and section.open
+    is_open, seen, section, search, why, *_ = event("on_chosen")(
+        last.result.hits[1].item.id, last, None, False, False, last.options)
+    assert is_open and section.open and why["title"] == "Why result 2"
+    other = asked(engine, "A blue boat.", k=5)
+    is_open, _, section, search, *_ = event("on_chosen")(
+        other.result.hits[0].item.id, other, search, False, True, seen)
+    assert is_open and section.open and search.last is other
 
 
 def test_before_a_search_and_without_results_there_is_nothing_to_explain(explain, last):
-    assert explain(None, None) == [None] * 4
-    assert explain(3, replace(last, result=replace(last.result, hits=[]))) == [None] * 4
+    assert explain(None, None) == (None,) * 4
+    assert explain(3, replace(last, result=replace(last.result, hits=[]))) == (None,) * 4
 
 
 def test_all_prefixes_are_drawn_on_request(event, explain, last):

@@ -106,10 +106,12 @@ def test_the_history_outlives_a_reload_and_asks_again(visit, served, photo):
     page.set_input_files("#picture input[type=file]", photo)
     page.locator("#picture img").wait_for()
     search(page, "cup")
+    entries = page.locator("#history .entry")
+    page.click("#past button")
+    entries.nth(1).wait_for()
     page.reload()
     page.locator("#cards .empty").wait_for()
     page.click("#past button")
-    entries = page.locator("#history .entry")
     entries.nth(1).wait_for()
     assert [text.split("\n")[0] for text in entries.all_inner_texts()] == ["“cup”", "“mug”"]
     assert "a picture, which was not kept" in entries.first.inner_text()
