@@ -16,6 +16,7 @@ from plotly.graph_objects import Figure
 from genius.ui.components import STATIC
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+PLOTLY_ADDRESS = f"gradio_api/file={PLOTLY}"
 MOST_LASSOED = 2_000    # points that a lasso sends back; of more it sends the first ones and their number
 MODALITY_COLOURS = ("#1f86cc", "#d55e00", "#009e73")    # after Okabe and Ito, by Modality; seen on light and dark
 MODALITY_SYMBOLS = ("circle", "square", "diamond")
@@ -41,7 +42,7 @@ class PlotlyFigure(gr.HTML):
         super().__init__(value, html_template='<div class="panel figure-host"></div>', alternative=label,
                          figure_height=height, most_lassoed=MOST_LASSOED,
                          js_on_load=(STATIC / "figure.js").read_text(), apply_default_css=False,
-                         head=f'<script src="gradio_api/file={PLOTLY}"></script>', elem_id=name, **layout)
+                         head=f'<script src="{PLOTLY_ADDRESS}"></script>', elem_id=name, **layout)
 
     def postprocess(self, value: Figure | None) -> str | None:
         return None if value is None else value.to_json()

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from genius.errors import UserError
 from genius.ui.access import People
 from genius.ui.components import STATIC
+from genius.ui.figures import PLOTLY_ADDRESS
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]    # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
@@ -56,7 +57,8 @@ def head() -> str:
     common = STATIC / "style.css"
     styles = [common, *sorted(set(STATIC.glob("*.css")) - {common})]
     return ("".join(f"<style>{file.read_text()}</style>" for file in styles)
-            + "".join(f"<script>{(STATIC / file).read_text()}</script>" for file in SCRIPTS))
+            + "".join(f"<script>{(STATIC / file).read_text()}</script>" for file in SCRIPTS)
+            + f'<link rel="prefetch" as="script" href="{PLOTLY_ADDRESS}">')      # while nothing else is to be done
 
 
 def theme() -> gr.themes.Base:
