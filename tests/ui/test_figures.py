@@ -2,7 +2,8 @@ import json
 
 import plotly.graph_objects as go
 
-from genius.ui.figures import PLOTLY, PlotlyFigure, escaped, plain
+from genius.ui.figures import PLOTLY, PLOTLY_ADDRESS, PlotlyFigure, escaped, plain
+from genius.ui.serving import head
 
 
 def test_a_figure_travels_as_json_and_nothing_as_nothing():
@@ -13,7 +14,9 @@ def test_a_figure_travels_as_json_and_nothing_as_nothing():
 
 
 def test_the_script_is_that_of_the_installed_plotly():
-    assert PLOTLY.is_file() and str(PLOTLY) in PlotlyFigure("figure", "one point").head
+    assert PLOTLY.is_file() and PLOTLY_ADDRESS.endswith(str(PLOTLY))
+    assert f'src="{PLOTLY_ADDRESS}"' in PlotlyFigure("figure", "one point").head
+    assert f'href="{PLOTLY_ADDRESS}"' in head(), "fetched before the first figure is opened"
 
 
 def test_the_template_holds_no_data():
