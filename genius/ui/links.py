@@ -46,7 +46,10 @@ def restore(page: gr.Blocks, shared: Shared) -> None:
 
 
 def opened(address: Any) -> tuple[Any, dict[str, str] | None, str | None, str | None]:
-    """(tabs, ask, use_as_query, open_code) for the parameters of an address; unknown ones do nothing."""
+    """(tabs, ask, use_as_query, open_code) for the parameters of an address; unknown ones do nothing.
+
+    An address that names no tab leaves the page as it is: a visitor may have chosen one meanwhile.
+    """
     given = address if isinstance(address, dict) else {}
     field = {name: value[:LONGEST] for name, value in given.items() if isinstance(value, str)}
     tab, ask, item, code = field.get("tab", "search"), None, None, None
@@ -56,4 +59,4 @@ def opened(address: Any) -> tuple[Any, dict[str, str] | None, str | None, str | 
         ask = {"text": field.get("q", ""), "instruction": field.get("instruction", "")}
     elif tab == "codes" and field.get("code"):
         code = field["code"]
-    return gr.Tabs(selected=tab) if tab in TABS else gr.skip(), ask, item, code
+    return gr.Tabs(selected=tab) if field.get("tab") in TABS else gr.skip(), ask, item, code

@@ -5,17 +5,19 @@ from genius.ui.links import LONGEST, opened
 
 
 def selected(tabs):
+    """None: the tab that is open stays so, which is Search when the page is loaded."""
     return tabs.selected if isinstance(tabs, gr.Tabs) else None
 
 
 @pytest.mark.parametrize("address, tab, rest", [
-    ({}, "search", (None, None, None)),
-    ({"q": "a mug", "instruction": "Find one."}, "search",
+    ({}, None, (None, None, None)),
+    ({"q": "a mug", "instruction": "Find one."}, None,
      ({"text": "a mug", "instruction": "Find one."}, None, None)),
-    ({"instruction": "Find one."}, "search", ({"text": "", "instruction": "Find one."}, None, None)),
-    ({"item": "7:12", "q": "a mug"}, "search", (None, "7:12", None)),
+    ({"instruction": "Find one."}, None, ({"text": "", "instruction": "Find one."}, None, None)),
+    ({"item": "7:12", "q": "a mug"}, None, (None, "7:12", None)),
     ({"tab": "codes", "code": "0.17.*.5", "q": "a mug"}, "codes", (None, None, "0.17.*.5")),
     ({"tab": "map", "code": "0.17"}, "map", (None, None, None)),
+    ({"tab": "search", "q": "a mug"}, "search", ({"text": "a mug", "instruction": ""}, None, None)),
     ({"tab": "elsewhere", "q": "a mug"}, None, (None, None, None)),
 ])
 def test_an_address_opens_its_tab_and_what_was_asked_there(address, tab, rest):
