@@ -6,8 +6,9 @@
 Present items are those that answer a training query; added ones answer none, so the quantizer was not trained on them,
 nor was the decoder unless every candidate was its own query: the report says so, and --set decoder.self_queries=false
 trains one that never saw them. A grown collection holds all present items and as many added ones, drawn by seed, as
-make up the fraction. An added item has the ID that indexing gives it (genius/index/growing.py), so grown collections
-are pools of the run's index. Prints a table and writes RUN/reports/growing.json and .md.
+make up the fraction; where there are too few of these, all of them and fewer present ones. An added item has the ID
+that indexing gives it (genius/index/growing.py), so grown collections are pools of the run's index. Prints a table and
+writes RUN/reports/growing.json and .md.
 
 Shapes: q queries.
 """
@@ -85,21 +86,19 @@ def measure(engine: Engine, collection: Collection, *, split: str = "test", frac
             beams: int = 50, limit: int | None = None, seed: int = 0) -> dict[str, Any]:
     """The report, ready for JSON. fractions: percent of the grown collection that was added.
 
-    Raises UserError if the index holds no items of either kind, or too few to add.
+    Raises UserError if the index holds no items of either kind.
     """
-    index, target = engine.index, training_targets(collection, engine.index)
-    present, absent = np.flatnonzero(target), np.random.default_rng(seed).permutation(np.flatnonzero(~target))
+    index, target, rng = engine.index, training_targets(collection, engine.index), np.random.default_rng(seed)
+    absent, present = rng.permutation(np.flatnonzero(~target)), rng.permutation(np.flatnonzero(target))
     if not len(present) or not len(absent):
         raise UserError(f"of the {index.n:,} items in the index {len(present):,} answer training queries; "
                         "to compare both kinds it takes some of each: index all candidates")
     questions = Questions.read(engine, collection, split, limit, seed)
     collections = []
     for fraction in tqdm((0, *fractions), desc="search collections", unit="collection"):
-        more = round(len(present) * fraction / (100 - fraction))
-        if more > len(absent):
-            raise UserError(f"{fraction} % added items are {more:,}, the index has only {len(absent):,} that answer "
-                            "no training query; give smaller --fractions")
-        rows = np.sort(np.concatenate([present, absent[:more]]))
+        more = min(round(len(present) * fraction / (100 - fraction)), len(absent))
+        fewer = round(more * (100 - fraction) / fraction) if more == len(absent) else len(present)
+        rows = np.sort(np.concatenate([present[:fewer], absent[:more]]))
         collections.append({"fraction": fraction, "items": len(rows), "added": more,
                             "groups": _hit_rates(engine, questions, rows, target, beams, seed)})
     return {"split": split, "beams": beams, "limit": limit, "seed": seed, "collections": collections}
