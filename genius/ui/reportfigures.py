@@ -17,7 +17,7 @@ SYMBOLS = ("circle", "x", "square", "diamond", "cross", "triangle-up", "star", "
 DASHES = ("solid", "dash", "dot", "dashdot")
 STAGE_COLOURS = dict(zip(TIMED, ("#6366f1", "#0ea5e9", "#94a3b8", "#14b8a6", "#84cc16", "#f59e0b"), strict=True))
 SHOWN = ("dense", "geometry + re-rank", "beam", "beam + re-rank")    # the others are a click on the legend away
-ABOVE = {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 0, "traceorder": "normal"}
+ABOVE = {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0, "traceorder": "normal"}
 APART = 100      # losses that differ by more are drawn on a logarithmic axis
 SPREAD = 0.19    # between the systems of one row
 
@@ -65,12 +65,12 @@ def speed(report: Report, choice: str | None) -> Figure | None:
         return None
     figure = plain(Figure())
     for number, (system, by_items) in enumerate(cells.items()):
+        turn, at = divmod(number, len(COLOURS))     # colours and symbols come again with another dash
         figure.add_trace(Scatter(
             x=list(by_items), y=list(by_items.values()), name=escaped(system), mode="lines+markers",
-            line={"color": COLOURS[number % len(COLOURS)]},
-            marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8},
+            line={"color": COLOURS[at], "dash": DASHES[turn % len(DASHES)]}, marker={"symbol": SYMBOLS[at], "size": 8},
             hovertemplate=f"{escaped(system)}<br>%{{x:,}} items: %{{y:.2f}} ms<extra></extra>"))
-    return figure.update_layout(uirevision=choice, legend=ABOVE,
+    return figure.update_layout(uirevision=choice, legend=ABOVE, margin={"t": 56},
                                 xaxis={"type": "log", "dtick": 1, "title": _title("items")},
                                 yaxis={"type": "log", "dtick": 1, "title": _title("milliseconds a query")})
 
