@@ -1,4 +1,4 @@
-"""How long every control of a served page takes to show what it changes, searching aside, in headless Chromium.
+"""How long the controls of a served page take to show what they change, searching and editing aside, in Chromium.
 
     python app.py
     python -m tests.ui.interaction [http://127.0.0.1:7860]
