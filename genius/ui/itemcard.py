@@ -61,6 +61,6 @@ def on_query(picked: gr.EventData) -> str:
 
 def _drawn(engine: Engine, item: dict[str, Any]) -> dict[str, Any]:
     picture = engine.index.thumbnail(item["row"])
-    return {"row": item["row"], "id": item["id"], "name": present.NAMES[item["modality"]],
+    return {"id": item["id"], "name": present.NAMES[item["modality"]],
             "kind": item["modality"].name.lower(), "text": item["text"],
             "picture": present.data_uri(picture) if picture else None}

@@ -125,4 +125,4 @@ def test_a_page_that_cannot_be_gets_one_sentence(tab, event):
 
 
 def test_an_item_brings_its_card(tab):
-    assert tab("on_item", gr.EventData(None, {"id": "1:5"}))["row"] == 5
+    assert tab("on_item", gr.EventData(None, {"id": "1:5"}))["id"] == "1:5"

@@ -53,15 +53,15 @@ def test_without_a_search_likeness_says_so_and_shows_modalities(ask):
 
 def test_a_point_brings_its_card(ask):
     query, card = data(ask("on_point", event={"value": 5}))
-    assert query is None and (card["row"], card["id"]) == (5, "0:5")
+    assert query is None and card["id"] == "0:5"
     assert len(card["codes"]) == 4 and len(card["neighbours"]) == 8
 
 
 def test_a_query_brings_its_words_its_answers_and_the_card_of_the_first(ask):
     query, card = data(ask("on_point", event={"value": -2}))
     assert query["text"] == HOSTILE and query["instruction"] == "Find it."
-    assert [answer["id"] for answer in query["answers"]] == ["0:1", "0:2"] and card["row"] == 1
-    assert data(ask("on_answer", event={"id": "0:2"}))[0]["row"] == 2
+    assert [answer["id"] for answer in query["answers"]] == ["0:1", "0:2"] and card["id"] == "0:1"
+    assert data(ask("on_answer", event={"id": "0:2"}))[0]["id"] == "0:2"
 
 
 @pytest.mark.parametrize("value", [None, "1", 39, -1 - QUERIES, True])
