@@ -12,7 +12,7 @@ class UserError(Exception):
 
 
 @contextmanager
-def reported() -> Iterator[None]:
+def exit_on_user_error() -> Iterator[None]:
     """For command lines: a UserError becomes one line on stderr and exit status 2."""
     try:
         yield

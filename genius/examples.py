@@ -22,9 +22,9 @@ from genius.schema import Modality, Query
 
 FOLDER = "examples"
 LIST = "examples.json"
-MOST = 24          # examples
-SIDE_BY_SIDE = 3   # instructions of one example, at most
-LONGEST = 300      # characters of a text
+MOST = 24  # examples
+SIDE_BY_SIDE = 3  # instructions of one example, at most
+LONGEST = 300  # characters of a text
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,12 @@ def _example(record: Any, folder: Path) -> Example:
         raise ValueError("every example needs a title, and a text or a picture")
     if picture != Path(picture).name:
         raise ValueError(f"“{title}” names a picture elsewhere, {picture!r}")
-    return Example(title, text, open_image(folder / picture) if picture else None, tuple(
-        Asked(_string(one, "instruction"), Modality.from_mbeir(_string(one, "target"))) for one in asked))
+    return Example(
+        title,
+        text,
+        open_image(folder / picture) if picture else None,
+        tuple(Asked(_string(one, "instruction"), Modality.from_mbeir(_string(one, "target"))) for one in asked),
+    )
 
 
 def _string(record: Any, name: str) -> str:

@@ -29,21 +29,47 @@ def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch):
     told = []
     engine = SimpleNamespace(load=lambda run, device: told.append((run, device)) or "engine")
     monkeypatch.setitem(sys.modules, "genius.search.engine", SimpleNamespace(Engine=engine))
-    monkeypatch.setitem(sys.modules, "genius.search.versions", SimpleNamespace(
-        follow=lambda engine: told.append(f"follow {engine}")))
+    monkeypatch.setitem(
+        sys.modules, "genius.search.snapshots", SimpleNamespace(follow=lambda engine: told.append(f"follow {engine}"))
+    )
     page = SimpleNamespace(block_thread=lambda: told.append("until Ctrl+C"))
-    monkeypatch.setitem(sys.modules, "genius.ui.context", SimpleNamespace(
-        Served=SimpleNamespace(read=lambda run, editable: f"read {run.name}" + ", to edit" * editable)))
-    monkeypatch.setitem(sys.modules, "genius.ui.page", SimpleNamespace(
-        build=lambda *built: told.append(built) or page))
-    monkeypatch.setitem(sys.modules, "genius.ui.serving", SimpleNamespace(
-        Hosting=lambda *hosting: hosting, serve=lambda *served: told.append(served)))
+    monkeypatch.setitem(
+        sys.modules,
+        "genius.ui.context",
+        SimpleNamespace(Served=SimpleNamespace(read=lambda run, editable: f"read {run.name}" + ", to edit" * editable)),
+    )
+    monkeypatch.setitem(sys.modules, "genius.ui.page", SimpleNamespace(build=lambda *built: told.append(built) or page))
+    monkeypatch.setitem(
+        sys.modules,
+        "genius.ui.serving",
+        SimpleNamespace(Hosting=lambda *hosting: hosting, serve=lambda *served: told.append(served)),
+    )
 
-    app.main(["--run", str(tmp_path), "--host", "0.0.0.0", "--port", "8000", "--root-path", "/genius",
-              "--auth", "ada:one", "--device", "cpu", "--editable"])
+    app.main(
+        [
+            "--run",
+            str(tmp_path),
+            "--host",
+            "0.0.0.0",
+            "--port",
+            "8000",
+            "--root-path",
+            "/genius",
+            "--auth",
+            "ada:one",
+            "--device",
+            "cpu",
+            "--editable",
+        ]
+    )
 
-    assert told == [(tmp_path, "cpu"), "follow engine", ("engine", f"read {tmp_path.name}, to edit"),
-                    (page, ("0.0.0.0", 8000, "/genius", [("ada", "one")])), "until Ctrl+C"]
+    assert told == [
+        (tmp_path, "cpu"),
+        "follow engine",
+        ("engine", f"read {tmp_path.name}, to edit"),
+        (page, ("0.0.0.0", 8000, "/genius", [("ada", "one")])),
+        "until Ctrl+C",
+    ]
 
 
 def test_a_host_that_sets_gradios_variables_needs_no_arguments(monkeypatch):
@@ -67,8 +93,10 @@ def test_the_readme_configures_a_space_that_runs_this_app():
 
 
 def test_help_and_a_missing_run_need_no_model_library():
-    script = ("import sys, app\n"
-              "try: app.main(['--run', 'nowhere'])\n"
-              "except SystemExit: print(sorted({'torch', 'gradio', 'transformers'} & set(sys.modules)))")
+    script = (
+        "import sys, app\n"
+        "try: app.main(['--run', 'nowhere'])\n"
+        "except SystemExit: print(sorted({'torch', 'gradio', 'transformers'} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr

@@ -26,7 +26,7 @@ def draw_folder(folder: Path, count: int = 60) -> None:
         pixels = rng.integers(220, 255, (48, 48, 3), dtype=np.uint8)
         high, wide = {"square": (24, 24), "bar": (10, 40), "column": (40, 10)}[shape]
         top, left = rng.integers(0, 48 - high), rng.integers(0, 48 - wide)
-        pixels[top:top + high, left:left + wide] = COLOURS[colour]
+        pixels[top : top + high, left : left + wide] = COLOURS[colour]
         Image.fromarray(pixels).save(folder / f"{number}.png")
         lines.append(f"{number}.png,A {colour} {shape} number {number}.")
     (folder / "texts.csv").write_text("\n".join(lines) + "\n")
@@ -39,8 +39,10 @@ def commands(heading: str) -> list[str]:
 
 
 def test_the_readme_begins_with_the_two_commands():
-    assert commands("Two commands") == ["pip install -r requirements.txt && python app.py",
-                                        "pip install -r requirements.txt && pytest"]
+    assert commands("Two commands") == [
+        "pip install -r requirements.txt && python app.py",
+        "pip install -r requirements.txt && pytest",
+    ]
 
 
 def test_every_file_and_module_that_the_readme_names_exists():
@@ -52,7 +54,7 @@ def test_every_file_and_module_that_the_readme_names_exists():
 
 
 def test_the_example_of_the_search_core_runs_as_it_stands(capsys):
-    example, = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     torch.manual_seed(0)
     names: dict = {}
     exec(compile(example, "README.md", "exec"), names)
@@ -67,8 +69,14 @@ def test_a_newcomer_gets_from_folders_to_a_served_run(tmp_path):
     *steps, serve = commands("Your own collection")
     for line in steps:
         line = line.replace("/data/shop", "shop").replace("python", sys.executable, 1)
-        done = subprocess.run(line, shell=True, cwd=tmp_path, text=True, capture_output=True,
-                              env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"})
+        done = subprocess.run(
+            line,
+            shell=True,
+            cwd=tmp_path,
+            text=True,
+            capture_output=True,
+            env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        )
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     assert serve == "python app.py --run my-run"
     assert "beam + re-rank" in (tmp_path / "my-run" / "reports" / "retrieval.md").read_text()

@@ -9,11 +9,11 @@ by accelerate launch -m training COLLECTION RUN.
 
 from __future__ import annotations
 
-from genius.artifacts import Run
 from genius.collections.mbeir import Collection
-from genius.errors import reported
+from genius.errors import exit_on_user_error
+from genius.run import Run
 from training import decoder, encoder, features, index, quantizer
-from training.processes import agreed
+from training.distributed import agreed
 from training.settings import Arguments, parse_arguments
 from training.stage import STAGES, is_done, run_stage
 
@@ -23,7 +23,7 @@ TRAIN = dict(zip(STAGES, (encoder.train, features.train, quantizer.train, decode
 def train(arguments: Arguments) -> None:
     """Run the stages that are not done yet. Raises UserError if one was done with other settings."""
     if pool := arguments.settings.index.pool:
-        next(index.pool_items(Collection(arguments.collection), pool))     # refuse an unknown one now, not at the end
+        next(index.pool_items(Collection(arguments.collection), pool))  # refuse an unknown one now, not at the end
     waiting = agreed([name for name in STAGES if not is_done(name, arguments)])
     for name in waiting:
         run_stage(name, TRAIN[name], arguments)
@@ -33,5 +33,5 @@ def train(arguments: Arguments) -> None:
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         train(parse_arguments(__doc__))

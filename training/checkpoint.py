@@ -18,9 +18,9 @@ import torch
 from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import nn
 
-from genius.artifacts import fsync, write_json
 from genius.errors import UserError
-from training.processes import is_main, number, wait
+from genius.run import fsync, write_json
+from training.distributed import is_main, number, wait
 
 
 class Checkpoints:
@@ -41,15 +41,17 @@ class Checkpoints:
         if not state:
             return 0
         if state["facts"] != self.facts:
-            raise UserError(f"{self.folder} was made with other settings or data; delete that folder to "
-                            f"train the {self.stage} anew, or give the settings it was started with")
+            raise UserError(
+                f"{self.folder} was made with other settings or data; delete that folder to "
+                f"train the {self.stage} anew, or give the settings it was started with"
+            )
         folder = self.folder / f"epoch-{state['epoch']}"
         load_model(model, folder / "model.safetensors", strict=True)
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         saved = optimizer.state_dict() | {"state": {}}
         for name, tensor in load_file(folder / "optimizer.safetensors").items():
             index, key = name.split(".")
-            if tensor.ndim:      # laid out in memory as its parameter is: fused optimizers rely on it
+            if tensor.ndim:  # laid out in memory as its parameter is: fused optimizers rely on it
                 tensor = torch.empty_like(parameters[int(index)]).copy_(tensor)
             saved["state"].setdefault(int(index), {})[key] = tensor
         optimizer.load_state_dict(saved)
@@ -70,9 +72,14 @@ class Checkpoints:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         save_model(model, str(folder / "model.safetensors"))
-        save_file({f"{index}.{key}": tensor.contiguous()
-                   for index, state in optimizer.state_dict()["state"].items()
-                   for key, tensor in state.items()}, folder / "optimizer.safetensors")
+        save_file(
+            {
+                f"{index}.{key}": tensor.contiguous()
+                for index, state in optimizer.state_dict()["state"].items()
+                for key, tensor in state.items()
+            },
+            folder / "optimizer.safetensors",
+        )
         for file in folder.iterdir():
             fsync(file)
         best = self._state().get("best")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from genius.artifacts import Run, write_json
+from genius.run import Run, write_json
 
-CURVES = "reports/training.json"    # {"stage": [{"epoch": 0, "loss": …, …}, …], …}
+CURVES = "reports/training.json"  # {"stage": [{"epoch": 0, "loss": …, …}, …], …}
 
 
 def record_epoch(run: Run, stage: str, epoch: int, **figures: float) -> None:

@@ -18,12 +18,12 @@ import uuid
 from dataclasses import replace
 from pathlib import Path
 
-from genius.artifacts import EXTRAS, PARTS, Run, fsync
 from genius.collections.mbeir import Collection
-from genius.collections.world.write import SCALE, write_world
-from genius.device import usable_device
-from genius.errors import UserError, reported
+from genius.demo_world.write import SCALE, write_world
+from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.redraw import picture_digest
+from genius.run import EXTRAS, PARTS, Run, fsync
+from genius.runtime import usable_device
 from training import maps
 from training.__main__ import train
 from training.curves import CURVES
@@ -32,19 +32,31 @@ from training.settings import DEMO, Arguments, Settings
 from training.stage import WORLD
 from training.vocabulary import teacher_folder
 
-REPORTS = ("reports/health.json", CURVES)    # of those in a run, the ones that training writes
+REPORTS = ("reports/health.json", CURVES)  # of those in a run, the ones that training writes
 THUMBNAILS = "thumbnails.sqlite"
 SMALL_PARTS = ("fusion", "quantizer", "decoder")
-BUDGETS = {"encoder": 20.0, ", ".join(SMALL_PARTS): 12.0, "thumbnails": 18.0, "all else": 10.0}     # MB
+BUDGETS = {"encoder": 20.0, ", ".join(SMALL_PARTS): 12.0, "thumbnails": 18.0, "all else": 10.0}  # MB
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.demo", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("destination", nargs="?", type=Path, default=Path("assets/demo"), metavar="DEST",
-                        help="replaced when the run is whole (default: %(default)s)")
-    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "genius-demo", metavar="DIR",
-                        help="where the world is drawn and the run is trained (default: %(default)s)")
+    parser = argparse.ArgumentParser(
+        prog="python -m training.demo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "destination",
+        nargs="?",
+        type=Path,
+        default=Path("assets/demo"),
+        metavar="DEST",
+        help="replaced when the run is whole (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "genius-demo",
+        metavar="DIR",
+        help="where the world is drawn and the run is trained (default: %(default)s)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the world and of training (default: %(default)s)")
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     given = parser.parse_args(arguments)
@@ -123,5 +135,5 @@ def sizes(run: Run) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         main()

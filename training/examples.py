@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from genius.artifacts import write_json
 from genius.collections.images import open_image
 from genius.collections.layout import TASKS
-from genius.collections.world.instructions import PHRASINGS
-from genius.collections.world.picture import Figure, Picture, render
+from genius.demo_world.instructions import PHRASINGS
+from genius.demo_world.picture import Figure, Picture, render
 from genius.examples import FOLDER, LIST
+from genius.run import write_json
 
 PIXELS = 256
 QUALITY = 88
@@ -50,30 +50,64 @@ class Worked:
 
 
 WORKED = (
-    Worked("Three instructions", (Row("drawn_mscoco", 3), Row("drawn_nights", 4), Row("drawn_oven", 8)),
-           picture=Picture((Figure("penguin", "pink", "plain", "standing", "large"),), scene="beach", time="dusk",
-                           variant=1)),
-    Worked("In your own words", (Row("drawn_mscoco", 0),),
-           "Two golden tables right of a pink starry clock in a snowfield at sunrise"),
-    Worked("What does it show?", (Row("drawn_mscoco", 3, 1),),
-           picture=Picture((Figure("penguin", "white", "striped", "standing"), Figure("sofa", "pink", "spotted")),
-                           "left of", "snowfield", variant=5)),
-    Worked("More like this", (Row("drawn_nights", 4, 1),),
-           picture=Picture((Figure("harp", "white", "starry", size="large"),), scene="beach", time="dusk", variant=3,
-                           frame="print")),
-    Worked("What is it called?", (Row("drawn_oven", 6, 1),), "What do you call this animal?",
-           Picture((Figure("owl", "brown", "plain", "perched", "large"),), scene="forest", time="night", variant=11)),
-    Worked("The same, but …", (Row("drawn_fashioniq", 7, 1),), "I want it knee-high.",
-           Picture((Figure("boot", "black", "plain", "ankle", "large"),), scene="city", variant=2, frame="magazine")),
+    Worked(
+        "Three instructions",
+        (Row("drawn_mscoco", 3), Row("drawn_nights", 4), Row("drawn_oven", 8)),
+        picture=Picture(
+            (Figure("penguin", "pink", "plain", "standing", "large"),), scene="beach", time="dusk", variant=1
+        ),
+    ),
+    Worked(
+        "In your own words",
+        (Row("drawn_mscoco", 0),),
+        "Two golden tables right of a pink starry clock in a snowfield at sunrise",
+    ),
+    Worked(
+        "What does it show?",
+        (Row("drawn_mscoco", 3, 1),),
+        picture=Picture(
+            (Figure("penguin", "white", "striped", "standing"), Figure("sofa", "pink", "spotted")),
+            "left of",
+            "snowfield",
+            variant=5,
+        ),
+    ),
+    Worked(
+        "More like this",
+        (Row("drawn_nights", 4, 1),),
+        picture=Picture(
+            (Figure("harp", "white", "starry", size="large"),), scene="beach", time="dusk", variant=3, frame="print"
+        ),
+    ),
+    Worked(
+        "What is it called?",
+        (Row("drawn_oven", 6, 1),),
+        "What do you call this animal?",
+        Picture((Figure("owl", "brown", "plain", "perched", "large"),), scene="forest", time="night", variant=11),
+    ),
+    Worked(
+        "The same, but …",
+        (Row("drawn_fashioniq", 7, 1),),
+        "I want it knee-high.",
+        Picture((Figure("boot", "black", "plain", "ankle", "large"),), scene="city", variant=2, frame="magazine"),
+    ),
     Worked("In the press", (Row("drawn_edis", 2, 2),), "Port Quillton stands up for three locomotives"),
     Worked("A question", (Row("drawn_webqa", 1),), "Where does the striped pink guitar come from?"),
-    Worked("What it needs", (Row("drawn_infoseek", 8),), "What does this require?",
-           Picture((Figure("butterfly", "yellow", "plain", "flying", "large"),), scene="snowfield", variant=38)),
-    Worked("Another place", (Row("drawn_cirr", 7, 1),), "Put it in a snowfield, by day.",
-           Picture((Figure("balloon", "blue", "plain"),), scene="harbour", time="dawn", variant=9,
-                   frame="film")),
+    Worked(
+        "What it needs",
+        (Row("drawn_infoseek", 8),),
+        "What does this require?",
+        Picture((Figure("butterfly", "yellow", "plain", "flying", "large"),), scene="snowfield", variant=38),
+    ),
+    Worked(
+        "Another place",
+        (Row("drawn_cirr", 7, 1),),
+        "Put it in a snowfield, by day.",
+        Picture((Figure("balloon", "blue", "plain"),), scene="harbour", time="dawn", variant=9, frame="film"),
+    ),
     Worked("In the shop", (Row("drawn_fashion200k", 0),), "Red tartan umbrella for rainy walks"),
-    Worked("An illustrated page", (Row("drawn_webqa", 2),), "How old is the yellow hot-air balloon?"))
+    Worked("An illustrated page", (Row("drawn_webqa", 2),), "How old is the yellow hot-air balloon?"),
+)
 
 
 def write_examples(run: Path) -> None:
@@ -83,9 +117,18 @@ def write_examples(run: Path) -> None:
     for number, worked in enumerate(WORKED, 1):
         if worked.picture:
             (folder / _name(number)).write_bytes(_webp(worked.picture))
-    write_json(folder / LIST, [
-        {"title": worked.title, "text": worked.text, "picture": _name(number) if worked.picture else "",
-         "asked": [row.asked for row in worked.rows]} for number, worked in enumerate(WORKED, 1)])
+    write_json(
+        folder / LIST,
+        [
+            {
+                "title": worked.title,
+                "text": worked.text,
+                "picture": _name(number) if worked.picture else "",
+                "asked": [row.asked for row in worked.rows],
+            }
+            for number, worked in enumerate(WORKED, 1)
+        ],
+    )
 
 
 def _name(number: int) -> str:

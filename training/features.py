@@ -16,16 +16,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genius.artifacts import Run
 from genius.collections.mbeir import Collection
-from genius.errors import UserError, reported
-from genius.index.encoding import Thing
-from genius.index.features import FeatureFiles
+from genius.encoding.encode import Thing
+from genius.encoding.features import FeatureFiles
+from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, Features, query_text
+from genius.run import Run
 from training.checkpoint import fingerprint
+from training.distributed import agreed, count, main_first, number, wait
+from training.image_augmentation import open_item_image
 from training.pairs import Candidates, Pairs
-from training.pixels import open_item_image
-from training.processes import agreed, count, main_first, number, wait
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
 
@@ -36,9 +36,11 @@ def train(arguments: Arguments) -> None:
     run, collection = Run(arguments.run), Collection(arguments.collection)
     encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
     if encoder.dim != arguments.settings.quantizer.fusion.dim:
-        raise UserError(f"the encoder's vectors have {encoder.dim} numbers, the fusion expects "
-                        f"{arguments.settings.quantizer.fusion.dim}; set quantizer.fusion.dim, "
-                        "quantizer.quantizer.dim and decoder.decoder.dim")
+        raise UserError(
+            f"the encoder's vectors have {encoder.dim} numbers, the fusion expects "
+            f"{arguments.settings.quantizer.fusion.dim}; set quantizer.fusion.dim, "
+            "quantizer.quantizer.dim and decoder.decoder.dim"
+        )
     candidates = Candidates.read(collection)
     splits = {split: Pairs.read(collection, split, candidates) for split in ("train", "val")}
 
@@ -48,21 +50,34 @@ def train(arguments: Arguments) -> None:
             files = FeatureFiles.create(folder, n, phrasings, encoder.dim, made_from)
         missing = agreed(files.unfinished())
         label = name if count() == 1 else f"{name}, process {number() + 1} of {count()}"
-        files.fill(encoder, things, partial(open_item_image, collection), settings.batch, label,
-                   missing[number()::count()], arguments.workers)
+        files.fill(
+            encoder,
+            things,
+            partial(open_item_image, collection),
+            settings.batch,
+            label,
+            missing[number() :: count()],
+            arguments.workers,
+        )
         wait()
         FeatureFiles.finished(folder, made_from)
         return files.items_in(missing)
 
     started = time.perf_counter()
-    done = fill("candidates", candidates.digest, len(candidates), 1,
-                ((item.image, [item.text]) for item in collection.all_candidates()))
+    done = fill(
+        "candidates",
+        candidates.digest,
+        len(candidates),
+        1,
+        ((item.image, [item.text]) for item in collection.all_candidates()),
+    )
     for split, pairs in splits.items():
         phrasings = settings.phrasings if split == "train" else 1
-        done += fill(split, pairs.digest, len(pairs), phrasings,
-                     phrased(pairs, phrasings, np.random.default_rng(seed)))
-    print(f"features: {done} of {len(candidates) + sum(map(len, splits.values()))} were missing, "
-          f"{done / (time.perf_counter() - started):.1f} a second")
+        done += fill(split, pairs.digest, len(pairs), phrasings, phrased(pairs, phrasings, np.random.default_rng(seed)))
+    print(
+        f"features: {done} of {len(candidates) + sum(map(len, splits.values()))} were missing, "
+        f"{done / (time.perf_counter() - started):.1f} a second"
+    )
 
 
 def facts(run: Run, digest: str, seed: int) -> str:
@@ -81,10 +96,10 @@ def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[
 class Batch:
     """b training pairs: which query, under which phrasing, with which of its positives."""
 
-    queries: np.ndarray      # (b,)
-    phrasing: np.ndarray     # (b,)
-    positives: np.ndarray    # (b,) candidate rows
-    modality: Tensor         # (b,) of the positives
+    queries: np.ndarray  # (b,)
+    phrasing: np.ndarray  # (b,)
+    positives: np.ndarray  # (b,) candidate rows
+    modality: Tensor  # (b,) of the positives
 
     def part(self, rows: slice) -> Batch:
         return Batch(self.queries[rows], self.phrasing[rows], self.positives[rows], self.modality[rows])
@@ -99,20 +114,27 @@ class FeatureSet:
         self.pairs = Pairs.read(collection, split, candidates)
         self.query_files, self.candidate_files = (
             FeatureFiles.finished(run.path / "features" / name, facts(run, digest, seed))
-            for name, digest in ((split, self.pairs.digest), ("candidates", candidates.digest)))
+            for name, digest in ((split, self.pairs.digest), ("candidates", candidates.digest))
+        )
 
     def draw(self, queries: np.ndarray, rng: np.random.Generator) -> Batch:
         """A random phrasing and a random positive for each query."""
         positives = self.pairs.draw_positives(queries, rng)
-        return Batch(queries, rng.integers(self.query_files.phrasings, size=len(queries)), positives,
-                     torch.from_numpy(self.candidates.modalities[positives]).long())
+        return Batch(
+            queries,
+            rng.integers(self.query_files.phrasings, size=len(queries)),
+            positives,
+            torch.from_numpy(self.candidates.modalities[positives]).long(),
+        )
 
     def features(self, batch: Batch, device: str) -> tuple[Features, Features]:
         """(of the queries, of the positives)."""
-        return (self.query_files.features(batch.queries, batch.phrasing).to(device),
-                self.candidate_files.features(batch.positives).to(device))
+        return (
+            self.query_files.features(batch.queries, batch.phrasing).to(device),
+            self.candidate_files.features(batch.positives).to(device),
+        )
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         run_stage("features", train, parse_arguments(__doc__))

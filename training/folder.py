@@ -19,71 +19,101 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from genius.artifacts import Run
-from genius.collections.folder import build, named
+from genius.collections.from_folders import build, named
 from genius.collections.mbeir import Collection
-from genius.errors import UserError, reported
+from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import OPEN_CLIP_SOURCES, Encoder
+from genius.run import Run
 from training.__main__ import train
-from training.imagined import RECIPE, Recipe, imagine
+from training.distributed import agreed, default_workers, is_main, join, wait
 from training.pairs import Candidates
-from training.processes import agreed, default_workers, is_main, join, wait
+from training.pseudo_queries import RECIPE, Recipe, imagine
 from training.settings import SMALL, Arguments, Settings, all_changed
 from training.stage import is_done, run_stage
 
 COLLECTION = "collection"
-SMALLEST, LARGEST = 16, 4096              # codes of a level
+SMALLEST, LARGEST = 16, 4096  # codes of a level
 MOST_LEVELS = 9
-QUANTIZED, DECODED = 300_000, 120_000     # pairs that either stage sees in all
+QUANTIZED, DECODED = 300_000, 120_000  # pairs that either stage sees in all
 FEWEST_EPOCHS, MOST_EPOCHS = 4, 40
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.folder", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m training.folder", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sources", nargs="+", metavar="FOLDER", help="a folder of images, or NAME=FOLDER")
     parser.add_argument("run", type=Path, help="the directory to make")
-    parser.add_argument("--model", required=True,
-                        help="an architecture of open_clip, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER")
-    parser.add_argument("--pretrained", default="", metavar="TAG|FILE",
-                        help="of an architecture: open_clip's tag, which is downloaded, or a checkpoint file")
+    parser.add_argument(
+        "--model", required=True, help="an architecture of open_clip, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER"
+    )
+    parser.add_argument(
+        "--pretrained",
+        default="",
+        metavar="TAG|FILE",
+        help="of an architecture: open_clip's tag, which is downloaded, or a checkpoint file",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
-    parser.add_argument("--set", action="append", default=[], metavar="STAGE.NAME=VALUE",
-                        help="change one setting, e.g. --set decoder.epochs=20")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="STAGE.NAME=VALUE",
+        help="change one setting, e.g. --set decoder.epochs=20",
+    )
     given = parser.parse_args(arguments)
     if not given.pretrained and not given.model.startswith(OPEN_CLIP_SOURCES):
-        parser.error(f"--model {given.model} needs --pretrained TAG or FILE; open_clip lists its tags with: "
-                     'python -c "import open_clip; print(open_clip.list_pretrained())"')
+        parser.error(
+            f"--model {given.model} needs --pretrained TAG or FILE; open_clip lists its tags with: "
+            'python -c "import open_clip; print(open_clip.list_pretrained())"'
+        )
     device = join(given.device)
-    make_searchable(given.sources, adopting(given.sources, given.run, given.model, given.pretrained, given.seed,
-                                            str(device), default_workers(device)), given.set)
+    make_searchable(
+        given.sources,
+        adopting(
+            given.sources, given.run, given.model, given.pretrained, given.seed, str(device), default_workers(device)
+        ),
+        given.set,
+    )
 
 
-def adopting(sources: Sequence[str], run: Path, model: str, pretrained: str = "", seed: int = 0, device: str = "cpu",
-             workers: int = 0) -> Arguments:
+def adopting(
+    sources: Sequence[str],
+    run: Path,
+    model: str,
+    pretrained: str = "",
+    seed: int = 0,
+    device: str = "cpu",
+    workers: int = 0,
+) -> Arguments:
     """What the stages are given; sizes are those of `small` as yet. Raises UserError for a source without a name."""
     root = run / COLLECTION / "+".join(name for name, _ in map(named, sources))
     encoder = replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0)
     return Arguments(root, run, "folder", replace(SMALL, encoder=encoder, seed=seed), device, workers)
 
 
-def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequence[str] = (),
-                    recipe: Recipe = RECIPE) -> None:
+def make_searchable(
+    sources: Sequence[str], arguments: Arguments, changes: Sequence[str] = (), recipe: Recipe = RECIPE
+) -> None:
     """Do what is not done yet. changes: of settings, as --set takes them.
 
     Raises UserError if the model cannot be had, a source cannot be used, or the run was made from others.
     """
     path = arguments.run
     claim(Run(path), sources)
-    if not agreed(is_done("encoder", arguments)):     # first: a model is refused before a million images are copied
+    if not agreed(is_done("encoder", arguments)):  # first: a model is refused before a million images are copied
         run_stage("encoder", adopt, arguments)
     if is_main():
         prepare(sources, arguments, recipe)
     wait()
     collection = Collection(arguments.collection)
-    settings = fitted(arguments.settings, vector_size(Run(path)), len(Candidates.read(collection)),
-                      sum(1 for _ in collection.queries("train")))
+    settings = fitted(
+        arguments.settings,
+        vector_size(Run(path)),
+        len(Candidates.read(collection)),
+        sum(1 for _ in collection.queries("train")),
+    )
     train(replace(arguments, settings=all_changed(settings, changes)))
 
 
@@ -101,10 +131,16 @@ def prepare(sources: Sequence[str], arguments: Arguments, recipe: Recipe) -> Non
         for row in build(sources, root):
             print(row)
     collection = Collection(root)
-    if not collection.rows() or run.manifest.get("imagined") is False:     # or it was killed while imagining
+    if not collection.rows() or run.manifest.get("imagined") is False:  # or it was killed while imagining
         run.record(imagined=False)
-        imagine(collection, Encoder.load(run.folder("encoder")).to(arguments.device), arguments.settings.seed,
-                arguments.settings.features.batch, recipe, arguments.workers)
+        imagine(
+            collection,
+            Encoder.load(run.folder("encoder")).to(arguments.device),
+            arguments.settings.seed,
+            arguments.settings.features.batch,
+            recipe,
+            arguments.workers,
+        )
         run.record(imagined=True)
 
 
@@ -114,8 +150,10 @@ def claim(run: Run, sources: Sequence[str]) -> None:
     if known == list(sources):
         return
     if run.manifest["parts"]:
-        raise UserError(f"{run.path} was made from {', '.join(known) or 'another collection'}; give another RUN, or "
-                        f"add to it: python -m genius.index {run.path} add SOURCE")
+        raise UserError(
+            f"{run.path} was made from {', '.join(known) or 'another collection'}; give another RUN, or "
+            f"add to it: python -m genius.index {run.path} add SOURCE"
+        )
     if is_main():
         run.record(sources=list(sources))
 
@@ -132,16 +170,25 @@ def fitted(settings: Settings, dim: int, items: int, pairs: int) -> Settings:
     fewer pairs there are, the more epochs.
     """
     codes = 2 ** round(math.log2(max(items, 1)) / 2)
-    size = {"dim": dim, "codebook_size": min(max(codes, SMALLEST), LARGEST),
-            "levels": min(3 + math.ceil(math.log2(max(items, 2)) / 3), MOST_LEVELS)}
+    size = {
+        "dim": dim,
+        "codebook_size": min(max(codes, SMALLEST), LARGEST),
+        "levels": min(3 + math.ceil(math.log2(max(items, 2)) / 3), MOST_LEVELS),
+    }
     quantizer, decoder = settings.quantizer, settings.decoder
     return replace(
         settings,
-        quantizer=replace(quantizer, fusion=replace(quantizer.fusion, dim=dim, branch=2 * dim, hidden=4 * dim),
-                          quantizer=replace(quantizer.quantizer, **size), epochs=epochs(QUANTIZED, pairs),
-                          upsample_to=0),
-        decoder=replace(decoder, decoder=replace(decoder.decoder, **size), epochs=epochs(DECODED, pairs + items),
-                        upsample_to=0))
+        quantizer=replace(
+            quantizer,
+            fusion=replace(quantizer.fusion, dim=dim, branch=2 * dim, hidden=4 * dim),
+            quantizer=replace(quantizer.quantizer, **size),
+            epochs=epochs(QUANTIZED, pairs),
+            upsample_to=0,
+        ),
+        decoder=replace(
+            decoder, decoder=replace(decoder.decoder, **size), epochs=epochs(DECODED, pairs + items), upsample_to=0
+        ),
+    )
 
 
 def epochs(seen: int, pairs: int) -> int:
@@ -149,5 +196,5 @@ def epochs(seen: int, pairs: int) -> int:
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         main()

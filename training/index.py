@@ -14,24 +14,24 @@ from pathlib import Path
 
 import numpy as np
 
-from genius.artifacts import Run
 from genius.collections.mbeir import Collection
-from genius.errors import UserError, reported
-from genius.index.features import FeatureFiles, batched
-from genius.index.quantize import quantize_all, reconstruction_errors
-from genius.index.segments import Rows
-from genius.index.store import write_index
+from genius.encoding.features import FeatureFiles, batched
+from genius.encoding.quantize import quantize_all, reconstruction_errors
+from genius.errors import UserError, exit_on_user_error
+from genius.index.segments import ConcatenatedArray
+from genius.index.writing import write_index
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
+from genius.run import Run
 from genius.schema import Item
 from training.checkpoint import fingerprint
-from training.familiar import fit_familiarity
 from training.features import facts
+from training.ood_fitting import fit_ood_detector
 from training.pairs import Candidates
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
 
-BLOCK = 10_000     # ids looked up at a time
+BLOCK = 10_000  # ids looked up at a time
 
 
 def train(arguments: Arguments) -> None:
@@ -39,30 +39,49 @@ def train(arguments: Arguments) -> None:
     settings, run, collection = arguments.settings.index, Run(arguments.run), Collection(arguments.collection)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
     candidates = Candidates.read(collection)
-    files = FeatureFiles.finished(run.path / "features" / "candidates",
-                                  facts(run, candidates.digest, arguments.settings.seed))
+    files = FeatureFiles.finished(
+        run.path / "features" / "candidates", facts(run, candidates.digest, arguments.settings.seed)
+    )
     fusion = run.digest("fusion")
-    if files.progress["fusion"] != fusion:      # of a run whose fusion was not trained here
+    if files.progress["fusion"] != fusion:  # of a run whose fusion was not trained here
         files.fuse(Fusion.load(run.folder("fusion")).to(arguments.device), fusion)
     fused, modalities, embeddings = files.fused(fusion)[:, 0], candidates.modalities, files.embedding
     if settings.pool:
         rows = pool_rows(collection, settings.pool, candidates)
-        fused, modalities, embeddings = Rows([fused], rows), modalities[rows], Rows([embeddings], rows)
-    begun = begun_folder(run.path / "indexing", fingerprint(
-        {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}, candidates.digest, settings))
+        fused, modalities, embeddings = (
+            ConcatenatedArray([fused], rows),
+            modalities[rows],
+            ConcatenatedArray([embeddings], rows),
+        )
+    begun = begun_folder(
+        run.path / "indexing",
+        fingerprint(
+            {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}, candidates.digest, settings
+        ),
+    )
     codes = kept(begun / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))
     errors = kept(begun / "errors.npy", lambda: reconstruction_errors(fused, codes, quantizer))
-    familiarity = fit_familiarity(collection, pool_items(collection, settings.pool))
-    instructions = [(query, candidate, text)
-                    for (_, query, candidate), texts in collection.instructions().items() for text in texts]
+    ood_detector = fit_ood_detector(collection, pool_items(collection, settings.pool))
+    instructions = [
+        (query, candidate, text) for (_, query, candidate), texts in collection.instructions().items() for text in texts
+    ]
 
     def write(folder: Path) -> None:
-        write_index(folder, pool_items(collection, settings.pool), codes, embeddings, quantizer.config.code_sizes,
-                    image_path=collection.image_path, instructions=instructions,
-                    thumbnail_side=settings.thumbnail_side, thumbnail_quality=settings.thumbnail_quality,
-                    errors=errors, begun=begun)
-        if familiarity is not None:
-            familiarity.save(folder)
+        write_index(
+            folder,
+            pool_items(collection, settings.pool),
+            codes,
+            embeddings,
+            quantizer.config.code_sizes,
+            image_path=collection.image_path,
+            instructions=instructions,
+            thumbnail_side=settings.thumbnail_side,
+            thumbnail_quality=settings.thumbnail_quality,
+            errors=errors,
+            begun=begun,
+        )
+        if ood_detector is not None:
+            ood_detector.save(folder)
 
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
     shutil.rmtree(begun.parent)
@@ -95,15 +114,18 @@ def pool_items(collection: Collection, pool: str) -> Iterator[Item]:
 
 def pool_rows(collection: Collection, pool: str, candidates: Candidates) -> np.ndarray:
     """(m,) the numbers of a pool's items among all candidates. Raises UserError if one was not encoded."""
-    rows = np.concatenate([candidates.rows([item.id for item in block])
-                           for block in batched(pool_items(collection, pool), BLOCK)])
+    rows = np.concatenate(
+        [candidates.rows([item.id for item in block]) for block in batched(pool_items(collection, pool), BLOCK)]
+    )
     if (rows < 0).any():
         unknown = next(islice(pool_items(collection, pool), int(rows.argmin()), None))
-        raise UserError(f"{unknown.id} of pool {pool} is in no global pool of {collection.root}, so it was "
-                        "not encoded; set index.pool to a global pool")
+        raise UserError(
+            f"{unknown.id} of pool {pool} is in no global pool of {collection.root}, so it was "
+            "not encoded; set index.pool to a global pool"
+        )
     return rows
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         run_stage("index", train, parse_arguments(__doc__))

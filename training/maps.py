@@ -24,35 +24,36 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from genius.artifacts import Run
 from genius.collections.keys import id_key, key_dataset, key_id
 from genius.collections.mbeir import Collection
-from genius.device import usable_device
-from genius.errors import UserError, reported
+from genius.encoding.features import FeatureFiles
+from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.queries import QuerySet, read_queries
-from genius.explore.maps import PART, MappedQuery, Maps, View
+from genius.explore.map_data import PART, MappedQuery, Maps, View
 from genius.explore.projection import agreement, first_layout, next_layout, to_edges
-from genius.index.features import FeatureFiles
 from genius.index.store import Index
 from genius.models.encoder import Encoder, Features, query_text
 from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
+from genius.run import Run
+from genius.runtime import usable_device
 from training import quantizer
 from training.features import facts
 from training.pairs import Candidates
 from training.settings import SMALL, Arguments, QuantizerSettings, Settings
 
-ITEMS, QUERIES = 100_000, 2_000     # at most so many are drawn
-DEPTHS = (2, 3, 4)                  # codes, modality included; and all of them
-SPLITS = ("test", "val", "train")   # the first that has queries
-BATCH, BLOCK = 256, 8192            # queries encoded, and features fused, together
-SIDE = "without-contrast"           # folder of the second training
+ITEMS, QUERIES = 100_000, 2_000  # at most so many are drawn
+DEPTHS = (2, 3, 4)  # codes, modality included; and all of them
+SPLITS = ("test", "val", "train")  # the first that has queries
+BATCH, BLOCK = 256, 8192  # queries encoded, and features fused, together
+SIDE = "without-contrast"  # folder of the second training
 REPORTED = ("ids", "largest_bucket", "items_alone", "val_hit_at_5", "val_hit_at_5_quantized")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.maps", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m training.maps", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
     parser.add_argument("run", type=Path, help="a trained run")
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
@@ -77,8 +78,10 @@ def draw(root: Path, path: Path, device: str) -> None:
     rows, keys = rows[order], keys[order]
     of_items = candidates.rows([key_id(key) for key in keys.tolist()])
     if (of_items < 0).any():
-        raise UserError(f"{root} has no candidate {key_id(int(keys[of_items.argmin()]))}, which {path} has indexed; "
-                        "name the collection that the run was trained on")
+        raise UserError(
+            f"{root} has no candidate {key_id(int(keys[of_items.argmin()]))}, which {path} has indexed; "
+            "name the collection that the run was trained on"
+        )
     split, sets = queries(collection, index, settings.seed)
     asked = list(encoded(Encoder.load(run.folder("encoder")).to(device), collection, sets))
     parts = [*(files.features(chunk) for chunk in np.array_split(of_items, -(-len(of_items) // BLOCK))), *asked]
@@ -86,12 +89,15 @@ def draw(root: Path, path: Path, device: str) -> None:
     side = train_without_contrast(run, collection, settings, device)
     views, layouts = lay_out(run, side, parts, index.modalities[rows], settings.seed, device)
     names = {int(number): collection.dataset_name(int(number)) for number in np.unique(key_dataset(keys))}
-    maps = Maps(views, layouts, keys, tuple(mapped(sets, index)), names, split,
-                {"with": measured, "without": health(side)})
+    maps = Maps(
+        views, layouts, keys, tuple(mapped(sets, index)), names, split, {"with": measured, "without": health(side)}
+    )
     run.publish(PART, maps.save, ("fusion", "quantizer"))
     shutil.rmtree(side.path)
-    print(f"maps: {len(rows)} of {index.n} items and {len(maps.queries)} {split} queries in {len(views)} views, "
-          f"{time.perf_counter() - started:.0f} s")
+    print(
+        f"maps: {len(rows)} of {index.n} items and {len(maps.queries)} {split} queries in {len(views)} views, "
+        f"{time.perf_counter() - started:.0f} s"
+    )
 
 
 def are_drawn(run: Run) -> bool:
@@ -107,12 +113,16 @@ def trained_with(run: Run) -> Settings:
     """
     try:
         given = run.manifest["settings"]
-        own = given["quantizer"] | {"fusion": FusionConfig(**given["quantizer"]["fusion"]),
-                                    "quantizer": QuantizerConfig(**given["quantizer"]["quantizer"])}
+        own = given["quantizer"] | {
+            "fusion": FusionConfig(**given["quantizer"]["fusion"]),
+            "quantizer": QuantizerConfig(**given["quantizer"]["quantizer"]),
+        }
         return dataclasses.replace(SMALL, quantizer=QuantizerSettings(**own), seed=given["seed"])
     except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{run.path} does not say how its quantizer was trained, or not as this version does "
-                        f"({error}); train it with: python -m training COLLECTION {run.path}") from None
+        raise UserError(
+            f"{run.path} does not say how its quantizer was trained, or not as this version does "
+            f"({error}); train it with: python -m training COLLECTION {run.path}"
+        ) from None
 
 
 def sample(index: Index) -> np.ndarray:
@@ -136,8 +146,9 @@ def encoded(encoder: Encoder, collection: Collection, sets: Sequence[QuerySet]) 
     """Features of all queries, in batches."""
     for own in sets:
         for batch in own.opened(collection, BATCH):
-            yield encoder.encode([query.image for query in batch],
-                                 [query_text(query.instruction, query.text) for query in batch])
+            yield encoder.encode(
+                [query.image for query in batch], [query_text(query.instruction, query.text) for query in batch]
+            )
 
 
 def mapped(sets: Sequence[QuerySet], index: Index) -> Iterator[MappedQuery]:
@@ -145,8 +156,13 @@ def mapped(sets: Sequence[QuerySet], index: Index) -> Iterator[MappedQuery]:
     for own in sets:
         answers = iter(index.items(own.qrels.rows))
         for query, instruction, count in zip(own.queries, own.instructions, np.diff(own.qrels.offsets), strict=True):
-            yield MappedQuery(query.id, query.modality, query.text, instruction,
-                              tuple(item.id for item in islice(answers, int(count))))
+            yield MappedQuery(
+                query.id,
+                query.modality,
+                query.text,
+                instruction,
+                tuple(item.id for item in islice(answers, int(count))),
+            )
 
 
 def train_without_contrast(run: Run, collection: Collection, settings: Settings, device: str) -> Run:
@@ -170,8 +186,9 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
 
 
 @torch.inference_mode()
-def lay_out(run: Run, side: Run, parts: Sequence[Features], modalities: np.ndarray, seed: int,
-            device: str) -> tuple[tuple[View, ...], np.ndarray]:
+def lay_out(
+    run: Run, side: Run, parts: Sequence[Features], modalities: np.ndarray, seed: int, device: str
+) -> tuple[tuple[View, ...], np.ndarray]:
     """Features of the m items, then of the q queries -> the views and their places (v, m + q, 2)."""
     fused, books = [], []
     for trained in (run, side):
@@ -188,11 +205,13 @@ def lay_out(run: Run, side: Run, parts: Sequence[Features], modalities: np.ndarr
             layouts.append(first_layout(fused[0].cpu().numpy(), seed))
             continue
         own = 0 if view.contrastive else 1
-        distinct, group = np.unique(codes[own][:, :view.depth], axis=0, return_inverse=True)
+        distinct, group = np.unique(codes[own][:, : view.depth], axis=0, return_inverse=True)
         vectors = books[own].decode(torch.from_numpy(distinct).to(device)).cpu().numpy()
         layouts.append(next_layout(vectors, group.reshape(-1), layouts[0], seed))
-        tqdm.write(f"{view.name}: {len(distinct)} different vectors of {len(group)}, "
-                   f"agreement with the features {agreement(layouts[-1], layouts[0]):.2f}")
+        tqdm.write(
+            f"{view.name}: {len(distinct)} different vectors of {len(group)}, "
+            f"agreement with the features {agreement(layouts[-1], layouts[0]):.2f}"
+        )
     return views, to_edges(np.stack(layouts))
 
 
@@ -206,16 +225,18 @@ def health(run: Run) -> dict[str, float]:
         measured = json.loads(file.read_text())
         return {name: measured[name] for name in REPORTED}
     except (OSError, ValueError, KeyError):
-        raise UserError(f"{file} does not say how good the IDs are; train the quantizer of {run.path} again: "
-                        f"python -m training.quantizer COLLECTION {run.path}") from None
+        raise UserError(
+            f"{file} does not say how good the IDs are; train the quantizer of {run.path} again: "
+            f"python -m training.quantizer COLLECTION {run.path}"
+        ) from None
 
 
 def _codes(book: ResidualQuantizer, z: torch.Tensor, modalities: np.ndarray) -> np.ndarray:
     """Codes (m + q, M): of the items with their modality, of the queries with the one that they ask for."""
     items = torch.from_numpy(modalities.astype(np.int64)).to(z.device)
-    return torch.cat([book.encode(z[:len(items)], items), book.encode(z[len(items):])]).cpu().numpy()
+    return torch.cat([book.encode(z[: len(items)], items), book.encode(z[len(items) :])]).cpu().numpy()
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         main()

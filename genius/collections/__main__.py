@@ -1,7 +1,7 @@
 """Build a collection from folders of images, or check one.
 
-    python -m genius.collections SOURCE... DEST      SOURCE is a folder or NAME=FOLDER
-    python -m genius.collections --check DIR
+python -m genius.collections SOURCE... DEST      SOURCE is a folder or NAME=FOLDER
+python -m genius.collections --check DIR
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from genius.collections.check import Checker
-from genius.collections.folder import build
-from genius.errors import reported
+from genius.collections.checker import Checker
+from genius.collections.from_folders import build
+from genius.errors import exit_on_user_error
 
-SHOWN = 10    # problems of one file; a wrong file may hold millions
+SHOWN = 10  # problems of one file; a wrong file may hold millions
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m genius.collections", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m genius.collections", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--check", metavar="DIR", type=Path, help="name every problem with file and line")
     parser.add_argument("paths", nargs="*", metavar="SOURCE... DEST")
     options = parser.parse_args(arguments)
@@ -48,5 +49,5 @@ def check(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         raise SystemExit(main())

@@ -21,15 +21,21 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 MAX_BYTES = 10 * 2**20
 MAX_PIXELS = 24_000_000
 MAX_SIDE = 12_000
-ORIENTATION = 0x0112    # EXIF tag
-UPRIGHT = {             # EXIF orientation -> what makes the picture upright
-    2: Image.Transpose.FLIP_LEFT_RIGHT, 3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM, 5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270, 7: Image.Transpose.TRANSVERSE, 8: Image.Transpose.ROTATE_90}
+ORIENTATION = 0x0112  # EXIF tag
+UPRIGHT = {  # EXIF orientation -> what makes the picture upright
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 
 
-def open_image(source: Path | str | bytes, *, max_side: int | None = None,
-               max_bytes: int = MAX_BYTES, max_pixels: int = MAX_PIXELS) -> Image.Image:
+def open_image(
+    source: Path | str | bytes, *, max_side: int | None = None, max_bytes: int = MAX_BYTES, max_pixels: int = MAX_PIXELS
+) -> Image.Image:
     """Decode a PNG, JPEG or WebP into an upright RGB image on white.
 
     source: a file or the encoded bytes. max_side: shrink so that no side is longer.
@@ -40,23 +46,22 @@ def open_image(source: Path | str | bytes, *, max_side: int | None = None,
     _check_bytes(len(data), name, max_bytes)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")    # Pillow warns of large images; the check below refuses them
+            warnings.simplefilter("ignore")  # Pillow warns of large images; the check below refuses them
             image = Image.open(io.BytesIO(data), formats=FORMATS)
             _check_size(image, name, max_pixels)
             if max_side:
-                image.draft(None, (2 * max_side, 2 * max_side))    # JPEG decodes at a fraction, cheaply
+                image.draft(None, (2 * max_side, 2 * max_side))  # JPEG decodes at a fraction, cheaply
             image.load()
     except UserError:
         raise
     except UnidentifiedImageError:
-        raise UserError(f"{name} is not a readable PNG, JPEG or WebP image; "
-                        "save it as one of these") from None
+        raise UserError(f"{name} is not a readable PNG, JPEG or WebP image; save it as one of these") from None
     except Image.DecompressionBombError:
-        raise UserError(f"{name} has too many pixels; shrink it below "
-                        f"{max_pixels / 1e6:.0f} megapixels") from None
-    except Exception as error:    # on broken bytes Pillow's decoders raise nearly anything
-        raise UserError(f"{name} is a damaged image ({error or type(error).__name__}); "
-                        "export or download it again") from None
+        raise UserError(f"{name} has too many pixels; shrink it below {max_pixels / 1e6:.0f} megapixels") from None
+    except Exception as error:  # on broken bytes Pillow's decoders raise nearly anything
+        raise UserError(
+            f"{name} is a damaged image ({error or type(error).__name__}); export or download it again"
+        ) from None
     image = _on_white(_upright(image))
     if max_side:
         image.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
@@ -76,13 +81,13 @@ def read_image_file(file: Path | str, max_bytes: int = MAX_BYTES) -> bytes:
     name = file.name
     try:
         status = file.stat()
-        if not stat.S_ISREG(status.st_mode):    # a pipe would block, a device never end
+        if not stat.S_ISREG(status.st_mode):  # a pipe would block, a device never end
             raise UserError(f"{name} is not a file; name an image file")
         _check_bytes(status.st_size, name, max_bytes)
         return file.read_bytes()
     except FileNotFoundError:
         raise UserError(f"{name} is missing; put the image file back or take its line out") from None
-    except (OSError, ValueError) as error:      # ValueError: a NUL in the name
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{name} cannot be read ({reason})") from None
 
@@ -91,15 +96,18 @@ def _check_bytes(size: int, name: str, max_bytes: int) -> None:
     if size == 0:
         raise UserError(f"{name} is empty; export or download it again")
     if size > max_bytes:
-        raise UserError(f"{name} has {size / 2**20:.1f} MB, the limit is {max_bytes / 2**20:.0f} MB; "
-                        "save a smaller copy")
+        raise UserError(
+            f"{name} has {size / 2**20:.1f} MB, the limit is {max_bytes / 2**20:.0f} MB; save a smaller copy"
+        )
 
 
 def _check_size(image: Image.Image, name: str, max_pixels: int) -> None:
     width, height = image.size
     if width * height > max_pixels or max(width, height) > MAX_SIDE:
-        raise UserError(f"{name} has {width} × {height} pixels, the limit is {max_pixels / 1e6:.0f} "
-                        f"megapixels and {MAX_SIDE} on a side; save a smaller copy")
+        raise UserError(
+            f"{name} has {width} × {height} pixels, the limit is {max_pixels / 1e6:.0f} "
+            f"megapixels and {MAX_SIDE} on a side; save a smaller copy"
+        )
 
 
 def _upright(image: Image.Image) -> Image.Image:
@@ -107,7 +115,7 @@ def _upright(image: Image.Image) -> Image.Image:
     which a hostile file can make slow; one tag is all that is needed."""
     try:
         orientation = image.getexif().get(ORIENTATION)
-    except Exception:    # an unreadable EXIF block says nothing about the pixels
+    except Exception:  # an unreadable EXIF block says nothing about the pixels
         return image
     turn = UPRIGHT.get(orientation) if isinstance(orientation, int) else None
     return image if turn is None else image.transpose(turn)
@@ -116,7 +124,7 @@ def _upright(image: Image.Image) -> Image.Image:
 def _on_white(image: Image.Image) -> Image.Image:
     """RGB from any mode: 16-bit grey scaled (Pillow would clip it), transparency laid on white."""
     if image.mode.startswith("I"):
-        grey = np.asarray(image).astype(np.uint32)    # (h, w) 0 to 65535
+        grey = np.asarray(image).astype(np.uint32)  # (h, w) 0 to 65535
         image = Image.fromarray(((grey * 255 + 32767) // 65535).astype(np.uint8))
     elif image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         rgba = image.convert("RGBA")

@@ -8,7 +8,7 @@ from genius.collections.lines import LineError, text_lines
 from genius.collections.records import parse_modality
 from genius.schema import Modality
 
-Instructions = dict[tuple[int, Modality, Modality], list[str]]   # dataset id, of the query, of the candidate
+Instructions = dict[tuple[int, Modality, Modality], list[str]]  # dataset id, of the query, of the candidate
 COLUMNS = ("query_modality", "cand_modality", "dataset_name", "dataset_id", "prompts")
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 MAX_NUMBER = 2**40
-ID = re.compile(r"(0|[1-9]\d{0,5}):(0|[1-9]\d{0,11})", re.ASCII)   # no leading zeros: one key, one id
-PAGE_BITS = 12    # a page of the set spans 4,096 neighbouring keys in 512 bytes
+ID = re.compile(r"(0|[1-9]\d{0,5}):(0|[1-9]\d{0,11})", re.ASCII)  # no leading zeros: one key, one id
+PAGE_BITS = 12  # a page of the set spans 4,096 neighbouring keys in 512 bytes
 
 
 def id_key(name: str) -> int:
-    """"dataset:number" as an integer below 2^60. Raises ValueError that says what an id looks like."""
+    """ "dataset:number" as an integer below 2^60. Raises ValueError that says what an id looks like."""
     match = ID.fullmatch(name)
     if match is None:
         raise ValueError(f"the id {name[:80]!r} is not of the form dataset:number, such as 9:1234")

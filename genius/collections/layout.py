@@ -8,13 +8,19 @@ from pathlib import Path
 from genius.schema import Modality
 
 SPLITS = ("train", "val", "test")
-TASKS = {    # M-BEIR task id -> (query modality, candidate modality); 5 is unused
-    0: (Modality.TEXT, Modality.IMAGE), 1: (Modality.TEXT, Modality.TEXT), 2: (Modality.TEXT, Modality.PAIR),
-    3: (Modality.IMAGE, Modality.TEXT), 4: (Modality.IMAGE, Modality.IMAGE),
-    6: (Modality.PAIR, Modality.TEXT), 7: (Modality.PAIR, Modality.IMAGE), 8: (Modality.PAIR, Modality.PAIR)}
+TASKS = {  # M-BEIR task id -> (query modality, candidate modality); 5 is unused
+    0: (Modality.TEXT, Modality.IMAGE),
+    1: (Modality.TEXT, Modality.TEXT),
+    2: (Modality.TEXT, Modality.PAIR),
+    3: (Modality.IMAGE, Modality.TEXT),
+    4: (Modality.IMAGE, Modality.IMAGE),
+    6: (Modality.PAIR, Modality.TEXT),
+    7: (Modality.PAIR, Modality.IMAGE),
+    8: (Modality.PAIR, Modality.PAIR),
+}
 INSTRUCTIONS = Path("instructions/query_instructions.tsv")
-HELD_OUT_INSTRUCTIONS = Path("instructions/held_out_instructions.tsv")    # ours: phrasings to test with alone
-SYNONYMS = Path("synonyms.json")    # ours, optional: a word of the texts -> words that people may use instead
+HELD_OUT_INSTRUCTIONS = Path("instructions/held_out_instructions.tsv")  # ours: phrasings to test with alone
+SYNONYMS = Path("synonyms.json")  # ours, optional: a word of the texts -> words that people may use instead
 QUERY_FILE = re.compile(r"mbeir_(?P<dataset>.+?)(?:_task(?P<task>\d+))?_(?P<split>train|val|test)\.jsonl")
 POOL_FILE = re.compile(r"mbeir_(?P<pool>.+)_cand_pool\.jsonl")
 

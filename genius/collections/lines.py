@@ -9,7 +9,7 @@ from typing import Any
 
 from genius.errors import UserError
 
-MAX_LINE = 16 * 2**20    # bytes; a longer line is no record but a file without line ends
+MAX_LINE = 16 * 2**20  # bytes; a longer line is no record but a file without line ends
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -27,7 +27,7 @@ def text_lines(file: Path) -> Iterator[tuple[int, str]]:
 
     A byte order mark is dropped. Raises LineError for other encodings and for lines over 16 MB.
     """
-    if not file.is_file():    # opening a pipe would wait for ever
+    if not file.is_file():  # opening a pipe would wait for ever
         raise LineError(file, 0, "is no file; expected a text file" if file.exists() else "is missing")
     try:
         stream = file.open("rb")
@@ -64,8 +64,7 @@ def parse_object(file: Path, number: int, text: str) -> dict[str, Any]:
         if "\\u" in text:
             json.dumps(record, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        raise LineError(file, number, "the text holds half a surrogate pair (\\ud800 to \\udfff); "
-                                      "remove it") from None
+        raise LineError(file, number, "the text holds half a surrogate pair (\\ud800 to \\udfff); remove it") from None
     except json.JSONDecodeError as error:
         raise LineError(file, number, f"the line is not JSON ({error.msg} at column {error.colno})") from None
     except (ValueError, RecursionError) as error:

@@ -40,7 +40,7 @@ class Row:
     dataset_id: int
     task: int
     dataset: str
-    splits: tuple[str, ...] = ()    # those that have queries
+    splits: tuple[str, ...] = ()  # those that have queries
 
 
 class Collection:
@@ -50,8 +50,10 @@ class Collection:
         """Raises UserError if the directory has no candidate pool."""
         self.root = Path(root)
         if not self.pools():
-            raise UserError(f"{self.root} is no collection: it has no cand_pool; make one with: "
-                            "python -m genius.collections SOURCE... DEST")
+            raise UserError(
+                f"{self.root} is no collection: it has no cand_pool; make one with: "
+                "python -m genius.collections SOURCE... DEST"
+            )
         self._resolved_root = self.root.resolve()
 
     def rows(self) -> list[Row]:
@@ -65,8 +67,10 @@ class Collection:
             every = ((key_dataset(id_key(query.id)), query.task) for query in queries(file))
             for dataset_id, own_task in set(every if task is None else islice(every, 1)):
                 found.setdefault((dataset_id, own_task, dataset), set()).add(split)
-        return [Row(*key, tuple(split for split in layout.SPLITS if split in splits))
-                for key, splits in sorted(found.items())]
+        return [
+            Row(*key, tuple(split for split in layout.SPLITS if split in splits))
+            for key, splits in sorted(found.items())
+        ]
 
     def queries(self, split: str, row: Row | None = None) -> Iterator[LabelledQuery]:
         """The queries of a split, or of one row of it.
@@ -80,7 +84,7 @@ class Collection:
             for query in queries(file):
                 if row is not None and query.task != row.task:
                     continue
-                if relevant is None:    # read only for a file that has a query of this row
+                if relevant is None:  # read only for a file that has a query of this row
                     relevant = Relevant.read(self.qrels_files(file))
                 found = relevant.candidates(query.id)
                 yield replace(query, positives=found) if found else query
@@ -123,8 +127,10 @@ class Collection:
     def held_out_instructions(self) -> Instructions:
         """Like `instructions`: phrasings that training never reads. Raises UserError if there are none."""
         if not self.has_held_out_instructions():
-            raise UserError(f"{self.root} has no held-out instructions; write {HELD_OUT}, with the columns of "
-                            f"{layout.INSTRUCTIONS.name}, or evaluate with --instruction seeded")
+            raise UserError(
+                f"{self.root} has no held-out instructions; write {HELD_OUT}, with the columns of "
+                f"{layout.INSTRUCTIONS.name}, or evaluate with --instruction seeded"
+            )
         return read_instructions(self.root / HELD_OUT)
 
     def has_held_out_instructions(self) -> bool:
@@ -147,16 +153,14 @@ class Collection:
     def image_path(self, relative: str) -> Path:
         """Where an image of the collection lies. Raises UserError for a path that leads out of it."""
         if layout.leaves_folder(relative):
-            raise UserError(f"the image path {relative!r} leaves the collection; "
-                            "give it relative to its root")
+            raise UserError(f"the image path {relative!r} leaves the collection; give it relative to its root")
         file = self.root / relative
         try:
             inside = file.resolve().is_relative_to(self._resolved_root)
-        except (OSError, RuntimeError):    # a loop of links
+        except (OSError, RuntimeError):  # a loop of links
             inside = False
         if not inside:
-            raise UserError(f"the image {relative!r} is a link out of the collection; "
-                            "put the file itself there")
+            raise UserError(f"the image {relative!r} is a link out of the collection; put the file itself there")
         return file
 
     def dataset_name(self, dataset_id: int) -> str:
@@ -191,8 +195,9 @@ class Collection:
     def qrels_files(self, query_file: Path) -> list[Path]:
         """The qrels of a query file that exist: named alike, or for all tasks of the dataset."""
         match = layout.QUERY_FILE.fullmatch(query_file.name)
-        names = {self.root / layout.qrels_file(match["dataset"], task, match["split"])
-                 for task in (match["task"], None)}
+        names = {
+            self.root / layout.qrels_file(match["dataset"], task, match["split"]) for task in (match["task"], None)
+        }
         return sorted(file for file in names if file.is_file())
 
 

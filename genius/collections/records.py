@@ -21,8 +21,8 @@ from genius.schema import Item, LabelledQuery, Modality
 class Judgement:
     """One line of a qrels file."""
 
-    query: int        # key of the query's id
-    candidate: int    # key of the candidate's id
+    query: int  # key of the query's id
+    candidate: int  # key of the candidate's id
     relevant: bool
 
 
@@ -47,8 +47,13 @@ def judgements(file: Path) -> Iterator[Judgement]:
 def parse_item(file: Path, line: int, json: str) -> Item:
     record = parse_object(file, line, json)
     text, image = _text(file, line, record, "txt"), _image(file, line, record, "img_path")
-    return Item(_id(file, line, record, "did"), _modality(file, line, record, "modality", text, image),
-                text, image, _text(file, line, record, "src_content"))
+    return Item(
+        _id(file, line, record, "did"),
+        _modality(file, line, record, "modality", text, image),
+        text,
+        image,
+        _text(file, line, record, "src_content"),
+    )
 
 
 def parse_query(file: Path, line: int, json: str) -> LabelledQuery:
@@ -58,9 +63,15 @@ def parse_query(file: Path, line: int, json: str) -> LabelledQuery:
     if type(task) is not int or task not in TASKS:
         raise LineError(file, line, f"task_id must be one of {', '.join(map(str, TASKS))}, found {task!r}")
     return LabelledQuery(
-        _id(file, line, record, "qid"), _modality(file, line, record, "query_modality", text, image), task,
-        text, image, _ids(file, line, record, "pos_cand_list"), _ids(file, line, record, "neg_cand_list"),
-        _text(file, line, record, "query_src_content"))
+        _id(file, line, record, "qid"),
+        _modality(file, line, record, "query_modality", text, image),
+        task,
+        text,
+        image,
+        _ids(file, line, record, "pos_cand_list"),
+        _ids(file, line, record, "neg_cand_list"),
+        _text(file, line, record, "query_src_content"),
+    )
 
 
 def parse_judgement(file: Path, line: int, text: str) -> Judgement:
@@ -98,8 +109,7 @@ def _ids(file: Path, line: int, record: dict[str, Any], field: str) -> tuple[str
     values = record.get(field) or []
     if not isinstance(values, list):
         raise LineError(file, line, f"{field} must be a list of candidate ids")
-    return tuple(_id(file, line, value if isinstance(value, dict) else {"did": value}, "did")
-                 for value in values)
+    return tuple(_id(file, line, value if isinstance(value, dict) else {"did": value}, "did") for value in values)
 
 
 def _text(file: Path, line: int, record: dict[str, Any], field: str) -> str:
@@ -118,8 +128,7 @@ def _image(file: Path, line: int, record: dict[str, Any], field: str) -> str | N
     return value or None
 
 
-def _modality(file: Path, line: int, record: dict[str, Any], field: str, text: str,
-              image: str | None) -> Modality:
+def _modality(file: Path, line: int, record: dict[str, Any], field: str, text: str, image: str | None) -> Modality:
     """The modality the line states, which must be that of what it holds."""
     stated = record.get(field)
     if stated is None:

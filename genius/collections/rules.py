@@ -48,7 +48,7 @@ def apply_rules(draft: Draft, entries: Sequence[Entry], pairs: Sequence[Composed
         composed(draft, entries, pairs)
     if not applied:
         applied.append("images")
-        for entry in entries:    # in every split: where nothing is asked, nothing need be kept from training
+        for entry in entries:  # in every split: where nothing is asked, nothing need be kept from training
             draft.candidate((None,), SPLITS, picture=entry.picture)
     return applied
 
@@ -83,7 +83,8 @@ def titles(draft: Draft, entries: Sequence[Entry]) -> None:
     alike = defaultdict(list)
     for entry in described:
         alike[_facts(entry)].append(
-            draft.candidate((2,), entry.splits, text=entry.record.captions[0], picture=entry.picture))
+            draft.candidate((2,), entry.splits, text=entry.record.captions[0], picture=entry.picture)
+        )
     for entry in described:
         for split in entry.asks_in:
             draft.ask(2, split, alike[_facts(entry)], text=_sentence(entry))
@@ -123,7 +124,7 @@ def composed(draft: Draft, entries: Sequence[Entry], pairs: Sequence[ComposedPai
 
 def iconic(draft: Draft, entries: Sequence[Entry]) -> None:
     """Photographs and one clean picture per class: tasks 4, 6 and 8 (the class picture, its text, both)."""
-    classes: dict[tuple[int, Any], list[Candidate]] = defaultdict(list)    # by task and class
+    classes: dict[tuple[int, Any], list[Candidate]] = defaultdict(list)  # by task and class
     for entry in entries:
         if _kind(entry) == "iconic":
             name, splits, picture = entry.record.attributes["class_id"], entry.splits, entry.picture
@@ -177,8 +178,9 @@ def _pick_number(key: str) -> int:
     return zlib.crc32(key.encode())
 
 
-MAIN_RULES = (    # the first that fits any entry is used
+MAIN_RULES = (  # the first that fits any entry is used
     (iconic, _kind),
     (captions, lambda entry: len(entry.record.captions) > 1),
     (titles, lambda entry: entry.record.captions),
-    (attributes, lambda entry: entry.record.attributes))
+    (attributes, lambda entry: entry.record.attributes),
+)

@@ -28,8 +28,15 @@ PAIRS = "cir_pairs.jsonl"
 TABLES = (".csv", ".jsonl")
 IMAGE_FIELDS = ("img_path", "image", "file")
 TEXT_FIELDS = ("txt", "text", "caption")
-SPLIT_NAMES = {"train": "train", "val": "val", "validation": "val", "valid": "val",
-               "test": "test", "dev": "test", "candidates": "candidates"}
+SPLIT_NAMES = {
+    "train": "train",
+    "val": "val",
+    "validation": "val",
+    "valid": "val",
+    "test": "test",
+    "dev": "test",
+    "candidates": "candidates",
+}
 NOTHING = ("", "na", "n/a", "nan", "none", "null")
 
 
@@ -38,9 +45,9 @@ class Record:
     """One image of a source and all that is said about it."""
 
     id: str
-    image: str                             # path relative to the source's folder
-    line: int                              # in the table; 0 without one
-    split: str | None = None               # train, val, test, candidates; None: not said
+    image: str  # path relative to the source's folder
+    line: int  # in the table; 0 without one
+    split: str | None = None  # train, val, test, candidates; None: not said
     captions: list[str] = field(default_factory=list)
     attributes: dict[str, Any] = field(default_factory=dict)
     qa: list[tuple[str, str]] = field(default_factory=list)
@@ -90,17 +97,23 @@ def read_source(folder: Path) -> Source:
 def _find_table(folder: Path) -> Path | None:
     if (folder / "manifest.jsonl").is_file():
         return folder / "manifest.jsonl"
-    tables = sorted(file for file in folder.iterdir()
-                    if file.suffix.lower() in TABLES and file.is_file() and file.name != PAIRS)
+    tables = sorted(
+        file for file in folder.iterdir() if file.suffix.lower() in TABLES and file.is_file() and file.name != PAIRS
+    )
     if len(tables) > 1:
-        raise UserError(f"{folder} has several tables ({', '.join(file.name for file in tables)}); "
-                        "keep one, or call the right one manifest.jsonl")
+        raise UserError(
+            f"{folder} has several tables ({', '.join(file.name for file in tables)}); "
+            "keep one, or call the right one manifest.jsonl"
+        )
     return tables[0] if tables else None
 
 
 def _image_files(folder: Path) -> list[str]:
-    return sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*")
-                  if file.suffix.lower() in SUFFIXES and file.is_file())
+    return sorted(
+        file.relative_to(folder).as_posix()
+        for file in folder.rglob("*")
+        if file.suffix.lower() in SUFFIXES and file.is_file()
+    )
 
 
 def _csv_rows(table: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -119,8 +132,7 @@ def _csv_rows(table: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise LineError(table, 1, "two columns have the same name")
         for cells in reader:
             if len(cells) != len(header):
-                raise LineError(table, numbers[-1],
-                                f"the row has {len(cells)} cells, the header {len(header)}")
+                raise LineError(table, numbers[-1], f"the row has {len(cells)} cells, the header {len(header)}")
             yield numbers[-1], dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise LineError(table, numbers[-1], f"the row is not CSV ({error})") from None
@@ -141,8 +153,11 @@ def _merge(table: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> list[Reco
         elif record.captions and not record.qa and record.split == known.split:
             known.captions = list(dict.fromkeys(known.captions + record.captions))
         else:
-            raise LineError(table, number, f"the image {record.image!r} appears a second time; "
-                                           "only a further text in the same split may follow")
+            raise LineError(
+                table,
+                number,
+                f"the image {record.image!r} appears a second time; only a further text in the same split may follow",
+            )
     return list(by_image.values())
 
 
@@ -150,12 +165,15 @@ def _record(table: Path, number: int, row: dict[str, Any]) -> Record:
     fields = dict(row)
     image = _take_text(table, number, fields, IMAGE_FIELDS)
     if not image:
-        raise LineError(table, number, f"no image is named; one of the fields {', '.join(IMAGE_FIELDS)} "
-                                       f"is needed, found {', '.join(row) or 'none'}")
+        raise LineError(
+            table,
+            number,
+            f"no image is named; one of the fields {', '.join(IMAGE_FIELDS)} "
+            f"is needed, found {', '.join(row) or 'none'}",
+        )
     path = PurePosixPath(image)
     if leaves_folder(image):
-        raise LineError(table, number, f"the image path {image!r} leaves the folder; "
-                                       "give it relative to the folder")
+        raise LineError(table, number, f"the image path {image!r} leaves the folder; give it relative to the folder")
     if path.suffix.lower() not in SUFFIXES:
         raise LineError(table, number, f"{image!r} is no PNG, JPEG or WebP file")
     text = _take_text(table, number, fields, TEXT_FIELDS)
@@ -176,8 +194,15 @@ def _record(table: Path, number: int, row: dict[str, Any]) -> Record:
     own_id = fields.pop("id", None)
     name = path.as_posix() if own_id in (None, "") else str(own_id)
     texts = dict.fromkeys(filter(None, map(_clean, [text, *captions])))
-    return Record(name, path.as_posix(), number, SPLIT_NAMES.get(split), list(texts),
-                  _said(attributes | fields), [(q, a) for q, a in qa if q and a])
+    return Record(
+        name,
+        path.as_posix(),
+        number,
+        SPLIT_NAMES.get(split),
+        list(texts),
+        _said(attributes | fields),
+        [(q, a) for q, a in qa if q and a],
+    )
 
 
 def _take_text(table: Path, number: int, fields: dict[str, Any], names: tuple[str, ...]) -> str:

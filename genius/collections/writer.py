@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
-from genius.artifacts import fsync
 from genius.collections import layout
 from genius.collections.instructions import COLUMNS
 from genius.errors import UserError
+from genius.run import fsync
 from genius.schema import Item, LabelledQuery, Modality
 
 
@@ -56,8 +56,11 @@ def further_queries(root: Path) -> Iterator[CollectionWriter]:
     try:
         with CollectionWriter(aside) as writer:
             yield writer
-        files = [file.relative_to(aside) for pattern in ("qrels/*/*", "query/*/*")     # no query without judgements
-                 for file in sorted(aside.glob(pattern))]
+        files = [
+            file.relative_to(aside)
+            for pattern in ("qrels/*/*", "query/*/*")  # no query without judgements
+            for file in sorted(aside.glob(pattern))
+        ]
         for file in files:
             if (root / file).exists() and (root / file).read_bytes() != (aside / file).read_bytes():
                 raise UserError(f"{root / file} exists and holds other queries; remove it, or make a new collection")
@@ -78,7 +81,7 @@ class CollectionWriter:
         self._files: dict[Path, IO[str]] = {}
 
     def __enter__(self) -> CollectionWriter:
-        for split in layout.SPLITS:    # also a collection without queries has its global pools
+        for split in layout.SPLITS:  # also a collection without queries has its global pools
             self._file(layout.global_pool_file(split))
         self._file(layout.INSTRUCTIONS).write("\t".join(COLUMNS) + "\n")
         return self
@@ -98,8 +101,15 @@ class CollectionWriter:
 
         A task of None is the pool of a dataset that has no queries.
         """
-        line = _json({"did": item.id, "txt": item.text or None, "img_path": item.image,
-                      "modality": item.modality.mbeir, "src_content": item.source or None})
+        line = _json(
+            {
+                "did": item.id,
+                "txt": item.text or None,
+                "img_path": item.image,
+                "modality": item.modality.mbeir,
+                "src_content": item.source or None,
+            }
+        )
         for task in tasks:
             self._file(layout.local_pool_file(dataset, task)).write(line)
         for split in splits:
@@ -107,23 +117,41 @@ class CollectionWriter:
 
     def query(self, query: LabelledQuery, dataset: str, split: str) -> None:
         """Add a query, its positives and negatives to the query file and the qrels of its row."""
-        self._file(layout.query_file(dataset, query.task, split)).write(_json({
-            "qid": query.id, "query_txt": query.text or None, "query_img_path": query.image,
-            "query_modality": query.modality.mbeir, "query_src_content": query.source or None,
-            "task_id": query.task, "pos_cand_list": list(query.positives),
-            "neg_cand_list": list(query.negatives)}))
+        self._file(layout.query_file(dataset, query.task, split)).write(
+            _json(
+                {
+                    "qid": query.id,
+                    "query_txt": query.text or None,
+                    "query_img_path": query.image,
+                    "query_modality": query.modality.mbeir,
+                    "query_src_content": query.source or None,
+                    "task_id": query.task,
+                    "pos_cand_list": list(query.positives),
+                    "neg_cand_list": list(query.negatives),
+                }
+            )
+        )
         self._file(layout.qrels_file(dataset, query.task, split)).writelines(
-            f"{query.id} 0 {did} 1 {query.task}\n" for did in query.positives)
+            f"{query.id} 0 {did} 1 {query.task}\n" for did in query.positives
+        )
 
-    def instructions(self, dataset_id: int, dataset: str, query: Modality, candidate: Modality,
-                     prompts: Sequence[str], held_out: bool = False) -> None:
+    def instructions(
+        self,
+        dataset_id: int,
+        dataset: str,
+        query: Modality,
+        candidate: Modality,
+        prompts: Sequence[str],
+        held_out: bool = False,
+    ) -> None:
         """Add the phrasings that ask this dataset for this kind of candidate with this kind of query.
 
         held_out: phrasings that training does not see.
         """
         assert not any("\t" in text or "\n" in text for text in prompts)
         self._file(layout.HELD_OUT_INSTRUCTIONS if held_out else layout.INSTRUCTIONS).write(
-            "\t".join((query.mbeir, candidate.mbeir, dataset, str(dataset_id), *prompts)) + "\n")
+            "\t".join((query.mbeir, candidate.mbeir, dataset, str(dataset_id), *prompts)) + "\n"
+        )
 
     def finish(self) -> None:
         """Close the files; nothing can be added any more."""

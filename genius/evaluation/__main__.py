@@ -17,46 +17,70 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from genius.artifacts import Run, write_json, write_text
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
-from genius.errors import UserError, reported
+from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.queries import PHRASINGS
 from genius.evaluation.redraw import World, picture_digest
 from genius.evaluation.report import OTHER_PICTURES, markdown
+from genius.run import Run, write_json, write_text
 from genius.schema import SearchOptions
 from genius.search.checks import checked_options
 from genius.search.engine import Engine
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m genius.evaluation", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m genius.evaluation", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("run", type=Path, help="a directory made by python -m training")
     parser.add_argument("--collection", type=Path, help="by default the one that the run was trained on")
     parser.add_argument("--split", choices=SPLITS[1:], default="test")
-    parser.add_argument("--beams", default="50", metavar="N,N,…",
-                        help="beam sizes: the largest for the tables, all for the sweep (default: 50)")
-    parser.add_argument("--decoder-weight", type=float, metavar="W",
-                        help="1: the decoder alone, 0: the geometry of the codes alone, between: a blend of both "
-                             "(default: as the run was tuned)")
+    parser.add_argument(
+        "--beams",
+        default="50",
+        metavar="N,N,…",
+        help="beam sizes: the largest for the tables, all for the sweep (default: 50)",
+    )
+    parser.add_argument(
+        "--decoder-weight",
+        type=float,
+        metavar="W",
+        help="1: the decoder alone, 0: the geometry of the codes alone, between: a blend of both "
+        "(default: as the run was tuned)",
+    )
     parser.add_argument("--limit", type=int, metavar="N", help="evaluate a sample of N queries a row")
-    parser.add_argument("--instruction", choices=PHRASINGS, default="seeded",
-                        help="which phrasing a query gets: one by seed and query id, the first, or by seed one "
-                             "that training never read")
+    parser.add_argument(
+        "--instruction",
+        choices=PHRASINGS,
+        default="seeded",
+        help="which phrasing a query gets: one by seed and query id, the first, or by seed one "
+        "that training never read",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of instructions, samples and intervals")
-    parser.add_argument("--every-phrasing", action="store_true",
-                        help="also ask every query in every phrasing: the mean over them, the lowest, the highest")
-    parser.add_argument("--untrained-encoder", action="store_true",
-                        help="compare with dense search by the same encoder untrained, which encodes "
-                             "every item anew")
+    parser.add_argument(
+        "--every-phrasing",
+        action="store_true",
+        help="also ask every query in every phrasing: the mean over them, the lowest, the highest",
+    )
+    parser.add_argument(
+        "--untrained-encoder",
+        action="store_true",
+        help="compare with dense search by the same encoder untrained, which encodes every item anew",
+    )
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     given = parser.parse_args(arguments)
-    options = EvaluationOptions(given.split, beam_sizes(given.beams), positive(given.limit), given.seed,
-                                given.instruction, given.untrained_encoder,
-                                checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight,
-                                given.every_phrasing)
+    options = EvaluationOptions(
+        given.split,
+        beam_sizes(given.beams),
+        positive(given.limit),
+        given.seed,
+        given.instruction,
+        given.untrained_encoder,
+        checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight,
+        given.every_phrasing,
+    )
     engine = Engine.load(given.run, given.device)
     facts = {"command": shlex.join(["python", "-m", "genius.evaluation", *arguments]), "run": given.run.resolve().name}
     world = None if given.collection else World.of(Run(given.run).manifest)
@@ -85,7 +109,7 @@ def evaluate_redrawn(engine: Engine, world: World, options: EvaluationOptions) -
 
 
 def beam_sizes(text: str) -> tuple[int, ...]:
-    """"10,1,5" -> (1, 5, 10). Raises UserError for what is no beam size."""
+    """ "10,1,5" -> (1, 5, 10). Raises UserError for what is no beam size."""
     try:
         sizes = {int(size) for size in text.split(",")}
     except ValueError:
@@ -103,11 +127,12 @@ def trained_on(run: Path) -> Path:
     """The collection that a run's manifest names. Raises UserError if it names none, or it is gone."""
     recorded = Run(run).manifest.get("collection")
     if recorded is None or not Path(recorded).is_dir():
-        raise UserError(f"{run} does not say which collection it was trained on, or that is gone; "
-                        "name it: --collection DIR")
+        raise UserError(
+            f"{run} does not say which collection it was trained on, or that is gone; name it: --collection DIR"
+        )
     return Path(recorded)
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         main(sys.argv[1:])

@@ -26,15 +26,15 @@ from tqdm import tqdm
 from genius.collections.images import open_image
 from genius.collections.layout import SPLITS, TASKS
 from genius.collections.mbeir import Collection
-from genius.errors import UserError, reported
+from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.__main__ import positive
-from genius.evaluation.metrics import CUTS, Qrels, first_hits, headline_cut, hit_rate, mean
 from genius.evaluation.queries import draw
-from genius.evaluation.cells import dataset_name, percent, table, task_name
+from genius.evaluation.report_cells import dataset_name, percent, table, task_name
+from genius.metrics.hit_rate import CUTS, Qrels, first_hits, headline_cut, hit_rate, mean
 from genius.schema import Item, LabelledQuery, Modality
 
 K, BATCH = max(CUTS), 256
-SIDE, LEVELS = 64, 4      # pictures are shrunk to this side; cells along each of red, green and blue
+SIDE, LEVELS = 64, 4  # pictures are shrunk to this side; cells along each of red, green and blue
 
 
 class Words:
@@ -43,7 +43,7 @@ class Words:
     def __init__(self, items: list[Item]):
         self.rows = np.array([row for row, item in enumerate(items) if item.text], dtype=np.int64)
         self.weigh = TfidfVectorizer()
-        self.candidates = self.weigh.fit_transform([items[row].text for row in self.rows])    # (n, w) sparse
+        self.candidates = self.weigh.fit_transform([items[row].text for row in self.rows])  # (n, w) sparse
 
     def search(self, queries: list[LabelledQuery]) -> np.ndarray:
         """Rows (q, K) of the candidates, best first; −1 beyond those that share a word."""
@@ -57,7 +57,7 @@ class Colours:
     def __init__(self, collection: Collection, items: list[Item]):
         self.collection = collection
         self.rows = np.array([row for row, item in enumerate(items) if item.image], dtype=np.int64)
-        self.candidates = self._histograms([items[row].image for row in self.rows])           # (n, h)
+        self.candidates = self._histograms([items[row].image for row in self.rows])  # (n, h)
 
     def search(self, queries: list[LabelledQuery]) -> np.ndarray:
         """Rows (q, K) of the candidates, best first."""
@@ -77,8 +77,8 @@ class Colours:
 
 def histogram(pixels: np.ndarray) -> np.ndarray:
     """(height, width, 3) uint8 -> the share of pixels in each cell of RGB space (h,)."""
-    cells = (pixels.astype(np.int64) * LEVELS // 256) @ [LEVELS ** 2, LEVELS, 1]
-    return np.bincount(cells.ravel(), minlength=LEVELS ** 3) / cells.size
+    cells = (pixels.astype(np.int64) * LEVELS // 256) @ [LEVELS**2, LEVELS, 1]
+    return np.bincount(cells.ravel(), minlength=LEVELS**3) / cells.size
 
 
 def _best(scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -87,8 +87,9 @@ def _best(scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.where(np.take_along_axis(scores, order, axis=1) > -np.inf, rows[order], -1)
 
 
-def measure_baselines(collection: Collection, split: str, limit: int | None = None,
-                      seed: int = 0) -> list[dict[str, Any]]:
+def measure_baselines(
+    collection: Collection, split: str, limit: int | None = None, seed: int = 0
+) -> list[dict[str, Any]]:
     """One entry for each (task, dataset) row, by task and dataset, with the hit rate of each baseline at the row's cut.
 
     None where a baseline does not apply. limit: queries a row, a sample fixed by the seed.
@@ -103,31 +104,51 @@ def measure_baselines(collection: Collection, split: str, limit: int | None = No
             continue
         qrels = Qrels.of([[row_of[did] for did in query.positives if did in row_of] for query in queries])
         cut = headline_cut(row.dataset)
-        entries.append({"task": row.task, "dataset": row.dataset, "cut": cut, "queries": len(queries)} | {
-            name: None if useless in TASKS[row.task] else hit_rate(_ranks(system, queries, qrels), cut)
-            for name, (system, useless) in systems.items()})
+        entries.append(
+            {"task": row.task, "dataset": row.dataset, "cut": cut, "queries": len(queries)}
+            | {
+                name: None if useless in TASKS[row.task] else hit_rate(_ranks(system, queries, qrels), cut)
+                for name, (system, useless) in systems.items()
+            }
+        )
     if not entries:
         raise UserError(f"{collection.root} has no {split} queries; name another split or add queries")
     return entries
 
 
 def _ranks(system: Words | Colours, queries: list[LabelledQuery], qrels: Qrels) -> np.ndarray:
-    return np.concatenate([first_hits(system.search(queries[start:start + BATCH]), qrels, start)
-                           for start in range(0, len(queries), BATCH)])
+    return np.concatenate(
+        [
+            first_hits(system.search(queries[start : start + BATCH]), qrels, start)
+            for start in range(0, len(queries), BATCH)
+        ]
+    )
 
 
 def markdown(entries: list[dict[str, Any]]) -> str:
     """A line for each row; averages are over the rows where a baseline applies."""
-    lines = [[task_name(entry["task"]), dataset_name(entry), f"{entry['queries']:,}", percent(entry["words"]),
-              percent(entry["colours"])] for entry in entries]
+    lines = [
+        [
+            task_name(entry["task"]),
+            dataset_name(entry),
+            f"{entry['queries']:,}",
+            percent(entry["words"]),
+            percent(entry["colours"]),
+        ]
+        for entry in entries
+    ]
     averages = [percent(mean([entry[name] for entry in entries])) for name in ("words", "colours")]
-    return table(["task", "dataset", "queries", "TF-IDF", "colours"], [*lines, ["**average**", "", "", *averages]],
-                 words=2)
+    return table(
+        ["task", "dataset", "queries", "TF-IDF", "colours"], [*lines, ["**average**", "", "", *averages]], words=2
+    )
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m genius.evaluation.baselines", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m genius.evaluation.baselines",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("--split", choices=SPLITS[1:], default="test")
     parser.add_argument("--limit", type=int, metavar="N", help="a sample of N queries a row")
@@ -137,5 +158,5 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         main(sys.argv[1:])

@@ -29,22 +29,22 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from genius.artifacts import Run, write_json, write_text
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
-from genius.errors import UserError, reported
+from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.__main__ import positive, trained_on
-from genius.evaluation.metrics import Qrels, bootstrap_hit_rates, headline_cut, interval
 from genius.evaluation.queries import QuerySet, read_queries, training_targets
 from genius.evaluation.redraw import World
 from genius.evaluation.systems import BATCH, Encoded, ranks_of
-from genius.index.pool import Pool
+from genius.metrics.hit_rate import Qrels, bootstrap_hit_rates, headline_cut, interval
+from genius.run import Run, write_json, write_text
 from genius.search.engine import EncodedQueries, Engine
+from genius.trie.pool import Pool
 
 BEAM_SYSTEMS = ("beam", "beam + re-rank")
 SYSTEMS = ("dense", "quantized", *BEAM_SYSTEMS)
-GROUPS = ("present", "added")      # what answers a query; one that is answered by both is left out
-DRAWS = 2000                       # bootstrap samples
+GROUPS = ("present", "added")  # what answers a query; one that is answered by both is left out
+DRAWS = 2000  # bootstrap samples
 OWN_QUERIES = """The decoder of this run learned every candidate as its own query, added ones, too, though without their
 labelled queries. Train one with `--set decoder.self_queries=false` to see how items are found that it never saw."""
 
@@ -54,16 +54,26 @@ class Questions:
     """The queries of all rows of a split."""
 
     sets: list[QuerySet]
-    encoded: EncodedQueries      # q
+    encoded: EncodedQueries  # q
 
     @classmethod
     def read(cls, engine: Engine, collection: Collection, split: str, limit: int | None, seed: int) -> Questions:
         """Encode them. limit: at most so many of a row. Raises UserError as `read_queries`."""
         sets = read_queries(collection, engine.index, split, limit=limit, seed=seed, phrasing="seeded")
-        batches = [batch for queries in tqdm(sets, desc="encode queries", unit="row")
-                   for batch in Encoded.by(engine, queries.opened(collection, BATCH)).batches]
-        return cls(sets, EncodedQueries(None, torch.cat([batch.embeddings for batch in batches]),
-                                        torch.cat([batch.z for batch in batches]), batches[0].milliseconds))
+        batches = [
+            batch
+            for queries in tqdm(sets, desc="encode queries", unit="row")
+            for batch in Encoded.by(engine, queries.opened(collection, BATCH)).batches
+        ]
+        return cls(
+            sets,
+            EncodedQueries(
+                None,
+                torch.cat([batch.embeddings for batch in batches]),
+                torch.cat([batch.z for batch in batches]),
+                batches[0].milliseconds,
+            ),
+        )
 
     @cached_property
     def positives(self) -> list[np.ndarray]:
@@ -73,8 +83,9 @@ class Questions:
     @cached_property
     def cuts(self) -> np.ndarray:
         """(q,) the first so many results count."""
-        return np.repeat([headline_cut(queries.row.dataset) for queries in self.sets],
-                         [len(queries) for queries in self.sets])
+        return np.repeat(
+            [headline_cut(queries.row.dataset) for queries in self.sets], [len(queries) for queries in self.sets]
+        )
 
     def answered_by(self, target: np.ndarray) -> dict[str, np.ndarray]:
         """Group -> numbers of the queries that only such items answer; target (n,) bool: present."""
@@ -82,8 +93,16 @@ class Questions:
         return {"present": np.flatnonzero(shares == 1), "added": np.flatnonzero(shares == 0)}
 
 
-def measure(engine: Engine, collection: Collection, *, split: str = "test", fractions: Sequence[int] = (10, 30, 50),
-            beams: int = 50, limit: int | None = None, seed: int = 0) -> dict[str, Any]:
+def measure(
+    engine: Engine,
+    collection: Collection,
+    *,
+    split: str = "test",
+    fractions: Sequence[int] = (10, 30, 50),
+    beams: int = 50,
+    limit: int | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
     """The report, ready for JSON. fractions: percent of the grown collection that was added.
 
     Raises UserError if the index holds no items of either kind.
@@ -91,34 +110,46 @@ def measure(engine: Engine, collection: Collection, *, split: str = "test", frac
     index, target, rng = engine.index, training_targets(collection, engine.index), np.random.default_rng(seed)
     absent, present = rng.permutation(np.flatnonzero(~target)), rng.permutation(np.flatnonzero(target))
     if not len(present) or not len(absent):
-        raise UserError(f"of the {index.n:,} items in the index {len(present):,} answer training queries; "
-                        "to compare both kinds it takes some of each: index all candidates")
+        raise UserError(
+            f"of the {index.n:,} items in the index {len(present):,} answer training queries; "
+            "to compare both kinds it takes some of each: index all candidates"
+        )
     questions = Questions.read(engine, collection, split, limit, seed)
     collections = []
     for fraction in tqdm((0, *fractions), desc="search collections", unit="collection"):
         more = min(round(len(present) * fraction / (100 - fraction)), len(absent))
         fewer = round(more * (100 - fraction) / fraction) if more == len(absent) else len(present)
         rows = np.sort(np.concatenate([present[:fewer], absent[:more]]))
-        collections.append({"fraction": fraction, "items": len(rows), "added": more,
-                            "groups": _hit_rates(engine, questions, rows, target, beams, seed)})
+        collections.append(
+            {
+                "fraction": fraction,
+                "items": len(rows),
+                "added": more,
+                "groups": _hit_rates(engine, questions, rows, target, beams, seed),
+            }
+        )
     return {"split": split, "beams": beams, "limit": limit, "seed": seed, "collections": collections}
 
 
-def _hit_rates(engine: Engine, questions: Questions, rows: np.ndarray, target: np.ndarray, beams: int,
-               seed: int) -> dict[str, Any]:
+def _hit_rates(
+    engine: Engine, questions: Questions, rows: np.ndarray, target: np.ndarray, beams: int, seed: int
+) -> dict[str, Any]:
     """Group -> figures of its queries that the collection `rows` answers; a group without any is left out."""
     pool, inside, figures = engine.index.pool(rows, engine.device), np.isin(np.arange(len(target)), rows), {}
     for group, members in questions.answered_by(target).items():
         asked = np.array([number for number in members if inside[questions.positives[number]].any()], dtype=np.int64)
         if len(asked):
             ranks = _ranks(engine, pool, rows, questions, asked, beams)
-            figures[group] = {"queries": len(asked), "systems": {
-                system: _rate(found, questions.cuts[asked], seed) for system, found in ranks.items()}}
+            figures[group] = {
+                "queries": len(asked),
+                "systems": {system: _rate(found, questions.cuts[asked], seed) for system, found in ranks.items()},
+            }
     return figures
 
 
-def _ranks(engine: Engine, pool: Pool, rows: np.ndarray, questions: Questions, asked: np.ndarray,
-           beams: int) -> dict[str, np.ndarray]:
+def _ranks(
+    engine: Engine, pool: Pool, rows: np.ndarray, questions: Questions, asked: np.ndarray, beams: int
+) -> dict[str, np.ndarray]:
     """System -> (q,) rank of the first positive of the queries with these numbers."""
     encoded = Encoded([questions.encoded.of(torch.from_numpy(asked).to(engine.device))])
     qrels = Qrels.of([questions.positives[number].tolist() for number in asked])
@@ -134,47 +165,76 @@ def _rate(ranks: np.ndarray, cuts: np.ndarray, seed: int) -> dict[str, Any]:
 
 def markdown(report: dict[str, Any]) -> str:
     """The report as a page."""
-    lines = ["# Items added after training", "", f"- `{report['command']}`", f"- {report['split']} queries, "
-             f"{report['beams']} beams, seed {report['seed']}; hit rate at 5, at 10 for Fashion200K and FashionIQ", "",
-             "*present*: queries answered by items that answer a training query, too. *added*: by items that answer "
-             "none. *Of dense*: beam + re-rank against dense search for the same queries; the encoder behind both was "
-             "trained on the present items, too.", "", *([OWN_QUERIES, ""] if report["own_queries"] else []),
-             "| added | items | answered by | queries | " + " | ".join(SYSTEMS) + " | of dense |",
-             "| ---: | ---: | :-- | ---: |" + " ---: |" * (len(SYSTEMS) + 1)]
+    lines = [
+        "# Items added after training",
+        "",
+        f"- `{report['command']}`",
+        f"- {report['split']} queries, "
+        f"{report['beams']} beams, seed {report['seed']}; hit rate at 5, at 10 for Fashion200K and FashionIQ",
+        "",
+        "*present*: queries answered by items that answer a training query, too. *added*: by items that answer "
+        "none. *Of dense*: beam + re-rank against dense search for the same queries; the encoder behind both was "
+        "trained on the present items, too.",
+        "",
+        *([OWN_QUERIES, ""] if report["own_queries"] else []),
+        "| added | items | answered by | queries | " + " | ".join(SYSTEMS) + " | of dense |",
+        "| ---: | ---: | :-- | ---: |" + " ---: |" * (len(SYSTEMS) + 1),
+    ]
     for grown in report["collections"]:
         for group in (group for group in GROUPS if group in grown["groups"]):
             figures = grown["groups"][group]
-            cells = [f"{100 * rate['hit']:.1f} [{100 * rate['interval'][0]:.1f}, {100 * rate['interval'][1]:.1f}]"
-                     for rate in (figures["systems"][system] for system in SYSTEMS)]
+            cells = [
+                f"{100 * rate['hit']:.1f} [{100 * rate['interval'][0]:.1f}, {100 * rate['interval'][1]:.1f}]"
+                for rate in (figures["systems"][system] for system in SYSTEMS)
+            ]
             dense, found = (figures["systems"][system]["hit"] for system in ("dense", BEAM_SYSTEMS[-1]))
-            lines.append(f"| {grown['fraction']} % | {grown['items']:,} | {group} | {figures['queries']:,} | "
-                         + " | ".join(cells) + f" | {f'{found / dense:.2f}' if dense else '–'} |")
+            lines.append(
+                f"| {grown['fraction']} % | {grown['items']:,} | {group} | {figures['queries']:,} | "
+                + " | ".join(cells)
+                + f" | {f'{found / dense:.2f}' if dense else '–'} |"
+            )
     return "\n".join(lines) + "\n"
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m genius.evaluation.growing", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m genius.evaluation.growing",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("run", type=Path, help="a directory made by python -m training")
     parser.add_argument("--collection", type=Path, help="by default the one that the run was trained on")
     parser.add_argument("--split", choices=SPLITS[1:], default="test")
-    parser.add_argument("--fractions", default="10,30,50", metavar="P,P,…",
-                        help="percent of the grown collection that was added (default: %(default)s)")
+    parser.add_argument(
+        "--fractions",
+        default="10,30,50",
+        metavar="P,P,…",
+        help="percent of the grown collection that was added (default: %(default)s)",
+    )
     parser.add_argument("--beams", type=int, default=50)
     parser.add_argument("--limit", type=int, metavar="N", help="ask a sample of N queries a row")
     parser.add_argument("--seed", type=int, default=0, help="of instructions, samples and intervals")
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     given = parser.parse_args(arguments)
-    how = {"split": given.split, "fractions": percents(given.fractions), "beams": given.beams,
-           "limit": positive(given.limit), "seed": given.seed}
+    how = {
+        "split": given.split,
+        "fractions": percents(given.fractions),
+        "beams": given.beams,
+        "limit": positive(given.limit),
+        "seed": given.seed,
+    }
     engine, world = Engine.load(given.run, given.device), None
     if given.collection is None:
         world = World.of(Run(given.run).manifest)
     with tempfile.TemporaryDirectory() as scratch:
-        collection = (world.redraw(Path(scratch), given.split) if world
-                      else Collection(given.collection or trained_on(given.run)))
-        report = {"command": shlex.join(["python", "-m", "genius.evaluation.growing", *arguments]),
-                  "run": given.run.resolve().name, "own_queries": learned_all(Run(given.run).manifest)}
+        collection = (
+            world.redraw(Path(scratch), given.split) if world else Collection(given.collection or trained_on(given.run))
+        )
+        report = {
+            "command": shlex.join(["python", "-m", "genius.evaluation.growing", *arguments]),
+            "run": given.run.resolve().name,
+            "own_queries": learned_all(Run(given.run).manifest),
+        }
         report |= measure(engine, collection, **how)
     text = markdown(report)
     write_json(given.run / "reports" / "growing.json", report)
@@ -188,7 +248,7 @@ def learned_all(manifest: dict[str, Any]) -> bool:
 
 
 def percents(text: str) -> tuple[int, ...]:
-    """"50,10" -> (10, 50). Raises UserError for what is no percentage."""
+    """ "50,10" -> (10, 50). Raises UserError for what is no percentage."""
     try:
         found = tuple(sorted({int(part) for part in text.split(",")}))
     except ValueError:
@@ -199,5 +259,5 @@ def percents(text: str) -> tuple[int, ...]:
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         main(sys.argv[1:])

@@ -9,25 +9,35 @@ import numpy as np
 
 from genius.collections.instructions import Instructions
 from genius.collections.mbeir import Collection
-from genius.evaluation.metrics import headline_cut, hit_rate, mean
 from genius.evaluation.queries import QuerySet
 from genius.evaluation.systems import BATCH, Encoded, ranks_of
-from genius.index.pool import Pool
+from genius.metrics.hit_rate import headline_cut, hit_rate, mean
 from genius.schema import Modality
 from genius.search.engine import Engine
+from genius.trie.pool import Pool
 
 SYSTEMS = ("dense", "beam", "beam + re-rank")
 
 
-def ask_in_every_phrasing(engine: Engine, collection: Collection, phrasings: Instructions, queries: QuerySet,
-                          pool: Pool, rows: np.ndarray, beams: int, decoder_weight: float | None) -> dict[str, Any]:
+def ask_in_every_phrasing(
+    engine: Engine,
+    collection: Collection,
+    phrasings: Instructions,
+    queries: QuerySet,
+    pool: Pool,
+    rows: np.ndarray,
+    beams: int,
+    decoder_weight: float | None,
+) -> dict[str, Any]:
     """The figures of one row, ready for JSON: the mean hit rate over phrasings, the lowest and the highest.
 
     rows: those of the index that are in the pool. A query with fewer phrasings than others is asked in its first
     ones again.
     """
-    count = max(len(phrasings[queries.row.dataset_id, query.modality, Modality(target)])
-                for query, target in zip(queries.queries, queries.targets.tolist(), strict=True))
+    count = max(
+        len(phrasings[queries.row.dataset_id, query.modality, Modality(target)])
+        for query, target in zip(queries.queries, queries.targets.tolist(), strict=True)
+    )
     cut, rates = headline_cut(queries.row.dataset), defaultdict(list)
     for number in range(count):
         asked = queries.rephrased(phrasings, number)
@@ -35,12 +45,21 @@ def ask_in_every_phrasing(engine: Engine, collection: Collection, phrasings: Ins
         found = ranks_of(SYSTEMS, engine, pool, rows, encoded, asked.qrels, beams, decoder_weight)
         for system, ranks in found.items():
             rates[system].append(hit_rate(ranks, cut))
-    return {"task": queries.row.task, "dataset": queries.row.dataset, "cut": cut, "phrasings": count, "systems": {
-        system: {"mean": float(np.mean(each)), "least": min(each), "most": max(each)}
-        for system, each in rates.items()}}
+    return {
+        "task": queries.row.task,
+        "dataset": queries.row.dataset,
+        "cut": cut,
+        "phrasings": count,
+        "systems": {
+            system: {"mean": float(np.mean(each)), "least": min(each), "most": max(each)}
+            for system, each in rates.items()
+        },
+    }
 
 
 def average(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """{"rows": …, "average": …}: system -> mean over rows of their means."""
-    return {"rows": rows, "average": {system: mean([row["systems"][system]["mean"] for row in rows])
-                                      for system in SYSTEMS}}
+    return {
+        "rows": rows,
+        "average": {system: mean([row["systems"][system]["mean"] for row in rows]) for system in SYSTEMS},
+    }

@@ -22,8 +22,8 @@ from genius.schema import Item
 class PoolKind:
     """Which of its pools a row is searched in."""
 
-    scope: str    # "global" or "local"
-    items: str    # "all", or the split whose candidates alone it holds
+    scope: str  # "global" or "local"
+    items: str  # "all", or the split whose candidates alone it holds
 
     def __str__(self) -> str:
         return f"{self.scope} pool, {self.items} items"
@@ -33,16 +33,16 @@ class PoolKind:
 class SharedPool:
     """One set of candidates, and who is searched in it."""
 
-    rows: np.ndarray                  # sorted rows of the index
-    uses: dict[int, list[PoolKind]]   # number of the (task, dataset) row -> as which of its pools
+    rows: np.ndarray  # sorted rows of the index
+    uses: dict[int, list[PoolKind]]  # number of the (task, dataset) row -> as which of its pools
 
 
 @dataclass(frozen=True)
 class Pools:
     """Everything that a row is searched in."""
 
-    kinds: list[PoolKind]       # in the order of the report: the first is the headline
-    shared: list[SharedPool]    # every different pool once
+    kinds: list[PoolKind]  # in the order of the report: the first is the headline
+    shared: list[SharedPool]  # every different pool once
 
     def candidates(self) -> np.ndarray:
         """Sorted rows of the narrowest global pool: the candidates of the evaluated split."""
@@ -87,8 +87,10 @@ def _indexed_pool(collection: Collection, index: Index) -> str:
     for name in collection.pools():
         if np.array_equal(_rows(index, collection.candidates(name)), np.arange(index.n)):
             return name
-    raise UserError("the collection holds items that the index does not, and none of its pools is what the index "
-                    "holds; build the index from this collection again, or name the collection it was built from")
+    raise UserError(
+        "the collection holds items that the index does not, and none of its pools is what the index "
+        "holds; build the index from this collection again, or name the collection it was built from"
+    )
 
 
 def _rows(index: Index, items: Iterable[Item]) -> np.ndarray:
@@ -102,5 +104,7 @@ def _all_there(rows: np.ndarray) -> bool:
 
 def _check_indexed(rows: np.ndarray, where: str) -> None:
     if not _all_there(rows):
-        raise UserError(f"{where} holds items that the index does not; build the index from this collection "
-                        "again, or name the collection it was built from")
+        raise UserError(
+            f"{where} holds items that the index does not; build the index from this collection "
+            "again, or name the collection it was built from"
+        )

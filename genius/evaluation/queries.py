@@ -19,10 +19,10 @@ from genius.collections.instructions import Instructions
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.layout import INSTRUCTIONS, TASKS
 from genius.collections.mbeir import HELD_OUT, Collection, Row
+from genius.encoding.features import batched
 from genius.errors import UserError
-from genius.evaluation.metrics import Qrels
-from genius.index.features import batched
 from genius.index.store import Index
+from genius.metrics.hit_rate import Qrels
 from genius.schema import LabelledQuery, Modality, Query
 
 Phrasing = Literal["seeded", "first", "held-out"]
@@ -34,11 +34,11 @@ class QuerySet:
     """The test queries of one row."""
 
     row: Row
-    queries: list[LabelledQuery]    # q
-    instructions: list[str]         # q
-    qrels: Qrels                    # over index rows
-    targets: np.ndarray             # (q,) modality that the instruction wants
-    unknown: int = 0                # judgements that name an item which the index does not hold
+    queries: list[LabelledQuery]  # q
+    instructions: list[str]  # q
+    qrels: Qrels  # over index rows
+    targets: np.ndarray  # (q,) modality that the instruction wants
+    unknown: int = 0  # judgements that name an item which the index does not hold
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -46,19 +46,27 @@ class QuerySet:
     def opened(self, collection: Collection, size: int) -> Iterator[list[Query]]:
         """Batches of at most `size` queries as a person would ask them, images opened."""
         for batch in batched(zip(self.queries, self.instructions, strict=True), size):
-            yield [Query(text=query.text, instruction=instruction,
-                         image=open_image(collection.image_path(query.image)) if query.image else None)
-                   for query, instruction in batch]
+            yield [
+                Query(
+                    text=query.text,
+                    instruction=instruction,
+                    image=open_image(collection.image_path(query.image)) if query.image else None,
+                )
+                for query, instruction in batch
+            ]
 
     def rephrased(self, phrasings: Instructions, number: int) -> QuerySet:
         """The same queries under this phrasing of their instructions; one with fewer begins again at its first."""
-        choices = (phrasings[self.row.dataset_id, query.modality, Modality(target)]
-                   for query, target in zip(self.queries, self.targets.tolist(), strict=True))
+        choices = (
+            phrasings[self.row.dataset_id, query.modality, Modality(target)]
+            for query, target in zip(self.queries, self.targets.tolist(), strict=True)
+        )
         return replace(self, instructions=[texts[number % len(texts)] for texts in choices])
 
 
-def read_queries(collection: Collection, index: Index, split: str, *, limit: int | None, seed: int,
-                 phrasing: Phrasing) -> list[QuerySet]:
+def read_queries(
+    collection: Collection, index: Index, split: str, *, limit: int | None, seed: int, phrasing: Phrasing
+) -> list[QuerySet]:
     """One QuerySet for each row that has queries in this split, by task and dataset.
 
     limit: at most so many queries a row, a sample fixed by the seed; None: all.
@@ -74,19 +82,28 @@ def read_queries(collection: Collection, index: Index, split: str, *, limit: int
     phrasings = collection.held_out_instructions() if phrasing == "held-out" else collection.instructions()
     sets = []
     for row in sorted(collection.rows(), key=lambda row: (row.task, row.dataset_id)):
-        queries = list(collection.queries(split, row)) if limit is None else heapq.nsmallest(
-            limit, collection.queries(split, row), key=lambda query: draw(seed, "sample", query.id))
+        queries = (
+            list(collection.queries(split, row))
+            if limit is None
+            else heapq.nsmallest(
+                limit, collection.queries(split, row), key=lambda query: draw(seed, "sample", query.id)
+            )
+        )
         if queries:
             positives, unknown = _positives(queries, row, index, split)
             targets = [int(index.modalities[rows[0]]) if rows else TASKS[row.task][1] for rows in positives]
-            instructions = [_instruction(query, Modality(target), row, phrasings, seed, phrasing)
-                            for query, target in zip(queries, targets, strict=True)]
+            instructions = [
+                _instruction(query, Modality(target), row, phrasings, seed, phrasing)
+                for query, target in zip(queries, targets, strict=True)
+            ]
             sets.append(QuerySet(row, queries, instructions, Qrels.of(positives), np.array(targets), unknown))
     if not sets:
         raise UserError(f"{collection.root} has no {split} queries; evaluate another split or add queries")
     if not any(len(queries.qrels.rows) for queries in sets):
-        raise UserError(f"no {split} query of {collection.root} is answered by an item that the index holds; "
-                        "name the collection that the index was built from: --collection DIR")
+        raise UserError(
+            f"no {split} query of {collection.root} is answered by an item that the index holds; "
+            "name the collection that the index was built from: --collection DIR"
+        )
     return sets
 
 
@@ -114,8 +131,7 @@ def draw(seed: int, purpose: str, name: str) -> int:
 
 def _positives(queries: list[LabelledQuery], row: Row, index: Index, split: str) -> tuple[list[list[int]], int]:
     """The index rows that answer each query, those of its own dataset first, and how many answers have no row."""
-    ordered = [sorted(query.positives, key=lambda did: key_dataset(id_key(did)) != row.dataset_id)
-               for query in queries]
+    ordered = [sorted(query.positives, key=lambda did: key_dataset(id_key(did)) != row.dataset_id) for query in queries]
     rows = index.rows_of(chain.from_iterable(ordered))
     places, positives = iter(rows.tolist()), []
     for query, ids in zip(queries, ordered, strict=True):
@@ -125,11 +141,13 @@ def _positives(queries: list[LabelledQuery], row: Row, index: Index, split: str)
     return positives, int((rows < 0).sum())
 
 
-def _instruction(query: LabelledQuery, target: Modality, row: Row, phrasings: Instructions, seed: int,
-                 phrasing: Phrasing) -> str:
+def _instruction(
+    query: LabelledQuery, target: Modality, row: Row, phrasings: Instructions, seed: int, phrasing: Phrasing
+) -> str:
     choices = phrasings.get((row.dataset_id, query.modality, target))
     if not choices:
         file = HELD_OUT if phrasing == "held-out" else INSTRUCTIONS
-        raise UserError(f"{row.dataset} has no instruction from {query.modality.mbeir} to {target.mbeir} "
-                        f"({file.name}); add a line")
+        raise UserError(
+            f"{row.dataset} has no instruction from {query.modality.mbeir} to {target.mbeir} ({file.name}); add a line"
+        )
     return choices[0 if phrasing == "first" else draw(seed, "instruction", query.id) % len(choices)]

@@ -23,8 +23,8 @@ class World:
     seed: int
     scale: int
     pixels: int
-    digest: str              # of the records
-    pictures: str = ""       # of the test queries' pictures, see picture_digest; "" if nobody took it
+    digest: str  # of the records
+    pictures: str = ""  # of the test queries' pictures, see picture_digest; "" if nobody took it
 
     @classmethod
     def of(cls, manifest: dict[str, Any]) -> World | None:
@@ -34,12 +34,15 @@ class World:
             return None
         known = {field.name: facts.get(field.name, "") for field in fields(cls)} if isinstance(facts, dict) else {}
         if [type(value) for value in known.values()] != [int, int, int, str, str]:
-            raise UserError("the manifest does not say which world the run was trained on (world: seed, scale, "
-                            "pixels, digest); name the collection: --collection DIR")
+            raise UserError(
+                "the manifest does not say which world the run was trained on (world: seed, scale, "
+                "pixels, digest); name the collection: --collection DIR"
+            )
         return cls(**known)
 
-    def redraw(self, destination: Path, split: str, every_picture: bool = False,
-               workers: int | None = None) -> Collection:
+    def redraw(
+        self, destination: Path, split: str, every_picture: bool = False, workers: int | None = None
+    ) -> Collection:
         """Its records, and the pictures of this split's queries, or all. workers: processes, one for each core.
 
         Raises UserError if the records are not those of the manifest.
@@ -50,13 +53,22 @@ class World:
         return self._written(destination / "world", wanted, workers)
 
     def _written(self, root: Path, wanted: frozenset[str] | None, workers: int | None) -> Collection:
-        from genius.collections.world.write import write_world    # its drawing library serves nothing else here
-        made = write_world(root, seed=self.seed, scale=self.scale, pixels=self.pixels,
-                           pictures=None if wanted is None else wanted.__contains__, workers=workers)
+        from genius.demo_world.write import write_world  # its drawing library serves nothing else here
+
+        made = write_world(
+            root,
+            seed=self.seed,
+            scale=self.scale,
+            pixels=self.pixels,
+            pictures=None if wanted is None else wanted.__contains__,
+            workers=workers,
+        )
         if made["digest"] != self.digest:
-            raise UserError("the records of the redrawn world differ from those that the run was trained on: this is "
-                            "another version of the program; train the run again, or name the collection it was "
-                            "trained on: --collection DIR")
+            raise UserError(
+                "the records of the redrawn world differ from those that the run was trained on: this is "
+                "another version of the program; train the run again, or name the collection it was "
+                "trained on: --collection DIR"
+            )
         return Collection(root)
 
 

@@ -10,16 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from genius.evaluation.metrics import (CUTS, bootstrap_differences, bootstrap_hit_rates, headline_cut, hit_rate,
-                                       interval, mean)
 from genius.evaluation.queries import QuerySet, right_first_codes
 from genius.evaluation.systems import Outcome
 from genius.index.store import Index
+from genius.metrics.hit_rate import (
+    CUTS,
+    bootstrap_differences,
+    bootstrap_hit_rates,
+    headline_cut,
+    hit_rate,
+    interval,
+    mean,
+)
 
-DRAWS = 2000               # bootstrap samples
-WORTH_A_SHARE = 0.10       # rows in which dense search finds less than this say nothing of its share
-COMPARED = [("beam", "geometry"), ("beam + re-rank", "geometry + re-rank"), ("fast + re-rank", "beam + re-rank"),
-            ("fast + re-rank", "fast geometry + re-rank")]    # how much more the first finds than the second
+DRAWS = 2000  # bootstrap samples
+WORTH_A_SHARE = 0.10  # rows in which dense search finds less than this say nothing of its share
+COMPARED = [
+    ("beam", "geometry"),
+    ("beam + re-rank", "geometry + re-rank"),
+    ("fast + re-rank", "beam + re-rank"),
+    ("fast + re-rank", "fast geometry + re-rank"),
+]  # how much more the first finds than the second
 
 
 @dataclass(frozen=True)
@@ -27,12 +38,12 @@ class Labels:
     """What is known of the queries of one row in one pool, whatever a search gives."""
 
     queries: QuerySet
-    first_codes: np.ndarray   # (q, 3) bool, the ID of a positive starts with this code
-    inside: np.ndarray        # (q,) positives inside the pool
-    judged: int               # positives of all queries, also such as the index does not hold
-    trained: np.ndarray       # (q,) bool, every positive was a training target
-    new: np.ndarray           # (q,) bool, none was; a query with both kinds is neither
-    candidates: int           # items of the pool
+    first_codes: np.ndarray  # (q, 3) bool, the ID of a positive starts with this code
+    inside: np.ndarray  # (q,) positives inside the pool
+    judged: int  # positives of all queries, also such as the index does not hold
+    trained: np.ndarray  # (q,) bool, every positive was a training target
+    new: np.ndarray  # (q,) bool, none was; a query with both kinds is neither
+    candidates: int  # items of the pool
 
     @classmethod
     def of(cls, queries: QuerySet, index: Index, pool: np.ndarray, targets: np.ndarray) -> Labels:
@@ -41,9 +52,15 @@ class Labels:
         member = np.zeros(index.n, dtype=bool)
         member[pool] = True
         known, positives = qrels.count(targets), np.diff(qrels.offsets)
-        return cls(queries, right_first_codes(qrels, index), qrels.count(member),
-                   int(positives.sum()) + queries.unknown, (known == positives) & (positives > 0),
-                   (known == 0) & (positives > 0), len(pool))
+        return cls(
+            queries,
+            right_first_codes(qrels, index),
+            qrels.count(member),
+            int(positives.sum()) + queries.unknown,
+            (known == positives) & (positives > 0),
+            (known == 0) & (positives > 0),
+            len(pool),
+        )
 
 
 def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
@@ -55,14 +72,15 @@ def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
     for number, (labels, outcome) in enumerate(rows):
         rng, cut = np.random.default_rng((seed, number)), headline_cut(labels.queries.row.dataset)
         ahead = _ahead(outcome.ranks, cut)
-        samples = {"systems": {system: bootstrap_hit_rates(ranks, cut, DRAWS, rng)
-                               for system, ranks in outcome.ranks.items()},
-                   "differences": {pair: bootstrap_differences(values, DRAWS, rng)
-                                   for pair, values in ahead.items()}}
+        samples = {
+            "systems": {system: bootstrap_hit_rates(ranks, cut, DRAWS, rng) for system, ranks in outcome.ranks.items()},
+            "differences": {pair: bootstrap_differences(values, DRAWS, rng) for pair, values in ahead.items()},
+        }
         entries.append(_entry(labels, outcome, ahead, samples))
         draws.append(samples)
-    average = _average([{key: entry[key] for key in ("systems", "beam", "differences", "milliseconds")}
-                        for entry in entries])
+    average = _average(
+        [{key: entry[key] for key in ("systems", "beam", "differences", "milliseconds")} for entry in entries]
+    )
     for system, figures in average["beam"].items():
         figures["most_items"] = max(entry["beam"][system]["most_items"] for entry in entries)
     for table in ("systems", "differences"):
@@ -73,38 +91,58 @@ def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
 
 def _ahead(ranks: dict[str, np.ndarray], cut: int) -> dict[str, np.ndarray]:
     """For each two systems that are compared (q,): 1 where the first alone hits, −1 where the second does, else 0."""
-    return {f"{first} − {second}": (ranks[first] <= cut).astype(int) - (ranks[second] <= cut)
-            for first, second in COMPARED}
+    return {
+        f"{first} − {second}": (ranks[first] <= cut).astype(int) - (ranks[second] <= cut) for first, second in COMPARED
+    }
 
 
-def _entry(labels: Labels, outcome: Outcome, ahead: dict[str, np.ndarray],
-           samples: dict[str, dict[str, np.ndarray]]) -> dict[str, Any]:
+def _entry(
+    labels: Labels, outcome: Outcome, ahead: dict[str, np.ndarray], samples: dict[str, dict[str, np.ndarray]]
+) -> dict[str, Any]:
     row, ranks = labels.queries.row, outcome.ranks
     cut = headline_cut(row.dataset)
-    systems = {system: {
-        "headline": hit_rate(found, cut),
-        "share_of_dense": share_of_dense(found, ranks["dense"], cut),
-        "hit": {str(k): hit_rate(found, k) for k in CUTS},
-        "interval": interval(samples["systems"][system]),
-        "trained_targets": hit_rate(found[labels.trained], cut),
-        "new_targets": hit_rate(found[labels.new], cut),
-    } for system, found in ranks.items()}
-    beam = {system: {
-        "candidate_recall": float(found.kept.mean()),
-        "items": float(found.items.mean()),
-        "most_items": int(found.items.max()),
-        "first_code": float(np.take_along_axis(labels.first_codes, found.first_code[:, None], axis=1).mean()),
-        "scored": float(found.scored.mean()),
-        "certified": None if found.certified is None else float(found.certified.mean()),
-    } for system, found in outcome.beams.items()}
-    differences = {pair: {"headline": float(values.mean()), "interval": interval(samples["differences"][pair])}
-                   for pair, values in ahead.items()}
-    return {"task": row.task, "dataset": row.dataset, "cut": cut, "queries": len(labels.queries),
-            "candidates": labels.candidates, "without_positive": int((labels.inside == 0).sum()),
-            "judgements": labels.judged, "judgements_outside": labels.judged - int(labels.inside.sum()),
-            "queries_trained": int(labels.trained.sum()), "queries_new": int(labels.new.sum()),
-            "systems": systems, "beam": beam, "differences": differences,
-            "milliseconds": outcome.milliseconds}
+    systems = {
+        system: {
+            "headline": hit_rate(found, cut),
+            "share_of_dense": share_of_dense(found, ranks["dense"], cut),
+            "hit": {str(k): hit_rate(found, k) for k in CUTS},
+            "interval": interval(samples["systems"][system]),
+            "trained_targets": hit_rate(found[labels.trained], cut),
+            "new_targets": hit_rate(found[labels.new], cut),
+        }
+        for system, found in ranks.items()
+    }
+    beam = {
+        system: {
+            "candidate_recall": float(found.kept.mean()),
+            "items": float(found.items.mean()),
+            "most_items": int(found.items.max()),
+            "first_code": float(np.take_along_axis(labels.first_codes, found.first_code[:, None], axis=1).mean()),
+            "scored": float(found.scored.mean()),
+            "certified": None if found.certified is None else float(found.certified.mean()),
+        }
+        for system, found in outcome.beams.items()
+    }
+    differences = {
+        pair: {"headline": float(values.mean()), "interval": interval(samples["differences"][pair])}
+        for pair, values in ahead.items()
+    }
+    return {
+        "task": row.task,
+        "dataset": row.dataset,
+        "cut": cut,
+        "queries": len(labels.queries),
+        "candidates": labels.candidates,
+        "without_positive": int((labels.inside == 0).sum()),
+        "judgements": labels.judged,
+        "judgements_outside": labels.judged - int(labels.inside.sum()),
+        "queries_trained": int(labels.trained.sum()),
+        "queries_new": int(labels.new.sum()),
+        "systems": systems,
+        "beam": beam,
+        "differences": differences,
+        "milliseconds": outcome.milliseconds,
+    }
 
 
 def share_of_dense(ranks: np.ndarray, dense: np.ndarray, cut: int) -> float | None:
@@ -116,6 +154,9 @@ def share_of_dense(ranks: np.ndarray, dense: np.ndarray, cut: int) -> float | No
 def _average(values: list[Any]) -> Any:
     """Mean over entries of the same shape, leaf by leaf; a pair of numbers (an interval) has no mean."""
     if isinstance(values[0], dict):
-        return {key: _average([value[key] for value in values]) for key in values[0]
-                if not isinstance(values[0][key], tuple)}
+        return {
+            key: _average([value[key] for value in values])
+            for key in values[0]
+            if not isinstance(values[0][key], tuple)
+        }
     return mean(values)

@@ -13,32 +13,32 @@ import numpy as np
 
 from genius.schema import SearchTrace
 
-ASIDE = 2    # prefixes a level of each fate that led nowhere, drawn beside the best lineages
+ASIDE = 2  # prefixes a level of each fate that led nowhere, drawn beside the best lineages
 
 
 class Fate(IntEnum):
     """What became of a prefix."""
 
-    FOUND = 0      # a generated ID begins with it
-    ENDED = 1      # it was a beam, but nothing that continues it stayed one
-    DROPPED = 2    # it was considered and did not become a beam
+    FOUND = 0  # a generated ID begins with it
+    ENDED = 1  # it was a beam, but nothing that continues it stayed one
+    DROPPED = 2  # it was considered and did not become a beam
 
 
 @dataclass(frozen=True)
 class BeamTree:
     """Prefixes, level by level, the best of each level first; a prefix comes after the one that it continues."""
 
-    level: np.ndarray       # (t,)
-    place: np.ndarray       # (t,) among all that were considered at its level; 1 is best
-    parent: np.ndarray      # (t,) number of the prefix that it continues; −1 at level 0
-    code: np.ndarray        # (t,)
-    step: np.ndarray        # (t,) log-probability of the code given the codes before
-    log_prob: np.ndarray    # (t,) summed over the prefix
-    score: np.ndarray       # (t,) summed, what the beams are ranked by
-    items: np.ndarray       # (t,) that begin with this prefix
-    masked: np.ndarray      # (t,) probability of what the trie forbade where this code was chosen
-    fate: np.ndarray        # (t,) Fate
-    mass: np.ndarray        # (M,) masked over all beams of a level, weighted by their probability
+    level: np.ndarray  # (t,)
+    place: np.ndarray  # (t,) among all that were considered at its level; 1 is best
+    parent: np.ndarray  # (t,) number of the prefix that it continues; −1 at level 0
+    code: np.ndarray  # (t,)
+    step: np.ndarray  # (t,) log-probability of the code given the codes before
+    log_prob: np.ndarray  # (t,) summed over the prefix
+    score: np.ndarray  # (t,) summed, what the beams are ranked by
+    items: np.ndarray  # (t,) that begin with this prefix
+    masked: np.ndarray  # (t,) probability of what the trie forbade where this code was chosen
+    fate: np.ndarray  # (t,) Fate
+    mass: np.ndarray  # (M,) masked over all beams of a level, weighted by their probability
 
     def __len__(self) -> int:
         """t."""
@@ -87,14 +87,25 @@ class BeamTree:
 def beam_tree(trace: SearchTrace) -> BeamTree:
     """All that the trace of an exact search holds."""
     columns, mass = [], []
-    beams, log_probs = np.array([-1]), np.zeros(1)      # (w,) numbers of the open beams, and how probable they are
+    beams, log_probs = np.array([-1]), np.zeros(1)  # (w,) numbers of the open beams, and how probable they are
     size = 0
     for depth, level in enumerate(trace.levels):
         log_prob = log_probs[level.parent] + level.step_log_prob
         mass.append(np.average(level.masked, weights=np.exp(log_probs - log_probs.max())))
-        columns.append((np.full(len(level.code), depth), np.arange(len(level.code)) + 1, beams[level.parent],
-                        level.code, level.step_log_prob, log_prob, level.score, level.items,
-                        level.masked[level.parent], np.where(level.kept, Fate.ENDED, Fate.DROPPED)))
+        columns.append(
+            (
+                np.full(len(level.code), depth),
+                np.arange(len(level.code)) + 1,
+                beams[level.parent],
+                level.code,
+                level.step_log_prob,
+                log_prob,
+                level.score,
+                level.items,
+                level.masked[level.parent],
+                np.where(level.kept, Fate.ENDED, Fate.DROPPED),
+            )
+        )
         beams, log_probs = size + np.flatnonzero(level.kept), log_prob[level.kept]
         size += len(level.code)
     tree = BeamTree(*map(np.concatenate, zip(*columns, strict=True)), np.array(mass))

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genius.explore.codes import Matches, Pattern
+from genius.explore.code_patterns import Matches, Pattern
 
-MOST = 40    # codes shown of a level, which the children of the root share by their items
+MOST = 40  # codes shown of a level, which the children of the root share by their items
 
 
 @dataclass(frozen=True)
 class Node:
     """A code among its siblings, or all of them that are not shown."""
 
-    pattern: Pattern       # of the others: their parent's
+    pattern: Pattern  # of the others: their parent's
     items: int
     children: tuple[Node, ...] = ()
-    others: int = 0        # codes that it stands for, if it is the others
+    others: int = 0  # codes that it stands for, if it is the others
 
 
 def hierarchy(matches: Matches) -> Node:
@@ -37,8 +37,8 @@ def _grandchildren(matches: Matches, children: np.ndarray) -> dict[int, Node]:
     level = len(matches.pattern)
     if level + 1 >= len(matches.levels):
         return {}
-    joint = matches.codes(level).astype(np.int64) << 32 | matches.codes(level + 1)    # (m,)
-    pairs, counts = np.unique(joint, return_counts=True)                              # (p,) each
+    joint = matches.codes(level).astype(np.int64) << 32 | matches.codes(level + 1)  # (m,)
+    pairs, counts = np.unique(joint, return_counts=True)  # (p,) each
     below = {}
     for child in children.tolist():
         own = pairs >> 32 == child
@@ -48,14 +48,22 @@ def _grandchildren(matches: Matches, children: np.ndarray) -> dict[int, Node]:
     return below
 
 
-def _parent(pattern: Pattern, items: int, codes: np.ndarray, counts: np.ndarray, shown: np.ndarray,
-            below: Mapping[int, Node] | None = None) -> Node:
+def _parent(
+    pattern: Pattern,
+    items: int,
+    codes: np.ndarray,
+    counts: np.ndarray,
+    shown: np.ndarray,
+    below: Mapping[int, Node] | None = None,
+) -> Node:
     """A node with one for each code (c,) that is shown; below: those that have children of their own."""
-    others = ~shown if (~shown).sum() > 1 else np.zeros_like(shown)      # one alone takes no more room by its name
+    others = ~shown if (~shown).sum() > 1 else np.zeros_like(shown)  # one alone takes no more room by its name
     order = np.argsort(-counts, kind="stable")
     order = order[~others[order]]
-    children = [(below or {}).get(code) or Node((*pattern, code), count)
-                for code, count in zip(codes[order].tolist(), counts[order].tolist(), strict=True)]
+    children = [
+        (below or {}).get(code) or Node((*pattern, code), count)
+        for code, count in zip(codes[order].tolist(), counts[order].tolist(), strict=True)
+    ]
     if others.any():
         children.append(Node(pattern, int(counts[others].sum()), others=int(others.sum())))
     return Node(pattern, items, tuple(children))

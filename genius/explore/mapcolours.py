@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genius.explore.maps import Maps
+from genius.explore.map_data import Maps
 from genius.schema import Modality
 
 if TYPE_CHECKING:
     from genius.index.store import Index
 
-MOST = 20              # groups that have a colour of their own
-NEIGHBOURS = 10        # that place a query
-SHARPNESS = 100.0      # of their weights: a cosine lower by 0.05 counts e⁵ times less
-BLOCK = 65_536         # embeddings that are read together
-STEP = 0.003           # from one point to the next where several share a place; a map is 2 wide
+MOST = 20  # groups that have a colour of their own
+NEIGHBOURS = 10  # that place a query
+SHARPNESS = 100.0  # of their weights: a cosine lower by 0.05 counts e⁵ times less
+BLOCK = 65_536  # embeddings that are read together
+STEP = 0.003  # from one point to the next where several share a place; a map is 2 wide
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Group:
     """Points of one colour."""
 
     label: str
-    members: np.ndarray     # (c,) numbers of points, ascending
-    value: int | None       # what they have in common; None: they are all that have no colour of their own
+    members: np.ndarray  # (c,) numbers of points, ascending
+    value: int | None  # what they have in common; None: they are all that have no colour of their own
 
 
 class Palette:
@@ -39,8 +39,8 @@ class Palette:
 
     def __init__(self, index: Index, maps: Maps):
         self.maps, self.index = maps, index
-        self.rows = index.rows_of(maps.ids())        # (m,) −1: it was removed
-        self.points = np.flatnonzero(self.rows >= 0) # those of the items that are there
+        self.rows = index.rows_of(maps.ids())  # (m,) −1: it was removed
+        self.points = np.flatnonzero(self.rows >= 0)  # those of the items that are there
 
     @property
     def whole(self) -> bool:
@@ -73,16 +73,16 @@ class Palette:
         return cosines
 
     def _grouped(self, values: np.ndarray, label: Callable[[int], str]) -> list[Group]:
-        return [replace(group, members=self.points[group.members])
-                for group in grouped(values[self.points], label)]
+        return [replace(group, members=self.points[group.members]) for group in grouped(values[self.points], label)]
 
 
 def grouped(values: np.ndarray, label: Callable[[int], str], most: int = MOST) -> list[Group]:
     """A group for each of the commonest values (m,), largest first, then one of all others, if there are any."""
     distinct, number, counts = np.unique(values, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    groups = [Group(label(int(distinct[one])), np.flatnonzero(number == one), int(distinct[one]))
-              for one in order[:most]]
+    groups = [
+        Group(label(int(distinct[one])), np.flatnonzero(number == one), int(distinct[one])) for one in order[:most]
+    ]
     if len(order) > most:
         groups.append(Group(f"{len(order) - most:,} others", np.flatnonzero(np.isin(number, order[most:])), None))
     return groups
@@ -90,8 +90,12 @@ def grouped(values: np.ndarray, label: Callable[[int], str], most: int = MOST) -
 
 def similarity(embeddings: np.ndarray, rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """(m,) cosines of the embeddings at these rows with a vector (d,), block by block."""
-    return np.concatenate([np.asarray(embeddings[rows[start:start + BLOCK]], dtype=np.float32) @ vector
-                           for start in range(0, len(rows), BLOCK)])
+    return np.concatenate(
+        [
+            np.asarray(embeddings[rows[start : start + BLOCK]], dtype=np.float32) @ vector
+            for start in range(0, len(rows), BLOCK)
+        ]
+    )
 
 
 def nearest(cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +106,7 @@ def nearest(cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def spread(places: np.ndarray) -> np.ndarray:
-    """Places (m, 2), those that coincide laid out on small discs, so that every point can be seen and picked.
+    """RowMap (m, 2), those that coincide laid out on small discs, so that every point can be seen and picked.
 
     A disc is filled from its middle outwards, evenly, as the head of a sunflower is.
     """

@@ -17,8 +17,8 @@ import numpy as np
 from umap import UMAP
 
 NEIGHBOURS = 15
-FEWEST = 20       # vectors; fewer have no neighbourhoods
-EPOCHS = 200      # of a layout that starts from another
+FEWEST = 20  # vectors; fewer have no neighbourhoods
+EPOCHS = 200  # of a layout that starts from another
 
 
 def first_layout(vectors: np.ndarray, seed: int) -> np.ndarray:
@@ -41,7 +41,7 @@ def next_layout(vectors: np.ndarray, group: np.ndarray, first: np.ndarray, seed:
 
 
 def onto(places: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Places (n, 2) turned or mirrored, scaled and moved to lie nearest to the target (n, 2)."""
+    """RowMap (n, 2) turned or mirrored, scaled and moved to lie nearest to the target (n, 2)."""
     centre, middle = places.mean(0), target.mean(0)
     left, stretch, right = np.linalg.svd((places - centre).T @ (target - middle))
     spread = np.square(places - centre).sum()
@@ -64,6 +64,7 @@ def to_edges(layouts: np.ndarray) -> np.ndarray:
 
 def _umap(vectors: np.ndarray, start: str | np.ndarray, epochs: int | None, seed: int) -> np.ndarray:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")     # about the one thread that a seed implies
-        return UMAP(n_neighbors=min(NEIGHBOURS, len(vectors) - 1), init=start, n_epochs=epochs,
-                    random_state=seed, n_jobs=1).fit_transform(vectors)
+        warnings.simplefilter("ignore")  # about the one thread that a seed implies
+        return UMAP(
+            n_neighbors=min(NEIGHBOURS, len(vectors) - 1), init=start, n_epochs=epochs, random_state=seed, n_jobs=1
+        ).fit_transform(vectors)

@@ -1,9 +1,9 @@
 """Add items to the index of a trained run, or remove some; no training, and an app that serves the run takes it up.
 
-    python -m genius.index RUN add SOURCE        a collection, FOLDER or NAME=FOLDER (python -m genius.collections)
-    python -m genius.index RUN remove ID...      or - to read ids from standard input, one a line
-    python -m genius.index RUN check             is it whole, does it still fit, is it time to train again?
-    python -m genius.index RUN compact           one segment of many, without what was removed
+python -m genius.index RUN add SOURCE        a collection, FOLDER or NAME=FOLDER (python -m genius.collections)
+python -m genius.index RUN remove ID...      or - to read ids from standard input, one a line
+python -m genius.index RUN check             is it whole, does it still fit, is it time to train again?
+python -m genius.index RUN compact           one segment of many, without what was removed
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from genius.artifacts import Run
-from genius.errors import UserError, reported
-from genius.index import growing
-from genius.index.checking import advice, description, problems
+from genius.errors import UserError, exit_on_user_error
+from genius.index import update as growing
+from genius.index.drift import DriftReport
 from genius.index.incoming import read_incoming
-from genius.index.outlook import Outlook
+from genius.index.integrity import advice, description, problems
 from genius.index.store import Index
 from genius.index.versions import PART
+from genius.run import Run
 
-SHOWN = 10    # ids or problems
+SHOWN = 10  # ids or problems
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m genius.index", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m genius.index", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("run", type=Path, metavar="RUN", help="a directory made by python -m training")
     commands = parser.add_subparsers(dest="command", required=True)
     adding = commands.add_parser("add", help="encode, quantize and insert what the index does not hold yet")
@@ -55,8 +56,10 @@ def add(run: Path, source: str, device: str | None) -> int:
     if added.unreadable > len(added.complaints):
         print(f"unreadable: {added.unreadable - len(added.complaints):,} more")
     if added.changed:
-        print(f"skipped, though the index holds other items with these ids: {', '.join(added.changed)}; to replace "
-              "items remove them first")
+        print(
+            f"skipped, though the index holds other items with these ids: {', '.join(added.changed)}; to replace "
+            "items remove them first"
+        )
     if added.new:
         _advise(opened(run))
     return 1 if added.unreadable else 0
@@ -67,8 +70,10 @@ def remove(run: Path, ids: list[str]) -> int:
     removed = growing.remove(run, (line.strip() for line in sys.stdin if line.strip()) if ids == ["-"] else ids)
     unknown = removed.unknown
     more = f" and {len(unknown) - SHOWN:,} more" if len(unknown) > SHOWN else ""
-    print(f"removed {removed.removed:,}" + (f", unknown {len(unknown):,}: {', '.join(unknown[:SHOWN])}{more}"
-                                            if unknown else ""))
+    print(
+        f"removed {removed.removed:,}"
+        + (f", unknown {len(unknown):,}: {', '.join(unknown[:SHOWN])}{more}" if unknown else "")
+    )
     return 1 if unknown else 0
 
 
@@ -79,7 +84,7 @@ def check(run: Path) -> int:
         found += 1
         if found <= SHOWN:
             print(problem)
-    outlook = Outlook.of(index)
+    outlook = DriftReport.of(index)
     print(description(index, outlook))
     print(f"problems: {found:,}")
     if not _advise(index, outlook):
@@ -98,14 +103,14 @@ def opened(run: Path) -> Index:
     return Index.load(Run(run).folder(PART))
 
 
-def _advise(index: Index, outlook: Outlook | None = None) -> bool:
+def _advise(index: Index, outlook: DriftReport | None = None) -> bool:
     """Print what to do; whether there is anything."""
-    found = advice(index, outlook or Outlook.of(index))
+    found = advice(index, outlook or DriftReport.of(index))
     for sentence in found:
         print(sentence)
     return bool(found)
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         raise SystemExit(main())

@@ -15,9 +15,9 @@ from genius.schema import Modality
 class Dataset:
     """The items whose ids begin with one number."""
 
-    number: int | None           # None: of ids that begin with none
-    modalities: list[int]        # items of each Modality
-    added: int                   # of them since training
+    number: int | None  # None: of ids that begin with none
+    modalities: list[int]  # items of each Modality
+    added: int  # of them since training
 
     @property
     def items(self) -> int:
@@ -29,12 +29,12 @@ class Contents:
     """One version of an index in numbers."""
 
     items: int
-    modalities: list[int]        # of each Modality
-    added: int                   # since training
-    datasets: list[Dataset]      # by number
-    segments: tuple[int, ...]    # items of each as it was written
-    removed: int                 # items that still take space in them
-    bytes: int                   # of all files; segments may be shared with other versions
+    modalities: list[int]  # of each Modality
+    added: int  # since training
+    datasets: list[Dataset]  # by number
+    segments: tuple[int, ...]  # items of each as it was written
+    removed: int  # items that still take space in them
+    bytes: int  # of all files; segments may be shared with other versions
 
     @classmethod
     def of(cls, index: Index) -> Contents:
@@ -43,8 +43,18 @@ class Contents:
         every, added = (Counter(index.records.datasets(first)) for first in (0, config.trained))
         numbers = sorted({dataset for dataset, _ in every}, key=lambda number: (number is None, number))
         return cls(
-            index.n, np.bincount(index.modalities, minlength=len(Modality)).tolist(), config.grown,
-            [Dataset(number, [every[number, modality] for modality in Modality],
-                     sum(added[number, modality] for modality in Modality)) for number in numbers],
-            config.segments, sum(config.segments) - index.n,
-            sum(file.stat().st_size for file in index.folder.rglob("*") if file.is_file()))
+            index.n,
+            np.bincount(index.modalities, minlength=len(Modality)).tolist(),
+            config.grown,
+            [
+                Dataset(
+                    number,
+                    [every[number, modality] for modality in Modality],
+                    sum(added[number, modality] for modality in Modality),
+                )
+                for number in numbers
+            ],
+            config.segments,
+            sum(config.segments) - index.n,
+            sum(file.stat().st_size for file in index.folder.rglob("*") if file.is_file()),
+        )

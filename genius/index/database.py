@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-PAGE = 65_536    # bytes: a thumbnail of 3 KB that does not fit into a page of 4 KB wastes a quarter of it
+PAGE = 65_536  # bytes: a thumbnail of 3 KB that does not fit into a page of 4 KB wastes a quarter of it
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from genius.schema import Item, Modality
 class Incoming:
     """Items, and where their images lie."""
 
-    items: Callable[[], Iterable[Item]]      # anew with every call, in the same order
-    image_path: Callable[[str], Path]        # raises UserError for an image that lies outside
+    items: Callable[[], Iterable[Item]]  # anew with every call, in the same order
+    image_path: Callable[[str], Path]  # raises UserError for an image that lies outside
 
 
 def read_incoming(source: str, dataset: int) -> Incoming:
@@ -29,7 +29,7 @@ def read_incoming(source: str, dataset: int) -> Incoming:
     The items of a collection have their ids; those of a folder become dataset `dataset`.
     Raises UserError that names file and line of what cannot be used.
     """
-    name, equals, folder = source.rpartition("=")
+    _name, equals, folder = source.rpartition("=")
     root = Path(source if not equals or Path(source).is_dir() else folder)
     if (root / "cand_pool").is_dir():
         collection = Collection(root)
@@ -41,17 +41,26 @@ def dropped(things: Sequence[tuple[str, Path | None]], dataset: int) -> Incoming
     """Texts, pictures or both, as a visitor hands them over. Raises ValueError for neither."""
     pictures = {f"{number}/{picture.name}": picture for number, (_, picture) in enumerate(things, 1) if picture}
     names = iter(pictures)
-    items = [Item(f"{dataset}:{number}", Modality.of(text, picture), text, next(names) if picture else None)
-             for number, (text, picture) in enumerate(things, 1)]
+    items = [
+        Item(f"{dataset}:{number}", Modality.of(text, picture), text, next(names) if picture else None)
+        for number, (text, picture) in enumerate(things, 1)
+    ]
     return Incoming(lambda: items, pictures.__getitem__)
 
 
 def _of_folder(root: Path, dataset: int) -> Incoming:
     source, draft = read_source(root), Draft(dataset)
     everywhere = frozenset(SPLITS)
-    apply_rules(draft, [Entry(record, Picture(record.image, record.image.encode(), everywhere,
-                                              {"id": record.id, **record.attributes}))
-                        for record in source.records], source.pairs)
+    apply_rules(
+        draft,
+        [
+            Entry(
+                record, Picture(record.image, record.image.encode(), everywhere, {"id": record.id, **record.attributes})
+            )
+            for record in source.records
+        ],
+        source.pairs,
+    )
     items, resolved = [item for item, _, _ in draft.candidates()], root.resolve()
 
     def image_path(relative: str) -> Path:

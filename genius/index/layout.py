@@ -12,9 +12,9 @@ from genius.errors import UserError
 from genius.schema import Modality
 
 CONFIG = "config.json"
-POOL = "pool.safetensors"    # of large indexes
+POOL = "pool.safetensors"  # of large indexes
 ERRORS = "errors.npy"
-ROWS = "rows.npy"            # where items were removed
+ROWS = "rows.npy"  # where items were removed
 
 
 class Instruction(NamedTuple):
@@ -29,11 +29,11 @@ class Instruction(NamedTuple):
 class IndexConfig:
     """What the arrays of an index must agree with."""
 
-    n: int                        # items
-    dim: int                      # of their embeddings
-    code_sizes: tuple[int, ...]   # codes at each level of an ID
-    segments: tuple[int, ...] = ()    # items of each segment as it was written; (): one, of all items
-    trained: int | None = None    # the first items, which were indexed when the run was trained; None: all
+    n: int  # items
+    dim: int  # of their embeddings
+    code_sizes: tuple[int, ...]  # codes at each level of an ID
+    segments: tuple[int, ...] = ()  # items of each segment as it was written; (): one, of all items
+    trained: int | None = None  # the first items, which were indexed when the run was trained; None: all
 
     @property
     def grown(self) -> int:
@@ -54,10 +54,20 @@ def read_config(file: Path) -> IndexConfig:
     """Raises UserError that names the file."""
     try:
         config = IndexConfig(**json.loads(file.read_text()))
-        config = replace(config, code_sizes=tuple(config.code_sizes), segments=tuple(config.segments) or (config.n,),
-                         trained=config.n if config.trained is None else config.trained)
-        if not (0 < config.n <= sum(config.segments) and min(config.segments) > 0 and 0 <= config.trained <= config.n
-                and config.dim > 0 and config.code_sizes and all(0 < size <= 65536 for size in config.code_sizes)):
+        config = replace(
+            config,
+            code_sizes=tuple(config.code_sizes),
+            segments=tuple(config.segments) or (config.n,),
+            trained=config.n if config.trained is None else config.trained,
+        )
+        if not (
+            0 < config.n <= sum(config.segments)
+            and min(config.segments) > 0
+            and 0 <= config.trained <= config.n
+            and config.dim > 0
+            and config.code_sizes
+            and all(0 < size <= 65536 for size in config.code_sizes)
+        ):
             raise ValueError("a size is out of range")
         return config
     except (OSError, ValueError, TypeError) as error:
@@ -65,14 +75,17 @@ def read_config(file: Path) -> IndexConfig:
 
 
 def write_instructions(file: Path, instructions: Iterable[Instruction]) -> None:
-    file.write_text(json.dumps([[query.mbeir, candidate.mbeir, text]
-                                for query, candidate, text in instructions], indent=1) + "\n")
+    file.write_text(
+        json.dumps([[query.mbeir, candidate.mbeir, text] for query, candidate, text in instructions], indent=1) + "\n"
+    )
 
 
 def read_instructions(file: Path) -> list[Instruction]:
     """Raises UserError that names the file."""
     try:
-        return [Instruction(Modality.from_mbeir(query), Modality.from_mbeir(candidate), str(text))
-                for query, candidate, text in json.loads(file.read_text())]
+        return [
+            Instruction(Modality.from_mbeir(query), Modality.from_mbeir(candidate), str(text))
+            for query, candidate, text in json.loads(file.read_text())
+        ]
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{file} is not a list of instructions ({error}); build the index again") from None

@@ -26,12 +26,11 @@ from genius.index.database import ReadOnlyDatabase
 from genius.schema import Item, Modality
 
 EMBEDDINGS, ITEMS, THUMBNAILS = FILES = ("embeddings.npy", "items.sqlite", "thumbnails.sqlite")
-LOOKUP = 10_000    # ids or rows per SQL statement
-DATASET = ("CASE WHEN instr(items.id, ':') > 1 THEN CAST(substr(items.id, 1, instr(items.id, ':') - 1) AS INTEGER) "
-           "END")
+LOOKUP = 10_000  # ids or rows per SQL statement
+DATASET = "CASE WHEN instr(items.id, ':') > 1 THEN CAST(substr(items.id, 1, instr(items.id, ':') - 1) AS INTEGER) END"
 
 
-class Places:
+class RowMap:
     """Where rows lie."""
 
     def __init__(self, sizes: Sequence[int], kept: np.ndarray | None = None):
@@ -44,7 +43,7 @@ class Places:
         return int(self.starts[-1]) if self.kept is None else len(self.kept)
 
     def positions(self, rows: np.ndarray) -> np.ndarray:
-        """Rows (t,) -> positions (t,). Raises IndexError for a row that does not exist."""
+        """ConcatenatedArray (t,) -> positions (t,). Raises IndexError for a row that does not exist."""
         outside = (rows < 0) | (rows >= len(self))
         if outside.any():
             raise IndexError(f"an index of {len(self)} items has no row {rows[outside][0]}")
@@ -71,12 +70,12 @@ class Places:
             yield number, chosen, positions[chosen] - self.starts[number]
 
 
-class Rows:
+class ConcatenatedArray:
     """Arrays (m, d) of several segments, read like one of n rows, without copying it."""
 
-    def __init__(self, arrays: Sequence[np.ndarray | Rows], kept: np.ndarray | None = None):
+    def __init__(self, arrays: Sequence[np.ndarray | ConcatenatedArray], kept: np.ndarray | None = None):
         """arrays: of each segment. kept (n,): positions of the rows, ascending; None: all."""
-        self._arrays, self._places = arrays, Places([len(array) for array in arrays], kept)
+        self._arrays, self._places = arrays, RowMap([len(array) for array in arrays], kept)
         self.shape, self.dtype = (len(self._places), *arrays[0].shape[1:]), arrays[0].dtype
 
     def __len__(self) -> int:
@@ -105,21 +104,22 @@ class Rows:
 class Records:
     """Items and thumbnails of all segments. Safe to share between threads."""
 
-    def __init__(self, folders: Sequence[Path], places: Places):
+    def __init__(self, folders: Sequence[Path], places: RowMap):
         """Raises UserError that names a folder whose databases cannot be read or do not fit."""
         self.places = places
-        self._items, self._thumbnails = ([ReadOnlyDatabase(folder / name) for folder in folders]
-                                         for name in (ITEMS, THUMBNAILS))
-        for folder, items, thumbnails, size in zip(folders, self._items, self._thumbnails, np.diff(places.starts),
-                                                   strict=True):
+        self._items, self._thumbnails = (
+            [ReadOnlyDatabase(folder / name) for folder in folders] for name in (ITEMS, THUMBNAILS)
+        )
+        for folder, items, thumbnails, size in zip(
+            folders, self._items, self._thumbnails, np.diff(places.starts), strict=True
+        ):
             try:
-                (count,), = items.select("SELECT max(row) + 1 FROM items")
+                ((count,),) = items.select("SELECT max(row) + 1 FROM items")
                 thumbnails.select("SELECT webp FROM thumbnails LIMIT 1")
             except sqlite3.Error as error:
                 raise UserError(f"{folder} has an unreadable database ({error}); build the index again") from None
             if count != size:
-                raise UserError(f"{folder / ITEMS} holds {count} items, its config says {size}; "
-                                "build the index again")
+                raise UserError(f"{folder / ITEMS} holds {count} items, its config says {size}; build the index again")
 
     def items(self, rows: Sequence[int] | np.ndarray) -> list[Item]:
         """The items at these rows, in this order. Raises IndexError if there is no such row."""
@@ -130,7 +130,8 @@ class Records:
                 read += self._items[segment].select(
                     "SELECT items.id, modality, text, image, source FROM json_each(?) AS wanted "
                     "JOIN items ON items.row = wanted.value ORDER BY wanted.key",
-                    json.dumps(numbers[first:first + LOOKUP].tolist()))
+                    json.dumps(numbers[first : first + LOOKUP].tolist()),
+                )
             for at, (id, modality, text, image, source) in zip(chosen, read, strict=True):
                 found[at] = Item(id, Modality(modality), text, image, source)
         return found.tolist()
@@ -141,9 +142,14 @@ class Records:
         while chunk := list(islice(ids, LOOKUP)):
             wanted, found = json.dumps(chunk), np.full(len(chunk), -1)
             for start, items in zip(self.places.starts[:-1], self._items, strict=True):
-                numbers = np.array(items.select(
-                    "SELECT ifnull(items.row, -1) FROM json_each(?) AS wanted "
-                    "LEFT JOIN items ON items.id = wanted.value ORDER BY wanted.key", wanted), dtype=np.int64)[:, 0]
+                numbers = np.array(
+                    items.select(
+                        "SELECT ifnull(items.row, -1) FROM json_each(?) AS wanted "
+                        "LEFT JOIN items ON items.id = wanted.value ORDER BY wanted.key",
+                        wanted,
+                    ),
+                    dtype=np.int64,
+                )[:, 0]
                 here = self.places.rows(np.where(numbers < 0, -1, numbers + start))
                 found = np.where(here < 0, found, here)
             rows.append(found)
@@ -153,7 +159,7 @@ class Records:
         """WebP bytes, or None if the item has no image or there is no such row."""
         if not 0 <= row < len(self.places):
             return None
-        (segment, _, number), = self.places.split(self.places.positions(np.array([row], dtype=np.int64)))
+        ((segment, _, number),) = self.places.split(self.places.positions(np.array([row], dtype=np.int64)))
         found = self._thumbnails[segment].select("SELECT webp FROM thumbnails WHERE row = ?", int(number[0]))
         return found[0][0] if found else None
 
@@ -172,11 +178,20 @@ class Records:
             counts.update(_counted(items, "FROM items WHERE row >= ?", int(start - begin)))
             numbers = gone[(gone >= max(start, begin)) & (gone < end)] - begin
             for at in range(0, len(numbers), LOOKUP):
-                counts.subtract(_counted(items, "FROM json_each(?) AS gone JOIN items ON items.row = gone.value",
-                                         json.dumps(numbers[at:at + LOOKUP].tolist())))
+                counts.subtract(
+                    _counted(
+                        items,
+                        "FROM json_each(?) AS gone JOIN items ON items.row = gone.value",
+                        json.dumps(numbers[at : at + LOOKUP].tolist()),
+                    )
+                )
         return +counts
 
 
 def _counted(items: ReadOnlyDatabase, which: str, value: int | str) -> dict[tuple[int | None, int], int]:
-    return {(dataset, modality): count for dataset, modality, count in items.select(
-        f"SELECT {DATASET}, modality, count(*) {which} GROUP BY 1, 2", value)}
+    return {
+        (dataset, modality): count
+        for dataset, modality, count in items.select(
+            f"SELECT {DATASET}, modality, count(*) {which} GROUP BY 1, 2", value
+        )
+    }

@@ -27,43 +27,59 @@ import numpy as np
 import torch
 
 from genius.errors import UserError
-from genius.index.ids import check_packed, unpack
-from genius.index.layout import (CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, read_config, read_instructions,
-                                 segment_folder)
-from genius.index.leases import Lease
-from genius.index.pool import Pool
-from genius.index.segments import EMBEDDINGS, Places, Records, Rows
-from genius.index.writing import write_index
+from genius.index.layout import (
+    CONFIG,
+    ERRORS,
+    POOL,
+    ROWS,
+    IndexConfig,
+    Instruction,
+    read_config,
+    read_instructions,
+    segment_folder,
+)
+from genius.index.pool_file import load_pool
+from genius.index.segments import EMBEDDINGS, ConcatenatedArray, Records, RowMap
+from genius.locks import ReadLock
 from genius.schema import Item
+from genius.trie.ids import check_packed, unpack
+from genius.trie.pool import Pool
 
-__all__ = ["Index", "Instruction", "Pool", "write_index"]
-
-_READING = threading.Lock()    # Python 3.11 may fail where two threads parse the headers of arrays at once
+_READING = threading.Lock()  # Python 3.11 may fail where two threads parse the headers of arrays at once
 
 
 class Index:
     """The candidates of a run, one version of them. Safe to share between threads; its folder stays while it lives."""
 
-    def __init__(self, folder: Path, config: IndexConfig, packed: np.ndarray, embeddings: np.ndarray | Rows,
-                 modalities: np.ndarray, errors: np.ndarray | None, records: Records,
-                 instructions: list[Instruction], lease: Lease):
+    def __init__(
+        self,
+        folder: Path,
+        config: IndexConfig,
+        packed: np.ndarray,
+        embeddings: np.ndarray | ConcatenatedArray,
+        modalities: np.ndarray,
+        errors: np.ndarray | None,
+        records: Records,
+        instructions: list[Instruction],
+        lease: ReadLock,
+    ):
         """Use `load`."""
         self.folder, self.config = folder, config
-        self.embeddings = embeddings        # (n, d) fp16, memory-mapped
-        self.modalities = modalities        # (n,) uint8
-        self.errors = errors                # (n,) float32 of reconstruction, NaN: unknown; None: all unknown
+        self.embeddings = embeddings  # (n, d) fp16, memory-mapped
+        self.modalities = modalities  # (n,) uint8
+        self.errors = errors  # (n,) float32 of reconstruction, NaN: unknown; None: all unknown
         self.instructions = instructions
-        self.packed = packed                # (n, B) IDs, memory-mapped
+        self.packed = packed  # (n, B) IDs, memory-mapped
         self.records, self.places = records, records.places
         self._lease = lease
-        self._whole: dict[str, Pool] = {}   # by device
+        self._whole: dict[str, Pool] = {}  # by device
         self._building = threading.Lock()
 
     @classmethod
     def load(cls, folder: Path) -> Index:
         """Open an index folder. Raises UserError that names the file which does not fit."""
         try:
-            lease = Lease(folder)
+            lease = ReadLock(folder)
         except OSError as error:
             raise UserError(f"{folder} is no index ({error.strerror or error}); build the index again") from None
         config = read_config(folder / CONFIG)
@@ -71,8 +87,7 @@ class Index:
         try:
             check_packed(packed, config.code_sizes)
         except ValueError as error:
-            raise UserError(f"{folder / 'ids.npy'} does not fit its config ({error}); "
-                            "build the index again") from None
+            raise UserError(f"{folder / 'ids.npy'} does not fit its config ({error}); build the index again") from None
         modalities = _read_array(folder / "modalities.npy")
         errors = _read_array(folder / ERRORS) if (folder / ERRORS).exists() else None
         kept = _read_array(folder / ROWS, mapped=True) if (folder / ROWS).exists() else None
@@ -80,20 +95,34 @@ class Index:
         vectors = [_read_array(segment / EMBEDDINGS, mapped=True) for segment in segments]
         n = (config.n,)
         for file, array, shape, dtype in (
-                (folder / "ids.npy", packed, (*n, packed.shape[1]), np.uint8),
-                (folder / "modalities.npy", modalities, n, np.uint8),
-                (folder / ERRORS, errors, n, np.float32), (folder / ROWS, kept, n, np.int32),
-                *((segment / EMBEDDINGS, array, (size, config.dim), np.float16)
-                  for segment, array, size in zip(segments, vectors, config.segments, strict=True))):
+            (folder / "ids.npy", packed, (*n, packed.shape[1]), np.uint8),
+            (folder / "modalities.npy", modalities, n, np.uint8),
+            (folder / ERRORS, errors, n, np.float32),
+            (folder / ROWS, kept, n, np.int32),
+            *(
+                (segment / EMBEDDINGS, array, (size, config.dim), np.float16)
+                for segment, array, size in zip(segments, vectors, config.segments, strict=True)
+            ),
+        ):
             if array is not None and (array.shape != shape or array.dtype != dtype):
-                raise UserError(f"{file} holds {array.dtype} of shape {array.shape}, its config "
-                                f"says {np.dtype(dtype)} of shape {shape}; build the index again")
-        places = Places(config.segments, kept)
+                raise UserError(
+                    f"{file} holds {array.dtype} of shape {array.shape}, its config "
+                    f"says {np.dtype(dtype)} of shape {shape}; build the index again"
+                )
+        places = RowMap(config.segments, kept)
         if len(places) != config.n or (kept is not None and not _ascend(kept, places.starts[-1])):
             raise UserError(f"{folder} does not say which items of its segments are there; build the index again")
-        return cls(folder, config, packed, vectors[0] if len(vectors) == 1 and kept is None else Rows(vectors, kept),
-                   modalities, errors, Records(segments, places), read_instructions(folder / "instructions.json"),
-                   lease)
+        return cls(
+            folder,
+            config,
+            packed,
+            vectors[0] if len(vectors) == 1 and kept is None else ConcatenatedArray(vectors, kept),
+            modalities,
+            errors,
+            Records(segments, places),
+            read_instructions(folder / "instructions.json"),
+            lease,
+        )
 
     @property
     def n(self) -> int:
@@ -116,7 +145,7 @@ class Index:
         return self.records.thumbnail(row)
 
     def codes(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Rows (m,) -> their codes (m, M)."""
+        """ConcatenatedArray (m,) -> their codes (m, M)."""
         return unpack(self.packed[np.asarray(rows, dtype=np.int64)], self.code_sizes)
 
     def pool(self, rows: np.ndarray | None = None, device: torch.device | str = "cpu") -> Pool:
@@ -129,9 +158,9 @@ class Index:
             return Pool.build(self.packed[rows], self.code_sizes, rows, device)
         with self._building:
             if str(device) not in self._whole:
-                self._whole[str(device)] = (
-                    Pool.load(self.folder / POOL, self.packed, self.code_sizes, device)
-                    or Pool.build(self.packed, self.code_sizes, device=device))
+                self._whole[str(device)] = load_pool(
+                    self.folder / POOL, self.packed, self.code_sizes, device
+                ) or Pool.build(self.packed, self.code_sizes, device=device)
             return self._whole[str(device)]
 
 

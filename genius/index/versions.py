@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from genius.artifacts import PARTS, Run
 from genius.errors import UserError
-from genius.index.leases import unused
 from genius.index.store import Index
+from genius.locks import unused
+from genius.run import PARTS, Run
 
 PART = "index"
 FOLDER = re.compile(rf"{PART}-[0-9a-f]{{8}}")
@@ -29,19 +29,20 @@ def newer(served: Run, index: Index) -> Index | None:
     while True:
         now = Run(served.path)
         if now.manifest["parts"][PART]["folder"] == index.folder.name or any(
-                now.digest(part) != served.digest(part) for part in PARTS if part != PART):
+            now.digest(part) != served.digest(part) for part in PARTS if part != PART
+        ):
             return None
         try:
             return Index.load(now.folder(PART))
         except UserError:
             if Run(served.path).digest(PART) == now.digest(PART):
-                raise                    # else it was replaced and deleted while it was opened
+                raise  # else it was replaced and deleted while it was opened
 
 
 def publish(run: Path, shared: Iterable[str], write: Callable[[Path], None]) -> Path:
     """What `write` puts into an empty folder, and the `shared` files of the version before, are now the index.
 
-    Only inside `sole_writer`. A failure or a kill at any point leaves the run as it was.
+    Only inside `write_lock`. A failure or a kill at any point leaves the run as it was.
     """
     opened = Run(run)
     entry, made = opened.manifest["parts"][PART], opened.store(PART, write, shared)

@@ -17,20 +17,20 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from genius.artifacts import share
 from genius.collections.images import thumbnail
+from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.index.database import begun_database, step, steps_done
-from genius.index.features import batched
-from genius.index.ids import pack
-from genius.index.layout import (CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config,
-                                 write_instructions)
-from genius.index.pool import Pool
-from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, Rows
+from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config, write_instructions
+from genius.index.pool_file import save_pool
+from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, ConcatenatedArray
+from genius.run import share
 from genius.schema import Item
+from genius.trie.ids import pack
+from genius.trie.pool import Pool
 
-BLOCK = 4096              # items in memory at once
-LARGE = 200_000           # items; from here on building their pool takes longer than loading it
+BLOCK = 4096  # items in memory at once
+LARGE = 200_000  # items; from here on building their pool takes longer than loading it
 ITEM_TABLE = """CREATE TABLE IF NOT EXISTS items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
                                                   text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
 ITEM_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS items_by_id ON items (id)"
@@ -41,10 +41,20 @@ SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL
 SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN begun.items USING (row) GROUP BY image"
 
 
-def write_index(folder: Path, items: Iterable[Item], codes: np.ndarray, embeddings: np.ndarray,
-                code_sizes: Sequence[int], *, image_path: Callable[[str], Path] | None,
-                instructions: Iterable[Instruction], thumbnail_side: int = 192,
-                thumbnail_quality: int = 80, errors: np.ndarray | None = None, begun: Path | None = None) -> None:
+def write_index(
+    folder: Path,
+    items: Iterable[Item],
+    codes: np.ndarray,
+    embeddings: np.ndarray,
+    code_sizes: Sequence[int],
+    *,
+    image_path: Callable[[str], Path] | None,
+    instructions: Iterable[Instruction],
+    thumbnail_side: int = 192,
+    thumbnail_quality: int = 80,
+    errors: np.ndarray | None = None,
+    begun: Path | None = None,
+) -> None:
     """Fill `folder`, which is empty.
 
     items: n of them, streamed; codes (n, M) and embeddings (n, d), normalised, may be memory-mapped.
@@ -65,9 +75,15 @@ def write_index(folder: Path, items: Iterable[Item], codes: np.ndarray, embeddin
     write_rows(folder, IndexConfig(n, dim, tuple(code_sizes)), pack(codes, code_sizes), modalities, errors)
 
 
-def write_segment(folder: Path, items: Iterable[Item], embeddings: np.ndarray | Rows,
-                  image_path: Callable[[str], Path] | None, thumbnail_side: int,
-                  thumbnail_quality: int, begun: Path | None = None) -> np.ndarray:
+def write_segment(
+    folder: Path,
+    items: Iterable[Item],
+    embeddings: np.ndarray | ConcatenatedArray,
+    image_path: Callable[[str], Path] | None,
+    thumbnail_side: int,
+    thumbnail_quality: int,
+    begun: Path | None = None,
+) -> np.ndarray:
     """The files of one segment (see segments.py); returns the modalities (m,) of its items. As `write_index`."""
     shrink = partial(_thumbnail, image_path, thumbnail_side, thumbnail_quality) if image_path is not None else None
     modalities = _write_items(begun or folder, items, len(embeddings), shrink)
@@ -77,8 +93,15 @@ def write_segment(folder: Path, items: Iterable[Item], embeddings: np.ndarray | 
     return modalities
 
 
-def write_rows(folder: Path, config: IndexConfig, packed: np.ndarray, modalities: np.ndarray,
-               errors: np.ndarray | None, kept: np.ndarray | None = None, pool: Pool | None = None) -> None:
+def write_rows(
+    folder: Path,
+    config: IndexConfig,
+    packed: np.ndarray,
+    modalities: np.ndarray,
+    errors: np.ndarray | None,
+    kept: np.ndarray | None = None,
+    pool: Pool | None = None,
+) -> None:
     """What an index says of its n rows: IDs (n, B), modalities (n,), errors (n,), positions `kept` (n,) if not all.
 
     pool: of these IDs, if it is at hand.
@@ -91,28 +114,31 @@ def write_rows(folder: Path, config: IndexConfig, packed: np.ndarray, modalities
     if kept is not None:
         np.save(folder / ROWS, kept.astype(np.int32))
     if config.n >= LARGE:
-        (pool or Pool.build(packed, config.code_sizes)).save(folder / POOL, packed)
+        save_pool(pool or Pool.build(packed, config.code_sizes), folder / POOL, packed)
 
 
-def write_embeddings(file: Path, embeddings: np.ndarray | Rows) -> None:
+def write_embeddings(file: Path, embeddings: np.ndarray | ConcatenatedArray) -> None:
     """(m, d) as fp16, block by block. Raises UserError if one is not a number."""
     out = np.lib.format.open_memmap(file, mode="w+", dtype=np.float16, shape=embeddings.shape)
     for first in range(0, len(embeddings), BLOCK):
-        block = np.asarray(embeddings[first:first + BLOCK])
+        block = np.asarray(embeddings[first : first + BLOCK])
         if not np.isfinite(block).all():
-            raise UserError(f"an embedding of rows {first} to {first + len(block) - 1} is not a number; "
-                            "train the encoder again")
-        out[first:first + BLOCK] = block
+            raise UserError(
+                f"an embedding of rows {first} to {first + len(block) - 1} is not a number; train the encoder again"
+            )
+        out[first : first + BLOCK] = block
     out.flush()
 
 
 def _write_items(folder: Path, items: Iterable[Item], n: int, shrink: Callable[[Item], bytes] | None) -> np.ndarray:
     """Both databases, from where they stopped; returns the modalities (n,). shrink: makes an item's thumbnail."""
     changed = f"the collection no longer has the {n} candidates that were encoded; compute the features again"
-    with (begun_database(folder / ITEMS, ITEM_TABLE) as records,
-          begun_database(folder / THUMBNAILS, THUMBNAIL_TABLES + SEEN) as thumbnails,
-          ThreadPoolExecutor(os.cpu_count()) as workers):        # Pillow decodes outside the GIL
-        row = steps_done(thumbnails)                             # of a block they come last
+    with (
+        begun_database(folder / ITEMS, ITEM_TABLE) as records,
+        begun_database(folder / THUMBNAILS, THUMBNAIL_TABLES + SEEN) as thumbnails,
+        ThreadPoolExecutor(os.cpu_count()) as workers,
+    ):  # Pillow decodes outside the GIL
+        row = steps_done(thumbnails)  # of a block they come last
         _forget_half_a_block(records, thumbnails, folder / ITEMS, row)
         with tqdm(total=n, initial=row, desc="index", unit="item", disable=None) as bar:
             for block in batched(islice(items, row, None), BLOCK):
@@ -120,9 +146,13 @@ def _write_items(folder: Path, items: Iterable[Item], n: int, shrink: Callable[[
                 if end > n:
                     raise UserError(changed)
                 with step(records, end):
-                    records.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", (
-                        (row + i, item.id, int(item.modality), item.text, item.image, item.source)
-                        for i, item in enumerate(block)))
+                    records.executemany(
+                        "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)",
+                        (
+                            (row + i, item.id, int(item.modality), item.text, item.image, item.source)
+                            for i, item in enumerate(block)
+                        ),
+                    )
                 with step(thumbnails, end):
                     if shrink is not None:
                         _write_thumbnails(thumbnails, row, block, partial(workers.map, shrink))
@@ -134,8 +164,11 @@ def _write_items(folder: Path, items: Iterable[Item], n: int, shrink: Callable[[
         if twice:
             raise UserError(f"the collection has two candidates with id {twice[0]!r}; rename or remove one")
         records.execute(ITEM_KEY)
-        return np.fromiter((modality for modality, in records.execute("SELECT modality FROM items ORDER BY row")),
-                           dtype=np.uint8, count=n)
+        return np.fromiter(
+            (modality for (modality,) in records.execute("SELECT modality FROM items ORDER BY row")),
+            dtype=np.uint8,
+            count=n,
+        )
 
 
 def _forget_half_a_block(records: sqlite3.Connection, thumbnails: sqlite3.Connection, file: Path, row: int) -> None:
@@ -146,20 +179,26 @@ def _forget_half_a_block(records: sqlite3.Connection, thumbnails: sqlite3.Connec
     thumbnails.execute("DETACH begun")
 
 
-def _write_thumbnails(database: sqlite3.Connection, first: int, block: list[Item],
-                      shrink: Callable[[Iterable[Item]], Iterable[bytes]]) -> None:
+def _write_thumbnails(
+    database: sqlite3.Connection, first: int, block: list[Item], shrink: Callable[[Iterable[Item]], Iterable[bytes]]
+) -> None:
     """Those of the items from row `first` on. An image that several items share is shrunk and stored once."""
     pictured = {first + i: item for i, item in enumerate(block) if item.image is not None}
-    items = {item.image: item for item in pictured.values()}       # one of each image
-    pictures = dict(database.execute("SELECT image, picture FROM json_each(?) AS wanted "
-                                     "CROSS JOIN seen ON seen.image = wanted.value", (json.dumps(list(items)),)))
-    (known,), = database.execute("SELECT ifnull(max(picture) + 1, 0) FROM pictures")
+    items = {item.image: item for item in pictured.values()}  # one of each image
+    pictures = dict(
+        database.execute(
+            "SELECT image, picture FROM json_each(?) AS wanted CROSS JOIN seen ON seen.image = wanted.value",
+            (json.dumps(list(items)),),
+        )
+    )
+    ((known,),) = database.execute("SELECT ifnull(max(picture) + 1, 0) FROM pictures")
     new = [item for image, item in items.items() if image not in pictures]
     pictures |= {item.image: known + i for i, item in enumerate(new)}
     database.executemany("INSERT INTO seen VALUES (?, ?)", ((item.image, pictures[item.image]) for item in new))
     database.executemany("INSERT INTO pictures VALUES (?, ?)", enumerate(shrink(new), start=known))
-    database.executemany("INSERT INTO shown VALUES (?, ?)",
-                         ((row, pictures[item.image]) for row, item in pictured.items()))
+    database.executemany(
+        "INSERT INTO shown VALUES (?, ?)", ((row, pictures[item.image]) for row, item in pictured.items())
+    )
 
 
 def _thumbnail(image_path: Callable[[str], Path], side: int, quality: int, item: Item) -> bytes:

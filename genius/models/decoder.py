@@ -28,8 +28,8 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import load_model, save_model
 from genius.schema import Modality
 
-START = 0                # T5's pad token starts the sequence
-SPECIAL_TOKENS = 3       # pad, end, unknown
+START = 0  # T5's pad token starts the sequence
+SPECIAL_TOKENS = 3  # pad, end, unknown
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class DecoderConfig:
     head_width: int = 64
     ff_width: int = 2048
     prefix: int = 30
-    prefix_hidden: int = 0           # 0: one linear layer as published; else an MLP (paper, Eq. 9) of this width
+    prefix_hidden: int = 0  # 0: one linear layer as published; else an MLP (paper, Eq. 9) of this width
     dropout: float = 0.1
-    embedding_scale: float = 100.0   # of the code embeddings' start: projected codewords times this
+    embedding_scale: float = 100.0  # of the code embeddings' start: projected codewords times this
     geometry: bool = False
-    geometry_scale: float = 20.0     # where the learned scales start
-    decoder_weight: float = 1.0      # against geometry, when searching; chosen on validation queries
+    geometry_scale: float = 20.0  # where the learned scales start
+    decoder_weight: float = 1.0  # against geometry, when searching; chosen on validation queries
 
     @property
     def code_sizes(self) -> tuple[int, ...]:
@@ -74,16 +74,34 @@ class IDDecoder(nn.Module):
         super().__init__()
         self.config = config
         out = config.prefix * config.width
-        self.project = nn.Linear(config.dim, out) if not config.prefix_hidden else nn.Sequential(
-            nn.Linear(config.dim, config.prefix_hidden), nn.ReLU(), nn.Linear(config.prefix_hidden, out))
-        self.t5 = T5ForConditionalGeneration(T5Config(
-            vocab_size=config.vocabulary, d_model=config.width, d_kv=config.head_width, d_ff=config.ff_width,
-            num_layers=0, num_decoder_layers=config.layers, num_heads=config.heads, dropout_rate=config.dropout,
-            decoder_start_token_id=START, pad_token_id=0, eos_token_id=1, use_cache=False))
+        self.project = (
+            nn.Linear(config.dim, out)
+            if not config.prefix_hidden
+            else nn.Sequential(
+                nn.Linear(config.dim, config.prefix_hidden), nn.ReLU(), nn.Linear(config.prefix_hidden, out)
+            )
+        )
+        self.t5 = T5ForConditionalGeneration(
+            T5Config(
+                vocab_size=config.vocabulary,
+                d_model=config.width,
+                d_kv=config.head_width,
+                d_ff=config.ff_width,
+                num_layers=0,
+                num_decoder_layers=config.layers,
+                num_heads=config.heads,
+                dropout_rate=config.dropout,
+                decoder_start_token_id=START,
+                pad_token_id=0,
+                eos_token_id=1,
+                use_cache=False,
+            )
+        )
         for level, size in enumerate(config.code_sizes):
             self.register_buffer(f"codebook_{level}", torch.zeros(size, config.dim))
-        self.log_scales = nn.Parameter(torch.full((config.levels,), config.geometry_scale).log(),
-                                       requires_grad=config.geometry)
+        self.log_scales = nn.Parameter(
+            torch.full((config.levels,), config.geometry_scale).log(), requires_grad=config.geometry
+        )
 
     @property
     def codebooks(self) -> list[Tensor]:
@@ -102,8 +120,9 @@ class IDDecoder(nn.Module):
         embedding = self.t5.shared.weight
         for offset, mine, codebook in zip(self.config.offsets, self.codebooks, quantizer.codebooks, strict=True):
             mine.copy_(codebook)
-            embedding[offset:offset + len(codebook)] = \
+            embedding[offset : offset + len(codebook)] = (
                 lift(F.normalize(codebook, dim=-1)) * self.config.embedding_scale
+            )
 
     def forward(self, features: Tensor, codes: Tensor) -> Tensor:
         """Teacher-forced logits: features (b, d), codes (b, M) -> (b, M, V)."""
@@ -117,7 +136,7 @@ class IDDecoder(nn.Module):
     def _odds(self, features: Tensor, codes: Tensor) -> Tensor:
         """(b, M, V) scaled geometry of each level's codes given the codes before; 0 for other tokens."""
         odds, residual = [], features
-        with torch.autocast(features.device.type, enabled=False):       # distances need their digits
+        with torch.autocast(features.device.type, enabled=False):  # distances need their digits
             for level, codebook in enumerate(self.codebooks):
                 here = geometry(residual, codebook) * self.log_scales[level].exp()
                 start, end = self.config.offsets[level], self.config.offsets[level] + len(codebook)
@@ -126,7 +145,7 @@ class IDDecoder(nn.Module):
         return torch.stack(odds, dim=1)
 
     def _prefix(self, features: Tensor) -> Tensor:
-        return self.project(features).unflatten(-1, (self.config.prefix, self.config.width))   # (b, N, m)
+        return self.project(features).unflatten(-1, (self.config.prefix, self.config.width))  # (b, N, m)
 
     def save(self, folder: Path, half: bool = False) -> None:
         save_model(self, self.config, folder, half=half)

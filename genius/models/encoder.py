@@ -29,30 +29,29 @@ from torch import Tensor, nn
 from genius.errors import UserError
 from genius.models.saving import load_model, save_model
 
-
-BYTES = 512       # tokens of CLIP's byte-pair encoding before its first merge
-SPECIAL = 2       # its start and its end of a text
+BYTES = 512  # tokens of CLIP's byte-pair encoding before its first merge
+SPECIAL = 2  # its start and its end of a text
 CLIP_VOCABULARY = 49_408
-OPEN_CLIP_SOURCES = ("hf-hub:", "local-dir:")     # places of a configuration with its weights
+OPEN_CLIP_SOURCES = ("hf-hub:", "local-dir:")  # places of a configuration with its weights
 
 
 @dataclass(frozen=True)
 class EncoderConfig:
     """What rebuilds an encoder without any file but its weights."""
 
-    model: dict[str, Any]                     # open_clip's: embed_dim, vision_cfg, text_cfg, …
+    model: dict[str, Any]  # open_clip's: embed_dim, vision_cfg, text_cfg, …
     preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
-    source: str = "from scratch"              # where the weights came from
+    source: str = "from scratch"  # where the weights came from
 
 
 @dataclass
 class Features:
     """What the encoder says of b things. A missing part is masked, and zero."""
 
-    image: Tensor        # (b, d) as projected, not normalised
-    text: Tensor         # (b, d)
-    image_mask: Tensor   # (b,) bool
-    text_mask: Tensor    # (b,) bool
+    image: Tensor  # (b, d) as projected, not normalised
+    text: Tensor  # (b, d)
+    image_mask: Tensor  # (b,) bool
+    text_mask: Tensor  # (b,) bool
 
     def embedding(self) -> Tensor:
         """(b, d) for dense search and re-ranking: the normalised sum of what is there."""
@@ -63,11 +62,12 @@ class Features:
         return Features(self.image[chosen], self.text[chosen], self.image_mask[chosen], self.text_mask[chosen])
 
     def to(self, device: torch.device | str) -> Features:
-        return Features(self.image.to(device), self.text.to(device),
-                        self.image_mask.to(device), self.text_mask.to(device))
+        return Features(
+            self.image.to(device), self.text.to(device), self.image_mask.to(device), self.text_mask.to(device)
+        )
 
 
-def normalise_text(text: str) -> str:
+def normalize_text(text: str) -> str:
     """M-BEIR's form of a text: one sentence, capital first, with an end mark. Empty stays empty."""
     text = text.replace("\r", "").strip().strip('"')
     if not text:
@@ -78,7 +78,7 @@ def normalise_text(text: str) -> str:
 
 def query_text(instruction: str, text: str) -> str:
     """The text that a query is encoded by: the instruction, then what the person wrote."""
-    return normalise_text(f"{instruction} {text}")
+    return normalize_text(f"{instruction} {text}")
 
 
 class ShortTokenizer(open_clip.SimpleTokenizer):
@@ -94,7 +94,7 @@ class ShortTokenizer(open_clip.SimpleTokenizer):
             raise UserError(f"text_cfg.vocab_size is {vocabulary}; CLIP's tokenizer needs at least {BYTES + SPECIAL}")
         merges = vocabulary - BYTES - SPECIAL
         tokens = list(self.encoder)
-        self.encoder = {token: at for at, token in enumerate(tokens[:BYTES + merges] + tokens[-SPECIAL:])}
+        self.encoder = {token: at for at, token in enumerate(tokens[: BYTES + merges] + tokens[-SPECIAL:])}
         self.decoder = {at: token for token, at in self.encoder.items()}
         self.bpe_ranks = {merge: rank for merge, rank in self.bpe_ranks.items() if rank < merges}
         self.vocab_size = vocabulary
@@ -125,27 +125,37 @@ class Encoder(nn.Module):
         Raises UserError if there is no such architecture or the weights cannot be had.
         """
         pretrained = "" if architecture.startswith(OPEN_CLIP_SOURCES) else pretrained
-        logging.disable()            # of a hub out of reach dozens of lines would be said
+        logging.disable()  # of a hub out of reach dozens of lines would be said
         try:
             model = open_clip.get_model_config(architecture)
             quick = open_clip.get_pretrained_cfg(architecture, pretrained).get("quick_gelu", False)
-            clip = open_clip.create_model(architecture, pretrained or None, require_pretrained=True,
-                                          force_quick_gelu=quick)     # else a tag may get another activation
+            clip = open_clip.create_model(
+                architecture, pretrained or None, require_pretrained=True, force_quick_gelu=quick
+            )  # else a tag may get another activation
             if quick:
                 model["quick_gelu"] = True
             if "hf_model_name" in model["text_cfg"]:
-                model["text_cfg"]["hf_model_pretrained"] = False      # its weights are among the checkpoint's
-            encoder = cls(EncoderConfig(model, dict(open_clip.get_model_preprocess_cfg(clip)),
-                                        source=f"{architecture} {Path(pretrained).name}".strip()))
+                model["text_cfg"]["hf_model_pretrained"] = False  # its weights are among the checkpoint's
+            encoder = cls(
+                EncoderConfig(
+                    model,
+                    dict(open_clip.get_model_preprocess_cfg(clip)),
+                    source=f"{architecture} {Path(pretrained).name}".strip(),
+                )
+            )
             encoder.clip.load_state_dict(clip.state_dict())
-        except Exception as error:   # open_clip, the hub and the network raise many kinds
+        except Exception as error:  # open_clip, the hub and the network raise many kinds
             named = f"{architecture} with weights {pretrained!r}" if pretrained else architecture
             if out_of_reach(error):
-                raise UserError(f"open_clip cannot fetch {named}: the hub is out of reach from here, and nothing was "
-                                "fetched before; get the file where there is a network, and give its path") from error
-            raise UserError(f"open_clip cannot give {named} ({textwrap.shorten(str(error), 200)}); name an "
-                            "architecture of open_clip and a tag or a checkpoint file, hf-hub:OWNER/REPOSITORY or "
-                            "local-dir:FOLDER") from error
+                raise UserError(
+                    f"open_clip cannot fetch {named}: the hub is out of reach from here, and nothing was "
+                    "fetched before; get the file where there is a network, and give its path"
+                ) from error
+            raise UserError(
+                f"open_clip cannot give {named} ({textwrap.shorten(str(error), 200)}); name an "
+                "architecture of open_clip and a tag or a checkpoint file, hf-hub:OWNER/REPOSITORY or "
+                "local-dir:FOLDER"
+            ) from error
         finally:
             logging.disable(logging.NOTSET)
         return encoder.eval()
@@ -163,8 +173,9 @@ class Encoder(nn.Module):
         text = self.config.model["text_cfg"]
         length = text.get("context_length", 77)
         if "hf_tokenizer_name" in text:
-            return open_clip.HFTokenizer(text["hf_tokenizer_name"], context_length=length,
-                                         **text.get("tokenizer_kwargs", {}))
+            return open_clip.HFTokenizer(
+                text["hf_tokenizer_name"], context_length=length, **text.get("tokenizer_kwargs", {})
+            )
         vocabulary = text.get("vocab_size", CLIP_VOCABULARY)
         if vocabulary < CLIP_VOCABULARY:
             return ShortTokenizer(vocabulary, length)
@@ -179,16 +190,20 @@ class Encoder(nn.Module):
 
         n is the context length, or where the text tower allows it that of the longest of these texts.
         """
-        tokens = self._tokenizer([normalise_text(text) for text in texts])
-        return tokens[:, :int(tokens.argmax(-1).max()) + 1] if self._reads_short else tokens
+        tokens = self._tokenizer([normalize_text(text) for text in texts])
+        return tokens[:, : int(tokens.argmax(-1).max()) + 1] if self._reads_short else tokens
 
     def forward(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
         """Encode b things of which some lack an image or a text.
 
         pixels: (images there, 3, s, s); tokens: (texts there, n); masks: (b,) bool, say where they belong.
         """
-        return Features(self._spread(self.clip.encode_image, pixels, image_mask),
-                        self._spread(self._encode_text, tokens, text_mask), image_mask, text_mask)
+        return Features(
+            self._spread(self.clip.encode_image, pixels, image_mask),
+            self._spread(self._encode_text, tokens, text_mask),
+            image_mask,
+            text_mask,
+        )
 
     def _encode_text(self, tokens: Tensor) -> Tensor:
         """(b, n) tokens -> (b, d). Of a tower that reads short: open_clip's arithmetic with its mask cut to n."""
@@ -197,7 +212,7 @@ class Encoder(nn.Module):
         tower, n = self.clip.text, tokens.shape[1]
         x = tower.token_embedding(tokens) + tower.positional_embedding[:n]
         x = tower.transformer(x, attn_mask=tower.attn_mask[:n, :n])
-        x = x[torch.arange(len(x), device=x.device), tokens.argmax(-1)]      # the end token has the highest number
+        x = x[torch.arange(len(x), device=x.device), tokens.argmax(-1)]  # the end token has the highest number
         return tower.ln_final(x) @ tower.text_projection
 
     def _spread(self, encode, values: Tensor, mask: Tensor) -> Tensor:
@@ -212,9 +227,9 @@ class Encoder(nn.Module):
         """b images (None: missing) and b texts ("": missing) -> features. The caller chooses b."""
         assert len(images) == len(texts)
         there = [image for image in images if image is not None]
-        worded = [text for text in texts if normalise_text(text)]
+        worded = [text for text in texts if normalize_text(text)]
         image_mask = torch.tensor([image is not None for image in images], dtype=torch.bool)
-        text_mask = torch.tensor([bool(normalise_text(text)) for text in texts], dtype=torch.bool)
+        text_mask = torch.tensor([bool(normalize_text(text)) for text in texts], dtype=torch.bool)
         pixels = self.preprocess(there) if there else torch.zeros(0)
         tokens = self.tokenize(worded) if worded else torch.zeros(0, dtype=torch.long)
         return self(*(part.to(self.device) for part in (pixels, image_mask, tokens, text_mask)))
@@ -229,9 +244,15 @@ class Encoder(nn.Module):
 
 def padding_is_inert(tower: nn.Module) -> bool:
     """Whether padding behind a text's end changes nothing: open_clip's own causal tower, read at the end token."""
-    return (isinstance(tower, TextTransformer) and tower.attn_mask is not None and tower.pool_type == "argmax"
-            and tower.cls_emb is None and not tower.use_pad_mask and not tower.output_tokens
-            and isinstance(tower.text_projection, nn.Parameter))
+    return (
+        isinstance(tower, TextTransformer)
+        and tower.attn_mask is not None
+        and tower.pool_type == "argmax"
+        and tower.cls_emb is None
+        and not tower.use_pad_mask
+        and not tower.output_tokens
+        and isinstance(tower.text_projection, nn.Parameter)
+    )
 
 
 def out_of_reach(error: BaseException | None) -> bool:

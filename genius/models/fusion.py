@@ -44,9 +44,10 @@ class Fusion(nn.Module):
 
     def forward(self, features: Features) -> Tensor:
         """-> z (b, d), normalised: what is quantized, and what the decoder is given."""
-        branches = torch.cat([F.relu(self.text_branch(features.text)),
-                              F.relu(self.image_branch(features.image))], dim=-1)   # (b, 2p)
-        weight = torch.sigmoid(self.gate(branches))                                 # (b, 1) of the text
+        branches = torch.cat(
+            [F.relu(self.text_branch(features.text)), F.relu(self.image_branch(features.image))], dim=-1
+        )  # (b, 2p)
+        weight = torch.sigmoid(self.gate(branches))  # (b, 1) of the text
         z = self.mix(branches) + weight * features.text + (1 - weight) * features.image
         return F.normalize(z, dim=-1)
 

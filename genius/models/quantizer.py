@@ -25,7 +25,7 @@ from genius.schema import Modality
 
 MODALITY_CODES = ("forced", "emergent")
 GRADIENTS = ("rotation", "straight_through")
-AVERAGES = ("hits_", "sums_")     # buffers that move the codebooks in training
+AVERAGES = ("hits_", "sums_")  # buffers that move the codebooks in training
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class QuantizerConfig:
     """The published values; the ratios are their 2 hits a step over the 3.9 that a code gets on average."""
 
     dim: int = 768
-    levels: int = 9                  # length of an ID, modality included
+    levels: int = 9  # length of an ID, modality included
     codebook_size: int = 4096
-    modality_code: str = "forced"    # one of MODALITY_CODES
-    gradient: str = "rotation"       # one of GRADIENTS: how the loss reaches z through the codes
-    decay: float = 0.9               # of the moving averages, per step
-    dead_ratio: float = 0.5          # below this part of its even share of the batch a code is restarted
-    restart_ratio: float = 0.5       # the part of its even share that a restarted code begins with
-    restart_spread: float = 1.0      # how far from its codeword to a residual of the batch: 1 at the residual itself,
+    modality_code: str = "forced"  # one of MODALITY_CODES
+    gradient: str = "rotation"  # one of GRADIENTS: how the loss reaches z through the codes
+    decay: float = 0.9  # of the moving averages, per step
+    dead_ratio: float = 0.5  # below this part of its even share of the batch a code is restarted
+    restart_ratio: float = 0.5  # the part of its even share that a restarted code begins with
+    restart_spread: float = 1.0  # how far from its codeword to a residual of the batch: 1 at the residual itself,
     #                                  which attracts little else; near 0 it shares what the codeword had (ours)
 
     def __post_init__(self):
@@ -58,9 +58,9 @@ class QuantizerConfig:
 class Quantized:
     """What quantizing a batch gives while training."""
 
-    codes: Tensor   # (b, M)
-    z: Tensor       # (b, d) sum of codewords, with a gradient to the input
-    loss: Tensor    # Eq. 7, mean over levels and elements as in the published code
+    codes: Tensor  # (b, M)
+    z: Tensor  # (b, d) sum of codewords, with a gradient to the input
+    loss: Tensor  # Eq. 7, mean over levels and elements as in the published code
 
 
 class ResidualQuantizer(nn.Module):
@@ -72,7 +72,7 @@ class ResidualQuantizer(nn.Module):
         for level, size in enumerate(config.code_sizes):
             self.register_buffer(f"codebook_{level}", torch.zeros(size, config.dim))
             # both are averages of shares of a batch, so that no threshold depends on the batch size
-            self.register_buffer(f"hits_{level}", torch.zeros(size))              # moving average
+            self.register_buffer(f"hits_{level}", torch.zeros(size))  # moving average
             self.register_buffer(f"sums_{level}", torch.zeros(size, config.dim))  # moving average
 
     @property
@@ -95,8 +95,7 @@ class ResidualQuantizer(nn.Module):
 
     def decode(self, codes: Tensor) -> Tensor:
         """codes (b, m), m ≤ M levels -> (b, d), the sum of their codewords."""
-        return sum(codebook[codes[:, level]]
-                   for level, codebook in enumerate(self.codebooks[:codes.shape[1]]))
+        return sum(codebook[codes[:, level]] for level, codebook in enumerate(self.codebooks[: codes.shape[1]]))
 
     def forward(self, z: Tensor, modality: Tensor) -> Quantized:
         """Quantize a training batch; in train mode the codebooks follow it."""
@@ -104,7 +103,7 @@ class ResidualQuantizer(nn.Module):
         for level, codebook in enumerate(self.codebooks):
             with torch.no_grad():
                 code = self._nearest(level, residual, modality)
-            word = codebook[code]                                          # (b, d)
+            word = codebook[code]  # (b, d)
             losses.append(F.mse_loss(residual, word))
             quantized = quantized + self._through(residual, word)
             if self.training:
@@ -188,10 +187,9 @@ def rotate(source: Tensor, target: Tensor) -> Tensor:
     target_norm = target.norm(dim=-1, keepdim=True).clamp_min(1e-6)
     u, v = (source / source_norm).detach(), (target / target_norm).detach()
     middle = F.normalize(u + v, dim=-1)
-    turned = (source - 2 * (source * middle).sum(-1, keepdim=True) * middle
-              + 2 * (source * u).sum(-1, keepdim=True) * v)
+    turned = source - 2 * (source * middle).sum(-1, keepdim=True) * middle + 2 * (source * u).sum(-1, keepdim=True) * v
     turned = turned * (target_norm / source_norm).detach()
-    return turned + (target - turned).detach()      # exact in the forward pass
+    return turned + (target - turned).detach()  # exact in the forward pass
 
 
 def kmeans(points: Tensor, k: int, iterations: int, seed: int) -> Tensor:
@@ -202,8 +200,9 @@ def kmeans(points: Tensor, k: int, iterations: int, seed: int) -> Tensor:
         extra = vectors[rng.integers(len(vectors), size=k - len(vectors))]
         centroids = np.concatenate([vectors, extra + rng.normal(0, 1e-3, extra.shape)])
     else:
-        clustering = faiss.Kmeans(vectors.shape[1], k, niter=iterations, seed=seed,
-                                  min_points_per_centroid=1, max_points_per_centroid=256)
+        clustering = faiss.Kmeans(
+            vectors.shape[1], k, niter=iterations, seed=seed, min_points_per_centroid=1, max_points_per_centroid=256
+        )
         clustering.train(vectors)
         centroids = clustering.centroids
     return torch.as_tensor(centroids, dtype=points.dtype, device=points.device)

@@ -18,8 +18,9 @@ from genius.errors import UserError
 M = TypeVar("M", bound=nn.Module)
 
 
-def save_model(model: nn.Module, config: Any, folder: Path, *, half: bool = False,
-               without: tuple[str, ...] = ()) -> None:
+def save_model(
+    model: nn.Module, config: Any, folder: Path, *, half: bool = False, without: tuple[str, ...] = ()
+) -> None:
     """Write the config (a dataclass) and the weights into `folder`, which exists.
 
     half: floating-point weights are stored in half precision. without: how the names of buffers begin
@@ -32,7 +33,7 @@ def save_model(model: nn.Module, config: Any, folder: Path, *, half: bool = Fals
             delattr(model, name)
         if half:
             model.half()
-    safetensors.save_model(model, str(folder / "model.safetensors"))   # stores tied weights once
+    safetensors.save_model(model, str(folder / "model.safetensors"))  # stores tied weights once
 
 
 def load_model(kind: type[M], config_kind: type, folder: Path, *, without: tuple[str, ...] = ()) -> M:
@@ -63,5 +64,6 @@ def round_to_half(model: nn.Module) -> None:
         if tensor.is_floating_point():
             tensor.copy_(tensor.half())
             if not tensor.isfinite().all():
-                raise UserError(f"the weight {name} does not fit half precision; "
-                                "set the stage's half to false and train it again")
+                raise UserError(
+                    f"the weight {name} does not fit half precision; set the stage's half to false and train it again"
+                )

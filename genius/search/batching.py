@@ -56,17 +56,20 @@ class Batcher:
         if not queries:
             return []
         worker, request = self._started(), _Request(work, options, queries, size)
-        if worker is threading.current_thread():    # called by work
-            return [answer for start in range(0, len(queries), size)
-                    for answer in _answers(work, queries[start:start + size], options)]
+        if worker is threading.current_thread():  # called by work
+            return [
+                answer
+                for start in range(0, len(queries), size)
+                for answer in _answers(work, queries[start : start + size], options)
+            ]
         worker.submit(request)
         try:
             return request.result.result()
-        except BaseException:    # a KeyboardInterrupt, too: nobody is left to take the answers
+        except BaseException:  # a KeyboardInterrupt, too: nobody is left to take the answers
             worker.withdraw(request)
             raise
         finally:
-            del request          # or its exception would hold this frame, and so itself
+            del request  # or its exception would hold this frame, and so itself
 
     def close(self) -> None:
         """End the thread when the batch at work is done. Callers that still wait get a RuntimeError."""
@@ -81,7 +84,7 @@ class Batcher:
         with self._lock:
             if self._closed:
                 raise RuntimeError(CLOSED)
-            if self._worker is None or not self._worker.is_alive():    # a fork leaves threads behind
+            if self._worker is None or not self._worker.is_alive():  # a fork leaves threads behind
                 self._worker = _Worker(self._patience)
                 self._worker.start()
                 weakref.finalize(self, self._worker.close)
@@ -96,9 +99,9 @@ class _Request:
     options: Any
     queries: Sequence
     size: int
-    taken: int = 0                                        # queries that are or were at work
-    answers: list = field(default_factory=list)           # to the first of them
-    result: Future = field(default_factory=Future)        # guarded by the worker's lock, but for waiting
+    taken: int = 0  # queries that are or were at work
+    answers: list = field(default_factory=list)  # to the first of them
+    result: Future = field(default_factory=Future)  # guarded by the worker's lock, but for waiting
 
     @property
     def left(self) -> int:
@@ -110,7 +113,7 @@ class _Request:
 
     def take(self, most: int) -> Sequence:
         """The next queries: `most`, or all that are left."""
-        part = self.queries[self.taken:self.taken + most]
+        part = self.queries[self.taken : self.taken + most]
         self.taken += len(part)
         return part
 
@@ -120,11 +123,11 @@ class _Request:
             self.result.set_result(self.answers)
 
     def fail(self, error: BaseException) -> None:
-        if not self.result.done():    # its caller may have left
+        if not self.result.done():  # its caller may have left
             self.result.set_exception(error)
 
 
-Batch = list[tuple[_Request, Sequence]]    # requests, and which of their queries
+Batch = list[tuple[_Request, Sequence]]  # requests, and which of their queries
 
 
 class _Worker(threading.Thread):
@@ -132,10 +135,10 @@ class _Worker(threading.Thread):
 
     def __init__(self, patience: float):
         super().__init__(name="device", daemon=True)
-        self._patience = patience                         # seconds
-        self._changed = threading.Condition()             # guards what follows
-        self._waiting: list[_Request] = []                # in the order of their turns
-        self._company, self._until = 0, 0.0               # so many callers are expected to wait by that time
+        self._patience = patience  # seconds
+        self._changed = threading.Condition()  # guards what follows
+        self._waiting: list[_Request] = []  # in the order of their turns
+        self._company, self._until = 0, 0.0  # so many callers are expected to wait by that time
         self._closed = False
 
     def submit(self, request: _Request) -> None:
@@ -152,7 +155,7 @@ class _Worker(threading.Thread):
             self._forget(request)
 
     def close(self) -> None:
-        if self.is_alive():    # else its lock may have been left behind by a fork, with the thread that held it
+        if self.is_alive():  # else its lock may have been left behind by a fork, with the thread that held it
             with self._changed:
                 self._closed = True
                 for request in self._waiting:
@@ -163,7 +166,7 @@ class _Worker(threading.Thread):
     def run(self) -> None:
         while batch := self._next():
             self._work_on(batch)
-            del batch          # while it waits for the next
+            del batch  # while it waits for the next
 
     def _next(self) -> Batch:
         """Waits for work and company. Empty when closed."""
@@ -177,8 +180,11 @@ class _Worker(threading.Thread):
 
     def _gathered(self) -> bool:
         """Nobody else is expected, or there is no room for more."""
-        return (not self._waiting or len(self._waiting) >= self._company
-                or sum(request.left for request in self._waiting) >= self._waiting[0].size)
+        return (
+            not self._waiting
+            or len(self._waiting) >= self._company
+            or sum(request.left for request in self._waiting) >= self._waiting[0].size
+        )
 
     def _take(self) -> Batch:
         first, batch = self._waiting[0], []

@@ -36,21 +36,30 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from genius.index.trie import Trie
-from genius.models.cached import CachedDecoder
-from genius.search.beams import Beams, Continuations, Found, Prefixes
+from genius.models.incremental_decoder import IncrementalDecoder
+from genius.search.beam_state import Beams, Continuations, Found, Prefixes
 from genius.search.scoring import Scorer, Scores
+from genius.trie.trie import Trie
 
 MODES = ("exact", "set", "fast")
-TRACED = 4      # prefixes in a trace, times the beam size
-NARROWER = 4    # mode fast decodes so many times fewer beams
+TRACED = 4  # prefixes in a trace, times the beam size
+NARROWER = 4  # mode fast decodes so many times fewer beams
 NOTHING = torch.iinfo(torch.long).min
 
 
 @torch.inference_mode()
-def beam_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: int, *, mode: str = "exact",
-                decoder_weight: float = 1.0, budget: int = 200, trace: bool = False,
-                certify: bool = False) -> Beams:
+def beam_search(
+    decoder: IncrementalDecoder,
+    features: Tensor,
+    trie: Trie,
+    beams: int,
+    *,
+    mode: str = "exact",
+    decoder_weight: float = 1.0,
+    budget: int = 200,
+    trace: bool = False,
+    certify: bool = False,
+) -> Beams:
     """features (b, d), fused and normalised -> the `beams` best valid IDs of each query, or all if fewer.
 
     mode: see above. budget: items that mode fast hands over. certify: also bound what was discarded, for which
@@ -72,13 +81,13 @@ def beam_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: int
         scores = scorer.next_level(now, decoded)
         if level == 0:
             found.first(scores.log_probs)
-        grown = _grown(now, trie, scores, decoded, level)                                  # (c,)
-        best = _best(grown.score, trie.lowest(grown.node), grown.query, len(now.query), widest)    # (b, ≥ v) into c
+        grown = _grown(now, trie, scores, decoded, level)  # (c,)
+        best = _best(grown.score, trie.lowest(grown.node), grown.query, len(now.query), widest)  # (b, ≥ v) into c
         found.note(now, grown, best, decoded)
         every = now.extended(grown, best, decoded)
         now, last = every.first(beams), level == trie.levels - 1
         if leaves:
-            done, kept = _handed_over(every, best >= 0, trie, beams, budget)               # (b,), (b, ≥ v)
+            done, kept = _handed_over(every, best >= 0, trie, beams, budget)  # (b,), (b, ≥ v)
             done |= last
             found.put(every.of(done), kept[done])
         elif last or stops_early:
@@ -94,8 +103,9 @@ def beam_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: int
 
 
 @torch.inference_mode()
-def widened_search(decoder: CachedDecoder, features: Tensor, trie: Trie, beams: int, most: int,
-                   **options: object) -> Beams:
+def widened_search(
+    decoder: IncrementalDecoder, features: Tensor, trie: Trie, beams: int, most: int, **options: object
+) -> Beams:
     """`beam_search` with a certificate, again with twice the beams for queries that got none, up to `most` beams.
 
     Still the `beams` best IDs of each query: those of the widest search that it needed. Memory stays that of one
@@ -131,7 +141,7 @@ def _grown(now: Prefixes, trie: Trie, scores: Scores, decoded: Tensor, level: in
     still = ~decoded.flatten()[owner] if len(scores.gains) < decoded.numel() else None
 
     def taken(table: Tensor) -> Tensor:
-        values = table.take(place)                                                         # (c,)
+        values = table.take(place)  # (c,)
         return values if still is None else values.masked_fill_(still, 0)
 
     step = taken(scores.log_probs)
@@ -149,10 +159,11 @@ def _best(scores: Tensor, ids: Tensor, query: Tensor, queries: int, width: int) 
     """
     sizes = torch.bincount(query, minlength=queries)
     starts = sizes.cumsum(0) - sizes
-    bits = (scores + 0.0).view(torch.int32)                          # + 0.0: there is one zero
-    ordered = bits ^ (bits >> 31 & 0x7FFFFFFF)                       # integers that sort as the floats do
+    bits = (scores + 0.0).view(torch.int32)  # + 0.0: there is one zero
+    ordered = bits ^ (bits >> 31 & 0x7FFFFFFF)  # integers that sort as the floats do
     keys = torch.full((queries, int(sizes.max())), NOTHING, device=scores.device)
-    keys[query, torch.arange(len(query), device=query.device) - starts[query]] = \
-        (ordered.long() << 32) + (0xFFFFFFFF - ids)
+    keys[query, torch.arange(len(query), device=query.device) - starts[query]] = (ordered.long() << 32) + (
+        0xFFFFFFFF - ids
+    )
     top, place = keys.topk(min(width, keys.shape[1]))
     return torch.where(top > NOTHING, starts[:, None] + place, -1)

@@ -12,8 +12,8 @@ from genius.search.beam import MODES
 
 MAX_BEAMS = 500
 MAX_RESULTS = 500
-MAX_BUDGET = 500     # items that mode fast hands over
-MAX_TEXT = 10_000    # characters; encoders read far fewer
+MAX_BUDGET = 500  # items that mode fast hands over
+MAX_TEXT = 10_000  # characters; encoders read far fewer
 
 
 def checked_options(options: SearchOptions) -> SearchOptions:
@@ -27,10 +27,16 @@ def checked_options(options: SearchOptions) -> SearchOptions:
     if options.mode is not None and options.mode not in MODES:
         raise UserError(f"The mode must be one of {', '.join(MODES)}, not {options.mode!r}.")
     if options.modality is not None and not isinstance(options.modality, Modality):
-        raise UserError(f"The modality must be one of {', '.join(kind.name.lower() for kind in Modality)}, "
-                        f"not {options.modality!r}.")
-    return replace(options, beams=_whole("beam size", options.beams, MAX_BEAMS), k=checked_k(options.k),
-                   budget=_whole("candidate budget", options.budget, MAX_BUDGET))
+        raise UserError(
+            f"The modality must be one of {', '.join(kind.name.lower() for kind in Modality)}, "
+            f"not {options.modality!r}."
+        )
+    return replace(
+        options,
+        beams=_whole("beam size", options.beams, MAX_BEAMS),
+        k=checked_k(options.k),
+        budget=_whole("candidate budget", options.budget, MAX_BUDGET),
+    )
 
 
 def checked_k(k: int) -> int:
@@ -47,7 +53,7 @@ def check_query(query: Query) -> None:
             raise UserError(f"The {name} has {len(text):,} characters; shorten it to {MAX_TEXT:,}.")
         try:
             text.encode()
-        except UnicodeEncodeError:    # a lone surrogate
+        except UnicodeEncodeError:  # a lone surrogate
             raise UserError(f"The {name} holds half a character; type it again.") from None
     if query.image is None and not query.text.strip():
         raise UserError("Type a description, add a picture, or both.")

@@ -17,14 +17,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from genius.index.ids import IDTable
-from genius.search.beams import Beams
+from genius.search.beam_state import Beams
+from genius.trie.ids import IDTable
 
-BLOCK = 16_384    # vectors in memory at once
+BLOCK = 16_384  # vectors in memory at once
 
 
-def flat_search(embeddings: np.ndarray, queries: np.ndarray, k: int,
-                rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def flat_search(
+    embeddings: np.ndarray, queries: np.ndarray, k: int, rows: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """The k nearest items by cosine, exactly: (cosines, rows), (b, k) each; −inf, −1 where there are fewer.
 
     embeddings (n, d) fp16, normalised, memory-mapped; queries (b, d) normalised; rows: search only these.
@@ -34,8 +35,9 @@ def flat_search(embeddings: np.ndarray, queries: np.ndarray, k: int,
 
     def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for part in _parts(rows):
-            cosines, places = faiss.knn(queries, _float32(embeddings[part]), min(k, len(part)),
-                                        metric=faiss.METRIC_INNER_PRODUCT)
+            cosines, places = faiss.knn(
+                queries, _float32(embeddings[part]), min(k, len(part)), metric=faiss.METRIC_INNER_PRODUCT
+            )
             yield cosines, part[places]
 
     return _best(parts(), len(queries), k)
@@ -45,13 +47,15 @@ def flat_search(embeddings: np.ndarray, queries: np.ndarray, k: int,
 def quantized_norms(codebooks: Sequence[Tensor], table: IDTable) -> Tensor:
     """‖ẑ‖² of the quantized vector of each ID, (u,) float32 on the codebooks' device: once for many searches."""
     words = torch.cat([*codebooks]).float()
-    return torch.cat([F.embedding_bag(tokens, words, mode="sum").square().sum(1)
-                      for _, tokens in _tokens(codebooks, table)])
+    return torch.cat(
+        [F.embedding_bag(tokens, words, mode="sum").square().sum(1) for _, tokens in _tokens(codebooks, table)]
+    )
 
 
 @torch.inference_mode()
-def quantized_search(codebooks: Sequence[Tensor], table: IDTable, features: Tensor, k: int,
-                     norms: Tensor | None = None) -> Beams:
+def quantized_search(
+    codebooks: Sequence[Tensor], table: IDTable, features: Tensor, k: int, norms: Tensor | None = None
+) -> Beams:
     """The k IDs whose quantized vectors ẑ are nearest to the features z (b, d), by scoring every ID.
 
     Their score is Σ (2⟨r, e⟩ − ‖e‖²) = ‖z‖² − ‖z − ẑ‖² = 2⟨z, ẑ⟩ − ‖ẑ‖², as a beam search by geometry alone has
@@ -64,7 +68,7 @@ def quantized_search(codebooks: Sequence[Tensor], table: IDTable, features: Tens
     """
     norms = quantized_norms(codebooks, table) if norms is None else norms
     z = features.float()
-    inner = torch.cat([2 * codebook.float() @ z.T for codebook in codebooks])                # (all codes, b)
+    inner = torch.cat([2 * codebook.float() @ z.T for codebook in codebooks])  # (all codes, b)
 
     def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for (ids, tokens), norm in zip(_tokens(codebooks, table), norms.split(BLOCK), strict=True):
@@ -73,10 +77,15 @@ def quantized_search(codebooks: Sequence[Tensor], table: IDTable, features: Tens
 
     scores, ids = _best(parts(), len(z), min(k, table.distinct))
     low, scores = torch.from_numpy(ids), torch.from_numpy(scores)
-    return Beams(low, torch.from_numpy(ids + table.buckets(ids)), scores, torch.full_like(scores, torch.nan),
-                 depth=torch.full_like(low, len(codebooks)),
-                 first=(inner[:len(codebooks[0])].T - codebooks[0].float().square().sum(1)).log_softmax(-1),
-                 rows=torch.zeros(len(z), dtype=torch.long))
+    return Beams(
+        low,
+        torch.from_numpy(ids + table.buckets(ids)),
+        scores,
+        torch.full_like(scores, torch.nan),
+        depth=torch.full_like(low, len(codebooks)),
+        first=(inner[: len(codebooks[0])].T - codebooks[0].float().square().sum(1)).log_softmax(-1),
+        rows=torch.zeros(len(z), dtype=torch.long),
+    )
 
 
 def _tokens(codebooks: Sequence[Tensor], table: IDTable) -> Iterator[tuple[np.ndarray, Tensor]]:
@@ -93,14 +102,14 @@ def build_hnsw(embeddings: np.ndarray, links: int = 32, effort: int = 40) -> fai
     return _add_all(index, embeddings)
 
 
-def build_ivf_pq(embeddings: np.ndarray, lists: int, code_bytes: int, training: int,
-                 seed: int = 0) -> faiss.IndexIVFPQ:
+def build_ivf_pq(embeddings: np.ndarray, lists: int, code_bytes: int, training: int, seed: int = 0) -> faiss.IndexIVFPQ:
     """Inverted lists of product-quantized vectors, trained on `training` of them.
 
     code_bytes must divide the dim. Set `index.nprobe` to search.
     """
-    index = faiss.index_factory(embeddings.shape[1], f"IVF{lists},PQ{code_bytes}np",
-                                faiss.METRIC_INNER_PRODUCT)    # np: not polysemous, slow and not used here
+    index = faiss.index_factory(
+        embeddings.shape[1], f"IVF{lists},PQ{code_bytes}np", faiss.METRIC_INNER_PRODUCT
+    )  # np: not polysemous, slow and not used here
     sample = np.random.default_rng(seed).permutation(len(embeddings))[:training]
     index.train(_float32(embeddings[np.sort(sample)]))
     return _add_all(index, embeddings)
@@ -124,7 +133,7 @@ def _best(parts: Iterable[tuple[np.ndarray, np.ndarray]], queries: int, k: int) 
 
 
 def _parts(numbers: np.ndarray) -> Iterator[np.ndarray]:
-    return (numbers[first:first + BLOCK] for first in range(0, len(numbers), BLOCK))
+    return (numbers[first : first + BLOCK] for first in range(0, len(numbers), BLOCK))
 
 
 def _float32(vectors: np.ndarray) -> np.ndarray:

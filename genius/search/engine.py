@@ -18,40 +18,40 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genius.artifacts import Run
-from genius.device import bf16_pays, usable_device
 from genius.errors import UserError
-from genius.index.store import Index, Pool
-from genius.memory import keep_freed_memory
-from genius.models.cached import CachedDecoder
+from genius.index.store import Index
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder, Features, query_text
 from genius.models.fusion import Fusion
+from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
+from genius.run import Run
+from genius.runtime import bf16_pays, keep_freed_memory, usable_device
 from genius.schema import Modality, Query, SearchOptions, SearchResult, SearchTrace
-from genius.search.answers import generated_of, hits_of
 from genius.search.batching import Batcher
 from genius.search.beam import beam_search, widened_search
-from genius.search.beams import Beams
+from genius.search.beam_state import Beams
 from genius.search.checks import MAX_BEAMS, MAX_BUDGET, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
-from genius.search.familiar import Familiarity
+from genius.search.ood_detector import OODDetector
 from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, rank
-from genius.search.versions import Version, Versions
+from genius.search.results import generated_of, hits_of
+from genius.search.snapshots import Version, Versions
+from genius.trie.pool import Pool
 
-BEAMS_TOGETHER = 1600    # beams that are decoded together bound memory: 32 queries with 50 beams
-MOST_TOGETHER = 64       # queries, however few their beams
+BEAMS_TOGETHER = 1600  # beams that are decoded together bound memory: 32 queries with 50 beams
+MOST_TOGETHER = 64  # queries, however few their beams
 
-Milliseconds = dict[str, float]    # by stage; of one query: its share of its batch
+Milliseconds = dict[str, float]  # by stage; of one query: its share of its batch
 
 
 @dataclass(frozen=True)
 class EncodedQueries:
     """What the models say of b queries."""
 
-    features: Features | None    # None: the vectors were not encoded, but blended, say
-    embeddings: Tensor           # (b, d) for dense search and re-ranking
-    z: Tensor                    # (b, d) fused: what the decoder is given
+    features: Features | None  # None: the vectors were not encoded, but blended, say
+    embeddings: Tensor  # (b, d) for dense search and re-ranking
+    z: Tensor  # (b, d) fused: what the decoder is given
     milliseconds: Milliseconds = field(default_factory=dict)
 
     @classmethod
@@ -61,8 +61,9 @@ class EncodedQueries:
 
     def of(self, chosen: Tensor) -> EncodedQueries:
         """Some of them; chosen (c,) numbers."""
-        return EncodedQueries(self.features and self.features.of(chosen), self.embeddings[chosen], self.z[chosen],
-                              self.milliseconds)
+        return EncodedQueries(
+            self.features and self.features.of(chosen), self.embeddings[chosen], self.z[chosen], self.milliseconds
+        )
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Asked:
     """What queries have in common that are answered together."""
 
     options: SearchOptions
-    version: Version     # of the index
+    version: Version  # of the index
 
 
 class Engine:
@@ -92,17 +93,26 @@ class Engine:
     at once.
     """
 
-    def __init__(self, encoder: Encoder, fusion: Fusion, quantizer: ResidualQuantizer, decoder: IDDecoder,
-                 index: Index, device: torch.device | str = "cpu", familiarity: Familiarity | None = None,
-                 run: Run | None = None):
+    def __init__(
+        self,
+        encoder: Encoder,
+        fusion: Fusion,
+        quantizer: ResidualQuantizer,
+        decoder: IDDecoder,
+        index: Index,
+        device: torch.device | str = "cpu",
+        ood_detector: OODDetector | None = None,
+        run: Run | None = None,
+    ):
         """run: as it was read when the parts were loaded; without it the engine takes up no newer index."""
         self.device = torch.device(device)
         self.encoder, self.fusion, self.quantizer, self.decoder = (
-            model.to(self.device).eval() for model in (encoder, fusion, quantizer, decoder))
-        self.familiarity, self._versions = familiarity, Versions(index, self.device, run)
-        self._decoder = CachedDecoder(self.decoder)
-        self._fast = CachedDecoder(self.decoder, torch.bfloat16) if bf16_pays(self.device) else self._decoder
-        self._models = threading.Lock()    # `encode` and `retrieve` may be called on any thread, too
+            model.to(self.device).eval() for model in (encoder, fusion, quantizer, decoder)
+        )
+        self.ood_detector, self._versions = ood_detector, Versions(index, self.device, run)
+        self._decoder = IncrementalDecoder(self.decoder)
+        self._fast = IncrementalDecoder(self.decoder, torch.bfloat16) if bf16_pays(self.device) else self._decoder
+        self._models = threading.Lock()  # `encode` and `retrieve` may be called on any thread, too
         self._batcher = Batcher()
 
     @classmethod
@@ -114,19 +124,35 @@ class Engine:
         keep_freed_memory()
         chosen, opened = usable_device(device), Run(run)
         folder = opened.folder
-        parts = (Encoder.load(folder("encoder")), Fusion.load(folder("fusion")),
-                 ResidualQuantizer.load(folder("quantizer")), IDDecoder.load(folder("decoder")),
-                 Index.load(indexed := folder("index")))
+        parts = (
+            Encoder.load(folder("encoder")),
+            Fusion.load(folder("fusion")),
+            ResidualQuantizer.load(folder("quantizer")),
+            IDDecoder.load(folder("decoder")),
+            Index.load(indexed := folder("index")),
+        )
         encoder, fusion, quantizer, decoder, index = parts
-        _agree(run, "embedding size", encoder=encoder.dim, fusion=fusion.config.dim,
-               quantizer=quantizer.config.dim, decoder=decoder.config.dim, index=index.config.dim)
-        _agree(run, "code sizes", quantizer=quantizer.config.code_sizes, decoder=decoder.config.code_sizes,
-               index=index.code_sizes)
-        return cls(*parts, chosen, Familiarity.load(indexed), opened)
+        _agree(
+            run,
+            "embedding size",
+            encoder=encoder.dim,
+            fusion=fusion.config.dim,
+            quantizer=quantizer.config.dim,
+            decoder=decoder.config.dim,
+            index=index.config.dim,
+        )
+        _agree(
+            run,
+            "code sizes",
+            quantizer=quantizer.config.code_sizes,
+            decoder=decoder.config.code_sizes,
+            index=index.code_sizes,
+        )
+        return cls(*parts, chosen, OODDetector.load(indexed), opened)
 
     @property
     def index(self) -> Index:
-        """The version that is searched: the newest that was taken up, but inside `one_version` always the same."""
+        """The version that is searched: the newest that was taken up, but inside `snapshot` always the same."""
         return self._versions.current.index
 
     @property
@@ -134,15 +160,15 @@ class Engine:
         """All items of the index."""
         return self._versions.current.pool
 
-    def take_up(self) -> bool:
+    def reload(self) -> bool:
         """Search the newest index of the run from now on; whether there was a newer one.
 
         Searches at work end as they began. Raises UserError for an index that cannot be read, and goes on with the
         one at hand.
         """
-        return self._versions.take_up()
+        return self._versions.reload()
 
-    def one_version(self) -> AbstractContextManager[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Inside the block its caller sees one version of the index; rows mean the same items throughout."""
         return self._versions.held()
 
@@ -160,7 +186,7 @@ class Engine:
 
     def far(self, query: Query) -> bool | None:
         """Whether the query's picture looks unlike those of the index; None: it has none, or the run cannot say."""
-        return None if query.image is None or self.familiarity is None else self.familiarity.far(query.image)
+        return None if query.image is None or self.ood_detector is None else self.ood_detector.far(query.image)
 
     def search(self, queries: Sequence[Query], options: SearchOptions | None = None) -> list[SearchResult]:
         """Answer each query, together with those that other threads ask at the same time.
@@ -175,8 +201,9 @@ class Engine:
     def search_encoded(self, encoded: EncodedQueries, options: SearchOptions | None = None) -> list[SearchResult]:
         """As `search`, for queries of which the vectors are known. Raises UserError for an option that cannot be."""
         asked, alone = self._asked(options), torch.arange(len(encoded.z)).split(1)
-        return self._batcher.run(self._search_encoded, [encoded.of(query) for query in alone], asked,
-                                 queries_together(asked.options.beams))
+        return self._batcher.run(
+            self._search_encoded, [encoded.of(query) for query in alone], asked, queries_together(asked.options.beams)
+        )
 
     def pool_of(self, modality: Modality | None) -> Pool:
         """What a search may find: all items, or those of one modality, collected when first asked for.
@@ -185,8 +212,7 @@ class Engine:
         """
         return self._versions.current.pool_of(modality)
 
-    def retrieve(self, encoded: EncodedQueries, options: SearchOptions,
-                 pool: Pool | None = None) -> Retrieved:
+    def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieved:
         """The part of a search after encoding, for b queries at once, as arrays; `search` goes this way too.
 
         pool: what may be found, its trie on this device; by default what the options leave of the index.
@@ -202,13 +228,15 @@ class Engine:
             if options.widen:
                 beams = widened_search(decoder, encoded.z, pool.trie, options.beams, MAX_BEAMS, **how)
             else:
-                beams = beam_search(decoder, encoded.z, pool.trie, options.beams, **how,
-                                    certify=options.certify or mode == "exact")
+                beams = beam_search(
+                    decoder, encoded.z, pool.trie, options.beams, **how, certify=options.certify or mode == "exact"
+                )
         with self._timed("expand", spent, count):
             candidates = expand(beams, pool.table, MAX_BUDGET if mode == "fast" else MAX_CANDIDATES)
         with self._timed("rerank", spent, count):
-            ranked = rank(candidates, version.index.embeddings, encoded.embeddings.cpu().numpy(), options.k,
-                          options.rerank)
+            ranked = rank(
+                candidates, version.index.embeddings, encoded.embeddings.cpu().numpy(), options.k, options.rerank
+            )
         return Retrieved(beams, candidates, ranked, spent)
 
     def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -229,13 +257,14 @@ class Engine:
             return self._answers(self.encode(queries), queries, asked.options)
 
     def _search_encoded(self, alone: Sequence[EncodedQueries], asked: Asked) -> list[SearchResult]:
-        embeddings, z = (torch.cat(vectors).to(self.device) for vectors in (
-            [query.embeddings for query in alone], [query.z for query in alone]))
+        embeddings, z = (
+            torch.cat(vectors).to(self.device)
+            for vectors in ([query.embeddings for query in alone], [query.z for query in alone])
+        )
         with self._versions.held(asked.version):
             return self._answers(EncodedQueries(None, embeddings, z), [Query()] * len(alone), asked.options)
 
-    def _answers(self, encoded: EncodedQueries, queries: Sequence[Query],
-                 options: SearchOptions) -> list[SearchResult]:
+    def _answers(self, encoded: EncodedQueries, queries: Sequence[Query], options: SearchOptions) -> list[SearchResult]:
         with self._models:
             query_codes = self.quantizer.encode(encoded.z).tolist()
         table, found = self.pool_of(options.modality).table, self.retrieve(encoded, options)
@@ -245,14 +274,24 @@ class Engine:
             far = [self.far(query) for query in queries]
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
         modality, certified = found.beams.first.exp().cpu().numpy(), found.beams.certified(options.beams)
-        return [SearchResult(
-            hits=hits[i], generated=generated[i], embedding=embeddings[i], z=z[i], query_codes=tuple(query_codes[i]),
-            modality_probabilities=modality[i], candidates=int(found.candidates.counts[i]),
-            mode=mode_of(options), decoded=int(found.beams.rows[i]),
-            certified=None if certified is None else bool(certified[i]), far=far[i],
-            milliseconds=dict(spent),
-            trace=SearchTrace(found.beams.trace[i]) if found.beams.trace else None)
-            for i in range(len(queries))]
+        return [
+            SearchResult(
+                hits=hits[i],
+                generated=generated[i],
+                embedding=embeddings[i],
+                z=z[i],
+                query_codes=tuple(query_codes[i]),
+                modality_probabilities=modality[i],
+                candidates=int(found.candidates.counts[i]),
+                mode=mode_of(options),
+                decoded=int(found.beams.rows[i]),
+                certified=None if certified is None else bool(certified[i]),
+                far=far[i],
+                milliseconds=dict(spent),
+                trace=SearchTrace(found.beams.trace[i]) if found.beams.trace else None,
+            )
+            for i in range(len(queries))
+        ]
 
     @contextmanager
     def _timed(self, stage: str, spent: Milliseconds, queries: int) -> Iterator[None]:
@@ -275,6 +314,8 @@ def mode_of(options: SearchOptions) -> str:
 
 def _agree(run: Path | str, what: str, **parts: object) -> None:
     if len(set(parts.values())) > 1:
-        raise UserError(f"the parts of {run} have different {what} "
-                        f"({', '.join(f'{name} {value}' for name, value in parts.items())}); "
-                        f"train it again: python -m training COLLECTION {run}")
+        raise UserError(
+            f"the parts of {run} have different {what} "
+            f"({', '.join(f'{name} {value}' for name, value in parts.items())}); "
+            f"train it again: python -m training COLLECTION {run}"
+        )

@@ -10,27 +10,34 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from genius.models.cached import CachedDecoder
-from genius.search.beams import Prefixes
+from genius.models.incremental_decoder import IncrementalDecoder
+from genius.search.beam_state import Prefixes
 
 
 class Scores(NamedTuple):
     """Of the codes of one level after each open beam."""
 
-    log_probs: Tensor    # (r, k) without the decoder: the softmax of the geometry
-    gains: Tensor        # (r, k) what they add to the score
-    ceilings: Tensor     # (r, k) the most that they and all codes after them can add
+    log_probs: Tensor  # (r, k) without the decoder: the softmax of the geometry
+    gains: Tensor  # (r, k) what they add to the score
+    ceilings: Tensor  # (r, k) the most that they and all codes after them can add
 
 
 class Scorer:
     """Blends the decoder's log-probabilities with the geometry of the codes."""
 
-    def __init__(self, decoder: CachedDecoder, features: Tensor, beams: int, weight: float, whole_vocabulary: bool,
-                 bounded: bool):
+    def __init__(
+        self,
+        decoder: IncrementalDecoder,
+        features: Tensor,
+        beams: int,
+        weight: float,
+        whole_vocabulary: bool,
+        bounded: bool,
+    ):
         """bounded: the ceilings are wanted."""
         self.decoder, self.weight, self.whole_vocabulary, self.bounded = decoder, weight, whole_vocabulary, bounded
         self.cache = decoder.start(features, beams) if weight > 0 else None
-        self.residual = features[:, None]                                                  # (b, w, d)
+        self.residual = features[:, None]  # (b, w, d)
         self.level = 0
 
     def next_level(self, now: Prefixes, opened: Tensor) -> Scores:
@@ -67,7 +74,7 @@ class Scorer:
         if not self.bounded:
             return scale * odds, scale * odds
         squared = residual.square().sum(-1, keepdim=True)
-        left = ((squared - odds).clamp_(min=0).sqrt_() - sum(self.decoder.radii[self.level + 1:])).clamp_(min=0)
+        left = ((squared - odds).clamp_(min=0).sqrt_() - sum(self.decoder.radii[self.level + 1 :])).clamp_(min=0)
         return scale * odds, scale * (squared - left.square_())
 
     def keep(self, queries: Tensor) -> None:

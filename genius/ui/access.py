@@ -19,8 +19,11 @@ def read_people(auth: str | None) -> People:
     """
     if not auth:
         return []
-    lines = [auth] if not (file := Path(auth)).is_file() else [
-        line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    lines = (
+        [auth]
+        if not (file := Path(auth)).is_file()
+        else [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    )
     people = [tuple(line.strip().split(":", 1)) for line in lines]
     if not people or any(len(pair) < 2 or not all(pair) for pair in people):
         raise UserError("--auth takes NAME:PASSWORD, or a file with one such line for each person")

@@ -10,8 +10,8 @@ import gradio as gr
 from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.examples import Example
-from genius.explore.items import row_of
-from genius.explore.query import item_query
+from genius.explore.item_facts import row_of
+from genius.explore.item_query import item_query
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult
 from genius.ui import history, present
 from genius.ui.components import told
@@ -20,10 +20,10 @@ from genius.ui.export import exports
 from genius.ui.history import Entry
 from genius.ui.targets import target_of
 
-LARGEST_SIDE = 1_024   # pixels; far more than an encoder sees, and it bounds memory under load
-SIDE_BY_SIDE = 4       # results of an instruction where several stand beside each other
+LARGEST_SIDE = 1_024  # pixels; far more than an encoder sees, and it bounds memory under load
+SIDE_BY_SIDE = 4  # results of an instruction where several stand beside each other
 
-Answers = tuple[LastQuery, ...]     # one, or one for each instruction of an example
+Answers = tuple[LastQuery, ...]  # one, or one for each instruction of an example
 
 
 class Asking:
@@ -79,18 +79,28 @@ class Asking:
         query = item_query(self.engine.index, row)
         return *filled(query), *self.answer([query], stored, settings, item=(row, id))
 
-    def answer(self, queries: Sequence[Query], stored: Any, settings: Sequence[Any], example: Example | None = None,
-               item: tuple[int, str] | None = None) -> tuple[Any, ...]:
+    def answer(
+        self,
+        queries: Sequence[Query],
+        stored: Any,
+        settings: Sequence[Any],
+        example: Example | None = None,
+        item: tuple[int, str] | None = None,
+    ) -> tuple[Any, ...]:
         """What search.Answered names. item: row and id of that which the query is. Raises UserError."""
         options = options_of(*settings, at_most=SIDE_BY_SIDE if len(queries) > 1 else None)
         query = queries[0]
         entry = Entry(item=item[1]) if item else Entry(query.text, query.instruction, picture=query.image is not None)
         answers = tuple(
             LastQuery(f"item {item[1]}" if item else present.described(query), query, options, result)
-            for query, result in zip(queries, self.engine.search(queries, options), strict=True))
+            for query, result in zip(queries, self.engine.search(queries, options), strict=True)
+        )
         title = example.title if example else f"Like item {item[1]}" if item else ""
-        panels = (self.side_by_side(example, answers) if example and len(answers) > 1
-                  else self.panels(answers, title, item and item[0]))
+        panels = (
+            self.side_by_side(example, answers)
+            if example and len(answers) > 1
+            else self.panels(answers, title, item and item[0])
+        )
         first = next((hit.item.id for hit in answers[0].result.hits), None)
         return (*panels, None, answers, answers[0], first, history.remembered(stored, entry), *history.address(entry))
 
@@ -99,16 +109,25 @@ class Asking:
         (answer,) = answers
         result, rerank = answer.result, answer.options.rerank
         cards = present.cards(result, self.pictures(result), rerank, self.weight, itself)
-        return (present.summary(result, answer.query, answer.options.modality, self.forced, title),
-                {"columns": [cards], "exports": exports(answers, self.served.name)},
-                present.generated(result, self.weight))
+        return (
+            present.summary(result, answer.query, answer.options.modality, self.forced, title),
+            {"columns": [cards], "exports": exports(answers, self.served.name)},
+            present.generated(result, self.weight),
+        )
 
     def side_by_side(self, example: Example, answers: Answers) -> tuple[Any, Any, Any]:
         """The same of several; the generated IDs are left out."""
-        columns = [present.column(answer.result, answer.query, answer.options, self.pictures(answer.result),
-                                  self.weight, self.forced) for answer in answers]
-        return (present.summaries([answer.result for answer in answers], example),
-                {"columns": columns, "exports": exports(answers, self.served.name)}, None)
+        columns = [
+            present.column(
+                answer.result, answer.query, answer.options, self.pictures(answer.result), self.weight, self.forced
+            )
+            for answer in answers
+        ]
+        return (
+            present.summaries([answer.result for answer in answers], example),
+            {"columns": columns, "exports": exports(answers, self.served.name)},
+            None,
+        )
 
     def pictures(self, result: SearchResult) -> list[bytes | None]:
         return [self.engine.index.thumbnail(hit.row) for hit in result.hits]
@@ -141,10 +160,11 @@ def picked_example(event: gr.EventData, examples: Sequence[Example]) -> Example:
 
 def options_of(beams: Any, k: Any, rerank: Any, mode: Any, target: Any, at_most: int | None = None) -> SearchOptions:
     """From the values of the settings. at_most: results. Raises UserError for a target that is not offered."""
-    if mode == "set" and not rerank:    # then the order of the IDs counts, which only exact search gives
+    if mode == "set" and not rerank:  # then the order of the IDs counts, which only exact search gives
         mode = "exact"
-    return SearchOptions(beams=beams, k=k if at_most is None else min(k, at_most), rerank=rerank, mode=mode,
-                         modality=target_of(target))
+    return SearchOptions(
+        beams=beams, k=k if at_most is None else min(k, at_most), rerank=rerank, mode=mode, modality=target_of(target)
+    )
 
 
 def filled(query: Query) -> tuple[Any, Any, Any]:

@@ -8,15 +8,15 @@ from typing import Any
 
 import gradio as gr
 
-from genius.explore.blend import Step, steps
-from genius.explore.items import row_of
+from genius.explore.interpolation import Step, steps
+from genius.explore.item_facts import row_of
 from genius.schema import Hit
 from genius.ui import present
 from genius.ui.asking import picked_hit
 from genius.ui.components import SURE, Panel, told
 from genius.ui.context import Context, LastQuery
 
-SHOWN = 6    # results of each step
+SHOWN = 6  # results of each step
 
 
 def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
@@ -33,8 +33,17 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
             return drawn(answer, replace(hit, row=row), found, {row: engine.index.thumbnail(row) for row in rows})
 
     panel = Panel("blend")
-    cards.blend(on_blend, answers, panel, show_progress="minimal", show_progress_on=panel, trigger_mode="always_last",
-                api_visibility="private", concurrency_id="search", concurrency_limit=32)
+    cards.blend(
+        on_blend,
+        answers,
+        panel,
+        show_progress="minimal",
+        show_progress_on=panel,
+        trigger_mode="always_last",
+        api_visibility="private",
+        concurrency_id="search",
+        concurrency_limit=32,
+    )
     panel.closed(lambda: None, None, panel, **SURE)
     return panel
 
@@ -46,10 +55,20 @@ def drawn(answer: LastQuery, hit: Hit, found: Sequence[Step], pictures: Mapping[
     """
     ids = [step.result.generated[0].codes for step in found]
     things = {hit.row: hit.item} | {one.row: one.item for step in found for one in step.result.hits}
-    return {"query": answer.title, "item": hit.row,
-            "ends": {"query": list(ids[0]), "item": list(hit.codes)},
-            "steps": [{"weight": present.number(step.weight, 2), "codes": list(codes),
-                       "query": present.shared_prefix(codes, ids[0]), "item": present.shared_prefix(codes, hit.codes),
-                       "same": codes == before, "rows": [one.row for one in step.result.hits]}
-                      for step, codes, before in zip(found, ids, [None, *ids], strict=False)],
-            "things": {str(row): present.thing(item, pictures[row]) for row, item in things.items()}}
+    return {
+        "query": answer.title,
+        "item": hit.row,
+        "ends": {"query": list(ids[0]), "item": list(hit.codes)},
+        "steps": [
+            {
+                "weight": present.number(step.weight, 2),
+                "codes": list(codes),
+                "query": present.shared_prefix(codes, ids[0]),
+                "item": present.shared_prefix(codes, hit.codes),
+                "same": codes == before,
+                "rows": [one.row for one in step.result.hits],
+            }
+            for step, codes, before in zip(found, ids, [None, *ids], strict=False)
+        ],
+        "things": {str(row): present.thing(item, pictures[row]) for row, item in things.items()},
+    }

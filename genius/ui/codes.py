@@ -9,11 +9,11 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
-from genius.explore.codes import LONGEST, Matches, Pattern, at_level, parse_pattern, written
-from genius.explore.factors import reported_factors
-from genius.explore.health import bucket_sizes, table_health
+from genius.explore.code_patterns import LONGEST, Matches, Pattern, at_level, parse_pattern, written
+from genius.explore.code_profile import Profiles
 from genius.explore.hierarchy import hierarchy
-from genius.explore.profile import Profiles
+from genius.metrics.code_health import bucket_sizes, table_health
+from genius.metrics.factor_agreement import reported_factors
 from genius.schema import Modality
 from genius.ui import codepanels, links
 from genius.ui.components import QUICK, Panel, told
@@ -41,15 +41,23 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         return codepanels.health(table_health(table, index.modalities), bucket_sizes(table), forced)
 
     def tiles(index: Index, rows: np.ndarray) -> list[dict[str, Any]]:
-        return [codepanels.tile(int(row), item, index.thumbnail(int(row)))
-                for row, item in zip(rows, index.items(rows), strict=True)]
+        return [
+            codepanels.tile(int(row), item, index.thumbnail(int(row)))
+            for row, item in zip(rows, index.items(rows), strict=True)
+        ]
 
     def page_of(profiles: Profiles, matches: Matches, kind: str, page: int) -> dict[str, Any]:
         index = profiles.index
         chosen = matches.rows[index.modalities[matches.rows] == KINDS[kind]] if kind else matches.rows
         first = page * codepanels.PAGE
-        return codepanels.page_of(tiles(index, chosen[first:first + codepanels.PAGE]), codepanels.modalities(
-            profiles.overview(matches)), len(matches), len(chosen), kind, page)
+        return codepanels.page_of(
+            tiles(index, chosen[first : first + codepanels.PAGE]),
+            codepanels.modalities(profiles.overview(matches)),
+            len(matches),
+            len(chosen),
+            kind,
+            page,
+        )
 
     def near_of(profiles: Profiles, matches: Matches) -> dict[str, Any] | None:
         found = profiles.nearness(matches)
@@ -60,10 +68,18 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         """What the outputs of an opening show of a pattern; the last two are on their way."""
         profiles = profiles_of(engine.index)
         matches = profiles.table.match(pattern)
-        return (pattern, written(pattern), written(pattern, "."),
-                codepanels.here(pattern, profiles.overview(matches), len(profiles.table), forced),
-                codepanels.icicle(hierarchy(matches), forced), near_of(profiles, matches) if pattern else None,
-                page_of(profiles, matches, "", 0), None, None, None)
+        return (
+            pattern,
+            written(pattern),
+            written(pattern, "."),
+            codepanels.here(pattern, profiles.overview(matches), len(profiles.table), forced),
+            codepanels.icicle(hierarchy(matches), forced),
+            near_of(profiles, matches) if pattern else None,
+            page_of(profiles, matches, "", 0),
+            None,
+            None,
+            None,
+        )
 
     def on_pattern(text: Any):
         with told():
@@ -91,10 +107,13 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
                 return None, None, None
             below = profiles.words_below(current) if len(current) < len(code_sizes) else {}
             codes, counts = matches.children()
-            return (codepanels.meaning(profiles.meaning(current)) if current else
-                    codepanels.introduction(len(code_sizes), forced),
-                    codepanels.icicle(hierarchy(matches), forced, below),
-                    codepanels.codes_table(codes.tolist(), counts.tolist(), current, forced, below))
+            return (
+                codepanels.meaning(profiles.meaning(current))
+                if current
+                else codepanels.introduction(len(code_sizes), forced),
+                codepanels.icicle(hierarchy(matches), forced, below),
+                codepanels.codes_table(codes.tolist(), counts.tolist(), current, forced, below),
+            )
 
     def on_page(picked: gr.EventData, current: Pattern | None):
         kind, page = (getattr(picked, name, None) for name in ("kind", "page"))
@@ -114,19 +133,37 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             if type(level) is not int or not 0 <= level < len(code_sizes):
                 raise UserError(f"There is no level {level!r}.")
             counts = profiles_of(engine.index).table.level(level)
-            order = np.argsort(-counts, kind="stable")[:np.count_nonzero(counts)]
-            return gr.Dropdown(choices=[(f"{codepanels.code_name(int(code), level, forced)} — {counts[code]:,}",
-                                         int(code)) for code in order], value=None)
+            order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+            return gr.Dropdown(
+                choices=[
+                    (f"{codepanels.code_name(int(code), level, forced)} — {counts[code]:,}", int(code))
+                    for code in order
+                ],
+                value=None,
+            )
 
     current, everything = gr.State(None), Signal("codes-everything")
     with gr.Row(elem_id="codes-ask"):
-        pattern = gr.Textbox(label="Pattern", placeholder="0 · 17 · * · 5", max_length=LONGEST, scale=3, min_width=240,
-                             info="Codes from the first level on; * stands for any code.", elem_id="codes-pattern")
-        level = gr.Dropdown([(codepanels.level_name(at, forced), at) for at in range(len(code_sizes))],
-                            value=None, label="Level", info="Or choose a level …", min_width=140,
-                            elem_id="codes-level")
-        code = gr.Dropdown([], label="Code", info="… and one of its codes, by items.", min_width=180,
-                           elem_id="codes-code")
+        pattern = gr.Textbox(
+            label="Pattern",
+            placeholder="0 · 17 · * · 5",
+            max_length=LONGEST,
+            scale=3,
+            min_width=240,
+            info="Codes from the first level on; * stands for any code.",
+            elem_id="codes-pattern",
+        )
+        level = gr.Dropdown(
+            [(codepanels.level_name(at, forced), at) for at in range(len(code_sizes))],
+            value=None,
+            label="Level",
+            info="Or choose a level …",
+            min_width=140,
+            elem_id="codes-level",
+        )
+        code = gr.Dropdown(
+            [], label="Code", info="… and one of its codes, by items.", min_width=180, elem_id="codes-code"
+        )
     key = gr.Textbox(visible="hidden", elem_id="codes-key")
     here = Panel("codes-here")
     with gr.Row():
@@ -150,11 +187,13 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     outputs = [current, pattern, key, here, icicle, near, items, picked, meaning, table]
     quick = {**QUICK, "trigger_mode": "always_last"}
     waiting = {**quick, "show_progress": "minimal", "show_progress_on": here}
-    for opening in (pattern.submit(on_pattern, pattern, outputs, **waiting),
-                    open_code.sent(on_pattern, open_code, outputs, **waiting),
-                    code.input(on_code, [level, code], outputs, **waiting),
-                    everything.sent(on_pattern, everything, outputs, **waiting),
-                    *(panel.select(on_key, None, outputs, **waiting) for panel in (here, icicle, table))):
+    for opening in (
+        pattern.submit(on_pattern, pattern, outputs, **waiting),
+        open_code.sent(on_pattern, open_code, outputs, **waiting),
+        code.input(on_code, [level, code], outputs, **waiting),
+        everything.sent(on_pattern, everything, outputs, **waiting),
+        *(panel.select(on_key, None, outputs, **waiting) for panel in (here, icicle, table)),
+    ):
         links.follow(opening, "codes", code=key)
         opening.success(on_meaning, current, [meaning, icicle, table], **waiting | {"show_progress_on": meaning})
     tab.select(on_first, [current, open_code], everything, **quick)
@@ -163,5 +202,9 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     for panel in (near, items):
         panel.select(on_item, None, picked, **quick)
     healthy.expand(lambda: health_of(engine.index), None, levels, **waiting | {"show_progress_on": levels})
-    factored.expand(lambda: codepanels.factors(reported_factors(context.served.path), context.served.name), None,
-                    factors, **waiting | {"show_progress_on": factors})
+    factored.expand(
+        lambda: codepanels.factors(reported_factors(context.served.path), context.served.name),
+        None,
+        factors,
+        **waiting | {"show_progress_on": factors},
+    )

@@ -9,10 +9,10 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
-from genius.explore.maps import read_maps
-from genius.index.checking import advice
+from genius.explore.map_data import read_maps
 from genius.index.contents import Contents
-from genius.index.outlook import Outlook
+from genius.index.drift import DriftReport
+from genius.index.integrity import advice
 from genius.ui import collectionpanels as panels
 from genius.ui.components import QUICK, SURE, Panel, told
 from genius.ui.context import Context
@@ -22,7 +22,7 @@ from genius.ui.itemcard import on_query
 if TYPE_CHECKING:
     from genius.index.store import Index
 
-PAGE = 24    # items
+PAGE = 24  # items
 
 
 def collection_tab(context: Context, tab: gr.Tab) -> None:
@@ -44,16 +44,23 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
 
     @lru_cache(1)
     def health_of(index: Index) -> tuple[dict[str, Any], dict[str, Any]]:
-        outlook = Outlook.of(index)
+        outlook = DriftReport.of(index)
         return panels.verdict(outlook, advice(index, outlook)), panels.health(outlook)
 
     def page_of(index: Index, page: int) -> dict[str, Any] | None:
         """What was added, the last first."""
         pages = -(-index.config.grown // PAGE)
         page = max(0, min(page, pages - 1))
-        rows = np.arange(index.config.trained, index.n)[::-1][page * PAGE:(page + 1) * PAGE].tolist()
-        return panels.listed(rows, index.items(rows), [index.thumbnail(row) for row in rows], index.config.grown, page,
-                             pages, served.editable)
+        rows = np.arange(index.config.trained, index.n)[::-1][page * PAGE : (page + 1) * PAGE].tolist()
+        return panels.listed(
+            rows,
+            index.items(rows),
+            [index.thumbnail(row) for row in rows],
+            index.config.grown,
+            page,
+            pages,
+            served.editable,
+        )
 
     def on_held():
         with told():
@@ -85,7 +92,8 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
     waiting = {"api_visibility": "private", "show_progress": "minimal", "concurrency_limit": None}
     for trigger in (tab.select, shared.changed.sent):
         trigger(on_held, None, [held, added], show_progress_on=held, **waiting).success(
-            on_health, None, [verdict, health], show_progress_on=verdict, **waiting)
+            on_health, None, [verdict, health], show_progress_on=verdict, **waiting
+        )
     added.turn(on_turn, None, added, **QUICK)
     added.use_as_query(on_query, None, shared.use_as_query, **SURE)
     if served.editable:

@@ -14,8 +14,8 @@ import gradio as gr
 from genius.errors import UserError
 
 STATIC = Path(__file__).parent / "static"
-QUICK = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}     # answered in no time
-SURE = {"api_visibility": "private", "show_progress": "hidden", "queue": False}   # quicker; but errors would go unsaid
+QUICK = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}  # answered in no time
+SURE = {"api_visibility": "private", "show_progress": "hidden", "queue": False}  # quicker; but errors would go unsaid
 REFUSED = "Upload the picture as a file; links and embedded data are not read."
 
 
@@ -30,9 +30,14 @@ class Panel(gr.HTML):
 
     def __init__(self, name: str, value: Any = None, script: str | None = None, **layout: Any):
         drawing = "\n".join((STATIC / file).read_text() for file in ("nodes.js", f"{script or name}.js"))
-        super().__init__(value, html_template='<div class="panel"></div>',
-                         js_on_load=f"{drawing}\nshow(draw);", apply_default_css=False,
-                         elem_id=name, **layout)
+        super().__init__(
+            value,
+            html_template='<div class="panel"></div>',
+            js_on_load=f"{drawing}\nshow(draw);",
+            apply_default_css=False,
+            elem_id=name,
+            **layout,
+        )
 
     def postprocess(self, value: Any) -> Any:
         """Data goes to the script as it is; None is the panel's empty state."""
@@ -50,7 +55,7 @@ class UploadedImage(gr.Image):
     """
 
     def get_block_name(self) -> str:
-        return "image"      # draw it as Gradio draws gr.Image
+        return "image"  # draw it as Gradio draws gr.Image
 
     def preprocess(self, payload: Any) -> str | None:
         if payload is None:
@@ -64,8 +69,11 @@ def uploaded(path: Any, url: Any, folder: str) -> str:
 
     Gradio checks paths only of what calls itself a file; a forged request may not.
     """
-    if not isinstance(path, str) or str(url).startswith("data:") or not Path(path).resolve().is_relative_to(
-            Path(folder).resolve()):
+    if (
+        not isinstance(path, str)
+        or str(url).startswith("data:")
+        or not Path(path).resolve().is_relative_to(Path(folder).resolve())
+    ):
         raise UserError(REFUSED)
     return path
 

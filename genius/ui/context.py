@@ -15,16 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from genius.artifacts import Run
 from genius.errors import UserError
 from genius.examples import Example, read_examples
+from genius.run import Run
 from genius.schema import Query, SearchOptions, SearchResult
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
 
-TABS = {"search": "Search", "codes": "Codes", "map": "Map", "compare": "Compare", "reports": "Reports",
-        "collection": "Collection", "api": "API"}
+TABS = {
+    "search": "Search",
+    "codes": "Codes",
+    "map": "Map",
+    "compare": "Compare",
+    "reports": "Reports",
+    "collection": "Collection",
+    "api": "API",
+}
 
 
 @dataclass(frozen=True)
@@ -32,10 +39,10 @@ class Served:
     """What visitors are told of the run besides what it finds."""
 
     path: Path
-    collection: str = ""                         # what it was trained on
-    world: Mapping[str, Any] | None = None       # facts of the procedural world, if it was that
+    collection: str = ""  # what it was trained on
+    world: Mapping[str, Any] | None = None  # facts of the procedural world, if it was that
     examples: tuple[Example, ...] = ()
-    editable: bool = False                       # visitors may add items and remove them
+    editable: bool = False  # visitors may add items and remove them
 
     @property
     def name(self) -> str:
@@ -45,19 +52,26 @@ class Served:
     def read(cls, run: Path, editable: bool = False) -> Served:
         """Raises UserError for a run that cannot be read, or not be written if it shall be editable."""
         if editable and not os.access(run, os.W_OK):
-            raise UserError(f"{run} cannot be written, so its collection cannot be edited: "
-                            "serve a copy that you may write, or leave --editable out")
+            raise UserError(
+                f"{run} cannot be written, so its collection cannot be edited: "
+                "serve a copy that you may write, or leave --editable out"
+            )
         manifest = Run(run).manifest
         world = manifest.get("world")
-        return cls(run, Path(str(manifest.get("collection", ""))).name,
-                   world if isinstance(world, Mapping) else None, read_examples(run), editable)
+        return cls(
+            run,
+            Path(str(manifest.get("collection", ""))).name,
+            world if isinstance(world, Mapping) else None,
+            read_examples(run),
+            editable,
+        )
 
 
 @dataclass(frozen=True)
 class LastQuery:
     """A visitor's last search. Its vectors are `result.embedding` and `result.z`, (d,) each."""
 
-    title: str              # what to call it, e.g. “a red mug” and the picture
+    title: str  # what to call it, e.g. “a red mug” and the picture
     query: Query
     options: SearchOptions
     result: SearchResult
@@ -71,8 +85,13 @@ class Signal(gr.HTML):
     """
 
     def __init__(self, name: str):
-        super().__init__(None, html_template="<i></i>", visible="hidden", elem_id=f"signal-{name}",
-                         js_on_load="watch('value', () => { if (props.value) trigger('sent', {}); });")
+        super().__init__(
+            None,
+            html_template="<i></i>",
+            visible="hidden",
+            elem_id=f"signal-{name}",
+            js_on_load="watch('value', () => { if (props.value) trigger('sent', {}); });",
+        )
 
     def postprocess(self, value: Any) -> dict[str, Any] | None:
         """Numbered, for the browser hears only what differs from the last."""
@@ -90,19 +109,22 @@ class Signal(gr.HTML):
 class Shared:
     """The components that tabs pass things by. Opening a signal's tab is the page's task, not the sender's."""
 
-    tabs: gr.Tabs              # ids: TABS
-    ask: Signal                # {"text", "instruction"}: Search asks it
-    use_as_query: Signal       # an item id: Search takes the item as its query
-    open_code: Signal          # a code pattern such as "0.17.*.5": Codes opens there
-    changed: Signal            # anything: items came or went, so what tells of the collection is drawn anew
-    chosen: Signal             # id of the result that Why explains; sent by Search after each search and choice
-    last_query: gr.State       # LastQuery or None; Search writes it before it sends `chosen`
+    tabs: gr.Tabs  # ids: TABS
+    ask: Signal  # {"text", "instruction"}: Search asks it
+    use_as_query: Signal  # an item id: Search takes the item as its query
+    open_code: Signal  # a code pattern such as "0.17.*.5": Codes opens there
+    changed: Signal  # anything: items came or went, so what tells of the collection is drawn anew
+    chosen: Signal  # id of the result that Why explains; sent by Search after each search and choice
+    last_query: gr.State  # LastQuery or None; Search writes it before it sends `chosen`
 
     @classmethod
     def create(cls, tabs: gr.Tabs) -> Shared:
         """Inside the page's Blocks, before the tabs."""
-        return cls(tabs, *(Signal(name) for name in ("ask", "use-as-query", "open-code", "changed", "chosen")),
-                   last_query=gr.State(None))
+        return cls(
+            tabs,
+            *(Signal(name) for name in ("ask", "use-as-query", "open-code", "changed", "chosen")),
+            last_query=gr.State(None),
+        )
 
 
 @dataclass(frozen=True)

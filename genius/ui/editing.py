@@ -12,24 +12,24 @@ from genius.collections.images import SUFFIXES
 from genius.errors import UserError
 from genius.schema import Query
 from genius.search.checks import check_query
-from genius.search.editing import Editor
+from genius.search.editor import Editor
 from genius.ui import collectionpanels as panels
 from genius.ui.components import Panel, told, uploaded
 from genius.ui.context import Context
 from genius.ui.itemcard import on_query
 from genius.ui.present import count
 
-MOST = 200              # things at once
-PROGRESS = gr.Progress(track_tqdm=True)      # Gradio looks for it among the defaults of a callback
-ALONE = {"api_visibility": "private", "concurrency_id": "collection", "concurrency_limit": 1}   # one change at a time
-CHANGED = "changed"     # what the signal says is of no account
+MOST = 200  # things at once
+PROGRESS = gr.Progress(track_tqdm=True)  # Gradio looks for it among the defaults of a callback
+ALONE = {"api_visibility": "private", "concurrency_id": "collection", "concurrency_limit": 1}  # one change at a time
+CHANGED = "changed"  # what the signal says is of no account
 
 
 class UploadedPictures(gr.File):
     """An input of several files that hands over the paths of the uploads, unopened."""
 
     def get_block_name(self) -> str:
-        return "file"      # draw it as Gradio draws gr.File
+        return "file"  # draw it as Gradio draws gr.File
 
     def preprocess(self, payload: Any) -> list[str]:
         with told():
@@ -41,17 +41,35 @@ class EditingForm:
 
     def __init__(self, context: Context):
         self.editor, self.changed = Editor(context.served.path, context.engine), context.shared.changed
-        pictures = UploadedPictures(file_count="multiple", file_types=list(SUFFIXES), label="Pictures", height=180,
-                                    elem_id="collection-pictures")
-        lines = gr.Textbox(label="Texts, one a line", lines=3, max_lines=8, elem_id="collection-texts", info=(
-            "With pictures: the caption of each, in their order; an empty line leaves one without. "
-            "Alone: every line becomes an item."))
+        pictures = UploadedPictures(
+            file_count="multiple",
+            file_types=list(SUFFIXES),
+            label="Pictures",
+            height=180,
+            elem_id="collection-pictures",
+        )
+        lines = gr.Textbox(
+            label="Texts, one a line",
+            lines=3,
+            max_lines=8,
+            elem_id="collection-texts",
+            info=(
+                "With pictures: the caption of each, in their order; an empty line leaves one without. "
+                "Alone: every line becomes an item."
+            ),
+        )
         go = gr.Button("Add to the collection", variant="primary", elem_id="collection-go")
-        self.result = Panel("collection-result", panels.said(
-            "What is added here is found by the next search, by everybody who uses this page."))
+        self.result = Panel(
+            "collection-result",
+            panels.said("What is added here is found by the next search, by everybody who uses this page."),
+        )
         with gr.Accordion("Remove or tidy up", open=False, elem_id="collection-more"):
-            ids = gr.Textbox(label="Ids of items to remove", placeholder="9:1234 9:1235", elem_id="collection-ids",
-                             info="A result, a card or an address names the id of its item.")
+            ids = gr.Textbox(
+                label="Ids of items to remove",
+                placeholder="9:1234 9:1235",
+                elem_id="collection-ids",
+                info="A result, a card or an address names the id of its item.",
+            )
             remove = gr.Button("Remove", elem_id="collection-remove")
             compact = gr.Button("Make one segment of all", elem_id="collection-compact")
 
@@ -96,8 +114,10 @@ def things_of(pictures: Sequence[str], lines: Any) -> list[tuple[str, Path | Non
     texts = [line.strip() for line in lines.strip("\r\n").splitlines()] if isinstance(lines, str) else []
     if pictures:
         if len(texts) > len(pictures):
-            raise UserError(f"There are {len(texts):,} lines for {count(len(pictures), 'picture')}: write one "
-                            "caption a line, and add texts that belong to no picture by themselves.")
+            raise UserError(
+                f"There are {len(texts):,} lines for {count(len(pictures), 'picture')}: write one "
+                "caption a line, and add texts that belong to no picture by themselves."
+            )
         texts += [""] * (len(pictures) - len(texts))
         things = list(zip(texts, map(Path, pictures), strict=True))
     else:
@@ -105,9 +125,11 @@ def things_of(pictures: Sequence[str], lines: Any) -> list[tuple[str, Path | Non
     if not things:
         raise UserError("Choose pictures, write texts, or both.")
     if len(things) > MOST:
-        raise UserError(f"There are {len(things):,} items; add at most {MOST} at once, or more by "
-                        "python -m genius.index RUN add FOLDER.")
+        raise UserError(
+            f"There are {len(things):,} items; add at most {MOST} at once, or more by "
+            "python -m genius.index RUN add FOLDER."
+        )
     for text, _ in things:
         if text:
-            check_query(Query(text))      # bearable and whole
+            check_query(Query(text))  # bearable and whole
     return things

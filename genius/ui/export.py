@@ -12,16 +12,17 @@ from genius.schema import Hit
 from genius.ui.context import LastQuery
 
 COLUMNS = ("query", "instruction", "rank", "generated_rank", "item", "modality", "text", "cosine", "score", "codes")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")    # with these a spreadsheet begins what it computes
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a spreadsheet begins what it computes
 
 
 def exports(answers: Sequence[LastQuery], run: str) -> list[dict[str, str]]:
     """Files of the results of one or more queries, to be saved by the browser; none if nothing was found."""
     if not any(answer.result.hits for answer in answers):
         return []
-    return [{"name": "genius-results.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": as_csv(answers)},
-            {"name": "genius-results.json", "label": "JSON", "type": "application/json",
-             "text": as_json(answers, run)}]
+    return [
+        {"name": "genius-results.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": as_csv(answers)},
+        {"name": "genius-results.json", "label": "JSON", "type": "application/json", "text": as_json(answers, run)},
+    ]
 
 
 def as_csv(answers: Sequence[LastQuery]) -> str:
@@ -33,8 +34,7 @@ def as_csv(answers: Sequence[LastQuery]) -> str:
         asked = {"query": answer.title, "instruction": answer.query.instruction}
         for hit in answer.result.hits:
             record = asked | _record(hit) | {"codes": " ".join(map(str, hit.codes))}
-            table.writerow({name: _inert(value) if isinstance(value, str) else value
-                            for name, value in record.items()})
+            table.writerow({name: _inert(value) if isinstance(value, str) else value for name, value in record.items()})
     return stream.getvalue()
 
 
@@ -45,19 +45,39 @@ def as_json(answers: Sequence[LastQuery], run: str) -> str:
 
 def _search(answer: LastQuery) -> dict[str, Any]:
     query, options, result = answer.query, answer.options, answer.result
-    return {"query": {"title": answer.title, "text": query.text, "instruction": query.instruction,
-                      "picture": query.image is not None, "codes": list(result.query_codes)},
-            "options": {"beams": options.beams, "results": options.k, "rerank": options.rerank, "mode": result.mode,
-                        "modality": options.modality and options.modality.name.lower()},
-            "generated": [{"codes": list(found.codes), "score": found.score, "log_probability": found.log_prob,
-                           "items": found.bucket} for found in result.generated],
-            "results": [_record(hit) | {"codes": list(hit.codes)} for hit in result.hits]}
+    return {
+        "query": {
+            "title": answer.title,
+            "text": query.text,
+            "instruction": query.instruction,
+            "picture": query.image is not None,
+            "codes": list(result.query_codes),
+        },
+        "options": {
+            "beams": options.beams,
+            "results": options.k,
+            "rerank": options.rerank,
+            "mode": result.mode,
+            "modality": options.modality and options.modality.name.lower(),
+        },
+        "generated": [
+            {"codes": list(found.codes), "score": found.score, "log_probability": found.log_prob, "items": found.bucket}
+            for found in result.generated
+        ],
+        "results": [_record(hit) | {"codes": list(hit.codes)} for hit in result.hits],
+    }
 
 
 def _record(hit: Hit) -> dict[str, Any]:
-    return {"rank": hit.rank, "generated_rank": hit.generated_rank, "item": hit.item.id,
-            "modality": hit.item.modality.name.lower(), "text": hit.item.text, "cosine": hit.cosine,
-            "score": hit.score}
+    return {
+        "rank": hit.rank,
+        "generated_rank": hit.generated_rank,
+        "item": hit.item.id,
+        "modality": hit.item.modality.name.lower(),
+        "text": hit.item.text,
+        "cosine": hit.cosine,
+        "score": hit.score,
+    }
 
 
 def _inert(text: str) -> str:

@@ -17,8 +17,8 @@ from genius.ui.components import STATIC
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 PLOTLY_ADDRESS = f"gradio_api/file={PLOTLY}"
-MOST_LASSOED = 2_000    # points that a lasso sends back; of more it sends the first ones and their number
-MODALITY_COLOURS = ("#1f86cc", "#d55e00", "#009e73")    # after Okabe and Ito, by Modality; seen on light and dark
+MOST_LASSOED = 2_000  # points that a lasso sends back; of more it sends the first ones and their number
+MODALITY_COLOURS = ("#1f86cc", "#d55e00", "#009e73")  # after Okabe and Ito, by Modality; seen on light and dark
 MODALITY_SYMBOLS = ("circle", "square", "diamond")
 
 
@@ -39,10 +39,18 @@ class PlotlyFigure(gr.HTML):
 
     def __init__(self, name: str, label: str, value: Figure | None = None, height: int = 480, **layout: Any):
         gr.set_static_paths([PLOTLY])
-        super().__init__(value, html_template='<div class="panel figure-host"></div>', alternative=label,
-                         figure_height=height, most_lassoed=MOST_LASSOED,
-                         js_on_load=(STATIC / "figure.js").read_text(), apply_default_css=False,
-                         head=f'<script src="{PLOTLY_ADDRESS}"></script>', elem_id=name, **layout)
+        super().__init__(
+            value,
+            html_template='<div class="panel figure-host"></div>',
+            alternative=label,
+            figure_height=height,
+            most_lassoed=MOST_LASSOED,
+            js_on_load=(STATIC / "figure.js").read_text(),
+            apply_default_css=False,
+            head=f'<script src="{PLOTLY_ADDRESS}"></script>',
+            elem_id=name,
+            **layout,
+        )
 
     def postprocess(self, value: Figure | None) -> str | None:
         return None if value is None else value.to_json()
@@ -54,9 +62,14 @@ class PlotlyFigure(gr.HTML):
 def plain(figure: Figure) -> Figure:
     """Transparent, without plotly's own template and margins; what every figure here begins from."""
     return figure.update_layout(
-        template="none", paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", hovermode="closest",
-        dragmode=False, margin={"l": 48, "r": 16, "t": 24, "b": 44},
-        legend={"orientation": "h", "y": -0.15})
+        template="none",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        hovermode="closest",
+        dragmode=False,
+        margin={"l": 48, "r": 16, "t": 24, "b": 44},
+        legend={"orientation": "h", "y": -0.15},
+    )
 
 
 def escaped(text: str) -> str:

@@ -18,8 +18,8 @@ class Entry:
 
     text: str = ""
     instruction: str = ""
-    item: str = ""            # id
-    picture: bool = False     # there was an uploaded picture, too
+    item: str = ""  # id
+    picture: bool = False  # there was an uploaded picture, too
 
 
 def remembered(stored: Any, entry: Entry) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from genius.errors import UserError
-from genius.explore.items import describe, row_of
+from genius.explore.item_facts import describe, row_of
 from genius.ui import present
 from genius.ui.components import QUICK, SURE, Panel, told
 from genius.ui.context import Context
@@ -40,9 +40,14 @@ class ItemCard(Panel):
 def card(engine: Engine, id: Any) -> dict[str, Any]:
     """What static/itemcard.js draws. Raises UserError if there is no such item."""
     item = describe(engine, row_of(engine.index, id), NEIGHBOURS)
-    return {**_drawn(engine, item), "codes": item["codes"], "facts": item["facts"],
-            "neighbours": [{**_drawn(engine, other), "cosine": present.number(other["cosine"], 3)}
-                           for other in item["neighbours"]]}
+    return {
+        **_drawn(engine, item),
+        "codes": item["codes"],
+        "facts": item["facts"],
+        "neighbours": [
+            {**_drawn(engine, other), "cosine": present.number(other["cosine"], 3)} for other in item["neighbours"]
+        ],
+    }
 
 
 def on_code(picked: gr.EventData) -> str:
@@ -61,6 +66,10 @@ def on_query(picked: gr.EventData) -> str:
 
 def _drawn(engine: Engine, item: dict[str, Any]) -> dict[str, Any]:
     picture = engine.index.thumbnail(item["row"])
-    return {"id": item["id"], "name": present.NAMES[item["modality"]],
-            "kind": item["modality"].name.lower(), "text": item["text"],
-            "picture": present.data_uri(picture) if picture else None}
+    return {
+        "id": item["id"],
+        "name": present.NAMES[item["modality"]],
+        "kind": item["modality"].name.lower(),
+        "text": item["text"],
+        "picture": present.data_uri(picture) if picture else None,
+    }

@@ -19,7 +19,7 @@ from gradio.events import Dependency
 from genius.ui.components import SURE
 from genius.ui.context import TABS, Shared, Signal
 
-LONGEST = 2_000    # characters of a field
+LONGEST = 2_000  # characters of a field
 
 
 def follow(event: Dependency, tab: str, **fields: Component) -> None:
@@ -28,21 +28,31 @@ def follow(event: Dependency, tab: str, **fields: Component) -> None:
     Empty ones are left out.
     """
     assert tab in TABS, tab
-    event.success(None, [*fields.values()], None, queue=False, api_visibility="private",
-                  js=f"(...values) => {{ genius.asked({tab!r}, {[*fields]!r}, values); }}")
+    event.success(
+        None,
+        [*fields.values()],
+        None,
+        queue=False,
+        api_visibility="private",
+        js=f"(...values) => {{ genius.asked({tab!r}, {[*fields]!r}, values); }}",
+    )
 
 
 def follow_tab(tab: gr.Tab) -> None:
     """The address names the tab that was chosen, and what was asked in it before."""
-    tab.select(None, None, None, queue=False, api_visibility="private",
-               js=f"() => {{ genius.shown({tab.id!r}); }}")
+    tab.select(None, None, None, queue=False, api_visibility="private", js=f"() => {{ genius.shown({tab.id!r}); }}")
 
 
 def restore(page: gr.Blocks, shared: Shared) -> None:
     """Opens what the address says, when the page is loaded."""
     address = Signal("address")
-    page.load(opened, address, [shared.tabs, shared.ask, shared.use_as_query, shared.open_code],
-              js="() => [{message: genius.address}]", **SURE)
+    page.load(
+        opened,
+        address,
+        [shared.tabs, shared.ask, shared.use_as_query, shared.open_code],
+        js="() => [{message: genius.address}]",
+        **SURE,
+    )
 
 
 def opened(address: Any) -> tuple[Any, dict[str, str] | None, str | None, str | None]:

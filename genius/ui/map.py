@@ -11,10 +11,10 @@ import numpy as np
 
 from genius.collections.keys import key_id
 from genius.errors import UserError
+from genius.explore.code_profile import Profiles
+from genius.explore.distinctive_words import Word, distinctive_words
+from genius.explore.map_data import COMMAND, read_maps
 from genius.explore.mapcolours import Group, Palette, nearest
-from genius.explore.maps import COMMAND, read_maps
-from genius.explore.profile import Profiles
-from genius.explore.words import Word, distinctive_words
 from genius.schema import Item
 from genius.ui import mappanels
 from genius.ui.codepanels import tile
@@ -27,14 +27,18 @@ from genius.ui.mapfigure import HEIGHT, Drawing, Own, colours, map_figure
 if TYPE_CHECKING:
     from genius.index.store import Index
 
-COLOURINGS = [("Modality", "modality"), ("Dataset", "dataset"), ("Code", "code"),
-              ("Likeness to the last query", "query")]
+COLOURINGS = [
+    ("Modality", "modality"),
+    ("Dataset", "dataset"),
+    ("Code", "code"),
+    ("Likeness to the last query", "query"),
+]
 QUERIES = [("Hidden", "hidden"), ("Drawn", "drawn"), ("With a line to their answer", "answers")]
 DRAGS = [("Move", "pan"), ("Select", "lasso")]
 DRAG = """mode => document.querySelector('#map-figure .figure-host')
     .dispatchEvent(new CustomEvent('dragmode', {detail: mode}))"""
-SHOWN = 48          # cards of a selection
-COMPARED = 3_000    # items that a selection's words are set against
+SHOWN = 48  # cards of a selection
+COMPARED = 3_000  # items that a selection's words are set against
 WORDS = 12
 
 
@@ -71,10 +75,21 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
             cosines = palette.similarity(last.result.embedding) if last else None
             found, by_modality = groups(palette, colour, level), colour not in ("code", "dataset")
             drawing = Drawing(
-                maps, view, palette.modalities, found, by_modality, cosines if colour == "query" else None,
-                queries != "hidden", queries == "answers", Own(last.title, *nearest(cosines)) if last else None)
-            return (map_figure(drawing), mappanels.note(palette, view, levels, colour == "query" and last is None),
-                    mappanels.group_table(found, palette.modalities, colours(found, by_modality)))
+                maps,
+                view,
+                palette.modalities,
+                found,
+                by_modality,
+                cosines if colour == "query" else None,
+                queries != "hidden",
+                queries == "answers",
+                Own(last.title, *nearest(cosines)) if last else None,
+            )
+            return (
+                map_figure(drawing),
+                mappanels.note(palette, view, levels, colour == "query" and last is None),
+                mappanels.group_table(found, palette.modalities, colours(found, by_modality)),
+            )
 
     def on_colour(colour: str):
         return gr.Slider(visible=colour == "code")
@@ -123,30 +138,50 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
         kept = rows[:MOST_LASSOED]
         items = index.items(kept)
         drawn = [tile(row, item, index.thumbnail(row)) for row, item in zip(kept[:SHOWN].tolist(), items, strict=False)]
-        return (mappanels.selection(label, len(rows), words(index, kept, items), items, index.codes(kept)),
-                mappanels.tiles(drawn, len(rows)))
+        return (
+            mappanels.selection(label, len(rows), words(index, kept, items), items, index.codes(kept)),
+            mappanels.tiles(drawn, len(rows)),
+        )
 
     def words(index: Index, rows: np.ndarray, items: Sequence[Item]) -> list[Word]:
         """What sets the items apart from the others: their own words, or of pictures the encoder's."""
         if texts := [item.text for item in items if item.text]:
             rest = np.setdiff1d(palette_of(index).rows, [-1, *rows])
-            others = [item.text for item in index.items(rest[::max(len(rest) // COMPARED, 1)]) if item.text]
+            others = [item.text for item in index.items(rest[:: max(len(rest) // COMPARED, 1)]) if item.text]
             return distinctive_words([texts, others], top=WORDS)[0]
         mean = np.asarray(index.embeddings[rows], dtype=np.float32).mean(0)
         return profiles_of(index).vocabulary().nearest(mean[None], top=WORDS)[0]
 
     with gr.Row(elem_id="map-controls"):
-        view = gr.Radio([(mappanels.title(one, levels), one.name) for one in maps.views], value=names[0],
-                        label="Vectors", elem_id="map-view", scale=5, min_width=320)
+        view = gr.Radio(
+            [(mappanels.title(one, levels), one.name) for one in maps.views],
+            value=names[0],
+            label="Vectors",
+            elem_id="map-view",
+            scale=5,
+            min_width=320,
+        )
         colour = gr.Dropdown(COLOURINGS, value="modality", label="Colour", elem_id="map-colour", scale=2, min_width=150)
-        level = gr.Slider(1, levels - 1, value=1, step=1, label="Level of the code", visible=False,
-                          elem_id="map-level", scale=2, min_width=150)
+        level = gr.Slider(
+            1,
+            levels - 1,
+            value=1,
+            step=1,
+            label="Level of the code",
+            visible=False,
+            elem_id="map-level",
+            scale=2,
+            min_width=150,
+        )
         queries = gr.Dropdown(QUERIES, value="drawn", label="Queries", elem_id="map-queries", scale=2, min_width=150)
         drag = gr.Radio(DRAGS, value="pan", label="Drag to", elem_id="map-drag", scale=1, min_width=150)
     with gr.Row(elem_id="map"):
         with gr.Column(scale=3, min_width=320):
-            figure = PlotlyFigure("map-figure", "Map of the items and queries; the table below says how many items "
-                                  "have each colour", height=HEIGHT)
+            figure = PlotlyFigure(
+                "map-figure",
+                "Map of the items and queries; the table below says how many items have each colour",
+                height=HEIGHT,
+            )
             note = Panel("map-note")
             with gr.Accordion("The map as a table", open=False, elem_id="map-table-fold"):
                 table = Panel("map-table")
@@ -158,9 +193,14 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
 
     quick = {**QUICK, "trigger_mode": "always_last"}
     waiting = {**quick, "show_progress": "minimal"}
-    gr.on([tab.select, view.change, colour.change, level.release, queries.change], on_map,
-          [view, colour, level, queries, shared.last_query], [figure, note, table],
-          show_progress_on=figure, **waiting)
+    gr.on(
+        [tab.select, view.change, colour.change, level.release, queries.change],
+        on_map,
+        [view, colour, level, queries, shared.last_query],
+        [figure, note, table],
+        show_progress_on=figure,
+        **waiting,
+    )
     drag.input(None, drag, None, js=DRAG, **SURE)
     colour.change(on_colour, colour, level, **SURE)
     figure.select(on_point, None, [query, item], **quick)

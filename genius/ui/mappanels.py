@@ -10,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from genius.explore.distinctive_words import Word
+from genius.explore.map_data import MappedQuery, Maps, View
 from genius.explore.mapcolours import Group, Palette
-from genius.explore.maps import MappedQuery, Maps, View
-from genius.explore.words import Word
 from genius.schema import Item, Modality
 from genius.ui import present
 from genius.ui.export import FORMULA
 
-COMPARED = (    # of the health of the IDs: name, what to call it, how to write it
+COMPARED = (  # of the health of the IDs: name, what to call it, how to write it
     ("ids", "different IDs", "{:,}"),
     ("largest_bucket", "items in the largest bucket", "{:,}"),
     ("items_alone", "items alone in their bucket", "{:.1%}"),
     ("val_hit_at_5", "validation hit@5 by features", "{:.1%}"),
-    ("val_hit_at_5_quantized", "validation hit@5 by quantized features", "{:.1%}"))
+    ("val_hit_at_5_quantized", "validation hit@5 by quantized features", "{:.1%}"),
+)
 
 
 def title(view: View, levels: int) -> str:
@@ -50,50 +51,78 @@ def note(palette: Palette, view: int, levels: int, unsearched: bool) -> dict[str
         codes = f"all {levels} codes" if chosen.depth == levels else f"the first {chosen.depth} of {levels} codes"
         sentences.append(f"What {codes} say of {drawn}: the sum of their codewords.")
     else:
-        sentences.append(f"What all {levels} codes say of {drawn} if fusion and quantizer are trained without the "
-                         "contrastive loss (supplement C.1 of the paper).")
+        sentences.append(
+            f"What all {levels} codes say of {drawn} if fusion and quantizer are trained without the "
+            "contrastive loss (supplement C.1 of the paper)."
+        )
     if different < len(palette.points):
         places = f"{different:,} different places" if different > 1 else "one place"
         sentences.append(f"They have {places}; items that share one are laid out around it.")
     if not palette.whole:
         sentences.append("The others came later, or were left out evenly over the hierarchy of IDs.")
-    sentences.append("All views were fitted together, so an item stays about where it was; only what is near what "
-                     "means anything.")
+    sentences.append(
+        "All views were fitted together, so an item stays about where it was; only what is near what means anything."
+    )
     return {"sentences": sentences, "table": compared(maps) if chosen.depth == levels else None}
 
 
 def compared(maps: Maps) -> dict[str, Any]:
     """The IDs of the whole collection, with and without the contrastive loss."""
     with_it, without = maps.health["with"], maps.health["without"]
-    return {"headers": ["", "with the contrastive loss", "without"],
-            "rows": [[name, form.format(with_it[key]), form.format(without[key])] for key, name, form in COMPARED]}
+    return {
+        "headers": ["", "with the contrastive loss", "without"],
+        "rows": [[name, form.format(with_it[key]), form.format(without[key])] for key, name, form in COMPARED],
+    }
 
 
 def group_table(groups: Sequence[Group], modalities: np.ndarray, colours: Sequence[str]) -> dict[str, Any]:
     """The map in numbers: items of each colour by modality."""
-    return {"headers": ["Colour", "Items", *present.NAMES.values()], "rows": [
-        {"label": group.label, "colour": colour, "counts": [len(group.members), *np.bincount(
-            modalities[group.members], minlength=len(Modality)).tolist()]}
-        for group, colour in zip(groups, colours, strict=True)]}
+    return {
+        "headers": ["Colour", "Items", *present.NAMES.values()],
+        "rows": [
+            {
+                "label": group.label,
+                "colour": colour,
+                "counts": [
+                    len(group.members),
+                    *np.bincount(modalities[group.members], minlength=len(Modality)).tolist(),
+                ],
+            }
+            for group, colour in zip(groups, colours, strict=True)
+        ],
+    }
 
 
 def asked(query: MappedQuery, answers: Sequence[Item]) -> dict[str, Any]:
     """A query that was picked, and the items that answer it."""
-    return {"text": query.text, "instruction": query.instruction, "picture": query.modality != Modality.TEXT,
-            "answers": [{"id": item.id, "name": present.NAMES[item.modality],
-                         "kind": item.modality.name.lower()} for item in answers]}
+    return {
+        "text": query.text,
+        "instruction": query.instruction,
+        "picture": query.modality != Modality.TEXT,
+        "answers": [
+            {"id": item.id, "name": present.NAMES[item.modality], "kind": item.modality.name.lower()}
+            for item in answers
+        ],
+    }
 
 
-def selection(label: str, total: int, words: Sequence[Word], items: Sequence[Item],
-              codes: np.ndarray) -> dict[str, Any]:
+def selection(
+    label: str, total: int, words: Sequence[Word], items: Sequence[Item], codes: np.ndarray
+) -> dict[str, Any]:
     """A set of items: how many, their words, and files of the s ones that can be saved.
 
     codes: (s, M)
     """
-    return {"label": label, "total": total, "saved": len(items), "files": files(items, codes),
-            "guessed": any(word.share is None for word in words),
-            "words": [{"word": word.word, "share": f"{word.share:.0%}" if word.share is not None else None}
-                      for word in words]}
+    return {
+        "label": label,
+        "total": total,
+        "saved": len(items),
+        "files": files(items, codes),
+        "guessed": any(word.share is None for word in words),
+        "words": [
+            {"word": word.word, "share": f"{word.share:.0%}" if word.share is not None else None} for word in words
+        ],
+    }
 
 
 def tiles(drawn: Sequence[dict[str, Any]], total: int) -> dict[str, Any]:
@@ -104,16 +133,25 @@ def tiles(drawn: Sequence[dict[str, Any]], total: int) -> dict[str, Any]:
 
 def files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]:
     """The items as CSV and JSON, to be saved by the browser."""
-    records = [{"item": item.id, "modality": item.modality.name.lower(), "text": item.text, "codes": own}
-               for item, own in zip(items, codes.tolist(), strict=True)]
+    records = [
+        {"item": item.id, "modality": item.modality.name.lower(), "text": item.text, "codes": own}
+        for item, own in zip(items, codes.tolist(), strict=True)
+    ]
     stream = io.StringIO()
     table = csv.DictWriter(stream, ["item", "modality", "text", "codes"])
     table.writeheader()
-    table.writerows(record | {"text": inert(record["text"]), "codes": " ".join(map(str, record["codes"]))}
-                    for record in records)
-    return [{"name": "genius-items.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": stream.getvalue()},
-            {"name": "genius-items.json", "label": "JSON", "type": "application/json",
-             "text": json.dumps(records, ensure_ascii=False, indent=1)}]
+    table.writerows(
+        record | {"text": inert(record["text"]), "codes": " ".join(map(str, record["codes"]))} for record in records
+    )
+    return [
+        {"name": "genius-items.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": stream.getvalue()},
+        {
+            "name": "genius-items.json",
+            "label": "JSON",
+            "type": "application/json",
+            "text": json.dumps(records, ensure_ascii=False, indent=1),
+        },
+    ]
 
 
 def inert(text: str) -> str:

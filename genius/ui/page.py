@@ -21,8 +21,15 @@ from genius.ui.search import search_tab
 if TYPE_CHECKING:
     from genius.search.engine import Engine
 
-CONTENTS = {"search": search_tab, "codes": codes_tab, "map": map_tab, "compare": compare_tab, "reports": reports_tab,
-            "collection": collection_tab, "api": api_tab}
+CONTENTS = {
+    "search": search_tab,
+    "codes": codes_tab,
+    "map": map_tab,
+    "compare": compare_tab,
+    "reports": reports_tab,
+    "collection": collection_tab,
+    "api": api_tab,
+}
 
 
 class Page(gr.Blocks):
@@ -36,7 +43,7 @@ class Page(gr.Blocks):
         super().__init__(**layout)
 
     async def call_function(self, *given: Any, **named: Any) -> dict[str, Any]:
-        with self.engine.one_version():
+        with self.engine.snapshot():
             return await super().call_function(*given, **named)
 
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], *rest: Any, **named: Any) -> Any:
@@ -46,12 +53,14 @@ class Page(gr.Blocks):
 
 def build(engine: Engine, served: Served) -> gr.Blocks:
     """The page for one engine."""
+
     def heading() -> dict[str, Any]:
         index = engine.index
         return present.header(served.name, served.collection, index.n, index.code_sizes, engine.device)
 
-    with Page(engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True,
-              delete_cache=(600, 1800)) as page:      # uploads live half an hour
+    with Page(
+        engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True, delete_cache=(600, 1800)
+    ) as page:  # uploads live half an hour
         header = Panel("header", heading())
         Panel("about", present.about(served.world, engine.index.n))
         tabs = gr.Tabs(selected="search", elem_id="tabs")
@@ -63,8 +72,13 @@ def build(engine: Engine, served: Served) -> gr.Blocks:
                     CONTENTS[name](context, tab)
                 links.follow_tab(tab)
         for signal, opens in ((shared.ask, "search"), (shared.use_as_query, "search"), (shared.open_code, "codes")):
-            signal.sent(None, None, tabs, **SURE,      # at once: no way to the server
-                        js=f"() => [{{__type__: 'update', selected: {opens!r}}}]")
+            signal.sent(
+                None,
+                None,
+                tabs,
+                **SURE,  # at once: no way to the server
+                js=f"() => [{{__type__: 'update', selected: {opens!r}}}]",
+            )
         for trigger in (page.load, shared.changed.sent):
             trigger(heading, None, header, **SURE)
         links.restore(page, shared)

@@ -11,8 +11,8 @@ from typing import Any
 import gradio as gr
 from plotly.graph_objects import Figure
 
-from genius.explore import reports
-from genius.explore.reports import STAGES, Missing, Report, Table, from_report
+from genius.explore import report_data as reports
+from genius.explore.report_data import STAGES, Missing, Report, Table, from_report
 from genius.ui import reportfigures
 from genius.ui.components import SURE, Panel, told
 from genius.ui.context import Context
@@ -38,20 +38,54 @@ class Section:
     note: Callable[[Report], str]
     tables: Callable[[Report, str | None], list[Table]]
     plots: tuple[Plot, ...] = ()
-    choices: Callable[[Report], list[str]] = lambda report: []    # of which the visitor takes one
+    choices: Callable[[Report], list[str]] = lambda report: []  # of which the visitor takes one
 
 
 SECTIONS = (
-    Section("hits", "Hit rate", "retrieval", reports.retrieval_note, reports.hit_tables, (
-        Plot("Hit rate of each row by system, with intervals", 700, reportfigures.hit_rates),), reports.pool_names),
-    Section("times", "Time of a search", "retrieval", reports.times_note, reports.times_table, (
-        Plot("Milliseconds a query by system and stage", 380, reportfigures.times),), reports.pool_names),
-    Section("speed", "Speed by size of the collection", "speed", reports.speed_note, reports.speed_tables, (
-        Plot("Milliseconds a query by number of items", 460, reportfigures.speed),), reports.speed_choices),
-    Section("training", "Training", "training", reports.training_note, reports.training_tables, tuple(
-        Plot(f"Losses and validation rates of the {stage} by epoch", 440,
-             lambda report, choice, stage=stage: reportfigures.training(report, stage)) for stage in STAGES)),
-    Section("health", "Codes", "health", reports.health_note, reports.health_tables))
+    Section(
+        "hits",
+        "Hit rate",
+        "retrieval",
+        reports.retrieval_note,
+        reports.hit_tables,
+        (Plot("Hit rate of each row by system, with intervals", 700, reportfigures.hit_rates),),
+        reports.pool_names,
+    ),
+    Section(
+        "times",
+        "Time of a search",
+        "retrieval",
+        reports.times_note,
+        reports.times_table,
+        (Plot("Milliseconds a query by system and stage", 380, reportfigures.times),),
+        reports.pool_names,
+    ),
+    Section(
+        "speed",
+        "Speed by size of the collection",
+        "speed",
+        reports.speed_note,
+        reports.speed_tables,
+        (Plot("Milliseconds a query by number of items", 460, reportfigures.speed),),
+        reports.speed_choices,
+    ),
+    Section(
+        "training",
+        "Training",
+        "training",
+        reports.training_note,
+        reports.training_tables,
+        tuple(
+            Plot(
+                f"Losses and validation rates of the {stage} by epoch",
+                440,
+                lambda report, choice, stage=stage: reportfigures.training(report, stage),
+            )
+            for stage in STAGES
+        ),
+    ),
+    Section("health", "Codes", "health", reports.health_note, reports.health_tables),
+)
 
 
 def reports_tab(context: Context, tab: gr.Tab) -> None:
@@ -63,7 +97,7 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
             figures = []
             with gr.Row():
                 for number, plot in enumerate(section.plots):
-                    with gr.Column(min_width=320):     # side by side, or below each other on a phone
+                    with gr.Column(min_width=320):  # side by side, or below each other on a phone
                         name = f"reports-{section.name}-plot-{number}"
                         figures.append(PlotlyFigure(name, plot.label, height=plot.height))
             with gr.Accordion("As a table" if figures else "Table", open=not figures):
@@ -75,17 +109,25 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
 
 def _opened(run: Path, section: Section) -> tuple[Any, ...]:
     """Everything that a section shows, for the first of its choices."""
+
     def opened(report: Report) -> tuple[Any, ...]:
         choices = section.choices(report)
         first = choices[0] if choices else None
-        return ({"title": section.title, "note": section.note(report)}, gr.Column(visible=True),
-                gr.Radio(choices, value=first, visible=len(choices) > 1), *_drawn(section, report, first))
+        return (
+            {"title": section.title, "note": section.note(report)},
+            gr.Column(visible=True),
+            gr.Radio(choices, value=first, visible=len(choices) > 1),
+            *_drawn(section, report, first),
+        )
 
     with told():
         shown = from_report(run, section.report, opened)
         if isinstance(shown, Missing):
-            return ({"title": section.title, **asdict(shown)}, gr.Column(visible=False),
-                    *[gr.skip()] * (len(section.plots) + 2))
+            return (
+                {"title": section.title, **asdict(shown)},
+                gr.Column(visible=False),
+                *[gr.skip()] * (len(section.plots) + 2),
+            )
         return shown
 
 
@@ -96,5 +138,7 @@ def _chosen(run: Path, section: Section, choice: str | None) -> tuple[Any, ...]:
 
 
 def _drawn(section: Section, report: Report, choice: str | None) -> tuple[Any, ...]:
-    return (*(plot.draw(report, choice) for plot in section.plots),
-            {"tables": [asdict(table) for table in section.tables(report, choice)]})
+    return (
+        *(plot.draw(report, choice) for plot in section.plots),
+        {"tables": [asdict(table) for table in section.tables(report, choice)]},
+    )

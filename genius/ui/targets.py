@@ -18,9 +18,13 @@ TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modal
 def target_choice(index: Index, name: str) -> gr.Radio:
     """One of TARGETS, of the modalities that the index holds. name: its elem_id."""
     kinds = map(Modality, np.unique(index.modalities))
-    return gr.Radio([("As asked", "any"), *((NAMES[kind], kind.name.lower()) for kind in kinds)], value="any",
-                    label="Find", elem_id=name,
-                    info="As asked: the first code is generated like the others. Else only such items are found.")
+    return gr.Radio(
+        [("As asked", "any"), *((NAMES[kind], kind.name.lower()) for kind in kinds)],
+        value="any",
+        label="Find",
+        elem_id=name,
+        info="As asked: the first code is generated like the others. Else only such items are found.",
+    )
 
 
 def target_of(name: Any) -> Modality | None:

@@ -11,7 +11,7 @@ import gradio as gr
 from genius.errors import UserError
 from genius.explore.beamfigure import beam_figure
 from genius.explore.beamtree import BeamTree, beam_tree
-from genius.explore.why import dense_ranks, reason
+from genius.explore.explanation import dense_ranks, reason
 from genius.schema import Hit, Modality, SearchOptions, SearchResult
 from genius.search.engine import EncodedQueries, Engine
 from genius.ui import reason as present
@@ -20,7 +20,7 @@ from genius.ui.context import Context, LastQuery
 from genius.ui.figures import PlotlyFigure, plain
 from genius.ui.present import NAMES
 
-LINEAGES = 10     # drawn unless all are asked for
+LINEAGES = 10  # drawn unless all are asked for
 PREFIX = re.compile(r"\d{1,6}(\.\d{1,6}){0,63}")
 
 
@@ -31,14 +31,14 @@ class Retraced:
     last: LastQuery
     result: SearchResult
     tree: BeamTree
-    dense_ranks: dict[str, int]    # id of a hit -> rank
+    dense_ranks: dict[str, int]  # id of a hit -> rank
 
     @classmethod
     def of(cls, last: LastQuery, engine: Engine) -> Retraced:
         asked = EncodedQueries.of_vectors(last.result.embedding[None], last.result.z[None])
-        result, = engine.search_encoded(asked, replace(last.options, mode="exact", trace=True, widen=False))
+        (result,) = engine.search_encoded(asked, replace(last.options, mode="exact", trace=True, widen=False))
         ids = [hit.item.id for hit in last.result.hits]
-        rows = engine.index.rows_of(ids)                       # −1: it was removed since
+        rows = engine.index.rows_of(ids)  # −1: it was removed since
         ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows[rows >= 0])
         there = [id for id, row in zip(ids, rows, strict=True) if row >= 0]
         return cls(last, result, beam_tree(result.trace), dict(zip(there, ranks.tolist(), strict=True)))
@@ -67,13 +67,18 @@ def why_panel(context: Context) -> None:
         tree = search.tree if every else search.tree.best(LINEAGES, hit.codes)
         return plain(beam_figure(tree, hit.codes, first_codes)), present.prefixes(tree)
 
-    def on_chosen(id: Any, last: LastQuery | None, search: Retraced | None, every: bool, is_open: bool,
-                  seen: SearchOptions | None):
+    def on_chosen(
+        id: Any, last: LastQuery | None, search: Retraced | None, every: bool, is_open: bool, seen: SearchOptions | None
+    ):
         """A new search leaves the panel as it is; if a visitor chooses among results that were there, it opens."""
         options = last and last.options
-        opens = is_open or seen is options      # all answers of a search share them
-        return (opens, options, gr.Accordion(open=opens),
-                *(explained(id, last, search, every) if opens else [gr.skip()] * 4))
+        opens = is_open or seen is options  # all answers of a search share them
+        return (
+            opens,
+            options,
+            gr.Accordion(open=opens),
+            *(explained(id, last, search, every) if opens else [gr.skip()] * 4),
+        )
 
     def on_open(id: Any, last: LastQuery | None, search: Retraced | None, every: bool):
         return True, *explained(id, last, search, every)
@@ -87,8 +92,16 @@ def why_panel(context: Context) -> None:
                 search = Retraced.of(last, engine)
             hit = search.hit(id)
             why = reason(hit, search.tree, engine.index.n, search.dense_ranks[id])
-            said = present.explanation(why, search.tree, last.result.query_codes, len(search.result.generated),
-                                       last.options.rerank, last.result.mode, weight, first_codes)
+            said = present.explanation(
+                why,
+                search.tree,
+                last.result.query_codes,
+                len(search.result.generated),
+                last.options.rerank,
+                last.result.mode,
+                weight,
+                first_codes,
+            )
             return search, said, *drawn(search, hit, every)
 
     def on_every(id: Any, search: Retraced | None, every: bool):
@@ -103,10 +116,17 @@ def why_panel(context: Context) -> None:
     is_open, seen, search = gr.State(False), gr.State(None), gr.State(None)
     with gr.Accordion("Why this result?", open=False, elem_id="why-open") as section:
         panel = Panel("why")
-        figure = PlotlyFigure("why-tree", "The beam tree: which prefixes the search considered, level by level. "
-                                          "The table below says the same in words.")
-        every = gr.Checkbox(False, label="Draw every prefix that was considered", elem_id="why-every",
-                            info=f"Otherwise the lineages of the {LINEAGES} best IDs and of this result")
+        figure = PlotlyFigure(
+            "why-tree",
+            "The beam tree: which prefixes the search considered, level by level. "
+            "The table below says the same in words.",
+        )
+        every = gr.Checkbox(
+            False,
+            label="Draw every prefix that was considered",
+            elem_id="why-every",
+            info=f"Otherwise the lineages of the {LINEAGES} best IDs and of this result",
+        )
         with gr.Accordion("The tree as a table", open=False, elem_id="why-rows"):
             table = Panel("why-prefixes")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from genius.collections.check import Checker
-from genius.collections.folder import build
+from genius.collections.checker import Checker
+from genius.collections.from_folders import build
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from tests.collections.samples import write_jsonl, write_source
@@ -18,28 +18,32 @@ class Built:
     def __init__(self, root: Path):
         self.collection = Collection(root)
         self.items = {item.id: item for item in self.collection.all_candidates()}
-        self.pools = {split: {item.id for item in self.collection.candidates(f"union_{split}")}
-                      for split in SPLITS}
+        self.pools = {split: {item.id for item in self.collection.candidates(f"union_{split}")} for split in SPLITS}
         self.tasks = [row.task for row in self.collection.rows()]
 
     def asked(self, task: int, split: str) -> dict:
         """(text, image) of each query -> what answers it, as (text, image)."""
-        return {(query.text, self._name(query.image)):
-                {(self.items[did].text, self._name(self.items[did].image)) for did in query.positives}
-                for query in self.collection.queries(split) if query.task == task}
+        return {
+            (query.text, self._name(query.image)): {
+                (self.items[did].text, self._name(self.items[did].image)) for did in query.positives
+            }
+            for query in self.collection.queries(split)
+            if query.task == task
+        }
 
     @staticmethod
     def _name(image: str | None) -> str | None:
         return image and image.rpartition("/")[2]
 
 
-def built(tmp_path: Path, records: Iterable[dict], pairs: Iterable[dict] = (),
-          shades: dict[str, int] | None = None) -> Built:
+def built(
+    tmp_path: Path, records: Iterable[dict], pairs: Iterable[dict] = (), shades: dict[str, int] | None = None
+) -> Built:
     """Write a source of these records, build it, check it."""
     source = write_source(tmp_path / "zoo", records, shades)
     if pairs:
         write_jsonl(source / "cir_pairs.jsonl", pairs)
     build([str(source)], tmp_path / "built")
-    problems = list(Checker(tmp_path / "built").problems())    # a small source may leave a split's pool empty
+    problems = list(Checker(tmp_path / "built").problems())  # a small source may leave a split's pool empty
     assert all(problem.message.startswith("the file is empty") for problem in problems)
     return Built(tmp_path / "built")

@@ -45,15 +45,30 @@ def write_source(folder: Path, records: Iterable[dict], shades: dict[str, int] |
 CANDIDATES = [
     {"did": "9:1", "txt": None, "img_path": "images/a.png", "modality": "image", "src_content": None},
     {"did": "9:2", "txt": "a red square", "img_path": None, "modality": "text", "src_content": None},
-    {"did": "9:3", "txt": "a square", "img_path": "images/a.png", "modality": "image,text",
-     "src_content": "{}"},
+    {"did": "9:3", "txt": "a square", "img_path": "images/a.png", "modality": "image,text", "src_content": "{}"},
     {"did": "9:4", "txt": "a blue square", "img_path": "", "modality": "text", "src_content": None},
 ]
 QUERIES = [
-    {"qid": "9:11", "query_txt": None, "query_img_path": "images/b.png", "query_modality": "image",
-     "query_src_content": None, "task_id": 3, "pos_cand_list": ["9:2"], "neg_cand_list": []},
-    {"qid": "9:12", "query_txt": "", "query_img_path": "images/a.png", "query_modality": "image",
-     "query_src_content": None, "task_id": 3, "pos_cand_list": [{"did": "9:4"}], "neg_cand_list": ["9:2"]},
+    {
+        "qid": "9:11",
+        "query_txt": None,
+        "query_img_path": "images/b.png",
+        "query_modality": "image",
+        "query_src_content": None,
+        "task_id": 3,
+        "pos_cand_list": ["9:2"],
+        "neg_cand_list": [],
+    },
+    {
+        "qid": "9:12",
+        "query_txt": "",
+        "query_img_path": "images/a.png",
+        "query_modality": "image",
+        "query_src_content": None,
+        "task_id": 3,
+        "pos_cand_list": [{"did": "9:4"}],
+        "neg_cand_list": ["9:2"],
+    },
 ]
 
 
@@ -71,5 +86,6 @@ def write_collection(root: Path) -> Path:
     (root / "instructions").mkdir()
     (root / "instructions/query_instructions.tsv").write_text(
         "query_modality\tcand_modality\tdataset_name\tdataset_id\tprompt_1\tprompt_2\n"
-        "image\ttext\tshapes\t9\tSay what this is.\tFind its caption.\t\n")
+        "image\ttext\tshapes\t9\tSay what this is.\tFind its caption.\t\n"
+    )
     return root

@@ -16,11 +16,12 @@ from tests.collections.samples import encoded, picture
 
 def png_claiming(width: int, height: int) -> bytes:
     """A PNG whose header claims a size that its few bytes do not hold."""
+
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0"))
-            + chunk(b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0")) + chunk(b"IEND", b"")
 
 
 def refusal(source, **limits) -> str:
@@ -45,9 +46,16 @@ def test_the_three_formats_open_as_rgb(form, tmp_path):
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_exif_orientation_gives_what_the_camera_saw(orientation):
     seen = np.arange(12, dtype=np.uint8).reshape(3, 4) * 20
-    stored = {    # how a camera held in each way stores what it saw
-        1: seen, 2: seen[:, ::-1], 3: seen[::-1, ::-1], 4: seen[::-1], 5: seen.T,
-        6: np.rot90(seen, 1), 7: seen[::-1, ::-1].T, 8: np.rot90(seen, -1)}[orientation]
+    stored = {  # how a camera held in each way stores what it saw
+        1: seen,
+        2: seen[:, ::-1],
+        3: seen[::-1, ::-1],
+        4: seen[::-1],
+        5: seen.T,
+        6: np.rot90(seen, 1),
+        7: seen[::-1, ::-1].T,
+        8: np.rot90(seen, -1),
+    }[orientation]
     exif = Image.Exif()
     exif[0x0112] = orientation
     data = encoded(Image.fromarray(np.ascontiguousarray(stored)), "PNG", exif=exif)
@@ -142,7 +150,7 @@ def test_the_limits_on_bytes_and_pixels_are_checked_before_decoding(tmp_path):
     assert "megapixels" in refusal(picture(1, (100, 100)), max_pixels=9_999)
     large = tmp_path / "large.png"
     with large.open("wb") as stream:
-        stream.truncate(10**12)    # a sparse file: reading it would take an hour
+        stream.truncate(10**12)  # a sparse file: reading it would take an hour
     assert "large.png has" in refusal(large)
 
 

@@ -20,8 +20,25 @@ def test_keys_of_different_ids_differ():
     assert len({id_key(name) for name in names}) == len(names)
 
 
-@pytest.mark.parametrize("name", ["", "9", "9:", ":1", "9:-1", "9:01", "09:1", "9:1:1", "a:1", "9:1 ", "９:1",
-                                  "9:1\n", "1000000:1", "1:1000000000000"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "9",
+        "9:",
+        ":1",
+        "9:-1",
+        "9:01",
+        "09:1",
+        "9:1:1",
+        "a:1",
+        "9:1 ",
+        "９:1",
+        "9:1\n",
+        "1000000:1",
+        "1:1000000000000",
+    ],
+)
 def test_what_is_no_id_is_refused(name):
     with pytest.raises(ValueError, match="dataset:number"):
         id_key(name)

@@ -26,16 +26,19 @@ def test_lines_keep_their_numbers_when_blank_ones_are_passed_over(file):
     assert list(text_lines(file)) == [(1, "one"), (4, "two \u2028 ü")]
 
 
-@pytest.mark.parametrize("content, says", [
-    (b'{"a": 1}\n{"a": }\n', ":2: the line is not JSON"),
-    (b'{"a": 1}\n[1]\n', ":2: expected a JSON object, found list"),
-    (b'{"a": NaN}\n', ":1: the line is not usable JSON (NaN"),
-    (b'{"a": 1, "a": 2}\n', ":1: the line is not usable JSON (the key 'a' appears twice"),
-    (b'{"a": "\\ud800"}\n', ":1: the text holds half a surrogate"),
-    ('{"a": "ü"}\n'.encode("latin-1"), ":1: the line is not UTF-8"),
-    ('{"a": 1}\n'.encode("utf-16"), ":1: the file is UTF-16"),
-    (b"\n" + b"[" * 100_000, ":2: "),
-])
+@pytest.mark.parametrize(
+    "content, says",
+    [
+        (b'{"a": 1}\n{"a": }\n', ":2: the line is not JSON"),
+        (b'{"a": 1}\n[1]\n', ":2: expected a JSON object, found list"),
+        (b'{"a": NaN}\n', ":1: the line is not usable JSON (NaN"),
+        (b'{"a": 1, "a": 2}\n', ":1: the line is not usable JSON (the key 'a' appears twice"),
+        (b'{"a": "\\ud800"}\n', ":1: the text holds half a surrogate"),
+        ('{"a": "ü"}\n'.encode("latin-1"), ":1: the line is not UTF-8"),
+        ('{"a": 1}\n'.encode("utf-16"), ":1: the file is UTF-16"),
+        (b"\n" + b"[" * 100_000, ":2: "),
+    ],
+)
 def test_bad_lines_are_named(file, content, says):
     assert complaint(file, content).startswith(says)
 

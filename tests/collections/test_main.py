@@ -11,8 +11,13 @@ from tests.collections.samples import write_collection, write_source
 
 
 def test_a_build_prints_one_line_per_row_and_passes_the_check(tmp_path, capsys):
-    source = write_source(tmp_path / "zoo", [{"img_path": f"{split}.png", "captions": ["one", "two"],
-                                              "split": split} for split in ("train", "val", "test")])
+    source = write_source(
+        tmp_path / "zoo",
+        [
+            {"img_path": f"{split}.png", "captions": ["one", "two"], "split": split}
+            for split in ("train", "val", "test")
+        ],
+    )
     assert main([str(source), str(tmp_path / "built")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3 and all(line.startswith("zoo") for line in lines)
@@ -43,5 +48,6 @@ def test_a_user_error_is_one_line_on_stderr(tmp_path):
     command = [sys.executable, "-m", "genius.collections", str(tmp_path / "nowhere"), str(tmp_path / "new")]
     ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert ended.returncode == 2 and ended.stdout == ""
-    assert ended.stderr == (f"error: {tmp_path / 'nowhere'} is no folder; a source is a folder of images, "
-                            "with or without a table\n")
+    assert ended.stderr == (
+        f"error: {tmp_path / 'nowhere'} is no folder; a source is a folder of images, with or without a table\n"
+    )

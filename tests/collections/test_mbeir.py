@@ -23,15 +23,21 @@ def test_every_field_of_a_candidate_is_read(root):
         Item("9:1", Modality.IMAGE, "", "images/a.png", ""),
         Item("9:2", Modality.TEXT, "a red square", None, ""),
         Item("9:3", Modality.PAIR, "a square", "images/a.png", "{}"),
-        Item("9:4", Modality.TEXT, "a blue square", None, "")]
+        Item("9:4", Modality.TEXT, "a blue square", None, ""),
+    ]
 
 
 def test_every_field_of_a_query_is_read(root):
     first, second = Collection(root).queries("test", ROW)
     assert (first.id, first.modality, first.task, first.text, first.image) == (
-        "9:11", Modality.IMAGE, 3, "", "images/b.png")
+        "9:11",
+        Modality.IMAGE,
+        3,
+        "",
+        "images/b.png",
+    )
     assert first.positives == ("9:2",) and first.negatives == ()
-    assert second.positives == ("9:4",) and second.negatives == ("9:2",)    # lists of objects are read too
+    assert second.positives == ("9:4",) and second.negatives == ("9:2",)  # lists of objects are read too
 
 
 def test_rows_are_the_tasks_and_datasets_that_have_queries(root):
@@ -44,14 +50,16 @@ def test_rows_are_the_tasks_and_datasets_that_have_queries(root):
 
 
 def test_a_training_file_named_without_a_task_gives_all_its_rows(root):
-    write_jsonl(root / "query/train/mbeir_shapes_train.jsonl",
-                [QUERIES[0], QUERIES[1] | {"task_id": 4, "qid": "9:13", "pos_cand_list": []}])
+    write_jsonl(
+        root / "query/train/mbeir_shapes_train.jsonl",
+        [QUERIES[0], QUERIES[1] | {"task_id": 4, "qid": "9:13", "pos_cand_list": []}],
+    )
     (root / "qrels/train").mkdir()
     (root / "qrels/train/mbeir_shapes_train_qrels.txt").write_text("9:13 0 9:1 1 4\n")
     collection = Collection(root)
     assert collection.rows() == [Row(9, 3, "shapes", ("train", "test")), Row(9, 4, "shapes", ("train",))]
     assert [query.id for query in collection.queries("train", ROW)] == ["9:11"]
-    query, = collection.queries("train", Row(9, 4, "shapes"))
+    (query,) = collection.queries("train", Row(9, 4, "shapes"))
     assert query.positives == ("9:1",)
 
 
@@ -64,8 +72,8 @@ def test_qrels_decide_and_the_querys_own_list_stands_in(root):
     qrels = root / "qrels/test/mbeir_shapes_task3_test_qrels.txt"
     qrels.write_text("9:12 0 9:3 1 3\n9:12\t0\t9:2  2 3\n9:12 0 9:4 0 3\n9:12 0 9:3 1 3\n9:11 0 9:1 0 3\n")
     first, second = Collection(root).queries("test")
-    assert first.positives == ("9:2",)            # qrels name no relevant one
-    assert second.positives == ("9:3", "9:2")     # in their order, once, without the irrelevant one
+    assert first.positives == ("9:2",)  # qrels name no relevant one
+    assert second.positives == ("9:3", "9:2")  # in their order, once, without the irrelevant one
     qrels.unlink()
     assert [query.positives for query in Collection(root).queries("test")] == [("9:2",), ("9:4",)]
 
@@ -75,7 +83,7 @@ def test_all_candidates_are_streamed_once_each(root):
     assert [item.id for item in collection.all_candidates()] == ["9:2", "9:1", "9:3", "9:4"]
     for file in (root / "cand_pool/global").iterdir():
         file.unlink()
-    assert [item.id for item in collection.all_candidates()] == ["9:2", "9:4"]    # of the local pools
+    assert [item.id for item in collection.all_candidates()] == ["9:2", "9:4"]  # of the local pools
 
 
 def test_a_local_pool_named_after_a_split_is_found(root):
@@ -91,7 +99,7 @@ def test_reading_stops_where_the_caller_stops(root):
     with file.open("a") as stream:
         stream.write("not JSON\n")
     candidates = Collection(root).candidates("union_test")
-    assert len(list(islice(candidates, 4))) == 4    # the bad fifth line was not looked at
+    assert len(list(islice(candidates, 4))) == 4  # the bad fifth line was not looked at
     with pytest.raises(LineError, match=r"union_test_cand_pool\.jsonl:5: the line is not JSON"):
         next(candidates)
 
@@ -102,41 +110,51 @@ def test_instructions_go_by_position_and_drop_empty_prompts(root):
 
 
 def test_modality_names_may_come_in_either_order(root):
-    write_jsonl(root / "cand_pool/local/mbeir_shapes_task8_cand_pool.jsonl",
-                [CANDIDATES[2] | {"modality": "text,image"}])
-    item, = Collection(root).candidates("shapes_task8")
+    write_jsonl(
+        root / "cand_pool/local/mbeir_shapes_task8_cand_pool.jsonl", [CANDIDATES[2] | {"modality": "text,image"}]
+    )
+    (item,) = Collection(root).candidates("shapes_task8")
     assert item.modality is Modality.PAIR
 
 
-@pytest.mark.parametrize("change, says", [
-    ({"did": 5}, "did must be a text, found int"),
-    ({"did": "five"}, "did: the id 'five' is not of the form dataset:number"),
-    ({"txt": 7}, "txt must be a text or null, found int"),
-    ({"modality": "video"}, "modality: modality 'video' is unknown; expected one of 'image', 'text'"),
-    ({"modality": None}, "the field modality is missing"),
-    ({"modality": ["image"]}, "modality"),
-    ({"modality": "text"}, "modality says 'text', but the line holds 'image'"),
-    ({"img_path": None}, "an item needs a text, an image, or both"),
-    ({"img_path": "/etc/passwd"}, "img_path '/etc/passwd' leaves the collection"),
-    ({"img_path": "a/../../b.png"}, "leaves the collection"),
-])
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        ({"did": 5}, "did must be a text, found int"),
+        ({"did": "five"}, "did: the id 'five' is not of the form dataset:number"),
+        ({"txt": 7}, "txt must be a text or null, found int"),
+        ({"modality": "video"}, "modality: modality 'video' is unknown; expected one of 'image', 'text'"),
+        ({"modality": None}, "the field modality is missing"),
+        ({"modality": ["image"]}, "modality"),
+        ({"modality": "text"}, "modality says 'text', but the line holds 'image'"),
+        ({"img_path": None}, "an item needs a text, an image, or both"),
+        ({"img_path": "/etc/passwd"}, "img_path '/etc/passwd' leaves the collection"),
+        ({"img_path": "a/../../b.png"}, "leaves the collection"),
+    ],
+)
 def test_a_malformed_candidate_is_named_by_file_and_line(root, change, says):
-    file = write_jsonl(root / "cand_pool/local/mbeir_shapes_task4_cand_pool.jsonl",
-                       [CANDIDATES[1], CANDIDATES[0] | change])
+    file = write_jsonl(
+        root / "cand_pool/local/mbeir_shapes_task4_cand_pool.jsonl", [CANDIDATES[1], CANDIDATES[0] | change]
+    )
     with pytest.raises(LineError) as caught:
         list(Collection(root).candidates("shapes_task4"))
     assert str(caught.value).startswith(f"{file}:2: ") and says in str(caught.value)
 
 
-@pytest.mark.parametrize("change, says", [
-    ({"qid": ""}, "qid: the id '' is not"), ({"task_id": 5}, "task_id must be one of"),
-    ({"task_id": True}, "task_id must be one of"), ({"task_id": "3"}, "task_id must be one of"),
-    ({"pos_cand_list": "9:2"}, "pos_cand_list must be a list"),
-    ({"neg_cand_list": ["x"]}, "did: the id 'x' is not"),
-    ({"pos_cand_list": [{}]}, "the field did is missing"),
-    ({"query_modality": "text"}, "but the line holds 'image'"),
-    ({"query_img_path": "../x.png"}, "query_img_path '../x.png' leaves the collection"),
-])
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        ({"qid": ""}, "qid: the id '' is not"),
+        ({"task_id": 5}, "task_id must be one of"),
+        ({"task_id": True}, "task_id must be one of"),
+        ({"task_id": "3"}, "task_id must be one of"),
+        ({"pos_cand_list": "9:2"}, "pos_cand_list must be a list"),
+        ({"neg_cand_list": ["x"]}, "did: the id 'x' is not"),
+        ({"pos_cand_list": [{}]}, "the field did is missing"),
+        ({"query_modality": "text"}, "but the line holds 'image'"),
+        ({"query_img_path": "../x.png"}, "query_img_path '../x.png' leaves the collection"),
+    ],
+)
 def test_a_malformed_query_is_named_by_file_and_line(root, change, says):
     file = write_jsonl(root / "query/test/mbeir_shapes_task3_test.jsonl", [QUERIES[0], QUERIES[1] | change])
     with pytest.raises(LineError) as caught:
@@ -144,18 +162,28 @@ def test_a_malformed_query_is_named_by_file_and_line(root, change, says):
     assert str(caught.value).startswith(f"{file}:2: ") and says in str(caught.value)
 
 
-@pytest.mark.parametrize("line, says", [("9:11 0 9:2", "expected: query id"),
-                                        ("9:11 0 9:2 yes 3", "relevance must be a whole number, found 'yes'"),
-                                        ("9:11 0 two 1 3", "the id 'two'")])
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ("9:11 0 9:2", "expected: query id"),
+        ("9:11 0 9:2 yes 3", "relevance must be a whole number, found 'yes'"),
+        ("9:11 0 two 1 3", "the id 'two'"),
+    ],
+)
 def test_a_malformed_judgement_is_named_by_file_and_line(root, line, says):
     (root / "qrels/test/mbeir_shapes_task3_test_qrels.txt").write_text(f"9:11 0 9:2 1 3\n{line}\n")
     with pytest.raises(LineError, match=rf"_qrels\.txt:2: .*{says}"):
         list(Collection(root).queries("test"))
 
 
-@pytest.mark.parametrize("line, says", [("image\ttext\tshapes\t9", "separated by tabs"),
-                                        ("image\ttext\tshapes\tnine\tGo.", "dataset_id must be a number"),
-                                        ("image\tsound\tshapes\t9\tGo.", "modality 'sound' is unknown")])
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ("image\ttext\tshapes\t9", "separated by tabs"),
+        ("image\ttext\tshapes\tnine\tGo.", "dataset_id must be a number"),
+        ("image\tsound\tshapes\t9\tGo.", "modality 'sound' is unknown"),
+    ],
+)
 def test_a_malformed_instruction_is_named_by_file_and_line(root, line, says):
     file = root / "instructions/query_instructions.tsv"
     file.write_text(file.read_text() + line + "\n")
@@ -169,8 +197,14 @@ def test_images_lie_inside_the_collection(root, tmp_path):
     (tmp_path / "secret.png").write_bytes(b"")
     (root / "images/link.png").symlink_to(tmp_path / "secret.png")
     (root / "images/loop.png").symlink_to(root / "images/loop.png")
-    for path in ("/etc/passwd", "../secret.png", "images/../../secret.png", "images/link.png", "a\0b",
-                 "images/loop.png"):
+    for path in (
+        "/etc/passwd",
+        "../secret.png",
+        "images/../../secret.png",
+        "images/link.png",
+        "a\0b",
+        "images/loop.png",
+    ):
         with pytest.raises(UserError, match="collection"):
             collection.image_path(path)
 

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from genius.collections.check import Checker
-from genius.collections.folder import build
+from genius.collections.checker import Checker
+from genius.collections.from_folders import build
 from genius.collections.layout import SPLITS, TASKS
 from genius.collections.mbeir import Collection
 
 SETS = ("flickr8k", "fashion", "grocery", "visual7w", "emoji")
 DATA = os.environ.get("GENIUS_DATA")
-pytestmark = [pytest.mark.slow,
-              pytest.mark.skipif(not DATA, reason="GENIUS_DATA is not set: no real sets here")]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not DATA, reason="GENIUS_DATA is not set: no real sets here")]
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +50,11 @@ def test_the_official_split_is_kept_and_validation_comes_from_training(collectio
 
 def test_no_training_or_validation_query_knows_a_test_item(collection):
     pools = {split: {item.id for item in collection.candidates(f"union_{split}")} for split in SPLITS}
-    for split, allowed in (("train", pools["train"]), ("val", pools["train"] | pools["val"]),
-                           ("test", set().union(*pools.values()))):
+    for split, allowed in (
+        ("train", pools["train"]),
+        ("val", pools["train"] | pools["val"]),
+        ("test", set().union(*pools.values())),
+    ):
         for query in collection.queries(split):
             assert set(query.positives) <= allowed and set(query.positives) & pools[split]
 

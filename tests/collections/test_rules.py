@@ -5,87 +5,136 @@ from tests.collections.built import built
 
 
 def test_captions_ask_in_three_ways_and_hold_the_first_one_out(tmp_path):
-    result = built(tmp_path, [
-        {"img_path": "a.png", "captions": ["a1", "a2", "a3"], "split": "test"},
-        {"img_path": "b.png", "captions": ["b1", "b2"], "split": "test"}])
+    result = built(
+        tmp_path,
+        [
+            {"img_path": "a.png", "captions": ["a1", "a2", "a3"], "split": "test"},
+            {"img_path": "b.png", "captions": ["b1", "b2"], "split": "test"},
+        ],
+    )
     assert result.tasks == [0, 1, 3]
-    assert result.asked(0, "test") == {(text, None): {("", f"{text[0]}.png")}
-                                       for text in ("a1", "a2", "a3", "b1", "b2")}
-    assert result.asked(1, "test") == {("a1", None): {("a2", None), ("a3", None)},
-                                       ("b1", None): {("b2", None)}}
-    assert result.asked(3, "test") == {("", "a.png"): {("a2", None), ("a3", None)},
-                                       ("", "b.png"): {("b2", None)}}
+    assert result.asked(0, "test") == {
+        (text, None): {("", f"{text[0]}.png")} for text in ("a1", "a2", "a3", "b1", "b2")
+    }
+    assert result.asked(1, "test") == {("a1", None): {("a2", None), ("a3", None)}, ("b1", None): {("b2", None)}}
+    assert result.asked(3, "test") == {("", "a.png"): {("a2", None), ("a3", None)}, ("", "b.png"): {("b2", None)}}
     texts = {item.text for item in result.items.values() if item.modality is Modality.TEXT}
     assert texts == {"a2", "a3", "b2"}
 
 
 def test_a_caption_that_is_also_a_candidate_asks_nothing_of_texts(tmp_path):
-    result = built(tmp_path, [
-        {"img_path": "a.png", "captions": ["same", "a2"], "split": "test"},
-        {"img_path": "b.png", "captions": ["b1", "same"], "split": "test"}])
+    result = built(
+        tmp_path,
+        [
+            {"img_path": "a.png", "captions": ["same", "a2"], "split": "test"},
+            {"img_path": "b.png", "captions": ["b1", "same"], "split": "test"},
+        ],
+    )
     assert result.asked(1, "test") == {("b1", None): {("same", None)}}
     assert result.asked(0, "test")["same", None] == {("", "a.png"), ("", "b.png")}
 
 
 def test_titles_and_attributes_find_images_texts_and_pairs(tmp_path):
     red, blue = {"shape": "square", "baseColour": "Red"}, {"shape": "square", "baseColour": "Blue"}
-    result = built(tmp_path, [
-        {"img_path": "a.png", "txt": "a square", "attributes": red, "split": "test"},
-        {"img_path": "b.png", "txt": "a square", "attributes": blue, "split": "test"},
-        {"img_path": "c.png", "txt": "another", "attributes": red, "split": "test"},
-        {"img_path": "d.png", "split": "test"}])
+    result = built(
+        tmp_path,
+        [
+            {"img_path": "a.png", "txt": "a square", "attributes": red, "split": "test"},
+            {"img_path": "b.png", "txt": "a square", "attributes": blue, "split": "test"},
+            {"img_path": "c.png", "txt": "another", "attributes": red, "split": "test"},
+            {"img_path": "d.png", "split": "test"},
+        ],
+    )
     assert result.tasks == [0, 2, 3]
-    assert result.asked(0, "test") == {("a square", None): {("", "a.png"), ("", "b.png")},
-                                       ("another", None): {("", "c.png")}}
-    assert result.asked(3, "test") == {("", "a.png"): {("a square", None)},
-                                       ("", "b.png"): {("a square", None)},
-                                       ("", "c.png"): {("another", None)}}
+    assert result.asked(0, "test") == {
+        ("a square", None): {("", "a.png"), ("", "b.png")},
+        ("another", None): {("", "c.png")},
+    }
+    assert result.asked(3, "test") == {
+        ("", "a.png"): {("a square", None)},
+        ("", "b.png"): {("a square", None)},
+        ("", "c.png"): {("another", None)},
+    }
     sentences = result.asked(2, "test")
     assert sorted(map(sorted, sentences.values())) == [
-        [("a square", "a.png"), ("another", "c.png")], [("a square", "b.png")]]
+        [("a square", "a.png"), ("another", "c.png")],
+        [("a square", "b.png")],
+    ]
     assert all("square" in sentence.lower() for sentence, _ in sentences)
     assert any("red" in sentence.lower() for sentence, _ in sentences)
     assert len([item for item in result.items.values() if item.modality is Modality.IMAGE]) == 4
 
 
 def test_keywords_make_the_sentence_where_there_are_any(tmp_path):
-    result = built(tmp_path, [{"img_path": "a.png", "txt": "owl", "split": "test",
-                               "attributes": {"keywords": ["night_bird", "wise"], "char": "🦉"}}])
-    (sentence, _), = result.asked(2, "test")
+    result = built(
+        tmp_path,
+        [
+            {
+                "img_path": "a.png",
+                "txt": "owl",
+                "split": "test",
+                "attributes": {"keywords": ["night_bird", "wise"], "char": "🦉"},
+            }
+        ],
+    )
+    ((sentence, _),) = result.asked(2, "test")
     assert "ight bird, wise" in sentence and "🦉" not in sentence
 
 
 def test_attributes_without_texts_find_images(tmp_path):
-    result = built(tmp_path, [{"img_path": "a.png", "colour": "red", "split": "test"},
-                              {"img_path": "b.png", "colour": "red", "split": "test"}])
+    result = built(
+        tmp_path,
+        [
+            {"img_path": "a.png", "colour": "red", "split": "test"},
+            {"img_path": "b.png", "colour": "red", "split": "test"},
+        ],
+    )
     assert result.tasks == [0]
     assert list(result.asked(0, "test").values()) == [{("", "a.png"), ("", "b.png")}]
 
 
 def test_answers_that_read_the_same_are_one_candidate(tmp_path):
-    result = built(tmp_path, [
-        {"img_path": "a.png", "split": "test",
-         "qa": [{"q": "What?", "a": "A dog."}, {"q": "Where?", "a": "Outside."}]},
-        {"img_path": "b.png", "split": "test", "qa": [{"q": "Who?", "a": "A dog."}]}])
+    result = built(
+        tmp_path,
+        [
+            {
+                "img_path": "a.png",
+                "split": "test",
+                "qa": [{"q": "What?", "a": "A dog."}, {"q": "Where?", "a": "Outside."}],
+            },
+            {"img_path": "b.png", "split": "test", "qa": [{"q": "Who?", "a": "A dog."}]},
+        ],
+    )
     assert result.tasks == [6] and len(result.items) == 2
-    assert result.asked(6, "test") == {("What?", "a.png"): {("A dog.", None)},
-                                       ("Who?", "b.png"): {("A dog.", None)},
-                                       ("Where?", "a.png"): {("Outside.", None)}}
+    assert result.asked(6, "test") == {
+        ("What?", "a.png"): {("A dog.", None)},
+        ("Who?", "b.png"): {("A dog.", None)},
+        ("Where?", "a.png"): {("Outside.", None)},
+    }
 
 
 def test_photographs_find_the_clean_picture_of_their_class_its_text_and_both(tmp_path):
     def of_kind(name, kind, number, split):
-        return {"img_path": name, "txt": f"text {number}", "split": split,
-                "attributes": {"kind": kind, "class_id": number}}
+        return {
+            "img_path": name,
+            "txt": f"text {number}",
+            "split": split,
+            "attributes": {"kind": kind, "class_id": number},
+        }
 
-    result = built(tmp_path, [
-        of_kind("i0.png", "iconic", 0, "candidates"), of_kind("i1.png", "iconic", 1, "candidates"),
-        of_kind("n0.png", "natural", 0, "test"), of_kind("n1.png", "natural", 1, "dev")])
+    result = built(
+        tmp_path,
+        [
+            of_kind("i0.png", "iconic", 0, "candidates"),
+            of_kind("i1.png", "iconic", 1, "candidates"),
+            of_kind("n0.png", "natural", 0, "test"),
+            of_kind("n1.png", "natural", 1, "dev"),
+        ],
+    )
     assert result.tasks == [4, 6, 8]
     assert result.asked(4, "test") == {("", "n0.png"): {("", "i0.png")}, ("", "n1.png"): {("", "i1.png")}}
     assert sorted(map(list, result.asked(6, "test").values())) == [[("text 0", None)], [("text 1", None)]]
-    assert sorted(map(list, result.asked(8, "test").values())) == [
-        [("text 0", "i0.png")], [("text 1", "i1.png")]]
+    assert sorted(map(list, result.asked(8, "test").values())) == [[("text 0", "i0.png")], [("text 1", "i1.png")]]
     assert all(text.endswith("?") for text, _ in result.asked(6, "test"))
     assert result.pools["train"] == result.pools["val"] == result.pools["test"] == set(result.items)
 
@@ -93,19 +142,25 @@ def test_photographs_find_the_clean_picture_of_their_class_its_text_and_both(tmp
 def test_a_composed_pair_belongs_to_the_split_of_its_target(tmp_path):
     splits = {"t1": "train", "t2": "train", "v1": "val", "d1": "test", "d2": "test"}
     records = [{"id": name, "img_path": f"{name}.png", "txt": name, "split": splits[name]} for name in splits]
-    pairs = [{"query_id": pair[:2], "txt": "other", "target_id": pair[2:]}
-             for pair in ("t1t2", "t1d1", "d1t1", "d1d2", "d2v1", "t2v1")]
-    result = built(tmp_path, records, pairs)    # d1t1 and d2v1 start from a test image
+    pairs = [
+        {"query_id": pair[:2], "txt": "other", "target_id": pair[2:]}
+        for pair in ("t1t2", "t1d1", "d1t1", "d1d2", "d2v1", "t2v1")
+    ]
+    result = built(tmp_path, records, pairs)  # d1t1 and d2v1 start from a test image
     assert result.asked(7, "train") == {("other", "t1.png"): {("", "t2.png")}}
     assert result.asked(7, "val") == {("other", "t2.png"): {("", "v1.png")}}
-    assert result.asked(7, "test") == {("other", "t1.png"): {("", "t2.png"), ("", "d1.png")},
-                                       ("other", "d1.png"): {("", "d2.png")}}
+    assert result.asked(7, "test") == {
+        ("other", "t1.png"): {("", "t2.png"), ("", "d1.png")},
+        ("other", "d1.png"): {("", "d2.png")},
+    }
 
 
 def test_identical_images_are_equal_answers_but_never_test_ones_in_training(tmp_path):
-    records = [{"img_path": "train.png", "txt": "one", "split": "train"},
-               {"img_path": "twin.png", "txt": "two", "split": "test"},
-               {"img_path": "val.png", "txt": "three", "split": "val"}]
+    records = [
+        {"img_path": "train.png", "txt": "one", "split": "train"},
+        {"img_path": "twin.png", "txt": "two", "split": "test"},
+        {"img_path": "val.png", "txt": "three", "split": "val"},
+    ]
     result = built(tmp_path, records, shades={"train.png": 5, "twin.png": 5, "val.png": 5})
     assert result.asked(0, "train")["one", None] == {("", "train.png")}
     assert result.asked(0, "val")["three", None] == {("", "train.png"), ("", "val.png")}

@@ -28,11 +28,22 @@ def test_a_folder_without_a_table_is_its_images(folder):
 
 
 def test_every_field_of_a_manifest_is_read(folder):
-    write_jsonl(folder / "manifest.jsonl", [
-        {"id": 7, "img_path": "a.png", "txt": " a  red\nsquare ", "split": "dev", "weight": 3, "price": None,
-         "attributes": {"colour": "red", "usage": "NA", "words": ["warm", ""], "nested": {}, "year": "2011"},
-         "qa": [{"q": "What?", "a": "Red."}, {"q": "Why?", "a": " "}]}])
-    only, = read_source(folder).records
+    write_jsonl(
+        folder / "manifest.jsonl",
+        [
+            {
+                "id": 7,
+                "img_path": "a.png",
+                "txt": " a  red\nsquare ",
+                "split": "dev",
+                "weight": 3,
+                "price": None,
+                "attributes": {"colour": "red", "usage": "NA", "words": ["warm", ""], "nested": {}, "year": "2011"},
+                "qa": [{"q": "What?", "a": "Red."}, {"q": "Why?", "a": " "}],
+            }
+        ],
+    )
+    (only,) = read_source(folder).records
     assert (only.id, only.image, only.split, only.captions) == ("7", "a.png", "test", ["a red square"])
     assert only.attributes == {"colour": "red", "words": ["warm"], "year": "2011", "weight": 3}
     assert only.qa == [("What?", "Red.")]
@@ -42,7 +53,8 @@ def test_every_field_of_a_manifest_is_read(folder):
 @pytest.mark.parametrize("text", ["text", "txt", "caption"])
 def test_a_csv_may_name_its_columns_in_several_ways(folder, image, text):
     (folder / "table.csv").write_text(
-        f'{text},{image},split,colour\n"one, ""two""",a.png,train,red\n,b.png,,\n', encoding="utf-8-sig")
+        f'{text},{image},split,colour\n"one, ""two""",a.png,train,red\n,b.png,,\n', encoding="utf-8-sig"
+    )
     source = read_source(folder)
     assert record(source).captions == ['one, "two"'] and record(source).attributes == {"colour": "red"}
     assert record(source).split == "train"
@@ -50,8 +62,7 @@ def test_a_csv_may_name_its_columns_in_several_ways(folder, image, text):
 
 
 def test_several_rows_for_an_image_are_its_captions(folder):
-    (folder / "captions.csv").write_text(
-        "image,caption\na.png,first\nb.png,other\na.png,second\na.png,first\n")
+    (folder / "captions.csv").write_text("image,caption\na.png,first\nb.png,other\na.png,second\na.png,first\n")
     source = read_source(folder)
     assert record(source).captions == ["first", "second"] and record(source, "b.png").captions == ["other"]
 
@@ -62,24 +73,27 @@ def test_composed_pairs_are_read_beside_the_manifest(folder):
     assert read_source(folder).pairs == [ComposedPair("1", "in blue", "2", 1)]
 
 
-@pytest.mark.parametrize("line, says", [
-    ({"txt": "x"}, "no image is named; one of the fields img_path, image, file is needed, found txt"),
-    ({"img_path": "/a.png"}, "the image path '/a.png' leaves the folder"),
-    ({"img_path": "../a.png"}, "leaves the folder"),
-    ({"img_path": "a.gif"}, "'a.gif' is no PNG, JPEG or WebP file"),
-    ({"img_path": 5}, "img_path must be a text, found int"),
-    ({"img_path": "b.png", "txt": ["x"]}, "txt must be a text, found list"),
-    ({"img_path": "b.png", "captions": "x"}, "captions must be a list of texts"),
-    ({"img_path": "b.png", "captions": [1]}, "captions must be a list of texts"),
-    ({"img_path": "b.png", "qa": [{"q": "x"}]}, "qa must be a list"),
-    ({"img_path": "b.png", "qa": "x"}, "qa must be a list"),
-    ({"img_path": "b.png", "attributes": []}, None),
-    ({"img_path": "b.png", "attributes": [1]}, "attributes must be an object"),
-    ({"img_path": "b.png", "split": "holdout"}, "the split 'holdout' is unknown; expected train, val"),
-    ({"img_path": "b.png", "id": "a"}, "the id 'a' appears a second time"),
-    ({"img_path": "a.png", "id": "c"}, "the image 'a.png' appears a second time"),
-    ({"img_path": "a.png", "txt": "x", "split": "test"}, "the image 'a.png' appears a second time"),
-])
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ({"txt": "x"}, "no image is named; one of the fields img_path, image, file is needed, found txt"),
+        ({"img_path": "/a.png"}, "the image path '/a.png' leaves the folder"),
+        ({"img_path": "../a.png"}, "leaves the folder"),
+        ({"img_path": "a.gif"}, "'a.gif' is no PNG, JPEG or WebP file"),
+        ({"img_path": 5}, "img_path must be a text, found int"),
+        ({"img_path": "b.png", "txt": ["x"]}, "txt must be a text, found list"),
+        ({"img_path": "b.png", "captions": "x"}, "captions must be a list of texts"),
+        ({"img_path": "b.png", "captions": [1]}, "captions must be a list of texts"),
+        ({"img_path": "b.png", "qa": [{"q": "x"}]}, "qa must be a list"),
+        ({"img_path": "b.png", "qa": "x"}, "qa must be a list"),
+        ({"img_path": "b.png", "attributes": []}, None),
+        ({"img_path": "b.png", "attributes": [1]}, "attributes must be an object"),
+        ({"img_path": "b.png", "split": "holdout"}, "the split 'holdout' is unknown; expected train, val"),
+        ({"img_path": "b.png", "id": "a"}, "the id 'a' appears a second time"),
+        ({"img_path": "a.png", "id": "c"}, "the image 'a.png' appears a second time"),
+        ({"img_path": "a.png", "txt": "x", "split": "test"}, "the image 'a.png' appears a second time"),
+    ],
+)
 def test_a_bad_record_is_named_by_file_and_line(folder, line, says):
     table = write_jsonl(folder / "manifest.jsonl", [{"id": "a", "img_path": "a.png"}, line])
     if says is None:
@@ -90,13 +104,17 @@ def test_a_bad_record_is_named_by_file_and_line(folder, line, says):
     assert str(caught.value).startswith(f"{table}:2: ") and says in str(caught.value)
 
 
-@pytest.mark.parametrize("content, says", [
-    ("image,text\na.png,x\nb.png\n", ":3: the row has 1 cells, the header 2"),
-    ("image,image\na.png,b.png\n", ":1: two columns have the same name"),
-    ('image,text\na.png,"x\n', ":2: the row is not CSV"),
-    ("picture,text\na.png,x\n", ":2: no image is named"),
-    ("image,text\n", "names no images"), ("", "names no images"),
-])
+@pytest.mark.parametrize(
+    "content, says",
+    [
+        ("image,text\na.png,x\nb.png\n", ":3: the row has 1 cells, the header 2"),
+        ("image,image\na.png,b.png\n", ":1: two columns have the same name"),
+        ('image,text\na.png,"x\n', ":2: the row is not CSV"),
+        ("picture,text\na.png,x\n", ":2: no image is named"),
+        ("image,text\n", "names no images"),
+        ("", "names no images"),
+    ],
+)
 def test_a_bad_csv_is_named_by_file_and_line(folder, content, says):
     (folder / "table.csv").write_text(content)
     with pytest.raises(UserError, match=r"table\.csv") as caught:
@@ -104,10 +122,14 @@ def test_a_bad_csv_is_named_by_file_and_line(folder, content, says):
     assert says in str(caught.value)
 
 
-@pytest.mark.parametrize("pair, says", [
-    ({"query_id": "a"}, "expected query_id, txt and target_id"),
-    ({"query_id": "a", "txt": 1, "target_id": "b"}, "expected query_id, txt and target_id"),
-    ({"query_id": "a", "txt": "x", "target_id": "z"}, "the id 'z' is not in the table beside this file")])
+@pytest.mark.parametrize(
+    "pair, says",
+    [
+        ({"query_id": "a"}, "expected query_id, txt and target_id"),
+        ({"query_id": "a", "txt": 1, "target_id": "b"}, "expected query_id, txt and target_id"),
+        ({"query_id": "a", "txt": "x", "target_id": "z"}, "the id 'z' is not in the table beside this file"),
+    ],
+)
 def test_a_bad_composed_pair_is_named_by_file_and_line(folder, pair, says):
     write_jsonl(folder / "manifest.jsonl", [{"id": name, "img_path": f"{name}.png"} for name in "ab"])
     write_jsonl(folder / "cir_pairs.jsonl", [{"query_id": "a", "txt": "x", "target_id": "b"}, pair])

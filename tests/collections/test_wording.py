@@ -40,5 +40,8 @@ def test_a_sentence_says_every_value_whatever_its_variant():
             assert value in sentence
     assert any("article type running shoes" in sentence for sentence in sentences)
     assert {keyword_sentence("law, big_cat", variant) for variant in range(4)} == {
-        "Something about law, big cat.", "Law, big cat.", "It has to do with law, big cat.",
-        "Anything that stands for law, big cat."}
+        "Something about law, big cat.",
+        "Law, big cat.",
+        "It has to do with law, big cat.",
+        "Anything that stands for law, big cat.",
+    }

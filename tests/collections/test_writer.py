@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from genius.collections.check import Checker
+from genius.collections.checker import Checker
 from genius.collections.mbeir import Collection, Row
 from genius.collections.writer import new_collection
 from genius.errors import UserError
 from genius.schema import Item, LabelledQuery, Modality
 from tests.collections.samples import picture
 
-ITEMS = [Item("3:1", Modality.IMAGE, "", "images/a.png", '{"colour": "red"}'),
-         Item("3:2", Modality.TEXT, 'é "\u2028\t'),
-         Item("3:3", Modality.PAIR, "both", "images/a.png")]
+ITEMS = [
+    Item("3:1", Modality.IMAGE, "", "images/a.png", '{"colour": "red"}'),
+    Item("3:2", Modality.TEXT, 'é "\u2028\t'),
+    Item("3:3", Modality.PAIR, "both", "images/a.png"),
+]
 QUERY = LabelledQuery("3:1", Modality.TEXT, 0, "line\nbreak", None, ("3:1", "3:3"), ("3:2",), '{"n": 1}')
 
 
@@ -44,7 +46,7 @@ def test_what_is_written_is_read_back(tmp_path):
 
 def test_what_is_written_passes_the_checker_but_for_the_pool_left_empty(tmp_path):
     write(tmp_path / "toys")
-    problem, = Checker(tmp_path / "toys").problems()
+    (problem,) = Checker(tmp_path / "toys").problems()
     assert problem.file.name == "mbeir_union_val_cand_pool.jsonl" and "empty" in problem.message
 
 
@@ -72,7 +74,7 @@ def test_an_empty_directory_may_be_filled_a_full_one_never(tmp_path):
 def test_a_failure_leaves_nothing_behind(tmp_path):
     with pytest.raises(ZeroDivisionError), new_collection(tmp_path / "toys") as writer:
         writer.candidate(ITEMS[1], "toys", [0], ["train"])
-        1 / 0
+        raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
 
 
@@ -83,11 +85,13 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 
 
 def test_a_killed_writer_publishes_nothing(tmp_path):
-    code = ("import os, signal, sys\n"
-            "from genius.collections.writer import new_collection\n"
-            "with new_collection(sys.argv[1]) as writer:\n"
-            "    writer.image('images/a.png', b'1')\n"
-            "    os.kill(os.getpid(), signal.SIGKILL)\n")
+    code = (
+        "import os, signal, sys\n"
+        "from genius.collections.writer import new_collection\n"
+        "with new_collection(sys.argv[1]) as writer:\n"
+        "    writer.image('images/a.png', b'1')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
     command = [sys.executable, "-c", code, str(tmp_path / "toys")]
     ended = subprocess.run(command, cwd=Path(__file__).parents[2])
     assert ended.returncode == -signal.SIGKILL and not (tmp_path / "toys").exists()

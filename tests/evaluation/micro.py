@@ -10,18 +10,18 @@ import numpy as np
 import torch
 from PIL import Image
 
-from genius.artifacts import Run
 from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
-from genius.index.store import write_index
+from genius.index.writing import write_index
+from genius.run import Run
 from genius.schema import Item, LabelledQuery, Modality
 from tests.search.tiny import publish_parts, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
 
-SPLIT_OF = ("train", "train", "val", "test")    # of item number i, by i % 4
+SPLIT_OF = ("train", "train", "val", "test")  # of item number i, by i % 4
 PER_KIND = 16
 PHRASINGS = ["Find the picture.", "Show me an image of this.", "Which photograph fits?"]
-COLOURS = "red green blue yellow black white purple orange".split()
-THINGS = "boat tree house dog".split()
+COLOURS = ["red", "green", "blue", "yellow", "black", "white", "purple", "orange"]
+THINGS = ["boat", "tree", "house", "dog"]
 
 
 def write_micro_collection(root: Path) -> Collection:
@@ -46,15 +46,19 @@ def write_micro_collection(root: Path) -> Collection:
                 writer.candidate(Item(words, Modality.TEXT, text), "shapes", [3], [split])
                 answers = {7: ("0:0",), 11: ("0:11", "0:4")}.get(number, (picture,))
                 asked = LabelledQuery(f"0:{number}", Modality.TEXT, 0, text, positives=answers, source=made)
-                shown = LabelledQuery(f"0:{100 + number}", Modality.IMAGE, 3, image=path, positives=(words,),
-                                      source=made)
+                shown = LabelledQuery(
+                    f"0:{100 + number}", Modality.IMAGE, 3, image=path, positives=(words,), source=made
+                )
                 writer.query(asked, "shapes", split)
                 writer.query(shown, "shapes", split)
             else:
                 splits = ("train", "val", "test") if number == PER_KIND else (split,)
                 writer.candidate(Item(f"1:{number}", Modality.PAIR, text, path), "titled", [2], splits)
-                writer.query(LabelledQuery(f"1:{number}", Modality.TEXT, 2, text, positives=(f"1:{number}",),
-                                           source=made), "titled", split)
+                writer.query(
+                    LabelledQuery(f"1:{number}", Modality.TEXT, 2, text, positives=(f"1:{number}",), source=made),
+                    "titled",
+                    split,
+                )
         writer.instructions(0, "shapes", Modality.TEXT, Modality.IMAGE, PHRASINGS)
         writer.instructions(0, "shapes", Modality.IMAGE, Modality.TEXT, ["Describe this."])
         writer.instructions(1, "titled", Modality.TEXT, Modality.PAIR, ["Find the titled picture."])
@@ -64,18 +68,32 @@ def write_micro_collection(root: Path) -> Collection:
 def publish_micro_run(path: Path, collection: Collection) -> Run:
     """Tiny models with random weights, codebooks that fit the items, and an index of the whole collection."""
     run, items = Run(path), list(collection.all_candidates())
-    images = [Image.open(collection.image_path(item.image)).convert("RGB") if item.image else None
-              for item in items]
+    images = [Image.open(collection.image_path(item.image)).convert("RGB") if item.image else None for item in items]
     encoder, fusion, quantizer, decoder = tiny_encoder(), tiny_fusion(), tiny_quantizer(), tiny_decoder()
-    features, modalities = encoder.encode(images, [item.text for item in items]), torch.tensor(
-        [item.modality for item in items])
+    features, modalities = (
+        encoder.encode(images, [item.text for item in items]),
+        torch.tensor([item.modality for item in items]),
+    )
     with torch.no_grad():
         z = fusion(features)
     quantizer.initialise(z, modalities, seed=0)
     decoder.initialise(quantizer)
     codes = quantizer.encode(z, modalities).numpy()
-    publish_parts(run, encoder, fusion, quantizer, decoder, lambda folder: write_index(
-        folder, items, codes, features.embedding().numpy(), quantizer.config.code_sizes,
-        image_path=None, instructions=[]))
+    publish_parts(
+        run,
+        encoder,
+        fusion,
+        quantizer,
+        decoder,
+        lambda folder: write_index(
+            folder,
+            items,
+            codes,
+            features.embedding().numpy(),
+            quantizer.config.code_sizes,
+            image_path=None,
+            instructions=[],
+        ),
+    )
     run.record(collection=str(collection.root))
     return run

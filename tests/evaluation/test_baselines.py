@@ -30,7 +30,7 @@ def test_words_agree_with_weights_worked_out_by_hand(collection, items):
     def weights(text):
         counts = Counter(word for word in re.findall(r"\w\w+", text.lower()) if word in frequency)
         raw = {word: count * (1 + math.log((1 + len(texts)) / (1 + frequency[word]))) for word, count in counts.items()}
-        norm = math.sqrt(sum(value ** 2 for value in raw.values()))
+        norm = math.sqrt(sum(value**2 for value in raw.values()))
         return {word: value / norm for word, value in raw.items()}
 
     queries = asked(collection, 2)
@@ -38,8 +38,11 @@ def test_words_agree_with_weights_worked_out_by_hand(collection, items):
 
     for query, ranked in zip(queries, found, strict=True):
         mine = weights(query.text)
-        cosines = {row: sum(mine.get(word, 0) * value for word, value in weights(item.text).items())
-                   for row, item in enumerate(items) if item.text}
+        cosines = {
+            row: sum(mine.get(word, 0) * value for word, value in weights(item.text).items())
+            for row, item in enumerate(items)
+            if item.text
+        }
         expected = sorted((row for row in cosines if cosines[row] > 0), key=lambda row: (-round(cosines[row], 9), row))
         assert [row for row in ranked if row >= 0] == expected
 
@@ -60,11 +63,13 @@ def test_colours_agree_with_distances_worked_out_by_hand(collection, items):
 
     for query, ranked in zip(queries, found, strict=True):
         mine = coarse(query.image)
-        distances = {row: sum(abs(mine[cell] - other[cell]) for cell in mine.keys() | other.keys())
-                     for row, other in pictures.items()}
+        distances = {
+            row: sum(abs(mine[cell] - other[cell]) for cell in mine.keys() | other.keys())
+            for row, other in pictures.items()
+        }
         ranked = [row for row in ranked if row >= 0]
         assert [distances[row] for row in ranked] == sorted(distances.values())
-        assert ranked[0] in pictures and distances[ranked[0]] == 0             # the picture itself is a candidate
+        assert ranked[0] in pictures and distances[ranked[0]] == 0  # the picture itself is a candidate
 
 
 def test_a_histogram_counts_each_pixel_once():
@@ -79,7 +84,10 @@ def test_rows_where_a_baseline_says_nothing_are_left_out_of_its_average(collecti
     entries = measure_baselines(collection, "test")
 
     assert [(entry["task"], entry["words"] is None, entry["colours"] is None) for entry in entries] == [
-        (0, True, True), (2, False, True), (3, True, True)]
+        (0, True, True),
+        (2, False, True),
+        (3, True, True),
+    ]
     assert entries[1]["words"] == 1.0
     lines = markdown(entries).splitlines()
     assert len(lines) == 6 and re.search(r"average.*\| +100\.0 \| +– \|$", lines[-1])

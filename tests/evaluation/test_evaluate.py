@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
-from genius.evaluation.metrics import CUTS
 from genius.evaluation.queries import read_queries
+from genius.metrics.hit_rate import CUTS
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +19,11 @@ def report(engine, collection):
 def embedded(engine, collection) -> dict[tuple[int, str], np.ndarray]:
     """(task, query id) -> embedding of the query as the evaluation asks it."""
     sets = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="seeded")
-    return {(known.task, known.id): engine.encode(batch).embeddings[0].numpy().astype(np.float64)
-            for queries in sets
-            for known, batch in zip(queries.queries, queries.opened(collection, 1), strict=True)}
+    return {
+        (known.task, known.id): engine.encode(batch).embeddings[0].numpy().astype(np.float64)
+        for queries in sets
+        for known, batch in zip(queries.queries, queries.opened(collection, 1), strict=True)
+    }
 
 
 def without_times(value):
@@ -52,7 +54,11 @@ def test_dense_agrees_with_ranking_all_items_by_hand(report, engine, collection,
 
 def test_every_pool_has_every_row_and_averages_that_add_up(report):
     assert [(pool["scope"], pool["items"]) for pool in report["pools"]] == [
-        ("global", "all"), ("global", "test"), ("local", "all"), ("local", "test")]
+        ("global", "all"),
+        ("global", "test"),
+        ("local", "all"),
+        ("local", "test"),
+    ]
     for pool in report["pools"]:
         assert len(pool["rows"]) == 3
         for system, figures in pool["average"]["systems"].items():
@@ -90,8 +96,11 @@ def test_a_decoder_weight_of_nought_leaves_the_geometry_alone(engine, collection
 
     assert found["decoder_weight"] == 0.0
     for row in found["pools"][0]["rows"]:
-        for tuned, alone in (("beam", "geometry"), ("beam + re-rank", "geometry + re-rank"),
-                             ("fast + re-rank", "fast geometry + re-rank")):
+        for tuned, alone in (
+            ("beam", "geometry"),
+            ("beam + re-rank", "geometry + re-rank"),
+            ("fast + re-rank", "fast geometry + re-rank"),
+        ):
             assert row["systems"][tuned]["hit"] == row["systems"][alone]["hit"]
             assert row["beam"][tuned] == row["beam"][alone]
 

@@ -25,7 +25,7 @@ def test_a_grown_collection_holds_all_present_items_and_the_fraction_of_added_on
     assert "added" not in report["collections"][0]["groups"]
     asked = [grown["groups"]["added"]["queries"] for grown in report["collections"][1:]]
     assert 0 < asked[0] < asked[1]
-    assert {grown["groups"]["present"]["queries"] for grown in report["collections"]} == {1}    # 0:7 asks for 0:0
+    assert {grown["groups"]["present"]["queries"] for grown in report["collections"]} == {1}  # 0:7 asks for 0:0
 
 
 def test_where_there_are_too_few_to_add_the_collection_holds_fewer_present_items(engine, collection):
@@ -61,14 +61,16 @@ def test_dense_hits_are_those_of_comparing_with_every_item(engine, collection, r
     grown = growing._hit_rates(engine, questions, everything, target, 7, seed=0)
     cosines = questions.encoded.embeddings.numpy() @ engine.index.embeddings.astype(np.float32).T
     for group, numbers in questions.answered_by(target).items():
-        hits = [bool(set(np.argsort(-cosines[number])[:5]) & set(questions.positives[number].tolist()))
-                for number in numbers]
+        hits = [
+            bool(set(np.argsort(-cosines[number])[:5]) & set(questions.positives[number].tolist()))
+            for number in numbers
+        ]
         assert grown[group]["queries"] == len(numbers)
         assert grown[group]["systems"]["dense"]["hit"] == pytest.approx(np.mean(hits))
 
 
 def test_the_command_writes_what_it_prints(run, tmp_path, capsys):
-    run = shutil.copytree(run, tmp_path / "run")      # other tests read its reports
+    run = shutil.copytree(run, tmp_path / "run")  # other tests read its reports
     main([str(run), "--fractions", "30", "--beams", "5", "--device", "cpu"])
     written = json.loads((run / "reports" / "growing.json").read_text())
     assert [grown["fraction"] for grown in written["collections"]] == [0, 30]

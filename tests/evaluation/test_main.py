@@ -56,8 +56,12 @@ def test_a_run_whose_collection_is_gone_asks_for_it(run, tmp_path):
 
 def test_beam_sizes_are_sorted_and_checked():
     assert beam_sizes("10,1,5,10") == (1, 5, 10)
-    for text, message in (("ten", "expected whole numbers with commas"), ("", "expected whole numbers"),
-                          ("0", "from 1 to"), ("5,100000", "from 1 to")):
+    for text, message in (
+        ("ten", "expected whole numbers with commas"),
+        ("", "expected whole numbers"),
+        ("0", "from 1 to"),
+        ("5,100000", "from 1 to"),
+    ):
         with pytest.raises(UserError, match=message):
             beam_sizes(text)
 

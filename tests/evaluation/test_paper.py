@@ -14,11 +14,11 @@ def averages(paper):
 def test_averages_are_those_that_the_paper_prints():
     clip, blip, *generated = averages(TABLE_2)
     assert generated == pytest.approx([28.8, 38.3], abs=0.06)
-    assert clip == pytest.approx(48.9, abs=0.2)                            # its rows add up to 49.05
-    assert blip + (38.7 - 34.7) / 16 == pytest.approx(45.5, abs=0.06)      # OVEN's as Table 9 prints it
+    assert clip == pytest.approx(48.9, abs=0.2)  # its rows add up to 49.05
+    assert blip + (38.7 - 34.7) / 16 == pytest.approx(45.5, abs=0.06)  # OVEN's as Table 9 prints it
 
     printed = [48.9, 43.3, 42.7, 45.5, 28.1, 35.4, 28.8, 38.3]
-    assert averages(TABLE_9) == pytest.approx(printed, abs=0.3)            # BLIP-SF's rows add up to 42.98
+    assert averages(TABLE_9) == pytest.approx(printed, abs=0.3)  # BLIP-SF's rows add up to 42.98
 
 
 def test_every_table_has_all_rows_and_a_figure_of_each_system():

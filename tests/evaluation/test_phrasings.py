@@ -32,7 +32,8 @@ def report(engine, partly_unknown):
 
 
 def test_the_mean_over_phrasings_is_that_of_asking_one_at_a_time_as_the_benchmark_counts(
-        report, engine, partly_unknown):
+    report, engine, partly_unknown
+):
     first, *_ = read_queries(partly_unknown, engine.index, "test", limit=None, seed=0, phrasing="first")
     ids = [item.id for item in engine.index.items(range(engine.index.n))]
     rates = []
@@ -49,7 +50,7 @@ def test_the_mean_over_phrasings_is_that_of_asking_one_at_a_time_as_the_benchmar
 
     assert (row["phrasings"], texts["phrasings"]) == (3, 1)
     assert row["systems"]["dense"] == {"mean": pytest.approx(np.mean(rates)), "least": min(rates), "most": max(rates)}
-    for system, figures in texts["systems"].items():      # one phrasing: as in the tables
+    for system, figures in texts["systems"].items():  # one phrasing: as in the tables
         assert set(figures.values()) == {report["pools"][0]["rows"][2]["systems"][system]["headline"]}
 
 
@@ -58,7 +59,7 @@ def test_unknown_judgements_are_counted_and_said(report):
 
     assert (row["queries"], row["judgements"], row["judgements_outside"], row["without_positive"]) == (4, 5, 2, 1)
     assert not any(other["judgements_outside"] for other in others)
-    assert (row["queries_trained"], row["queries_new"]) == (0, 3)     # what has no answer is neither
+    assert (row["queries_trained"], row["queries_new"]) == (0, 3)  # what has no answer is neither
     assert max(system["hit"]["50"] for system in row["systems"].values()) <= 0.75
     text = markdown(report | {"command": "", "run": "", "collection": ""})
     assert "- 2 judgements name items that the index does not hold" in text

@@ -54,7 +54,7 @@ def test_a_pool_that_serves_twice_is_built_once(collection, engine, tmp_path):
 
     pools = read_pools(alone, engine.index, [row], "test")
 
-    pool, = pools.shared
+    (pool,) = pools.shared
     assert pools.kinds == [PoolKind(scope, items) for scope in ("global", "local") for items in ("all", "test")]
     assert pool.uses == {0: pools.kinds}
 
@@ -79,8 +79,9 @@ def test_an_index_of_one_pool_is_searched_as_that_pool(collection, split):
     pools = read_pools(collection, index, rows, split)
 
     assert pools.kinds == [PoolKind("global", "test"), PoolKind("local", "test")]
-    found = {(kind, number): pool.rows for pool in pools.shared for number, kinds in pool.uses.items()
-             for kind in kinds}
+    found = {
+        (kind, number): pool.rows for pool in pools.shared for number, kinds in pool.uses.items() for kind in kinds
+    }
     for number, row in enumerate(rows):
         local = {item.id for item in collection.local_pool(row)} & index.ids.keys()
         assert found[pools.kinds[0], number].tolist() == list(range(index.n))

@@ -26,7 +26,7 @@ def broken(collection, tmp_path) -> Collection:
 def test_positives_are_the_rows_that_the_qrels_name(collection, engine):
     for queries in read(collection, engine):
         for number, query in enumerate(queries.queries):
-            start, end = queries.qrels.offsets[number:number + 2]
+            start, end = queries.qrels.offsets[number : number + 2]
             named = [item.id for item in engine.index.items(queries.qrels.rows[start:end])]
             assert sorted(named) == sorted(query.positives)
 
@@ -35,7 +35,10 @@ def test_rows_come_by_task_and_every_query_once(collection, engine):
     sets = read(collection, engine)
 
     assert [(queries.row.task, queries.row.dataset) for queries in sets] == [
-        (0, "shapes"), (2, "titled"), (3, "shapes")]
+        (0, "shapes"),
+        (2, "titled"),
+        (3, "shapes"),
+    ]
     assert [len(queries) for queries in sets] == [4, 4, 4]
 
 
@@ -43,8 +46,9 @@ def test_an_instruction_depends_on_seed_and_query_alone(collection, engine):
     whole, again = read(collection, engine)[0], read(collection, engine, limit=2)[0]
     chosen = {query.id: text for query, text in zip(whole.queries, whole.instructions, strict=True)}
 
-    assert {query.id: text for query, text in zip(again.queries, again.instructions, strict=True)}.items() \
-        <= chosen.items()
+    assert {
+        query.id: text for query, text in zip(again.queries, again.instructions, strict=True)
+    }.items() <= chosen.items()
     assert set(chosen.values()) <= set(PHRASINGS)
     by_seed = {tuple(read(collection, engine, seed=seed)[0].instructions) for seed in range(5)}
     assert len(by_seed) > 1
@@ -60,8 +64,14 @@ def held_out(collection: Collection, lines: list[str]) -> None:
 
 
 def test_held_out_phrasings_are_asked_and_no_others(collection, broken, engine):
-    held_out(broken, ["text\timage\tshapes\t0\tA picture, please.\tIs there a picture?",
-                      "image\ttext\tshapes\t0\tPut this into words.", "text\timage,text\ttitled\t1\tBoth, please."])
+    held_out(
+        broken,
+        [
+            "text\timage\tshapes\t0\tA picture, please.\tIs there a picture?",
+            "image\ttext\tshapes\t0\tPut this into words.",
+            "text\timage,text\ttitled\t1\tBoth, please.",
+        ],
+    )
 
     found = [read(broken, engine, seed=seed, phrasing="held-out") for seed in range(5)]
 
@@ -87,8 +97,11 @@ def test_a_limit_takes_a_sample_that_the_order_of_the_file_does_not_change(colle
 
     assert len(sample) == 2
     assert [query.id for query in sample.queries] == [query.id for query in of_reversed.queries]
-    assert any([query.id for query in read(collection, engine, limit=2, seed=seed)[0].queries]
-               != [query.id for query in sample.queries] for seed in range(1, 6))
+    assert any(
+        [query.id for query in read(collection, engine, limit=2, seed=seed)[0].queries]
+        != [query.id for query in sample.queries]
+        for seed in range(1, 6)
+    )
 
 
 def test_batches_hold_every_query_with_its_picture_and_instruction(collection, engine):
@@ -121,8 +134,9 @@ def test_judgements_that_name_unknown_items_are_counted_and_their_queries_stay(c
     assert pictures.unknown == 2 and not any(queries.unknown for queries in others)
     found = np.split(engine.index.rows_of(["0:3", "0:11", "0:15"]), [1, 1, 2])
     assert [rows.tolist() for rows in np.split(pictures.qrels.rows, pictures.qrels.offsets[1:-1])] == [
-        rows.tolist() for rows in found]
-    assert pictures.instructions == read(collection, engine)[0].instructions     # what is asked for is the task's
+        rows.tolist() for rows in found
+    ]
+    assert pictures.instructions == read(collection, engine)[0].instructions  # what is asked for is the task's
     assert pictures.targets.tolist() == [Modality.IMAGE] * 4
 
 
@@ -140,14 +154,16 @@ def test_every_phrasing_can_be_asked_and_a_query_with_fewer_begins_again(collect
     phrasings = collection.instructions()
 
     assert [pictures.rephrased(phrasings, number).instructions for number in range(4)] == [
-        [PHRASINGS[number % 3]] * 4 for number in range(4)]
+        [PHRASINGS[number % 3]] * 4 for number in range(4)
+    ]
     assert pictures.rephrased(phrasings, 1) == replace(pictures, instructions=[PHRASINGS[1]] * 4)
     assert texts.rephrased(phrasings, 2).instructions == ["Describe this."] * 4
 
 
 def test_a_missing_instruction_is_named(broken, engine):
     (broken.root / "instructions/query_instructions.tsv").write_text(
-        "text\timage\tshapes\t0\tFind it.\nimage\ttext\tshapes\t0\tDescribe it.\n")
+        "text\timage\tshapes\t0\tFind it.\nimage\ttext\tshapes\t0\tDescribe it.\n"
+    )
 
     with pytest.raises(UserError, match=r"titled has no instruction from text to image,text"):
         read(broken, engine)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
-from genius.collections.world.write import write_world
+from genius.demo_world.write import write_world
 from genius.errors import UserError
 from genius.evaluation.__main__ import main
 from genius.evaluation.redraw import World, picture_digest, query_pictures
@@ -23,14 +23,14 @@ def drawn(collection, monkeypatch) -> list[tuple[dict, set[str]]]:
 
     def write_world(destination, pictures=None, workers=None, **made_from):
         shutil.copytree(collection.root, destination)
-        files = [file for file in (destination / "images").iterdir()]
+        files = list((destination / "images").iterdir())
         for file in files:
             if pictures is not None and not pictures(f"images/{file.name}"):
                 file.unlink()
         calls.append((made_from, {f"images/{file.name}" for file in files if file.exists()}))
         return made_from | {"digest": "abc"}
 
-    monkeypatch.setitem(sys.modules, "genius.collections.world.write", SimpleNamespace(write_world=write_world))
+    monkeypatch.setitem(sys.modules, "genius.demo_world.write", SimpleNamespace(write_world=write_world))
     return calls
 
 
@@ -47,11 +47,13 @@ def test_the_real_world_is_drawn_again_as_it_was(tmp_path):
 @pytest.fixture
 def of_world(run, tmp_path):
     """A copy of the run whose manifest says that it was trained on a world."""
+
     def copied(**changes):
         copy = shutil.copytree(run, tmp_path / "copy")
         manifest = json.loads((copy / "manifest.json").read_text())
         (copy / "manifest.json").write_text(json.dumps(manifest | {"collection": "world", "world": FACTS | changes}))
         return copy
+
     return copied
 
 
@@ -69,7 +71,7 @@ def test_only_the_pictures_that_queries_hold_are_drawn(collection, drawn, tmp_pa
 def test_every_picture_is_drawn_where_items_are_encoded_anew(collection, drawn, tmp_path):
     World.of({"world": FACTS}).redraw(tmp_path, "test", every_picture=True)
 
-    (_, made), = drawn
+    ((_, made),) = drawn
     assert len(made) == 32
 
 
@@ -93,7 +95,7 @@ def test_the_checksum_sees_the_pixels_of_test_queries_and_nothing_else(collectio
         if f"images/{file.name}" not in asked:
             file.unlink()
     same = Image.open(copy.root / asked[0])
-    same.save(copy.root / asked[0], "PNG", compress_level=0)      # other bytes, the same pixels
+    same.save(copy.root / asked[0], "PNG", compress_level=0)  # other bytes, the same pixels
     assert picture_digest(copy) == before == picture_digest(collection)
 
     same.putpixel((0, 0), tuple(255 - value for value in same.getpixel((0, 0))))

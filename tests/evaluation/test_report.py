@@ -16,11 +16,10 @@ def report(engine, collection):
 
 def cells(text: str, heading: str) -> list[list[str]]:
     """The lines of the first table below a heading, without its rule."""
-    below = text[text.index(heading):].split("\n")
+    below = text[text.index(heading) :].split("\n")
     start = next(at for at, line in enumerate(below) if line.startswith("|"))
-    lines = below[start:below.index("", start)] if "" in below[start:] else below[start:]
-    return [[cell.strip() for cell in line.strip("|").split("|")]
-            for line in lines if not line.startswith("| --")]
+    lines = below[start : below.index("", start)] if "" in below[start:] else below[start:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("| --")]
 
 
 def test_the_headline_comes_first_and_holds_every_row(report):
@@ -29,13 +28,32 @@ def test_the_headline_comes_first_and_holds_every_row(report):
 
     assert text.index(heading) == text.index("\n## ") + 1
     header, *rows, average = cells(text, heading)
-    assert header == ["task", "dataset", "queries", "candidates", "dense", "quantized", "beam", "beam + re-rank",
-                      "fast + re-rank", "beam, of dense", "beam + re-rank, of dense"]
+    assert header == [
+        "task",
+        "dataset",
+        "queries",
+        "candidates",
+        "dense",
+        "quantized",
+        "beam",
+        "beam + re-rank",
+        "fast + re-rank",
+        "beam, of dense",
+        "beam + re-rank, of dense",
+    ]
     assert cells(text, "By the geometry of the codes alone:")[0] == [
-        "task", "dataset", "geometry", "geometry + re-rank", "fast geometry + re-rank", "geometry + re-rank, of dense"]
-    assert [row[:4] for row in rows] == [["0 text → image", "shapes", "4", "48"],
-                                         ["2 text → pair", "titled", "4", "48"],
-                                         ["3 image → text", "shapes", "4", "48"]]
+        "task",
+        "dataset",
+        "geometry",
+        "geometry + re-rank",
+        "fast geometry + re-rank",
+        "geometry + re-rank, of dense",
+    ]
+    assert [row[:4] for row in rows] == [
+        ["0 text → image", "shapes", "4", "48"],
+        ["2 text → pair", "titled", "4", "48"],
+        ["3 image → text", "shapes", "4", "48"],
+    ]
     dense = report["pools"][0]["average"]["systems"]["dense"]
     assert average[4].startswith(f"{100 * dense['headline']:.1f} [{100 * dense['interval'][0]:.1f}, ")
 
@@ -47,14 +65,22 @@ def test_differences_and_what_was_handed_over_have_a_line_for_each_pool(report):
     figures = first["differences"][pair]
     assert len(others) == 3 and line[0] == "global pool, all items"
     assert line[header.index(pair)] == "{:.1f} [{:.1f}, {:.1f}]".format(
-        *(100 * value for value in (figures["headline"], *figures["interval"])))
+        *(100 * value for value in (figures["headline"], *figures["interval"]))
+    )
 
     header, *lines = cells(text, "## What the beam searches handed over")
-    assert header == ["pool", "system", "recall", "items", "most", "scored", "certified",
-                      "first code"] and len(lines) == 24
+    assert (
+        header == ["pool", "system", "recall", "items", "most", "scored", "certified", "first code"]
+        and len(lines) == 24
+    )
     for line, (system, found) in zip(lines, first["beam"].items(), strict=False):
-        assert line[1:6] == [system, f"{100 * found['candidate_recall']:.1f}", f"{found['items']:.1f}",
-                             str(found["most_items"]), f"{found['scored']:.1f}"]
+        assert line[1:6] == [
+            system,
+            f"{100 * found['candidate_recall']:.1f}",
+            f"{found['items']:.1f}",
+            str(found["most_items"]),
+            f"{found['scored']:.1f}",
+        ]
         assert (line[6] == "–") == (system not in ("geometry", "beam"))
 
 
@@ -80,11 +106,23 @@ def test_counterparts_stand_beside_the_papers_rows(report):
 
     header, *rows, average = cells(text, "### Beside the paper's Table 2")
 
-    assert header == ["task", "dataset", "paper: CLIP-SF", "BLIP-FF", "GENIUS", "GENIUS + re-rank", "of CLIP-SF",
-                      "here: dense", "beam", "beam + re-rank", "of dense"]
-    assert rows == [      # NIGHTS has another task
+    assert header == [
+        "task",
+        "dataset",
+        "paper: CLIP-SF",
+        "BLIP-FF",
+        "GENIUS",
+        "GENIUS + re-rank",
+        "of CLIP-SF",
+        "here: dense",
+        "beam",
+        "beam + re-rank",
+        "of dense",
+    ]
+    assert rows == [  # NIGHTS has another task
         ["0 text → image", "drawn_mscoco", "77.9", "75.6", "55.1", "68.0", "0.87", "80.0", "50.0", "60.0", "0.75"],
-        ["2 text → pair", "drawn_webqa", "78.8", "79.7", "49.0", "59.7", "0.76", "40.0", "30.0", "40.0", "1.00"]]
+        ["2 text → pair", "drawn_webqa", "78.8", "79.7", "49.0", "59.7", "0.76", "40.0", "30.0", "40.0", "1.00"],
+    ]
     assert average[2:] == ["78.3", "77.7", "52.0", "63.9", "0.81", "60.0", "40.0", "50.0", "0.83"]
     assert "The same tasks on other data" in text
 
@@ -94,10 +132,14 @@ def test_local_pools_stand_beside_the_papers_and_unprinted_figures_are_dashes(re
     assert [text.count(f"### Beside the paper's Table {number}\n") for number in (1, 2, 8, 9)] == [1] * 4
     assert "The same tasks on other data" not in text
 
-    header, coco, webqa, news, average = cells(text, "### Beside the paper's Table 1")
+    _header, coco, webqa, news, average = cells(text, "### Beside the paper's Table 1")
 
     assert coco[2:9] == ["81.1", "79.7", "50.7", "39.5", "68.1", "78.0", "0.96"] and coco[9:] == [
-        "80.0", "50.0", "60.0", "0.75"]
+        "80.0",
+        "50.0",
+        "60.0",
+        "0.75",
+    ]
     assert (news[1], webqa[4:6], average[4:6]) == ("visualnews", ["–", "–"], ["–", "–"])
 
 
@@ -118,8 +160,9 @@ def renamed(report, *names):
     for row, name in zip(changed["sweep"][1]["rows"], names, strict=True):
         row["dataset"] = name
     for pool in (changed["pools"][0], changed["pools"][2]):
-        for row, name, rates in zip(pool["rows"], names, ((0.8, 0.5, 0.6), (0.4, 0.3, 0.4), (0.1, 0.1, 0.1)),
-                                    strict=True):
+        for row, name, rates in zip(
+            pool["rows"], names, ((0.8, 0.5, 0.6), (0.4, 0.3, 0.4), (0.1, 0.1, 0.1)), strict=True
+        ):
             row["dataset"] = name
             for system, rate in zip(("dense", "beam", "beam + re-rank"), rates, strict=True):
                 row["systems"][system]["headline"] = rate
@@ -134,11 +177,11 @@ def test_a_sweep_has_a_line_for_each_beam_size_and_none_without(report):
 
 def test_pools_without_some_answers_say_how_many(report):
     text = markdown(report)
-    others = text[text.index("## Hit rate, other pools"):]
+    others = text[text.index("## Hit rate, other pools") :]
     header, first, *_ = cells(others, "### Global pool, test items")
 
     assert first[header.index("no positive in pool")] == "1"
-    assert first[header.index("judgements outside")] == "2"        # 0:0 and one of the two that answer 0:11
+    assert first[header.index("judgements outside")] == "2"  # 0:0 and one of the two that answer 0:11
     assert "no positive in pool" not in cells(text, "## Hit rate, global pool, all items")[0]
 
 
@@ -158,8 +201,10 @@ def test_codes_are_described_and_factors_where_items_carry_them(report):
     factors = [{"factor": "kind", "items": 1200, "values": 56, "levels": [level | {"level": at} for at in (1, 2)]}]
     text = markdown(report | {"codes": {"health": health, "factors": factors}})
 
-    assert cells(text, "### What codes say") == [["factor", "items", "values", "level 1", "level 2"],
-                                                 ["kind", "1,200", "56", "0.62", "0.62"]]
+    assert cells(text, "### What codes say") == [
+        ["factor", "items", "values", "level 1", "level 2"],
+        ["kind", "1,200", "56", "0.62", "0.62"],
+    ]
     assert "beyond ±0.004" in text
     assert cells(text, "Given the codes before")[1][3:] == ["–", "–"]
 
@@ -174,7 +219,7 @@ def test_first_codes_have_a_line_for_each_row_and_their_average(report):
 
 def test_bytes_stand_beside_the_papers(report):
     sizes = dict(cells(markdown(report), "## Bytes per item")[1:])
-    assert sizes["ID"] == "1.375"                           # 2 + 3 · 3 bits
+    assert sizes["ID"] == "1.375"  # 2 + 3 · 3 bits
     assert sizes["embedding of 12, fp32"] == "48"
     assert sizes["paper: ID of 2 + 8 · 12 bits"] == "12.25"
     assert sizes["paper: embedding of 768, fp32"] == "3,072"
@@ -182,7 +227,5 @@ def test_bytes_stand_beside_the_papers(report):
 
 def test_tables_are_aligned():
     assert table(["name", "n"], [["a", "1"], ["longer", "1,000"]]) == (
-        "| name   |     n |\n"
-        "| ------ | ----: |\n"
-        "| a      |     1 |\n"
-        "| longer | 1,000 |")
+        "| name   |     n |\n| ------ | ----: |\n| a      |     1 |\n| longer | 1,000 |"
+    )

@@ -18,9 +18,9 @@ from genius.evaluation.speed.contenders import BUILDERS
 from genius.evaluation.speed.drawing import draw
 from genius.evaluation.speed.floor import Operations
 from genius.evaluation.speed.report import markdown
-from genius.index.pool import Pool
-from genius.models.cached import CachedDecoder
+from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
+from genius.trie.pool import Pool
 from tests.evaluation.tiny_speed import CONFIG, shrink, tiny_world
 
 OPTIONS = SpeedOptions(items=(300, 600), batches=(1, 3), rounds=2, beams=5, up_to=(("HNSW", 300),))
@@ -44,8 +44,14 @@ def report(written):
 def test_every_system_is_timed_for_all_ids_sizes_and_batches(report):
     found = {(cell["ids"], cell["items"], cell["batch"], cell["system"]) for cell in report["cells"]}
 
-    assert found == {(ids, items, batch, system) for ids in ("uniform", "realistic") for items in (300, 600)
-                     for batch in (1, 3) for system in BUILDERS if system != "HNSW" or items == 300}
+    assert found == {
+        (ids, items, batch, system)
+        for ids in ("uniform", "realistic")
+        for items in (300, 600)
+        for batch in (1, 3)
+        for system in BUILDERS
+        if system != "HNSW" or items == 300
+    }
     assert len(found) == len(report["cells"])
     for cell in report["cells"]:
         times = cell["milliseconds"]
@@ -61,8 +67,7 @@ def test_the_floor_is_rows_times_operations_over_the_rate(report):
         if cell["system"] == "exact":
             assert cell["rows"] == 1 + 3 + 2 * OPTIONS.beams
         if "floor" in cell:
-            needed = operations.query + cell["rows"] * (
-                operations.row + operations.attention + head[cell["system"]])
+            needed = operations.query + cell["rows"] * (operations.row + operations.attention + head[cell["system"]])
             assert cell["floor"] == pytest.approx(1000 * needed / cell["matrix_rate"])
     rows = {(cell["ids"], cell["items"], cell["batch"], cell["system"]): cell.get("rows") for cell in report["cells"]}
     for *where, system in rows:
@@ -77,13 +82,19 @@ def test_rows_and_candidates_are_of_the_queries_that_were_timed(report, written,
         pool = Pool.build(world.packed[:300], CONFIG.code_sizes)
         for batch in OPTIONS.batches:
             asked = [torch.from_numpy(world.vectors.queries(300, batch, number)[0]) for number in (1, 2)]
-            rounds = [beam_search(CachedDecoder(world.decoder), queries, pool.trie, OPTIONS.beams, mode="set")
-                      for queries in asked]
-            cell, = (cell for cell in report["cells"] if (cell["ids"], cell["items"], cell["batch"], cell["system"])
-                     == (kind, 300, batch, "set"))
+            rounds = [
+                beam_search(IncrementalDecoder(world.decoder), queries, pool.trie, OPTIONS.beams, mode="set")
+                for queries in asked
+            ]
+            (cell,) = (
+                cell
+                for cell in report["cells"]
+                if (cell["ids"], cell["items"], cell["batch"], cell["system"]) == (kind, 300, batch, "set")
+            )
             assert cell["rows"] == pytest.approx(np.mean([found.rows.float().mean() for found in rounds]))
             assert cell["candidates"] == pytest.approx(
-                np.mean([(found.high - found.low).sum(1).float().mean() for found in rounds]))
+                np.mean([(found.high - found.low).sum(1).float().mean() for found in rounds])
+            )
 
 
 def test_what_is_guaranteed_and_found_is_reported_for_both_kinds_of_ids(report):
@@ -94,20 +105,25 @@ def test_what_is_guaranteed_and_found_is_reported_for_both_kinds_of_ids(report):
     assert set(report["hit_rates"]) == {"realistic, 600"}
     assert set(report["confidence"]) == {"realistic"}
     assert [(index["ids"], index["items"]) for index in report["indexes"]] == [
-        (ids, items) for ids in ("uniform", "realistic") for items in (300, 600)]
+        (ids, items) for ids in ("uniform", "realistic") for items in (300, 600)
+    ]
 
 
 def test_the_tables_say_what_the_figures_say(report, written):
     text = (written / "speed.md").read_text()
     assert text == markdown(report)
 
-    median = {(cell["ids"], cell["items"], cell["batch"], cell["system"]): cell["milliseconds"]["median"]
-              for cell in report["cells"]}
+    median = {
+        (cell["ids"], cell["items"], cell["batch"], cell["system"]): cell["milliseconds"]["median"]
+        for cell in report["cells"]
+    }
     for kind in ("uniform", "realistic"):
         part = re.search(rf"## {kind.capitalize()} IDs\n(.*?)(\n## |\Z)", text, re.DOTALL)[1]
         for batch in (1, 3):
-            times, ratios = (re.search(rf"### Batch {batch}: {what}.*?\n\n(.*?)\n\n", part, re.DOTALL)[1]
-                             for what in ("milliseconds a query", "how many times faster"))
+            times, ratios = (
+                re.search(rf"### Batch {batch}: {what}.*?\n\n(.*?)\n\n", part, re.DOTALL)[1]
+                for what in ("milliseconds a query", "how many times faster")
+            )
             for system in ("exact", "fast", "flat"):
                 mine = [median[kind, items, batch, system] for items in (300, 600)]
                 theirs = [median[kind, items, batch, "generate"] for items in (300, 600)]
@@ -115,8 +131,9 @@ def test_the_tables_say_what_the_figures_say(report, written):
                 assert _row(ratios, system) == [f"{a / b:.1f}" for a, b in zip(theirs, mine, strict=True)]
             assert _row(times, "HNSW")[1] == "–"
         growing = re.search(r"### Time at the largest.*?\n\n(.*?)(\n\n|\Z)", part, re.DOTALL)[1]
-        assert _row(growing, "set") == [f"{median[kind, 600, batch, 'set'] / median[kind, 300, batch, 'set']:.2f}"
-                                        for batch in (1, 3)]
+        assert _row(growing, "set") == [
+            f"{median[kind, 600, batch, 'set'] / median[kind, 300, batch, 'set']:.2f}" for batch in (1, 3)
+        ]
     assert "Not measured: no GPU was at hand." in text
 
 
@@ -145,9 +162,9 @@ def test_the_picture_has_a_line_for_each_system_and_higher_is_slower(report):
     assert all(words.count(system) == 2 for system in BUILDERS)
     assert {"Uniform IDs, batch 3", "Realistic IDs, batch 3", "300", "600"} <= set(words)
     cells = [cell for cell in report["cells"] if (cell["ids"], cell["batch"], cell["items"]) == ("uniform", 3, 300)]
-    heights = [float(line.get("points").split()[0].split(",")[1]) for line in lines[:len(BUILDERS)]]
+    heights = [float(line.get("points").split()[0].split(",")[1]) for line in lines[: len(BUILDERS)]]
     by_time = np.argsort([cell["milliseconds"]["median"] for cell in cells])
-    assert (np.diff(np.array(heights)[by_time]) <= 0).all()                  # y points down
+    assert (np.diff(np.array(heights)[by_time]) <= 0).all()  # y points down
     assert "prefers-color-scheme: dark" in draw(report["cells"], 3)
     *_, width, height = map(float, picture.get("viewBox").split())
     for line in lines:
@@ -160,8 +177,27 @@ def test_the_command_measures_what_it_is_asked_and_prints_it(tmp_path, monkeypat
     shrink(monkeypatch)
     monkeypatch.setattr(command, "DecoderConfig", lambda: CONFIG)
 
-    main([str(tmp_path / "out"), "--items", "300", "--batches", "2", "--ids", "uniform", "--rounds", "1",
-          "--beams", "4", "--systems", "set; scan of quantized vectors", "--decoder-weight", "0.5", "--device", "cpu"])
+    main(
+        [
+            str(tmp_path / "out"),
+            "--items",
+            "300",
+            "--batches",
+            "2",
+            "--ids",
+            "uniform",
+            "--rounds",
+            "1",
+            "--beams",
+            "4",
+            "--systems",
+            "set; scan of quantized vectors",
+            "--decoder-weight",
+            "0.5",
+            "--device",
+            "cpu",
+        ]
+    )
 
     report = json.loads((tmp_path / "out/speed.json").read_text())
     assert {cell["system"] for cell in report["cells"]} == {"set", "scan of quantized vectors"}
@@ -216,7 +252,13 @@ def test_memory_of_a_system_is_of_its_arrays(report):
     for kind in ("uniform", "realistic"):
         assert sizes[kind, 600, "flat"] == 4 * CONFIG.dim
         assert sizes[kind, 300, "HNSW"] > 4 * CONFIG.dim
-        assert sizes[kind, 600, "set"] == sizes[kind, 600, "exact"] == next(
-            index["bytes_per_item"]["all"] for index in report["indexes"]
-            if (index["ids"], index["items"]) == (kind, 600))
+        assert (
+            sizes[kind, 600, "set"]
+            == sizes[kind, 600, "exact"]
+            == next(
+                index["bytes_per_item"]["all"]
+                for index in report["indexes"]
+                if (index["ids"], index["items"]) == (kind, 600)
+            )
+        )
         assert sizes[kind, 600, "generate"] > sizes[kind, 600, "set"]

@@ -24,6 +24,7 @@ def system(name, clock, seconds, asked):
     def search(queries):
         asked.append((name, queries))
         clock.seconds += next(calls)
+
     return search
 
 
@@ -48,29 +49,28 @@ def test_medians_least_and_most_are_of_all_rounds_but_the_first_in_ms_a_query():
 def test_systems_take_turns_and_every_round_begins_with_another_one():
     _, asked = measured({name: [1.0] * 4 for name in "abc"}, rounds=3)
 
-    assert [name for name, _ in asked] == list("abc" "bca" "cab" "abc")
+    assert [name for name, _ in asked] == list("abcbcacababc")
 
 
 def test_all_systems_of_a_round_get_the_same_queries_and_no_other_round_does():
     _, asked = measured({name: [1.0] * 4 for name in "abc"}, rounds=3)
 
-    rounds = [[queries for _, queries in asked[start:start + 3]] for start in range(0, 12, 3)]
+    rounds = [[queries for _, queries in asked[start : start + 3]] for start in range(0, 12, 3)]
     assert all(queries == first for first, *others in rounds for queries in others)
     assert len({tuple(first) for first, *_ in rounds}) == 4
 
 
 def test_a_system_that_used_up_its_patience_drops_out_but_never_before_its_least_rounds():
-    times, asked = measured({"slow": [5.0] * 10, "fast": [0.5] * 10}, rounds=9, patience=12.0)
+    times, _asked = measured({"slow": [5.0] * 10, "fast": [0.5] * 10}, rounds=9, patience=12.0)
     impatient, _ = measured({"slow": [5.0] * 10}, rounds=9, patience=0.0)
 
-    assert times["slow"].rounds == 3          # 15 s after three rounds
+    assert times["slow"].rounds == 3  # 15 s after three rounds
     assert times["fast"].rounds == 9
     assert impatient["slow"].rounds == LEAST
 
 
 def test_rotation_keeps_everyone_in_order():
-    assert [rotated([1, 2, 3], by) for by in range(5)] == [
-        [1, 2, 3], [2, 3, 1], [3, 1, 2], [1, 2, 3], [2, 3, 1]]
+    assert [rotated([1, 2, 3], by) for by in range(5)] == [[1, 2, 3], [2, 3, 1], [3, 1, 2], [1, 2, 3], [2, 3, 1]]
 
 
 def test_times_are_ready_for_json():

@@ -46,8 +46,10 @@ def by_hand(rows_of_results, sets) -> float:
     """Mean over rows of the share of queries with a positive among the first CUT."""
     rates = []
     for results, some in zip(rows_of_results, sets, strict=True):
-        hits = [bool(set(found[:CUT]) & set(some.qrels.rows[start:end].tolist()))
-                for found, start, end in zip(results, some.qrels.offsets, some.qrels.offsets[1:], strict=False)]
+        hits = [
+            bool(set(found[:CUT]) & set(some.qrels.rows[start:end].tolist()))
+            for found, start, end in zip(results, some.qrels.offsets, some.qrels.offsets[1:], strict=False)
+        ]
         rates.append(sum(hits) / len(hits))
     return sum(rates) / len(rates)
 
@@ -56,11 +58,16 @@ def test_generating_systems_find_what_the_engine_serves(engine, collection, aske
     sets, encoded = asked
     opened = [next(some.opened(collection, len(some))) for some in sets]
     systems = {system.name: system for system in generating(engine)}
-    for name, options in (("exact", {"mode": "exact", "rerank": False}), ("set + re-rank", {"mode": "set"}),
-                          ("fast + re-rank", {"mode": "fast"}),
-                          ("geometry", {"mode": "exact", "rerank": False, "decoder_weight": 0.0})):
-        served = [[[hit.row for hit in result.hits] for result in engine.search(some, SearchOptions(k=CUT, **options))]
-                  for some in opened]
+    for name, options in (
+        ("exact", {"mode": "exact", "rerank": False}),
+        ("set + re-rank", {"mode": "set"}),
+        ("fast + re-rank", {"mode": "fast"}),
+        ("geometry", {"mode": "exact", "rerank": False, "decoder_weight": 0.0}),
+    ):
+        served = [
+            [[hit.row for hit in result.hits] for result in engine.search(some, SearchOptions(k=CUT, **options))]
+            for some in opened
+        ]
         assert mean_hit_rate(systems[name].search, sets, encoded) == pytest.approx(by_hand(served, sets))
 
 
@@ -77,13 +84,18 @@ def test_dense_systems_find_the_highest_cosines(engine, asked):
 
 def test_every_row_of_queries_weighs_the_same(asked):
     sets, encoded = asked
-    answer = sets[0].qrels.rows[:1]                      # of the first query of the first row, for everyone
+    answer = sets[0].qrels.rows[:1]  # of the first query of the first row, for everyone
 
     def search(queries) -> np.ndarray:
         return np.tile(answer, (len(queries.z), 1))
 
-    hits = [[answer[0] in some.qrels.rows[start:end] for start, end in zip(some.qrels.offsets, some.qrels.offsets[1:],
-                                                                          strict=False)] for some in sets]
+    hits = [
+        [
+            answer[0] in some.qrels.rows[start:end]
+            for start, end in zip(some.qrels.offsets, some.qrels.offsets[1:], strict=False)
+        ]
+        for some in sets
+    ]
     assert len({len(row) for row in hits}) > 1 or len({sum(row) for row in hits}) > 1
     assert mean_hit_rate(search, sets, encoded) == pytest.approx(sum(sum(row) / len(row) for row in hits) / len(hits))
 
@@ -104,14 +116,23 @@ def system(name, is_dense, hits, milliseconds, size=100.0):
 
 
 def test_the_fastest_of_the_other_kind_that_finds_as_much_is_its_equal():
-    systems = [system("set", False, 0.40, 6.0, size=30.0), system("fast", False, 0.30, 2.0),
-               system("poor", True, 0.29, 0.1), system("quick", True, 0.40, 3.0, size=60.0),
-               system("slow", True, 0.50, 8.0)]
+    systems = [
+        system("set", False, 0.40, 6.0, size=30.0),
+        system("fast", False, 0.30, 2.0),
+        system("poor", True, 0.29, 0.1),
+        system("quick", True, 0.40, 3.0, size=60.0),
+        system("slow", True, 0.50, 8.0),
+    ]
 
     pairs = {pair["system"]: pair for pair in at_equal_hit_rate(systems, batch=32)}
 
     assert {name: pair["other"] for name, pair in pairs.items()} == {
-        "set": "quick", "fast": "quick", "poor": "fast", "quick": "set", "slow": None}
+        "set": "quick",
+        "fast": "quick",
+        "poor": "fast",
+        "quick": "set",
+        "slow": None,
+    }
     assert pairs["set"]["times_slower"] == pytest.approx(2.0)
     assert pairs["set"]["times_the_bytes"] == pytest.approx(0.5)
     assert pairs["slow"]["times_slower"] is None
@@ -130,6 +151,8 @@ def test_the_report_holds_every_system_and_its_tables_say_so(engine, collection)
     for found in report["systems"]:
         line = next(line for line in text.splitlines() if line.startswith(f"| {found['system']} "))
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        assert cells[1:] == [f"{found['hit_rate']:.1%}",
-                             *(f"{found['milliseconds'][size]['median']:.2f}" for size in ("1", "2")),
-                             f"{found['bytes_per_item']:.0f}"]
+        assert cells[1:] == [
+            f"{found['hit_rate']:.1%}",
+            *(f"{found['milliseconds'][size]['median']:.2f}" for size in ("1", "2")),
+            f"{found['bytes_per_item']:.0f}",
+        ]

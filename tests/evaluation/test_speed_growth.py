@@ -7,7 +7,7 @@ import torch
 from genius.evaluation.speed import quality
 from genius.evaluation.speed.growth import measure_growth
 from genius.evaluation.speed.quality import agreement, certificates, hit_rates
-from genius.models.cached import CachedDecoder
+from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
 from tests.evaluation.tiny_speed import CONFIG, shrink, tiny_world
 
@@ -43,11 +43,11 @@ def test_exact_search_agrees_with_generate(made):
 
 
 def test_a_difference_of_scores_is_noticed(made, monkeypatch):
-    class Shifted(CachedDecoder):
+    class Shifted(IncrementalDecoder):
         def step(self, *arguments, **named):
             return super().step(*arguments, **named) + 0.25
 
-    monkeypatch.setattr(quality, "CachedDecoder", Shifted)
+    monkeypatch.setattr(quality, "IncrementalDecoder", Shifted)
 
     assert agreement(*made, BEAMS, queries=2)["largest_difference"] == pytest.approx(CONFIG.levels * 0.25, abs=1e-3)
 
@@ -57,7 +57,7 @@ def test_certificates_are_rates_of_certified_queries_by_how_many_must_be_best(ma
     rates = certificates(world, pool, BEAMS, queries=40)
 
     features = torch.from_numpy(world.vectors.queries(len(pool.table), 40, quality.DRAW)[0])
-    found = beam_search(CachedDecoder(world.decoder), features, pool.trie, BEAMS, certify=True)
+    found = beam_search(IncrementalDecoder(world.decoder), features, pool.trie, BEAMS, certify=True)
     assert rates == {str(best): pytest.approx(found.certified(best).float().mean().item()) for best in (1, 10, BEAMS)}
     assert 0 < rates[str(BEAMS)] < rates["1"]
 
@@ -68,12 +68,15 @@ def test_hit_rates_agree_with_looking_at_every_query(made):
 
     queries, sought = world.vectors.queries(len(pool.table), quality.TOGETHER, quality.DRAW)
     embeddings = world.embeddings(len(pool.table)).astype(np.float32)
-    found = beam_search(CachedDecoder(world.decoder), torch.from_numpy(queries), pool.trie, BEAMS)
+    found = beam_search(IncrementalDecoder(world.decoder), torch.from_numpy(queries), pool.trie, BEAMS)
     kept, hit, items = [], [], []
     for query in range(len(queries)):
-        below = [int(row) for low, high in zip(found.low[query], found.high[query], strict=True)
-                 for row in pool.table.rows[low:high]]
-        best = sorted(below, key=lambda row: -float(embeddings[row] @ queries[query]))[:quality.CUT]
+        below = [
+            int(row)
+            for low, high in zip(found.low[query], found.high[query], strict=True)
+            for row in pool.table.rows[low:high]
+        ]
+        best = sorted(below, key=lambda row: -float(embeddings[row] @ queries[query]))[: quality.CUT]
         kept.append(sought[query] in below)
         hit.append(sought[query] in best)
         items.append(len(below))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from genius.evaluation.speed.published import Generate, nested_bytes, nested_trie, read_nested, read_pool
-from genius.models.cached import CachedDecoder
+from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
 from tests.evaluation.tiny_speed import CONFIG, shrink, tiny_world
 
@@ -22,8 +22,10 @@ def made(request, tmp_path_factory):
 
 
 def callbacks(world, pool):
-    return {"nested": read_nested(nested_trie(np.asarray(world.packed), world.decoder)),
-            "pool": read_pool(pool, world.decoder)}
+    return {
+        "nested": read_nested(nested_trie(np.asarray(world.packed), world.decoder)),
+        "pool": read_pool(pool, world.decoder),
+    }
 
 
 def test_what_may_follow_a_prefix_is_what_follows_it_in_some_id(made):
@@ -49,12 +51,17 @@ def test_exact_search_finds_the_ids_and_scores_of_generate(made, trie):
     world, pool = made
     features = torch.from_numpy(world.vectors.queries(len(pool.table), 4, draw=1)[0])
     codes, scores = Generate(world.decoder, callbacks(world, pool)[trie], BEAMS)(features)
-    found = beam_search(CachedDecoder(world.decoder), features, pool.trie, BEAMS)
+    found = beam_search(IncrementalDecoder(world.decoder), features, pool.trie, BEAMS)
 
     for query in range(4):
         theirs = dict(zip(map(tuple, codes[query].tolist()), scores[query].tolist(), strict=True))
-        mine = dict(zip(map(tuple, pool.table.codes(found.low[query].numpy()).tolist()),
-                        found.scores[query].tolist(), strict=True))
+        mine = dict(
+            zip(
+                map(tuple, pool.table.codes(found.low[query].numpy()).tolist()),
+                found.scores[query].tolist(),
+                strict=True,
+            )
+        )
         assert mine.keys() == theirs.keys() and len(mine) == BEAMS
         for key, score in mine.items():
             assert score == pytest.approx(theirs[key], abs=1e-4)

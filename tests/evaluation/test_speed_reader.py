@@ -17,8 +17,12 @@ SHARPNESS = [3.0, 9.0, 40.0, 90.0]
 def codebooks(seed: int = 0) -> list[torch.Tensor]:
     """Shorter from level to level."""
     generator = torch.Generator().manual_seed(seed)
-    return [0.5 ** (level + 1) * torch.nn.functional.normalize(torch.randn(size, NATIVE, generator=generator), dim=-1)
-            * torch.rand(size, 1, generator=generator).add(0.5) for level, size in enumerate(CONFIG.code_sizes)]
+    return [
+        0.5 ** (level + 1)
+        * torch.nn.functional.normalize(torch.randn(size, NATIVE, generator=generator), dim=-1)
+        * torch.rand(size, 1, generator=generator).add(0.5)
+        for level, size in enumerate(CONFIG.code_sizes)
+    ]
 
 
 def isometry() -> torch.Tensor:
@@ -38,7 +42,7 @@ def views(books: list[torch.Tensor], noise: float, count: int = 200) -> tuple[to
     generator = torch.Generator().manual_seed(2)
     codes = torch.stack([torch.randint(len(book), (count,), generator=generator) for book in books], dim=1)
     exact = sum(book[code] for book, code in zip(books, codes.T, strict=True))
-    return exact + noise / NATIVE ** 0.5 * torch.randn(exact.shape, generator=generator), codes
+    return exact + noise / NATIVE**0.5 * torch.randn(exact.shape, generator=generator), codes
 
 
 @torch.no_grad()
@@ -58,13 +62,13 @@ def geometry(books: list[torch.Tensor], queries: torch.Tensor, codes: torch.Tens
 def test_probabilities_are_the_softmax_of_how_near_codewords_are():
     books = codebooks()
     queries, codes = views(books, noise=0.1, count=20)
-    found = reading(books)(queries @ isometry(), codes).log_softmax(-1)                  # (q, M, V)
+    found = reading(books)(queries @ isometry(), codes).log_softmax(-1)  # (q, M, V)
 
     for level, expected in enumerate(geometry(books, queries, codes)):
         start = CONFIG.offsets[level]
-        mine = found[:, level, start:start + CONFIG.code_sizes[level]]
-        torch.testing.assert_close(mine, expected, atol=0.02, rtol=0)                    # T5's norms are not exact
-        assert (mine.exp().sum(-1) > 1 - 1e-5).all()                                     # nothing is left for others
+        mine = found[:, level, start : start + CONFIG.code_sizes[level]]
+        torch.testing.assert_close(mine, expected, atol=0.02, rtol=0)  # T5's norms are not exact
+        assert (mine.exp().sum(-1) > 1 - 1e-5).all()  # nothing is left for others
 
 
 @torch.no_grad()
@@ -89,9 +93,11 @@ def test_the_sharpness_makes_the_right_codes_as_probable_as_it_can():
 
     left = queries
     for book, code, s in zip(books, codes.T, fitted, strict=True):
+
         def likelihood(s, book=book, code=code, left=left):
             return float((-s * torch.cdist(left, book) ** 2).log_softmax(-1)[torch.arange(len(code)), code].mean())
-        assert likelihood(s) >= max(likelihood(s / 2 ** 0.5), likelihood(s * 2 ** 0.5)) - 1e-5
+
+        assert likelihood(s) >= max(likelihood(s / 2**0.5), likelihood(s * 2**0.5)) - 1e-5
         left = left - book[code]
 
 
@@ -113,7 +119,9 @@ def test_less_noise_makes_it_sharper_as_far_as_logits_may_rise(monkeypatch):
 def test_confidence_is_the_mean_probability_of_the_right_code():
     books = codebooks()
     queries, codes = views(books, noise=0.1, count=20)
-    expected = [float(levels.exp()[torch.arange(20), code].mean())
-                for levels, code in zip(geometry(books, queries, codes), codes.T, strict=True)]
+    expected = [
+        float(levels.exp()[torch.arange(20), code].mean())
+        for levels, code in zip(geometry(books, queries, codes), codes.T, strict=True)
+    ]
 
     assert confidence(reading(books), queries @ isometry(), codes) == pytest.approx(expected, abs=0.01)

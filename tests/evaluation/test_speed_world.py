@@ -6,7 +6,7 @@ import pytest
 from genius.evaluation.speed import world as module
 from genius.evaluation.speed.vectors import BLOCK
 from genius.evaluation.speed.world import WORLDS
-from genius.index.ids import unpack
+from genius.trie.ids import unpack
 from tests.evaluation.tiny_speed import CONFIG, shrink, tiny_world
 
 
@@ -43,9 +43,9 @@ def test_realistic_ids_are_the_nearest_codewords_level_by_level(tmp_path):
 
     assert (codes[:, 0] == modality).all()
     for level, book in enumerate(books):
-        distance = ((left[:, None] - book) ** 2).sum(-1)                                      # (n, k)
+        distance = ((left[:, None] - book) ** 2).sum(-1)  # (n, k)
         if level:
-            chosen = np.take_along_axis(distance, codes[:, level:level + 1], axis=1)[:, 0]
+            chosen = np.take_along_axis(distance, codes[:, level : level + 1], axis=1)[:, 0]
             np.testing.assert_allclose(chosen, distance.min(1), atol=1e-5)
         left = left - book[codes[:, level]]
 

@@ -4,32 +4,41 @@ import numpy as np
 import pytest
 
 from genius.collections.mbeir import Row
-from genius.evaluation.metrics import MISS, Qrels
 from genius.evaluation.queries import QuerySet, read_queries, training_targets
 from genius.evaluation.summary import Labels, share_of_dense, summarise
 from genius.evaluation.systems import BeamFigures, Outcome, beam_systems
+from genius.metrics.hit_rate import MISS, Qrels
 
 
 def labels(queries: int, trained: list[bool], new: list[bool], dataset: str = "shapes") -> Labels:
-    asked = QuerySet(Row(0, 0, dataset), [None] * queries, [""] * queries, Qrels.of([[0]] * queries),
-                     np.zeros(queries))
+    asked = QuerySet(Row(0, 0, dataset), [None] * queries, [""] * queries, Qrels.of([[0]] * queries), np.zeros(queries))
     first_codes = np.tile([True, False, False], (queries, 1))
     return Labels(asked, first_codes, np.arange(queries), 20, np.array(trained), np.array(new), candidates=9)
 
 
 def outcome(dense: list[int], reranked: list[int], geometry: list[int]) -> Outcome:
-    """"beam + re-rank" has ranks of its own, every other search by beams those of geometry."""
+    """ "beam + re-rank" has ranks of its own, every other search by beams those of geometry."""
     count, figures = len(dense), {}
     for name in beam_systems(1, None):
-        figures[name] = BeamFigures(np.arange(count) > 0, np.arange(count), np.arange(count) % 3, np.full(count, 7),
-                                    np.arange(count) > 1 if name in ("geometry", "beam") else None)
+        figures[name] = BeamFigures(
+            np.arange(count) > 0,
+            np.arange(count),
+            np.arange(count) % 3,
+            np.full(count, 7),
+            np.arange(count) > 1 if name in ("geometry", "beam") else None,
+        )
     ranks = {"dense": dense} | dict.fromkeys(figures, geometry) | {"beam + re-rank": reranked}
-    return Outcome({system: np.array(found) for system, found in ranks.items()},
-                   {"dense": {"encode": 2.0, "scan": float(count)}}, figures)
+    return Outcome(
+        {system: np.array(found) for system, found in ranks.items()},
+        {"dense": {"encode": 2.0, "scan": float(count)}},
+        figures,
+    )
 
 
-FOUR = (labels(4, [True, False, False, False], [False, True, True, False]),
-        outcome([1, 4, 7, MISS], [1, 30, MISS, MISS], [2, 3, 4, MISS]))
+FOUR = (
+    labels(4, [True, False, False, False], [False, True, True, False]),
+    outcome([1, 4, 7, MISS], [1, 30, MISS, MISS], [2, 3, 4, MISS]),
+)
 TWO = (labels(2, [False, False], [True, True], "titled"), outcome([MISS, MISS], [2, MISS], [MISS, MISS]))
 
 
@@ -45,12 +54,21 @@ def test_a_row_has_every_figure():
     assert (row["cut"], dense["headline"]) == (5, 0.5)
     assert (dense["trained_targets"], dense["new_targets"]) == (1.0, 0.5)
     assert row["systems"]["beam + re-rank"]["share_of_dense"] == 0.5 and dense["share_of_dense"] == 1.0
-    assert row["beam"]["beam"] == {"candidate_recall": 0.75, "items": 1.5, "most_items": 3, "first_code": 0.5,
-                                   "scored": 7.0, "certified": 0.5}
+    assert row["beam"]["beam"] == {
+        "candidate_recall": 0.75,
+        "items": 1.5,
+        "most_items": 3,
+        "first_code": 0.5,
+        "scored": 7.0,
+        "certified": 0.5,
+    }
     assert row["beam"]["fast + re-rank"]["certified"] is None
     assert {pair: figures["headline"] for pair, figures in row["differences"].items()} == {
-        "beam − geometry": 0.0, "beam + re-rank − geometry + re-rank": -0.5, "fast + re-rank − beam + re-rank": 0.5,
-        "fast + re-rank − fast geometry + re-rank": 0.0}
+        "beam − geometry": 0.0,
+        "beam + re-rank − geometry + re-rank": -0.5,
+        "fast + re-rank − beam + re-rank": 0.5,
+        "fast + re-rank − fast geometry + re-rank": 0.0,
+    }
 
 
 def test_fashion_is_counted_at_ten_and_averaged_with_the_others_at_five():
@@ -73,8 +91,8 @@ def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
     assert average["systems"]["beam + re-rank"]["hit"]["5"] == pytest.approx((0.25 + 0.5) / 2)
     assert average["beam"]["beam"]["certified"] == 0.25 and average["beam"]["beam + re-rank"]["certified"] is None
     assert average["differences"]["fast + re-rank − beam + re-rank"]["headline"] == pytest.approx((0.5 - 0.5) / 2)
-    assert average["systems"]["dense"]["trained_targets"] == 1.0     # the second row has no such query
-    assert average["systems"]["beam + re-rank"]["share_of_dense"] == 0.5    # dense finds nothing in the other row
+    assert average["systems"]["dense"]["trained_targets"] == 1.0  # the second row has no such query
+    assert average["systems"]["beam + re-rank"]["share_of_dense"] == 0.5  # dense finds nothing in the other row
     assert (average["beam"]["beam"]["items"], average["beam"]["beam"]["most_items"]) == (1.0, 3)
     assert average["milliseconds"] == {"dense": {"encode": 2.0, "scan": 3.0}}
 
@@ -119,9 +137,8 @@ def test_labels_of_real_queries(collection, engine):
     found = Labels.of(queries, engine.index, tested, training_targets(collection, engine.index))
 
     by_query = {query.id: number for number, query in enumerate(queries.queries)}
-    assert {name: int(found.inside[at]) for name, at in by_query.items()} == {
-        "0:3": 1, "0:7": 0, "0:11": 1, "0:15": 1}
+    assert {name: int(found.inside[at]) for name, at in by_query.items()} == {"0:3": 1, "0:7": 0, "0:11": 1, "0:15": 1}
     assert [name for name, at in by_query.items() if found.trained[at]] == ["0:7"]
     assert [name for name, at in by_query.items() if found.new[at]] == ["0:3", "0:15"]
-    assert (found.first_codes == [True, False, False]).all()      # all answers are pictures
+    assert (found.first_codes == [True, False, False]).all()  # all answers are pictures
     assert found.candidates == len(tested) and found.judged == 5

@@ -5,10 +5,16 @@ import pytest
 import torch
 
 from genius.evaluation import systems
-from genius.evaluation.metrics import MISS, Qrels
 from genius.evaluation.queries import read_queries
-from genius.evaluation.systems import (Encoded, beam_systems, search_beam, search_dense, search_every_way,
-                                       search_quantized)
+from genius.evaluation.systems import (
+    Encoded,
+    beam_systems,
+    search_beam,
+    search_dense,
+    search_every_way,
+    search_quantized,
+)
+from genius.metrics.hit_rate import MISS, Qrels
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +40,7 @@ def first_rank(order, wanted):
 
 
 def positives(qrels, number):
-    return set(qrels.rows[qrels.offsets[number]:qrels.offsets[number + 1]].tolist())
+    return set(qrels.rows[qrels.offsets[number] : qrels.offsets[number + 1]].tolist())
 
 
 def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, asked, encoded):
@@ -43,8 +49,10 @@ def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, asked, encode
 
     ranks, _ = search_dense(engine.index.embeddings, pool, encoded.embeddings, qrels)
 
-    assert ranks.tolist() == [first_rank(pool[np.argsort(-row, kind="stable")], positives(qrels, number))
-                              for number, row in enumerate(cosines)]
+    assert ranks.tolist() == [
+        first_rank(pool[np.argsort(-row, kind="stable")], positives(qrels, number))
+        for number, row in enumerate(cosines)
+    ]
 
 
 def test_quantized_agrees_with_sorting_all_distances(engine, asked, encoded):
@@ -53,7 +61,7 @@ def test_quantized_agrees_with_sorting_all_distances(engine, asked, encoded):
     vectors = engine.quantizer.decode(torch.from_numpy(codes)).numpy()
     expected = []
     for number, z in enumerate(encoded.z.numpy()):
-        distances = ((z - vectors) ** 2).sum(1).round(4)          # equal IDs are at one distance
+        distances = ((z - vectors) ** 2).sum(1).round(4)  # equal IDs are at one distance
         order = sorted(rows, key=lambda row: (distances[row], tuple(codes[row]), row))
         expected.append(first_rank(order, positives(qrels, number)))
 
@@ -84,8 +92,13 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, asked, system
 
     found = search_beam(system, engine, engine.pool, Encoded.by(engine, [queries]), qrels, options)
 
-    expected, figures = [first_rank([hit.row for hit in result.hits], positives(qrels, number))
-                         for number, result in enumerate(served)], found.beams[system]
+    expected, figures = (
+        [
+            first_rank([hit.row for hit in result.hits], positives(qrels, number))
+            for number, result in enumerate(served)
+        ],
+        found.beams[system],
+    )
     assert found.ranks[system].tolist() == expected
     assert figures.items.tolist() == [result.candidates for result in served]
     assert figures.kept.tolist() == [rank != MISS for rank in expected]
@@ -100,9 +113,13 @@ def test_the_systems_are_what_their_names_say():
     found = {name: (how.mode, how.rerank, how.decoder_weight) for name, how in beam_systems(7, 0.25).items()}
 
     assert found == {
-        "geometry": ("exact", False, 0), "geometry + re-rank": ("set", True, 0),
+        "geometry": ("exact", False, 0),
+        "geometry + re-rank": ("set", True, 0),
         "fast geometry + re-rank": ("fast", True, 0),
-        "beam": ("exact", False, 0.25), "beam + re-rank": ("set", True, 0.25), "fast + re-rank": ("fast", True, 0.25)}
+        "beam": ("exact", False, 0.25),
+        "beam + re-rank": ("set", True, 0.25),
+        "fast + re-rank": ("fast", True, 0.25),
+    }
     assert {(how.beams, how.k) for how in beam_systems(7, 0.25).values()} == {(7, 50)}
 
 
@@ -119,7 +136,7 @@ def test_batches_are_as_large_as_the_engines_own_and_change_nothing(engine, aske
     monkeypatch.setattr(systems, "queries_together", lambda beams: beams // 2)
     found = search_beam("beam", engine, engine.pool, encoded, qrels, options)
 
-    assert sizes == [2, 1, 1]    # of 3 + 1 that were encoded together
+    assert sizes == [2, 1, 1]  # of 3 + 1 that were encoded together
     assert found.ranks["beam"].tolist() == expected.ranks["beam"].tolist()
     assert found.beams["beam"].kept.tolist() == expected.beams["beam"].kept.tolist()
     assert [len(part.embeddings) for part in encoded.together(2)] == sizes
@@ -151,6 +168,8 @@ def test_every_system_is_timed_by_stage(engine, asked, encoded):
     found = search_every_way(engine, engine.pool, np.arange(engine.index.n), encoded, asked[0].qrels, [4])[4]
 
     assert {system: set(stages) for system, stages in found.milliseconds.items()} == {
-        "dense": {"encode", "scan"}, "quantized": {"encode", "fuse", "scan"},
-        **{system: {"encode", "fuse", "beam", "expand", "rerank"} for system in beam_systems(4, None)}}
+        "dense": {"encode", "scan"},
+        "quantized": {"encode", "fuse", "scan"},
+        **{system: {"encode", "fuse", "beam", "expand", "rerank"} for system in beam_systems(4, None)},
+    }
     assert all(value > 0 for stages in found.milliseconds.values() for value in stages.values())

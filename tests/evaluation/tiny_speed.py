@@ -8,11 +8,12 @@ import pytest
 
 from genius.evaluation.speed import floor, world
 from genius.evaluation.speed.world import WORLDS, World
-from genius.index.pool import Pool
 from genius.models.decoder import DecoderConfig
+from genius.trie.pool import Pool
 
-CONFIG = DecoderConfig(dim=48, levels=4, codebook_size=16, width=128, layers=2, heads=3, head_width=25, ff_width=208,
-                       prefix=3, dropout=0.0)
+CONFIG = DecoderConfig(
+    dim=48, levels=4, codebook_size=16, width=128, layers=2, heads=3, head_width=25, ff_width=208, prefix=3, dropout=0.0
+)
 ITEMS = 600
 
 

@@ -8,47 +8,105 @@ from pathlib import Path
 HOSTILE = "<img src=x onerror=alert(1)>"
 SYSTEMS = {"dense": 0.5, "beam": 0.4, "beam + re-rank": 0.6, "fast + re-rank": 0.55}
 TRAINING = {
-    "encoder": [{"epoch": 0, "loss": 4.5, "val_hit_at_1": 0.1, "val_hit_at_5": 0.3, "seconds": 90.2},
-                {"epoch": 1, "loss": 2.25, "val_hit_at_1": 0.2, "val_hit_at_5": 0.5, "seconds": 91.0}],
+    "encoder": [
+        {"epoch": 0, "loss": 4.5, "val_hit_at_1": 0.1, "val_hit_at_5": 0.3, "seconds": 90.2},
+        {"epoch": 1, "loss": 2.25, "val_hit_at_1": 0.2, "val_hit_at_5": 0.5, "seconds": 91.0},
+    ],
     "quantizer": [{"epoch": 0, "contrastive": 2.7, "quantization": 0.0025, "val_hit_at_5": 0.4, "seconds": 3.0}],
-    "decoder": [{"epoch": 0, "loss": 2.4, "seconds": 7.9},
-                {"epoch": 1, "loss": 2.0, "val_recall": 0.66, "val_recall_by_geometry": 0.6, "seconds": 7.1}]}
+    "decoder": [
+        {"epoch": 0, "loss": 2.4, "seconds": 7.9},
+        {"epoch": 1, "loss": 2.0, "val_recall": 0.66, "val_recall_by_geometry": 0.6, "seconds": 7.1},
+    ],
+}
 HEALTH = {
-    "items": 43_728, "ids": 43_713, "largest_bucket": 4, "items_alone": 0.999, "modality_purity": 1.0,
-    "levels": [{"level": 0, "codes": 3, "used": 3, "perplexity": 2.604}, {"level": 1, "codes": 256, "used": 250,
-                                                                        "perplexity": 224.78}],
-    "val_hit_at_5": 0.68, "val_hit_at_5_quantized": 0.676}
+    "items": 43_728,
+    "ids": 43_713,
+    "largest_bucket": 4,
+    "items_alone": 0.999,
+    "modality_purity": 1.0,
+    "levels": [
+        {"level": 0, "codes": 3, "used": 3, "perplexity": 2.604},
+        {"level": 1, "codes": 256, "used": 250, "perplexity": 224.78},
+    ],
+    "val_hit_at_5": 0.68,
+    "val_hit_at_5_quantized": 0.676,
+}
 SPEED = {
-    "command": "python -m genius.evaluation.speed OUT", "beams": 50, "batches": [1, 32],
+    "command": "python -m genius.evaluation.speed OUT",
+    "beams": 50,
+    "batches": [1, 32],
     "machine": {"processor": "A processor", "threads": 2, "gpu": None},
-    "cells": [{"ids": ids, "batch": batch, "items": items, "system": system,
-               "milliseconds": {"median": factor * batch + items / 10_000}}
-              for ids in ("uniform", "realistic") for batch in (1, 32) for items in (100_000, 10_000)
-              for system, factor in (("generate", 600), ("set", 20)) if (system, items) != ("generate", 100_000)],
-    "equal": {"items": 62_351, "queries": 700, "cut": 5, "batches": [1, 32], "systems": [
-        {"system": "set + re-rank", "hit_rate": 0.1686, "bytes_per_item": 527.7,
-         "milliseconds": {"1": {"median": 22.6}, "32": {"median": 10.0}}}]}}
+    "cells": [
+        {
+            "ids": ids,
+            "batch": batch,
+            "items": items,
+            "system": system,
+            "milliseconds": {"median": factor * batch + items / 10_000},
+        }
+        for ids in ("uniform", "realistic")
+        for batch in (1, 32)
+        for items in (100_000, 10_000)
+        for system, factor in (("generate", 600), ("set", 20))
+        if (system, items) != ("generate", 100_000)
+    ],
+    "equal": {
+        "items": 62_351,
+        "queries": 700,
+        "cut": 5,
+        "batches": [1, 32],
+        "systems": [
+            {
+                "system": "set + re-rank",
+                "hit_rate": 0.1686,
+                "bytes_per_item": 527.7,
+                "milliseconds": {"1": {"median": 22.6}, "32": {"median": 10.0}},
+            }
+        ],
+    },
+}
 
 
 def rates(rate: float) -> dict:
-    return {"headline": rate, "interval": [rate - 0.05, rate + 0.05], "share_of_dense": rate / SYSTEMS["dense"],
-            "hit": {"1": rate / 2, "5": rate, "10": rate + 0.1, "50": rate + 0.2}}
+    return {
+        "headline": rate,
+        "interval": [rate - 0.05, rate + 0.05],
+        "share_of_dense": rate / SYSTEMS["dense"],
+        "hit": {"1": rate / 2, "5": rate, "10": rate + 0.1, "50": rate + 0.2},
+    }
 
 
 def pool(scope: str, easier: float = 0.0) -> dict:
     systems = {system: rates(rate + easier) for system, rate in SYSTEMS.items()}
-    return {"scope": scope, "items": "test", "rows": [
-        {"task": 0, "dataset": "drawn", "cut": 5, "queries": 1_190, "systems": systems},
-        {"task": 7, "dataset": HOSTILE, "cut": 10, "queries": 90, "systems": systems}],
-        "average": {"systems": systems,
-                    "differences": {"beam + re-rank − dense": {"headline": 0.1, "interval": [0.02, 0.18]}},
-                    "milliseconds": {"dense": {"encode": 5.0, "scan": 1.0},
-                                     "beam": {"encode": 5.0, "fuse": 0.5, "beam": 40.0, "expand": 0.1}}}}
+    return {
+        "scope": scope,
+        "items": "test",
+        "rows": [
+            {"task": 0, "dataset": "drawn", "cut": 5, "queries": 1_190, "systems": systems},
+            {"task": 7, "dataset": HOSTILE, "cut": 10, "queries": 90, "systems": systems},
+        ],
+        "average": {
+            "systems": systems,
+            "differences": {"beam + re-rank − dense": {"headline": 0.1, "interval": [0.02, 0.18]}},
+            "milliseconds": {
+                "dense": {"encode": 5.0, "scan": 1.0},
+                "beam": {"encode": 5.0, "fuse": 0.5, "beam": 40.0, "expand": 0.1},
+            },
+        },
+    }
 
 
-RETRIEVAL = {"command": "python -m genius.evaluation RUN", "collection": "the world of seed 0", "split": "test",
-             "beams": [10, 50], "seed": 0, "index": {"items": 12_663}, "machine": "cpu, 2 threads",
-             "batch": {"encoded": 64, "searched": 32}, "pools": [pool("global"), pool("local", easier=0.1)]}
+RETRIEVAL = {
+    "command": "python -m genius.evaluation RUN",
+    "collection": "the world of seed 0",
+    "split": "test",
+    "beams": [10, 50],
+    "seed": 0,
+    "index": {"items": 12_663},
+    "machine": "cpu, 2 threads",
+    "batch": {"encoded": 64, "searched": 32},
+    "pools": [pool("global"), pool("local", easier=0.1)],
+}
 REPORTS = {"retrieval": RETRIEVAL, "speed": SPEED, "training": TRAINING, "health": HEALTH}
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from genius.explore import hierarchy as module
-from genius.explore.codes import CodeTable
+from genius.explore.code_patterns import CodeTable
 from genius.explore.hierarchy import hierarchy
-from genius.index.ids import IDTable
+from genius.trie.ids import IDTable
 
 SIZES = (3, 9, 7, 5)
 

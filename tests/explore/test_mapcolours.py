@@ -21,8 +21,11 @@ def test_the_palette_reads_modalities_datasets_and_codes_of_what_is_drawn():
     index, maps = FakeIndex(), many_maps()
     palette = Palette(index, maps)
     assert palette.points.tolist() == list(range(len(maps.keys))) and not palette.whole
-    for groups, values in ((palette.by_modality(), palette.rows % 3), (palette.by_dataset(), maps.datasets),
-                           (palette.by_code(1), index.codes(palette.rows)[:, 1])):
+    for groups, values in (
+        (palette.by_modality(), palette.rows % 3),
+        (palette.by_dataset(), maps.datasets),
+        (palette.by_code(1), index.codes(palette.rows)[:, 1]),
+    ):
         assert sum(len(group.members) for group in groups) == len(maps.keys)
         assert all((values[group.members] == group.value).all() for group in groups)
     assert [group.label for group in palette.by_dataset()][:2] == ["birds", "<b>boats</b>"]
@@ -52,7 +55,7 @@ def test_likeness_is_the_cosine_block_by_block(monkeypatch):
 def test_the_nearest_count_most():
     cosines = np.random.default_rng(0).uniform(-1, 1, 50)
     points, weights = nearest(cosines)
-    assert cosines[points].tolist() == sorted(cosines, reverse=True)[:len(points)]
+    assert cosines[points].tolist() == sorted(cosines, reverse=True)[: len(points)]
     assert weights.sum() == pytest.approx(1) and (np.diff(weights) <= 0).all()
     assert len(nearest(cosines[:3])[0]) == 3
 

@@ -62,7 +62,7 @@ def test_a_repeated_vector_has_one_place_near_those_of_its_things():
 def test_few_vectors_lie_in_the_middle_of_their_things():
     vectors, which = clusters(40, FEWEST - 1)
     first = rng().normal(size=(40, 2))
-    places = next_layout(vectors[:FEWEST - 1], which, first, seed=0)
+    places = next_layout(vectors[: FEWEST - 1], which, first, seed=0)
     for one in range(FEWEST - 1):
         assert np.allclose(places[which == one], first[which == one].mean(0))
 

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from genius.artifacts import Run
-from genius.index import growing
+from genius.index import update as growing
 from genius.index.contents import Contents, Dataset
 from genius.index.incoming import Incoming
 from genius.index.store import Index
+from genius.run import Run
 from genius.schema import Item, Modality
 from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_quantizer
 
@@ -24,8 +24,11 @@ def opened(run: Path) -> Index:
 
 
 def add(run: Path, *ids: str) -> None:
-    growing.add(run, lambda _: Incoming(lambda: [Item(id, Modality.TEXT, f"Text {id}") for id in ids], Path),
-                growing.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer()))
+    growing.add(
+        run,
+        lambda _: Incoming(lambda: [Item(id, Modality.TEXT, f"Text {id}") for id in ids], Path),
+        growing.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer()),
+    )
 
 
 def counted(index: Index, first: int) -> Counter:

@@ -28,7 +28,7 @@ def test_a_killed_process_leaves_whole_steps(tmp_path):
     file = tmp_path / "numbers.sqlite"
     ended = subprocess.run([sys.executable, "-c", KILLED, file], check=False)
     assert ended.returncode == -signal.SIGKILL
-    assert file.stat().st_size > 150 * 9000                  # much of the second step is in the file
+    assert file.stat().st_size > 150 * 9000  # much of the second step is in the file
 
     with begun_database(file, TABLE) as database:
         assert steps_done(database) == 100

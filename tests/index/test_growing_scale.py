@@ -1,7 +1,7 @@
 """Growing a large index: what a change costs must depend on the change, but for a few bytes an item.
 
-    pytest -m slow -s tests/index/test_growing_scale.py
-    python -m tests.index.test_growing_scale 5600000
+pytest -m slow -s tests/index/test_growing_scale.py
+python -m tests.index.test_growing_scale 5600000
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from genius.artifacts import Run
-from genius.index import growing
+from genius.index import update as growing
+from genius.index.drift import DriftReport
 from genius.index.incoming import Incoming
-from genius.index.outlook import Outlook
-from genius.index.store import Index, write_index
+from genius.index.store import Index
+from genius.index.writing import write_index
 from genius.models.encoder import Features
 from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
+from genius.run import Run
 from genius.schema import Item, Modality
 
 DIM, CODES, ADDED = 64, 256, 10_000
@@ -43,23 +44,30 @@ class RandomEncoder:
         return Features(nothing, nothing, image_mask, text_mask)
 
     def encode(self, images: list, texts: list[str]) -> Features:
-        vectors = torch.from_numpy(np.stack([np.random.default_rng(len(text) + hash(text) % 2**31).normal(size=DIM)
-                                             for text in texts])).float()
-        return Features(torch.zeros_like(vectors), vectors, torch.zeros(len(texts), dtype=torch.bool),
-                        torch.ones(len(texts), dtype=torch.bool))
+        vectors = torch.from_numpy(
+            np.stack([np.random.default_rng(len(text) + hash(text) % 2**31).normal(size=DIM) for text in texts])
+        ).float()
+        return Features(
+            torch.zeros_like(vectors),
+            vectors,
+            torch.zeros(len(texts), dtype=torch.bool),
+            torch.ones(len(texts), dtype=torch.bool),
+        )
 
 
 def models() -> growing.Models:
     torch.manual_seed(0)
     quantizer = ResidualQuantizer(QuantizerConfig(dim=DIM, levels=9, codebook_size=CODES)).eval()
     for codebook in quantizer.codebooks:
-        codebook.copy_(torch.randn(codebook.shape) / DIM ** 0.5)
+        codebook.copy_(torch.randn(codebook.shape) / DIM**0.5)
     return growing.Models(RandomEncoder(), Fusion(FusionConfig(dim=DIM, branch=32, hidden=32)).eval(), quantizer)
 
 
 def items(dataset: int, count: int) -> Iterator[Item]:
-    return (Item(f"{dataset}:{number}", Modality.TEXT, f"The text of item {number} of {dataset}.")
-            for number in range(count))
+    return (
+        Item(f"{dataset}:{number}", Modality.TEXT, f"The text of item {number} of {dataset}.")
+        for number in range(count)
+    )
 
 
 def write_run(path: Path, n: int, sizes: tuple[int, ...]) -> Run:
@@ -72,9 +80,20 @@ def write_run(path: Path, n: int, sizes: tuple[int, ...]) -> Run:
     run = Run(path)
     for part in ("encoder", "fusion", "quantizer"):
         run.publish(part, lambda folder: (folder / "config.json").write_text("{}"))
-    run.publish("index", lambda folder: write_index(
-        folder, items(0, n), codes, embeddings, sizes, image_path=None, instructions=[],
-        errors=rng.random(n, dtype=np.float32)), ("encoder", "fusion", "quantizer"))
+    run.publish(
+        "index",
+        lambda folder: write_index(
+            folder,
+            items(0, n),
+            codes,
+            embeddings,
+            sizes,
+            image_path=None,
+            instructions=[],
+            errors=rng.random(n, dtype=np.float32),
+        ),
+        ("encoder", "fusion", "quantizer"),
+    )
     return run
 
 
@@ -82,8 +101,11 @@ def write_run(path: Path, n: int, sizes: tuple[int, ...]) -> Run:
 def measured(what: str) -> Iterator[None]:
     started = time.perf_counter()
     yield
-    print(f"{what:40s} {time.perf_counter() - started:7.1f} s, "
-          f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:5.2f} GB at most so far", flush=True)
+    print(
+        f"{what:40s} {time.perf_counter() - started:7.1f} s, "
+        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:5.2f} GB at most so far",
+        flush=True,
+    )
 
 
 def grow(path: Path, n: int) -> None:
@@ -97,8 +119,10 @@ def grow(path: Path, n: int) -> None:
 
     for count in (1, ADDED):
         with measured(f"add {count:,}"):
-            assert growing.add(run, lambda dataset, count=count: Incoming(
-                lambda: items(dataset, count), Path), parts).new == count
+            assert (
+                growing.add(run, lambda dataset, count=count: Incoming(lambda: items(dataset, count), Path), parts).new
+                == count
+            )
     with measured("take up: load, and the pool"):
         index = opened()
         assert len(index.pool().table) == index.n == n + ADDED + 1
@@ -110,7 +134,7 @@ def grow(path: Path, n: int) -> None:
     with measured(f"remove {ADDED:,}"):
         assert growing.remove(run, (f"0:{number}" for number in range(100, 100 + ADDED))).removed == ADDED
     with measured("outlook"):
-        print(Outlook.of(opened()))
+        print(DriftReport.of(opened()))
     with measured("compact"):
         assert growing.compact(run)
     index = opened()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from genius.artifacts import Run, describe
 from genius.errors import UserError
 from genius.index.__main__ import main
+from genius.run import Run, describe
 from tests.search.tiny import publish_tiny_run
 
 N = 12
@@ -30,15 +30,18 @@ def folder(tmp_path) -> Path:
     for name in "abcd":
         Image.fromarray(rng.integers(0, 255, (20, 30, 3), dtype=np.uint8)).save(folder / f"{name}.png")
     (folder / "d.png").write_bytes(b"broken")
-    (folder / "table.jsonl").write_text("".join(
-        json.dumps({"image": f"{name}.png", "text": f"Picture {name}", "colour": name}) + "\n" for name in "abcd"))
+    (folder / "table.jsonl").write_text(
+        "".join(
+            json.dumps({"image": f"{name}.png", "text": f"Picture {name}", "colour": name}) + "\n" for name in "abcd"
+        )
+    )
     return folder
 
 
 def test_a_run_grows_shrinks_and_is_checked(run, folder, capsys, monkeypatch):
     assert main([str(run), "add", str(folder), "--device", "cpu"]) == 1
     printed = capsys.readouterr().out
-    assert "new 10, skipped 0, duplicate 0, unreadable 2" in printed     # a picture, a title, both
+    assert "new 10, skipped 0, duplicate 0, unreadable 2" in printed  # a picture, a title, both
     assert "unreadable: d.png is not a readable" in printed
     assert main([str(run), "remove", "0:1", "1:1", "5:5"]) == 1
     assert capsys.readouterr().out == "removed 2, unknown 1: 5:5\n"
@@ -71,7 +74,7 @@ def test_check_names_what_is_not_as_it_was_written(run, capsys):
     embeddings = np.load(folder / "embeddings.npy")
     embeddings[5] *= 2
     np.save(folder / "embeddings.npy", embeddings)
-    opened.manifest["parts"]["index"]["files"] = describe(folder)        # as if it had been written so
+    opened.manifest["parts"]["index"]["files"] = describe(folder)  # as if it had been written so
     opened.record()
     assert main([str(run), "check"]) == 1
     printed = capsys.readouterr().out

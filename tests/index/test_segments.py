@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from genius.index.segments import Places, Rows
+from genius.index.segments import ConcatenatedArray, RowMap
 
 SIZES, DIM = (4, 1, 5), 3
 KEPT = np.array([0, 2, 3, 5, 8, 9], dtype=np.int32)
@@ -13,12 +13,26 @@ def parts() -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("kept", [None, KEPT], ids=["all", "some removed"])
-@pytest.mark.parametrize("wanted", [
-    slice(None), slice(2, 5), slice(-3, None), slice(4, 0, -2), 3, -1, np.int64(2), [0, 5, 5, 1], [-1, 2], [],
-    np.array([[0, 1, 2], [5, 4, 3]])], ids=str)
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        slice(None),
+        slice(2, 5),
+        slice(-3, None),
+        slice(4, 0, -2),
+        3,
+        -1,
+        np.int64(2),
+        [0, 5, 5, 1],
+        [-1, 2],
+        [],
+        np.array([[0, 1, 2], [5, 4, 3]]),
+    ],
+    ids=str,
+)
 def test_rows_of_several_arrays_read_like_one(kept, wanted):
     whole = np.concatenate(parts())[slice(None) if kept is None else kept]
-    rows = Rows(parts(), kept)
+    rows = ConcatenatedArray(parts(), kept)
     expected = whole[np.array(wanted, dtype=int) if isinstance(wanted, list) else wanted]
     assert np.array_equal(rows[wanted], expected) and rows[wanted].dtype == np.float16
     assert (rows.shape, len(rows), rows.dtype) == (whole.shape, len(whole), whole.dtype)
@@ -27,7 +41,7 @@ def test_rows_of_several_arrays_read_like_one(kept, wanted):
 
 
 def test_rows_nest_and_refuse_what_is_outside():
-    nested = Rows([Rows(parts(), KEPT), parts()[0]])
+    nested = ConcatenatedArray([ConcatenatedArray(parts(), KEPT), parts()[0]])
     assert np.array_equal(nested[[5, 6]], [np.concatenate(parts())[9], parts()[0][0]])
     for outside in (10, -11, [0, 10]):
         with pytest.raises(IndexError, match="has no row"):
@@ -35,8 +49,9 @@ def test_rows_nest_and_refuse_what_is_outside():
 
 
 def test_rows_and_positions_are_each_others_inverse():
-    places = Places(SIZES, KEPT)
+    places = RowMap(SIZES, KEPT)
     assert places.positions(np.arange(6)).tolist() == KEPT.tolist()
     assert places.rows(np.arange(-1, 10)).tolist() == [-1, 0, -1, 1, 2, -1, 3, -1, -1, 4, 5]
-    assert [(number, chosen.tolist(), numbers.tolist()) for number, chosen, numbers in places.split(
-        np.array([9, 0, 5, 3]))] == [(0, [1, 3], [0, 3]), (2, [0, 2], [4, 0])]
+    assert [
+        (number, chosen.tolist(), numbers.tolist()) for number, chosen, numbers in places.split(np.array([9, 0, 5, 3]))
+    ] == [(0, [1, 3], [0, 3]), (2, [0, 2], [4, 0])]

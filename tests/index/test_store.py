@@ -11,10 +11,11 @@ from PIL import Image
 from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.index import writing
-from genius.index.ids import pack
-from genius.index.pool import Pool
-from genius.index.store import Index, write_index
+from genius.index.store import Index
+from genius.index.writing import write_index
 from genius.schema import Item, Modality
+from genius.trie.ids import pack
+from genius.trie.pool import Pool
 
 SIZES = (3, 4, 5)
 N, DIM = 7, 6
@@ -27,8 +28,7 @@ ITEMS = [
     Item("10:3", Modality.IMAGE, image="a.png"),
     Item("10:4", Modality.TEXT, text="seven"),
 ]
-INSTRUCTIONS = [(Modality.TEXT, Modality.IMAGE, "Find the picture."),
-                (Modality.IMAGE, Modality.PAIR, "More?")]
+INSTRUCTIONS = [(Modality.TEXT, Modality.IMAGE, "Find the picture."), (Modality.IMAGE, Modality.PAIR, "More?")]
 
 
 @pytest.fixture
@@ -43,8 +43,10 @@ def images(tmp_path) -> Path:
 def arrays(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(N, DIM))
-    return (rng.integers(SIZES, size=(N, 3)),
-            (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32))
+    return (
+        rng.integers(SIZES, size=(N, 3)),
+        (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32),
+    )
 
 
 @pytest.fixture
@@ -78,16 +80,28 @@ def test_thumbnails_are_small_and_only_where_there_is_an_image(folder):
 
 def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
     monkeypatch.setattr(writing, "BLOCK", 2)
-    shared = [Item("1:1", Modality.PAIR, "one", "a.png"), Item("1:2", Modality.IMAGE, image="b.png"),
-              Item("1:3", Modality.PAIR, "two", "b.png"), Item("1:4", Modality.TEXT, "three"),
-              Item("1:5", Modality.PAIR, "four", "a.png"), Item("1:6", Modality.PAIR, "five", "a.png"),
-              Item("1:7", Modality.TEXT, "six")]
+    shared = [
+        Item("1:1", Modality.PAIR, "one", "a.png"),
+        Item("1:2", Modality.IMAGE, image="b.png"),
+        Item("1:3", Modality.PAIR, "two", "b.png"),
+        Item("1:4", Modality.TEXT, "three"),
+        Item("1:5", Modality.PAIR, "four", "a.png"),
+        Item("1:6", Modality.PAIR, "five", "a.png"),
+        Item("1:7", Modality.TEXT, "six"),
+    ]
     write_index(tmp_path, shared, *arrays(), SIZES, image_path=images.joinpath, instructions=[], thumbnail_side=60)
 
     index = Index.load(tmp_path)
 
     assert [(picture := index.thumbnail(row)) and open_image(picture).size for row in range(N)] == [
-        (60, 20), (37, 60), (37, 60), None, (60, 20), (60, 20), None]
+        (60, 20),
+        (37, 60),
+        (37, 60),
+        None,
+        (60, 20),
+        (60, 20),
+        None,
+    ]
     with sqlite3.connect(tmp_path / "thumbnails.sqlite") as database:
         assert database.execute("SELECT count(*) FROM pictures").fetchone() == (2,)
     database.close()
@@ -107,19 +121,25 @@ def test_a_write_that_was_killed_goes_on_after_its_last_whole_block(tmp_path, im
             return images / image
 
         (tmp_path / name).mkdir()
-        write_index(tmp_path / name, iter(ITEMS), *arrays(), SIZES, image_path=image_path, instructions=[],
-                    begun=begun)
+        write_index(tmp_path / name, iter(ITEMS), *arrays(), SIZES, image_path=image_path, instructions=[], begun=begun)
         return tmp_path / name
 
     with pytest.raises(KeyboardInterrupt):
         write("killed", ("b.png",))
-    second = Index.load(write("second", ("a.png",)))          # a.png is known from row 0, and shown again at row 5
+    second = Index.load(write("second", ("a.png",)))  # a.png is known from row 0, and shown again at row 5
     assert opened == ["a.png", "b.png", "b.png"]
     assert second.items(range(N)) == ITEMS and second.modalities.tolist() == [item.modality for item in ITEMS]
     assert [(picture := second.thumbnail(row)) and open_image(picture).size for row in range(N)] == [
-        (192, 64), None, (50, 80), None, None, (192, 64), None]
+        (192, 64),
+        None,
+        (50, 80),
+        None,
+        None,
+        (192, 64),
+        None,
+    ]
 
-    third = Index.load(write("third", ("a.png", "b.png")))    # nobody had published the second
+    third = Index.load(write("third", ("a.png", "b.png")))  # nobody had published the second
     assert len(opened) == 3 and third.items(range(N)) == ITEMS
 
 
@@ -129,8 +149,15 @@ def test_thumbnails_of_lower_quality_are_smaller(tmp_path, images):
     sizes = []
     for quality in (20, 90):
         (tmp_path / str(quality)).mkdir()
-        write_index(tmp_path / str(quality), ITEMS, *arrays(), SIZES, image_path=images.joinpath, instructions=[],
-                    thumbnail_quality=quality)
+        write_index(
+            tmp_path / str(quality),
+            ITEMS,
+            *arrays(),
+            SIZES,
+            image_path=images.joinpath,
+            instructions=[],
+            thumbnail_quality=quality,
+        )
         sizes.append(len(Index.load(tmp_path / str(quality)).thumbnail(0)))
     assert sizes[0] < sizes[1] / 2
 
@@ -189,8 +216,12 @@ def test_threads_read_the_same_index(folder):
 
     def read():
         try:
-            found.append([(index.items([row]), index.thumbnail(row), index.rows_of([ITEMS[row].id]).item())
-                          for row in list(range(N)) * 7])
+            found.append(
+                [
+                    (index.items([row]), index.thumbnail(row), index.rows_of([ITEMS[row].id]).item())
+                    for row in list(range(N)) * 7
+                ]
+            )
         except Exception as error:
             errors.append(error)
 
@@ -202,13 +233,16 @@ def test_threads_read_the_same_index(folder):
     assert not errors and len(found) == 8 and all(one == found[0] for one in found)
 
 
-@pytest.mark.parametrize("items, words", [
-    (ITEMS[:-1], "no longer has the 7 candidates"),
-    ([*ITEMS, Item("11:1", Modality.TEXT, text="more")], "no longer has the 7 candidates"),
-    ([*ITEMS[:-1], Item("9:2", Modality.TEXT, text="again")], "two candidates with id '9:2'"),
-    ([*ITEMS[:-1], Item("11:1", Modality.IMAGE, image="gone.png")], "candidate 11:1: gone.png is missing"),
-    ([*ITEMS[:-1], Item("11:1", Modality.IMAGE, image="broken.png")], "candidate 11:1: broken.png is not"),
-])
+@pytest.mark.parametrize(
+    "items, words",
+    [
+        (ITEMS[:-1], "no longer has the 7 candidates"),
+        ([*ITEMS, Item("11:1", Modality.TEXT, text="more")], "no longer has the 7 candidates"),
+        ([*ITEMS[:-1], Item("9:2", Modality.TEXT, text="again")], "two candidates with id '9:2'"),
+        ([*ITEMS[:-1], Item("11:1", Modality.IMAGE, image="gone.png")], "candidate 11:1: gone.png is missing"),
+        ([*ITEMS[:-1], Item("11:1", Modality.IMAGE, image="broken.png")], "candidate 11:1: broken.png is not"),
+    ],
+)
 def test_items_that_do_not_fit_are_named(tmp_path, images, items, words):
     (images / "broken.png").write_bytes(b"no image at all")
     with pytest.raises(UserError, match=words):
@@ -232,6 +266,7 @@ def config(**changes):
     def change(folder):
         file = folder / "config.json"
         file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
     return change
 
 
@@ -241,26 +276,27 @@ def delete_an_item(folder):
     database.close()
 
 
-@pytest.mark.parametrize("damage, words", [
-    (cut("ids.npy"), "ids.npy cannot be read"),
-    (cut("embeddings.npy"), "embeddings.npy cannot be read"),
-    (lambda folder: (folder / "config.json").unlink(), "config.json is not the config"),
-    (lambda folder: (folder / "config.json").write_text("{}"), "config.json is not the config"),
-    (config(more=1), "config.json is not the config"),
-    (config(n=8), "says uint8 of shape \\(8, 1\\)"),
-    (config(dim=9), "embeddings.npy holds float16 of shape \\(7, 6\\)"),
-    (config(code_sizes=[3, 4, 500]), "ids.npy does not fit"),
-    (config(code_sizes=[]), "config.json is not the config"),
-    (lambda folder: np.save(folder / "ids.npy", np.full((N, 1), 0b11000000, np.uint8)),
-     "code above 2 at level 0"),
-    (lambda folder: np.save(folder / "modalities.npy", np.zeros(N)), "modalities.npy holds float64"),
-    (lambda folder: np.save(folder / "ids.npy", np.array([{}]), allow_pickle=True), "ids.npy cannot be read"),
-    (lambda folder: (folder / "items.sqlite").unlink(), "unreadable database"),
-    (lambda folder: (folder / "thumbnails.sqlite").write_bytes(b"x" * 5000), "unreadable database"),
-    (delete_an_item, "holds 6 items"),
-    (lambda folder: (folder / "instructions.json").write_text('[["text", "sound", "x"]]'),
-     "'sound' is unknown"),
-])
+@pytest.mark.parametrize(
+    "damage, words",
+    [
+        (cut("ids.npy"), "ids.npy cannot be read"),
+        (cut("embeddings.npy"), "embeddings.npy cannot be read"),
+        (lambda folder: (folder / "config.json").unlink(), "config.json is not the config"),
+        (lambda folder: (folder / "config.json").write_text("{}"), "config.json is not the config"),
+        (config(more=1), "config.json is not the config"),
+        (config(n=8), "says uint8 of shape \\(8, 1\\)"),
+        (config(dim=9), "embeddings.npy holds float16 of shape \\(7, 6\\)"),
+        (config(code_sizes=[3, 4, 500]), "ids.npy does not fit"),
+        (config(code_sizes=[]), "config.json is not the config"),
+        (lambda folder: np.save(folder / "ids.npy", np.full((N, 1), 0b11000000, np.uint8)), "code above 2 at level 0"),
+        (lambda folder: np.save(folder / "modalities.npy", np.zeros(N)), "modalities.npy holds float64"),
+        (lambda folder: np.save(folder / "ids.npy", np.array([{}]), allow_pickle=True), "ids.npy cannot be read"),
+        (lambda folder: (folder / "items.sqlite").unlink(), "unreadable database"),
+        (lambda folder: (folder / "thumbnails.sqlite").write_bytes(b"x" * 5000), "unreadable database"),
+        (delete_an_item, "holds 6 items"),
+        (lambda folder: (folder / "instructions.json").write_text('[["text", "sound", "x"]]'), "'sound' is unknown"),
+    ],
+)
 def test_a_damaged_index_is_refused_by_name(folder, damage, words):
     damage(folder)
     with pytest.raises(UserError, match=words):

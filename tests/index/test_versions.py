@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from genius.artifacts import Run
 from genius.errors import UserError
-from genius.index import growing
+from genius.index import update as growing
 from genius.index.incoming import Incoming
 from genius.index.store import Index
 from genius.index.versions import newer
+from genius.run import Run
 from genius.schema import Item, Modality
 from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_quantizer
 
@@ -24,8 +24,9 @@ def run(tmp_path) -> Path:
 
 def add_texts(run: Path, numbers: range) -> None:
     models = growing.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
-    growing.add(run, lambda _: Incoming(lambda: [Item(f"7:{i}", Modality.TEXT, f"Text {i}.") for i in numbers],
-                                        Path), models)
+    growing.add(
+        run, lambda _: Incoming(lambda: [Item(f"7:{i}", Modality.TEXT, f"Text {i}.") for i in numbers], Path), models
+    )
 
 
 def folders(run: Path) -> set[str]:
@@ -36,7 +37,7 @@ def test_a_version_is_deleted_when_nobody_reads_it_any_more(run):
     first = Index.load(Run(run).folder("index"))
     for number in range(3):
         add_texts(run, range(number, number + 1))
-    assert first.folder.name in folders(run) and len(folders(run)) == 3      # read, the one before, the newest
+    assert first.folder.name in folders(run) and len(folders(run)) == 3  # read, the one before, the newest
     assert first.items([0])[0].id == "0:0"
     del first
     add_texts(run, range(9, 10))
@@ -72,8 +73,11 @@ def test_readers_see_whole_versions_while_the_index_changes(run):
             while not done.is_set():
                 items = index.items(range(index.n))
                 assert index.rows_of(item.id for item in items).tolist() == list(range(index.n))
-                assert [item.modality for item in items] == index.modalities.tolist() == index.codes(
-                    range(index.n))[:, 0].tolist()
+                assert (
+                    [item.modality for item in items]
+                    == index.modalities.tolist()
+                    == index.codes(range(index.n))[:, 0].tolist()
+                )
                 assert sorted(index.pool().table.rows.tolist()) == list(range(index.n))
                 assert np.allclose(np.linalg.norm(index.embeddings[:].astype(np.float32), axis=1), 1, atol=1e-2)
                 seen.add(index.folder.name)

@@ -29,9 +29,9 @@ def test_geometry_is_added_to_the_logits_of_its_level_alone():
         for level, book in enumerate(plain.codebooks):
             book = book.double().numpy()
             offset, scale = plain.config.offsets[level], geometric.config.geometry_scale
-            odds = scale * (2 * book @ residual - (book ** 2).sum(1))
+            odds = scale * (2 * book @ residual - (book**2).sum(1))
             expected = np.zeros(plain.config.vocabulary)
-            expected[offset:offset + len(book)] = odds
+            expected[offset : offset + len(book)] = odds
             np.testing.assert_allclose(added[query, level], expected, atol=1e-4)
             residual = residual - book[codes[query, level]]
 

@@ -9,7 +9,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from genius.errors import UserError
-from genius.models.encoder import Encoder, ShortTokenizer, normalise_text, query_text
+from genius.models.encoder import Encoder, ShortTokenizer, normalize_text, query_text
 from tests.search.tiny import tiny_encoder
 
 
@@ -17,11 +17,21 @@ def picture(colour: str) -> Image.Image:
     return Image.new("RGB", (40, 30), colour)
 
 
-@pytest.mark.parametrize(("raw", "normal"), [
-    ("a red dog", "A red dog."), ('  "quoted"  ', "Quoted."), ("why?", "Why?"), ("Done!", "Done!"),
-    ("", ""), (" \r\n ", ""), ('""', ""), ("two\r lines", "Two lines.")])
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ("a red dog", "A red dog."),
+        ('  "quoted"  ', "Quoted."),
+        ("why?", "Why?"),
+        ("Done!", "Done!"),
+        ("", ""),
+        (" \r\n ", ""),
+        ('""', ""),
+        ("two\r lines", "Two lines."),
+    ],
+)
 def test_texts_take_the_form_that_m_beir_models_were_trained_on(raw, normal):
-    assert normalise_text(raw) == normal
+    assert normalize_text(raw) == normal
 
 
 def test_the_instruction_comes_before_what_the_person_wrote():
@@ -32,8 +42,10 @@ def test_the_instruction_comes_before_what_the_person_wrote():
 
 def test_an_embedding_is_the_normalised_sum_of_what_is_there():
     encoder = tiny_encoder()
-    both, image, text = (encoder.encode([image], [text]) for image, text in (
-        (picture("red"), "a dog"), (picture("red"), ""), (None, "a dog")))
+    both, image, text = (
+        encoder.encode([image], [text])
+        for image, text in ((picture("red"), "a dog"), (picture("red"), ""), (None, "a dog"))
+    )
 
     torch.testing.assert_close(both.image, image.image)
     torch.testing.assert_close(both.text, text.text)
@@ -60,8 +72,10 @@ WORDY = ["a dog", "An unbelievably multicoloured accordion, 1897 — naïve caf�
 def short_encoder(vocabulary: int = 700, **text) -> Encoder:
     torch.manual_seed(0)
     config = tiny_encoder().config
-    cfg = config.model | {"custom_text": True,
-                          "text_cfg": config.model["text_cfg"] | {"vocab_size": vocabulary, "layers": 2} | text}
+    cfg = config.model | {
+        "custom_text": True,
+        "text_cfg": config.model["text_cfg"] | {"vocab_size": vocabulary, "layers": 2} | text,
+    }
     return Encoder(replace(config, model=cfg)).eval()
 
 
@@ -72,15 +86,17 @@ def test_a_small_vocabulary_has_the_first_merges_and_still_reads_any_text(vocabu
         tokens = tokenizer.encode(text)
         assert max(tokens) < vocabulary - 2
         assert tokenizer.decode(tokens) == whole.decode(whole.encode(text))
-    start, *words, end = tokenizer(["the"])[0].tolist()[:5 if vocabulary == 514 else 3]
+    start, *words, end = tokenizer(["the"])[0].tolist()[: 5 if vocabulary == 514 else 3]
     assert (start, end) == (vocabulary - 2, vocabulary - 1)
     assert len(words) == (3 if vocabulary == 514 else 1)
-    assert list(tokenizer.encoder)[:vocabulary - 2] == list(whole.encoder)[:vocabulary - 2]
+    assert list(tokenizer.encoder)[: vocabulary - 2] == list(whole.encoder)[: vocabulary - 2]
 
 
 def test_clips_whole_vocabulary_keeps_clips_own_tokens():
-    assert torch.equal(tiny_encoder().tokenize(WORDY),
-                       open_clip.SimpleTokenizer(context_length=16)([normalise_text(text) for text in WORDY]))
+    assert torch.equal(
+        tiny_encoder().tokenize(WORDY),
+        open_clip.SimpleTokenizer(context_length=16)([normalize_text(text) for text in WORDY]),
+    )
 
 
 def test_a_vocabulary_without_room_for_the_bytes_is_refused_in_one_sentence():
@@ -122,8 +138,12 @@ def test_a_saved_encoder_comes_back_the_same(tmp_path):
     loaded = Encoder.load(tmp_path)
 
     assert not loaded.training
-    torch.testing.assert_close(loaded.encode([picture("red")], ["x"]).embedding(),
-                               encoder.encode([picture("red")], ["x"]).embedding(), atol=0, rtol=0)
+    torch.testing.assert_close(
+        loaded.encode([picture("red")], ["x"]).embedding(),
+        encoder.encode([picture("red")], ["x"]).embedding(),
+        atol=0,
+        rtol=0,
+    )
 
 
 def test_a_damaged_part_is_refused_in_one_sentence(tmp_path):
@@ -148,8 +168,9 @@ def test_an_architecture_that_open_clip_lacks_is_refused_in_one_sentence():
 def test_a_local_checkpoint_of_an_open_clip_architecture_is_taken_as_it_is(tmp_path):
     torch.manual_seed(3)
     source = open_clip.create_model("ViT-S-32-alt")
-    save_file({name: tensor.contiguous() for name, tensor in source.state_dict().items()},
-              tmp_path / "weights.safetensors")
+    save_file(
+        {name: tensor.contiguous() for name, tensor in source.state_dict().items()}, tmp_path / "weights.safetensors"
+    )
 
     encoder = Encoder.from_open_clip("ViT-S-32-alt", str(tmp_path / "weights.safetensors"))
 

@@ -21,8 +21,9 @@ def test_fusion_is_the_published_formula():
         return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
 
     text, image = given.text.double().numpy(), given.image.double().numpy()
-    both = np.concatenate([np.maximum(linear("text_branch", text), 0),
-                           np.maximum(linear("image_branch", image), 0)], axis=1)
+    both = np.concatenate(
+        [np.maximum(linear("text_branch", text), 0), np.maximum(linear("image_branch", image), 0)], axis=1
+    )
     mixed = linear("mix.2", np.maximum(linear("mix.0", both), 0))
     share = 1 / (1 + np.exp(-linear("gate.2", np.maximum(linear("gate.0", both), 0))))
     expected = mixed + share * text + (1 - share) * image

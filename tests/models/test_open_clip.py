@@ -18,10 +18,13 @@ from genius.models.encoder import Encoder
 VISION = {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16}
 TEXT = {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}
 PLAIN = {"embed_dim": 12, "vision_cfg": VISION, "text_cfg": TEXT}
-COCA = {"embed_dim": 12, "custom_text": True, "vision_cfg": VISION | {"attentional_pool": True, "attn_pooler_heads": 2,
-                                                                     "output_tokens": True},
-        "text_cfg": TEXT | {"embed_cls": True, "output_tokens": True},
-        "multimodal_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}}
+COCA = {
+    "embed_dim": 12,
+    "custom_text": True,
+    "vision_cfg": VISION | {"attentional_pool": True, "attn_pooler_heads": 2, "output_tokens": True},
+    "text_cfg": TEXT | {"embed_cls": True, "output_tokens": True},
+    "multimodal_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1},
+}
 
 
 def write_model(folder, config, preprocess=None):
@@ -31,8 +34,10 @@ def write_model(folder, config, preprocess=None):
     model = kind(**{name: value for name, value in config.items() if name != "custom_text"}).eval()
     folder.mkdir(exist_ok=True)
     (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": preprocess or {}}))
-    save_file({name: weight.contiguous() for name, weight in model.state_dict().items()},
-              folder / "open_clip_model.safetensors")
+    save_file(
+        {name: weight.contiguous() for name, weight in model.state_dict().items()},
+        folder / "open_clip_model.safetensors",
+    )
     return model
 
 

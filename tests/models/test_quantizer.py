@@ -118,7 +118,7 @@ def test_a_dead_code_restarts_on_a_residual_of_the_batch_whatever_its_size(n):
     assert quantizer.codebook_1[4].norm() < 2
     assert quantizer.hits_1[4] == pytest.approx(CONFIG.restart_ratio / 7)
     others = [0, 1, 2, 3, 5, 6]
-    assert (quantizer.codebook_1[others] - before[others]).norm(dim=1).max() < 0.2      # they only followed
+    assert (quantizer.codebook_1[others] - before[others]).norm(dim=1).max() < 0.2  # they only followed
 
 
 def test_a_code_that_restarts_near_another_takes_a_part_of_what_that_one_had():
@@ -128,9 +128,9 @@ def test_a_code_that_restarts_near_another_takes_a_part_of_what_that_one_had():
     for spread in (1.0, 0.2):
         torch.manual_seed(0)
         quantizer = ResidualQuantizer(QuantizerConfig(64, levels=2, codebook_size=2, restart_spread=spread)).train()
-        quantizer.hits_1[0], quantizer.codebook_1[1] = 1.0, 50.0      # nothing is near the second
+        quantizer.hits_1[0], quantizer.codebook_1[1] = 1.0, 50.0  # nothing is near the second
         for _ in range(2):
-            codes = quantizer(z, modality).codes[:, 1]     # it restarts; then it is used
+            codes = quantizer(z, modality).codes[:, 1]  # it restarts; then it is used
         shares.append((codes == 1).float().mean().item())
     assert shares[0] < 0.01 and 0.1 < shares[1] < 0.7
 
@@ -145,7 +145,7 @@ def test_fewer_vectors_than_codes_still_start():
 def test_k_means_finds_separate_clusters():
     generator = torch.Generator().manual_seed(0)
     centres = 10 * torch.eye(4)
-    points = (centres.repeat_interleave(25, 0) + 0.1 * torch.randn(100, 4, generator=generator))
+    points = centres.repeat_interleave(25, 0) + 0.1 * torch.randn(100, 4, generator=generator)
     found = kmeans(points, 4, 20, seed=0)
     assert torch.cdist(found, centres).min(0).values.max() < 0.5
 
@@ -165,7 +165,7 @@ def test_a_saved_quantizer_holds_its_codebooks_and_nothing_else(tmp_path):
     quantizer = started()
     quantizer.save(tmp_path)
     assert sorted(load_file(tmp_path / "model.safetensors")) == [f"codebook_{level}" for level in range(4)]
-    assert quantizer.hits_1.any()                   # saving takes nothing from the model itself
+    assert quantizer.hits_1.any()  # saving takes nothing from the model itself
 
 
 def test_a_quantizer_that_lacks_a_codebook_is_refused(tmp_path):

@@ -36,8 +36,11 @@ def test_half_precision_halves_the_floating_weights_and_rounds_them(tmp_path):
     loaded = load_model(Counted, Config, tmp_path)
 
     assert {name: tensor.dtype for name, tensor in stored.items()} == {
-        "layer.weight": torch.float16, "layer.bias": torch.float16, "count": torch.int64,
-        "spare_total": torch.float16}
+        "layer.weight": torch.float16,
+        "layer.bias": torch.float16,
+        "count": torch.int64,
+        "spare_total": torch.float16,
+    }
     assert torch.equal(loaded.layer.weight, model.layer.weight.half().float())
     assert loaded.layer.weight.dtype == model.layer.weight.dtype == torch.float32
     assert loaded.count == 70_001
@@ -58,8 +61,9 @@ def test_tied_weights_are_stored_once_in_half_precision_too(tmp_path):
     (tmp_path / "half").mkdir()
     tiny_decoder().save(tmp_path / "whole")
     tiny_decoder().save(tmp_path / "half", half=True)
-    assert load_file(tmp_path / "whole/model.safetensors").keys() == load_file(
-        tmp_path / "half/model.safetensors").keys()
+    assert (
+        load_file(tmp_path / "whole/model.safetensors").keys() == load_file(tmp_path / "half/model.safetensors").keys()
+    )
 
 
 def test_a_weight_beyond_half_precision_is_named():

@@ -13,8 +13,8 @@ from genius.models.decoder import geometry
 
 @dataclass
 class FixedCache:
-    query: Tensor     # (b,)
-    prefix: Tensor    # (b, w) number of the prefix so far
+    query: Tensor  # (b,)
+    prefix: Tensor  # (b, w) number of the prefix so far
     level: int = 0
 
     def keep(self, queries: Tensor) -> None:
@@ -22,20 +22,21 @@ class FixedCache:
 
 
 class FixedDecoder:
-    """Speaks the search's side of CachedDecoder. Query i is told apart by its feature's first number, i.
+    """Speaks the search's side of IncrementalDecoder. Query i is told apart by its feature's first number, i.
 
     Some probability goes to tokens that are no code of the level, as with a softmax over all tokens.
     """
 
     geometry_scale = 0.7
 
-    def __init__(self, sizes: tuple[int, ...], queries: int, dim: int = 5, seed: int = 0,
-                 shrink: float = 1.0):
+    def __init__(self, sizes: tuple[int, ...], queries: int, dim: int = 5, seed: int = 0, shrink: float = 1.0):
         """shrink: how much shorter the codewords of each level are than those before."""
         rng = np.random.default_rng(seed)
         self.sizes = sizes
-        self.codebooks = [torch.tensor(rng.normal(size=(size, dim)) * shrink ** level, dtype=torch.float32)
-                          for level, size in enumerate(sizes)]
+        self.codebooks = [
+            torch.tensor(rng.normal(size=(size, dim)) * shrink**level, dtype=torch.float32)
+            for level, size in enumerate(sizes)
+        ]
         self.radii = [codebook.norm(dim=-1).max().item() for codebook in self.codebooks]
         self.features = torch.tensor(rng.normal(size=(queries, dim)), dtype=torch.float32)
         self.features[:, 0] = torch.arange(queries)
@@ -48,8 +49,14 @@ class FixedDecoder:
         query = features[:, 0].long()
         return FixedCache(query, torch.zeros(len(features), 1, dtype=torch.long))
 
-    def step(self, cache: FixedCache, parents: Tensor | None = None, codes: Tensor | None = None,
-             rows: Tensor | None = None, whole_vocabulary: bool = True) -> Tensor:
+    def step(
+        self,
+        cache: FixedCache,
+        parents: Tensor | None = None,
+        codes: Tensor | None = None,
+        rows: Tensor | None = None,
+        whole_vocabulary: bool = True,
+    ) -> Tensor:
         if codes is not None:
             cache.prefix = cache.prefix.gather(1, parents) * self.sizes[cache.level - 1] + codes
         log_probs = self.tables[cache.level][cache.query[:, None], cache.prefix].flatten(0, 1)
@@ -68,7 +75,7 @@ class FixedDecoder:
             residual = residual - self.codebooks[level][code].numpy()
             number = number * self.sizes[level] + code
         words = self.codebooks[len(prefix)].numpy().astype(np.float64)
-        odds = self.geometry_scale * (2 * words @ residual - (words ** 2).sum(1))
+        odds = self.geometry_scale * (2 * words @ residual - (words**2).sum(1))
         log_probs = self.tables[len(prefix)][query, number].numpy().astype(np.float64)
         if weight == 0:
             log_probs = odds - np.log(np.exp(odds).sum())

@@ -16,7 +16,7 @@ import pytest
 from genius.search.batching import Batcher
 
 ROOT = Path(__file__).parents[2]
-LONG = 60.0    # seconds; what should happen at once has happened long before
+LONG = 60.0  # seconds; what should happen at once has happened long before
 
 
 class Device:
@@ -137,9 +137,10 @@ def test_a_caller_alone_waits_for_nobody():
 
 def test_callers_who_ask_again_at_once_go_together_instead_of_in_turns():
     batcher, device, rounds = Batcher(wait_ms=1000 * LONG), Device(), 9
-    threads = [threading.Thread(target=lambda times=times: [batcher.run(device, [1], "", size=8)
-                                                            for _ in range(times)])
-               for times in (1 + rounds, rounds, rounds, rounds)]
+    threads = [
+        threading.Thread(target=lambda times=times: [batcher.run(device, [1], "", size=8) for _ in range(times)])
+        for times in (1 + rounds, rounds, rounds, rounds)
+    ]
     device.gate.clear()
     threads[0].start()
     assert device.busy.wait(LONG)
@@ -159,7 +160,7 @@ def test_company_that_does_not_come_is_waited_for_no_longer_than_said():
     with Crowd(batcher, device := Device()) as crowd:
         crowd.ask([1])
     start = time.monotonic()
-    assert batcher.run(device, [2], "", size=4) == [4]     # two were answered a moment ago; one is back
+    assert batcher.run(device, [2], "", size=4) == [4]  # two were answered a moment ago; one is back
     assert time.monotonic() - start < LONG / 2
     time.sleep(0.3)
     start = time.monotonic()
@@ -175,7 +176,7 @@ def test_an_exception_reaches_the_caller_whose_query_raised_it_and_nobody_else(b
 
     assert (crowd.got[1], crowd.got[3]) == ([2], [6])
     assert isinstance(crowd.got[2], ValueError) and crowd.got[2].__context__ is None
-    assert batcher.run(device, [4], "", size=4) == [8]     # and the device goes on
+    assert batcher.run(device, [4], "", size=4) == [8]  # and the device goes on
 
 
 def test_a_group_that_failed_in_one_part_is_not_worked_on_further(batcher):
@@ -245,7 +246,7 @@ def test_the_thread_ends_with_its_owner_and_keeps_nothing_alive():
     worker, gone = owner.batcher._worker, weakref.ref(owner)
     until(lambda: worker._until > 0)
     del owner
-    until(lambda: gone() is None)        # no cycle: without the garbage collector
+    until(lambda: gone() is None)  # no cycle: without the garbage collector
     worker.join(LONG)
     assert not worker.is_alive()
 
@@ -272,7 +273,7 @@ def test_a_forked_process_has_a_thread_of_its_own(batcher):
     with Crowd(batcher, device := Device()):
         child = os.fork()
         if not child:
-            signal.alarm(int(LONG))    # ends it if it hangs
+            signal.alarm(int(LONG))  # ends it if it hangs
             device.gate.set()
             os._exit(0 if batcher.run(device, [21], "", size=4) == [42] else 1)
         assert os.waitpid(child, 0) == (child, 0)
@@ -280,10 +281,12 @@ def test_a_forked_process_has_a_thread_of_its_own(batcher):
 
 
 def test_a_process_ends_while_its_device_is_busy():
-    program = ("import threading, time; from genius.search.batching import Batcher\n"
-               "batcher, busy = Batcher(), threading.Event()\n"
-               "def work(queries, options): busy.set(); time.sleep(60)\n"
-               "threading.Thread(target=batcher.run, args=(work, [1], '', 1), daemon=True).start(); busy.wait()")
+    program = (
+        "import threading, time; from genius.search.batching import Batcher\n"
+        "batcher, busy = Batcher(), threading.Event()\n"
+        "def work(queries, options): busy.set(); time.sleep(60)\n"
+        "threading.Thread(target=batcher.run, args=(work, [1], '', 1), daemon=True).start(); busy.wait()"
+    )
     ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=30, capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
 

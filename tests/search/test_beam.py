@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from genius.index.ids import IDTable
-from genius.index.trie import Trie
 from genius.search.beam import TRACED, beam_search
+from genius.trie.ids import IDTable
+from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder
 
 SIZES = (3, 4, 5, 6)
@@ -21,10 +21,13 @@ def slow_beam_search(decoder, query, ids, beams, weight):
     """One query, Python lists: (score, prefix) of every level's beams, and everything considered."""
     kept, considered = [(0.0, ())], []
     for level in range(len(SIZES)):
-        valid = {codes[:level + 1] for codes in ids.values()}
-        grown = [(score + decoder.gains(query, prefix, weight)[1][code], prefix + (code,))
-                 for score, prefix in kept for code in range(decoder.sizes[level])
-                 if prefix + (code,) in valid]
+        valid = {codes[: level + 1] for codes in ids.values()}
+        grown = [
+            (score + decoder.gains(query, prefix, weight)[1][code], prefix + (code,))
+            for score, prefix in kept
+            for code in range(decoder.sizes[level])
+            if prefix + (code,) in valid
+        ]
         grown.sort(key=lambda pair: (-pair[0], pair[1]))
         kept = grown[:beams]
         considered.append(grown)
@@ -62,8 +65,10 @@ def test_each_id_carries_its_log_probability_whatever_it_was_ranked_by(weight):
     decoder = FixedDecoder(SIZES, QUERIES)
     found = beam_search(decoder, decoder.features, trie, 9, decoder_weight=weight)
     for query in range(QUERIES):
-        expected = [sum(decoder.gains(query, ids[i][:level], weight)[0][ids[i][level]] for level in range(len(SIZES)))
-                    for i in found.low[query].tolist()]
+        expected = [
+            sum(decoder.gains(query, ids[i][:level], weight)[0][ids[i][level]] for level in range(len(SIZES)))
+            for i in found.low[query].tolist()
+        ]
         np.testing.assert_allclose(found.log_probs[query], expected, rtol=1e-4, atol=1e-4)
     if weight == 1:
         assert torch.equal(found.log_probs, found.scores)
@@ -74,7 +79,7 @@ def test_a_query_is_answered_alike_alone_and_in_a_batch():
     decoder = FixedDecoder(SIZES, QUERIES)
     together = beam_search(decoder, decoder.features, trie, 6)
     for query in range(QUERIES):
-        alone = beam_search(decoder, decoder.features[query:query + 1], trie, 6)
+        alone = beam_search(decoder, decoder.features[query : query + 1], trie, 6)
         assert torch.equal(alone.low[0], together.low[query])
         assert torch.equal(alone.first[0], together.first[query])
 
@@ -84,8 +89,9 @@ def test_geometry_alone_never_runs_the_decoder_and_finds_the_nearest_quantized_v
     decoder = FixedDecoder(SIZES, QUERIES)
     decoder.start = decoder.step = None
     found = beam_search(decoder, decoder.features, trie, beams=len(ids), decoder_weight=0)
-    vectors = torch.stack([sum(book[code] for book, code in zip(decoder.codebooks, codes, strict=True))
-                           for codes in ids.values()])
+    vectors = torch.stack(
+        [sum(book[code] for book, code in zip(decoder.codebooks, codes, strict=True)) for codes in ids.values()]
+    )
     nearest = torch.tensor(list(ids))[torch.cdist(decoder.features, vectors).argsort(dim=1)]
     assert torch.equal(found.low, nearest)
     torch.testing.assert_close(found.first.exp().sum(1), torch.ones(QUERIES))
@@ -98,7 +104,7 @@ def test_every_query_finds_as_many_ids_as_there_are_or_as_asked_and_none_twice(b
     table = IDTable.build(np.array(codes), SIZES)
     decoder = FixedDecoder(SIZES, QUERIES)
     for query in range(QUERIES):
-        decoder.tables[0][query, 0, query] = 0.0        # each query prefers another modality
+        decoder.tables[0][query, 0, query] = 0.0  # each query prefers another modality
     found = beam_search(decoder, decoder.features, Trie(table), beams)
     assert found.low.shape == (QUERIES, min(beams, len(table)))
     for ids in found.low.tolist():
@@ -135,15 +141,14 @@ def test_the_trace_tells_what_the_search_did(weight):
         _, considered = slow_beam_search(decoder, query, ids, beams, weight)
         parents = [()]
         for level, (step, slow) in enumerate(zip(found.trace[query], considered, strict=True)):
-            slow = slow[:TRACED * beams]
-            prefixes = [parents[parent] + (code,)
-                        for parent, code in zip(step.parent, step.code.tolist(), strict=True)]
+            slow = slow[: TRACED * beams]
+            prefixes = [parents[parent] + (code,) for parent, code in zip(step.parent, step.code.tolist(), strict=True)]
             assert prefixes == [prefix for _, prefix in slow]
             np.testing.assert_allclose(step.score, [score for score, _ in slow], rtol=1e-4, atol=1e-4)
             assert step.kept.tolist() == [i < beams for i in range(len(prefixes))]
             for prefix, log_prob, items in zip(prefixes, step.step_log_prob, step.items, strict=True):
                 log_probs, _ = decoder.gains(query, prefix[:-1], weight)
-                below = [number for number, codes in ids.items() if codes[:level + 1] == prefix]
+                below = [number for number, codes in ids.items() if codes[: level + 1] == prefix]
                 assert log_prob == pytest.approx(log_probs[prefix[-1]], abs=1e-4)
                 assert items == table.buckets(below).sum()
             for parent, masked in zip(parents, step.masked, strict=True):

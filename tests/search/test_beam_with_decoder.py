@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from genius.index.ids import IDTable
-from genius.index.trie import Trie
-from genius.models.cached import CachedDecoder
+from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
-from genius.search.beams import Beams
+from genius.search.beam_state import Beams
 from genius.search.dense import quantized_search
+from genius.trie.ids import IDTable
+from genius.trie.trie import Trie
 from tests.search.tiny import CODES, DIM, LEVELS, tiny_decoder
 
 SIZES = (3,) + (CODES,) * (LEVELS - 1)
@@ -37,8 +37,8 @@ def exhaustive(decoder, features, codes) -> torch.Tensor:
     offsets = torch.tensor(decoder.config.offsets)
     scores = []
     for feature in features:
-        logits = decoder(feature.expand(len(codes), -1), codes)                    # (u, M, V)
-        chosen = logits.log_softmax(-1).gather(-1, (codes + offsets)[..., None])   # (u, M, 1)
+        logits = decoder(feature.expand(len(codes), -1), codes)  # (u, M, V)
+        chosen = logits.log_softmax(-1).gather(-1, (codes + offsets)[..., None])  # (u, M, 1)
         scores.append(chosen.sum((1, 2)))
     return torch.stack(scores)
 
@@ -48,7 +48,7 @@ def test_a_wide_beam_agrees_with_teacher_forcing_every_id(geometry):
     table, trie, codes = build()
     decoder = tiny_decoder(geometry)
     expected = exhaustive(decoder, queries(), codes).sort(descending=True)
-    found = beam_search(CachedDecoder(decoder), queries(), trie, beams=len(table))
+    found = beam_search(IncrementalDecoder(decoder), queries(), trie, beams=len(table))
     torch.testing.assert_close(found.scores, expected.values, rtol=1e-4, atol=1e-4)
     assert torch.equal(numbers(table, found), expected.indices)
 
@@ -59,9 +59,10 @@ def test_a_blended_beam_agrees_with_blending_every_id(weight):
     decoder = tiny_decoder()
     nearness = quantized_search(decoder.codebooks, table, queries(), len(table))
     geometry = torch.empty(QUERIES, table.distinct).scatter_(1, numbers(table, nearness), nearness.scores)
-    expected = (weight * exhaustive(decoder, queries(), codes)
-                + (1 - weight) * decoder.geometry_scale * geometry).sort(descending=True)
-    found = beam_search(CachedDecoder(decoder), queries(), trie, len(table), decoder_weight=weight)
+    expected = (weight * exhaustive(decoder, queries(), codes) + (1 - weight) * decoder.geometry_scale * geometry).sort(
+        descending=True
+    )
+    found = beam_search(IncrementalDecoder(decoder), queries(), trie, len(table), decoder_weight=weight)
     torch.testing.assert_close(found.scores, expected.values, rtol=1e-4, atol=1e-4)
     assert torch.equal(numbers(table, found), expected.indices)
 
@@ -74,26 +75,44 @@ def test_ids_and_scores_are_those_of_transformers_generate(beams):
     tokens = (codes + offsets).tolist()
 
     def allowed(_, prefix: torch.Tensor) -> list[int]:
-        done = prefix.tolist()[1:]                                                 # after the start token
-        return sorted({row[len(done)] for row in tokens if row[:len(done)] == done}) or [0]
+        done = prefix.tolist()[1:]  # after the start token
+        return sorted({row[len(done)] for row in tokens if row[: len(done)] == done}) or [0]
 
     features = queries()
     prefix = decoder.project(features).unflatten(-1, (decoder.config.prefix, decoder.config.width))
     output = decoder.t5.generate(
-        inputs_embeds=prefix, attention_mask=torch.ones(prefix.shape[:2]), num_beams=beams,
-        num_return_sequences=beams, max_new_tokens=LEVELS, length_penalty=0.0, do_sample=False,
-        use_cache=False, prefix_allowed_tokens_fn=allowed, return_dict_in_generate=True, output_scores=True)
+        inputs_embeds=prefix,
+        attention_mask=torch.ones(prefix.shape[:2]),
+        num_beams=beams,
+        num_return_sequences=beams,
+        max_new_tokens=LEVELS,
+        length_penalty=0.0,
+        do_sample=False,
+        use_cache=False,
+        prefix_allowed_tokens_fn=allowed,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
     published = (output.sequences[:, 1:] - offsets).view(QUERIES, beams, LEVELS)
 
-    found = beam_search(CachedDecoder(decoder), features, trie, beams)
+    found = beam_search(IncrementalDecoder(decoder), features, trie, beams)
     for query in range(QUERIES):
-        mine = {tuple(row): score for row, score in
-                zip(codes[numbers(table, found)[query]].tolist(), found.scores[query].tolist(), strict=True)}
+        mine = {
+            tuple(row): score
+            for row, score in zip(
+                codes[numbers(table, found)[query]].tolist(), found.scores[query].tolist(), strict=True
+            )
+        }
         if beams == 1:
-            assert list(mine) == [tuple(published[query, 0].tolist())]             # greedy: no scores given
+            assert list(mine) == [tuple(published[query, 0].tolist())]  # greedy: no scores given
             continue
-        theirs = dict(zip(map(tuple, published[query].tolist()),
-                          output.sequences_scores.view(QUERIES, beams)[query].tolist(), strict=True))
+        theirs = dict(
+            zip(
+                map(tuple, published[query].tolist()),
+                output.sequences_scores.view(QUERIES, beams)[query].tolist(),
+                strict=True,
+            )
+        )
         assert mine.keys() == theirs.keys()
         for key, score in theirs.items():
             assert mine[key] == pytest.approx(score, abs=1e-4)

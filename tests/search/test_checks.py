@@ -9,20 +9,30 @@ from genius.schema import Modality, Query, SearchOptions
 from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_options
 
 
-@pytest.mark.parametrize("field, value", [
-    *(("beams", value) for value in (0, -1, 501, 2.5, math.nan, math.inf, 1e308, True, "5", None, [5])),
-    *(("k", value) for value in (0, -1, 501, 2.5, math.nan, -math.inf, False, "5", None)),
-    *(("decoder_weight", value) for value in (-0.1, 1.1, math.nan, math.inf, True, "1")),
-    *(("budget", value) for value in (0, -1, 501, 2.5, math.nan, True, "200", None)),
-    *(("mode", value) for value in ("quick", "", "Exact", 1, ["fast"])),
-    *(("rerank", value) for value in (1, None, "yes")), ("trace", 0), ("certify", None), ("widen", "no"),
-    *(("modality", value) for value in (0, 3, "image", True)),
-])
+@pytest.mark.parametrize(
+    "field, value",
+    [
+        *(("beams", value) for value in (0, -1, 501, 2.5, math.nan, math.inf, 1e308, True, "5", None, [5])),
+        *(("k", value) for value in (0, -1, 501, 2.5, math.nan, -math.inf, False, "5", None)),
+        *(("decoder_weight", value) for value in (-0.1, 1.1, math.nan, math.inf, True, "1")),
+        *(("budget", value) for value in (0, -1, 501, 2.5, math.nan, True, "200", None)),
+        *(("mode", value) for value in ("quick", "", "Exact", 1, ["fast"])),
+        *(("rerank", value) for value in (1, None, "yes")),
+        ("trace", 0),
+        ("certify", None),
+        ("widen", "no"),
+        *(("modality", value) for value in (0, 3, "image", True)),
+    ],
+)
 def test_an_option_that_cannot_be_is_named_with_its_value(field, value):
     with pytest.raises(UserError) as caught:
         checked_options(SearchOptions(**{field: value}))
-    names = {"beams": "beam size", "k": "number of results", "decoder_weight": "decoder weight",
-             "budget": "candidate budget"}
+    names = {
+        "beams": "beam size",
+        "k": "number of results",
+        "decoder_weight": "decoder weight",
+        "budget": "candidate budget",
+    }
     assert names.get(field, field) in str(caught.value) and repr(value) in str(caught.value)
 
 
@@ -46,20 +56,21 @@ def test_an_unknown_mode_is_told_the_choices():
         checked_options(SearchOptions(mode="quick"))
 
 
-@pytest.mark.parametrize("query", [
-    Query(), Query(text="  \n"), Query(instruction="Find a picture."),
-])
+@pytest.mark.parametrize("query", [Query(), Query(text="  \n"), Query(instruction="Find a picture.")])
 def test_a_query_of_nothing_says_what_to_do(query):
     with pytest.raises(UserError, match="^Type a description, add a picture, or both.$"):
         check_query(query)
 
 
-@pytest.mark.parametrize("query, words", [
-    (Query(text="x" * (MAX_TEXT + 1)), "description has 10,001 characters"),
-    (Query(text="x", instruction="y" * 50_000), "instruction has 50,000 characters"),
-    (Query(text={"a": 1}), "description must be a text"),
-    (Query(text="half \ud83d"), "half a character"),
-])
+@pytest.mark.parametrize(
+    "query, words",
+    [
+        (Query(text="x" * (MAX_TEXT + 1)), "description has 10,001 characters"),
+        (Query(text="x", instruction="y" * 50_000), "instruction has 50,000 characters"),
+        (Query(text={"a": 1}), "description must be a text"),
+        (Query(text="half \ud83d"), "half a character"),
+    ],
+)
 def test_a_text_that_cannot_be_read_is_refused(query, words):
     with pytest.raises(UserError, match=words):
         check_query(query)
@@ -67,6 +78,5 @@ def test_a_text_that_cannot_be_read_is_refused(query, words):
 
 def test_a_text_a_picture_or_both_make_a_query():
     picture = Image.new("RGB", (4, 4))
-    for query in (Query(text="a"), Query(image=picture),
-                  Query(text="👩‍👩‍👧", image=picture, instruction="Find")):
+    for query in (Query(text="a"), Query(image=picture), Query(text="👩‍👩‍👧", image=picture, instruction="Find")):
         check_query(query)

@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 import torch
 
-from genius.index.ids import IDTable
-from genius.index.trie import Trie
 from genius.search import dense
 from genius.search.beam import beam_search
 from genius.search.dense import build_hnsw, build_ivf_pq, flat_search, quantized_norms, quantized_search
+from genius.trie.ids import IDTable
+from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder
 
 
@@ -45,8 +45,7 @@ def test_equal_cosines_are_ordered_by_row(monkeypatch):
 
 def quantized_world(n: int = 200) -> tuple[FixedDecoder, IDTable]:
     sizes = (3, 4, 5, 6)
-    return (FixedDecoder(sizes, queries=3),
-            IDTable.build(np.random.default_rng(0).integers(sizes, size=(n, 4)), sizes))
+    return (FixedDecoder(sizes, queries=3), IDTable.build(np.random.default_rng(0).integers(sizes, size=(n, 4)), sizes))
 
 
 @pytest.mark.parametrize("k", [10, 150, 1000])
@@ -55,10 +54,11 @@ def test_quantized_search_equals_an_exhaustive_comparison_in_float64(monkeypatch
     monkeypatch.setattr(dense, "BLOCK", block)
     decoder, table = quantized_world()
     found = quantized_search(decoder.codebooks, table, decoder.features, k)
-    vectors = sum(book.double().numpy()[codes] for book, codes in
-                  zip(decoder.codebooks, table.codes(table.ids).T, strict=True))                # (u, d)
+    vectors = sum(
+        book.double().numpy()[codes] for book, codes in zip(decoder.codebooks, table.codes(table.ids).T, strict=True)
+    )  # (u, d)
     for query, z in enumerate(decoder.features.double().numpy()):
-        scores = (z ** 2).sum() - ((z - vectors) ** 2).sum(1)
+        scores = (z**2).sum() - ((z - vectors) ** 2).sum(1)
         best = np.argsort(-scores)[:k]
         assert found.low[query].tolist() == table.ids[best].tolist()
         assert (found.high - found.low)[query].tolist() == table.buckets(table.ids[best]).tolist()
@@ -68,11 +68,13 @@ def test_quantized_search_equals_an_exhaustive_comparison_in_float64(monkeypatch
 def test_norms_at_hand_change_nothing_and_are_those_of_the_quantized_vectors():
     decoder, table = quantized_world()
     norms = quantized_norms(decoder.codebooks, table)
-    vectors = sum(book[codes] for book, codes in
-                  zip(decoder.codebooks, torch.from_numpy(table.codes(table.ids)).T, strict=True))
+    vectors = sum(
+        book[codes] for book, codes in zip(decoder.codebooks, torch.from_numpy(table.codes(table.ids)).T, strict=True)
+    )
     torch.testing.assert_close(norms, vectors.square().sum(1))
-    with_norms, without = (quantized_search(decoder.codebooks, table, decoder.features, 20, given)
-                           for given in (norms, None))
+    with_norms, without = (
+        quantized_search(decoder.codebooks, table, decoder.features, 20, given) for given in (norms, None)
+    )
     assert torch.equal(with_norms.low, without.low) and torch.equal(with_norms.scores, without.scores)
     shifted = quantized_search(decoder.codebooks, table, decoder.features, 20, norms + 1)
     torch.testing.assert_close(shifted.scores, without.scores - 1)

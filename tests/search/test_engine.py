@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from genius.artifacts import Run
 from genius.errors import UserError
+from genius.run import Run
 from genius.schema import Modality, Query, SearchOptions
 from genius.search import engine as engine_module
 from genius.search.beam import beam_search
@@ -16,8 +16,12 @@ from tests.search.tiny import publish_tiny_run, tiny_decoder
 
 STAGES = ["encode", "fuse", "beam", "expand", "rerank", "fetch"]
 PICTURE = Image.new("RGB", (50, 40), "teal")
-QUERIES = [Query(text="A red dog."), Query(image=PICTURE, instruction="Find a text."),
-           Query(text="the same, but blue", image=PICTURE, instruction="Change it."), Query(text="boat")]
+QUERIES = [
+    Query(text="A red dog."),
+    Query(image=PICTURE, instruction="Find a text."),
+    Query(text="the same, but blue", image=PICTURE, instruction="Change it."),
+    Query(text="boat"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +36,22 @@ def engine(run) -> Engine:
 
 def shown(result) -> tuple:
     """What two answers to one query must have in common; times differ."""
-    return (result.hits, result.generated, result.query_codes, result.candidates,
-            result.modality_probabilities.tolist())
+    return (
+        result.hits,
+        result.generated,
+        result.query_codes,
+        result.candidates,
+        result.modality_probabilities.tolist(),
+    )
 
 
 def close(result, other) -> bool:
     """Alike but for rounding in models that saw another batch."""
-    return ([hit.row for hit in result.hits] == [hit.row for hit in other.hits]
-            and [id.codes for id in result.generated] == [id.codes for id in other.generated]
-            and np.allclose(*([id.score for id in each.generated] for each in (result, other)), atol=1e-4))
+    return (
+        [hit.row for hit in result.hits] == [hit.row for hit in other.hits]
+        and [id.codes for id in result.generated] == [id.codes for id in other.generated]
+        and np.allclose(*([id.score for id in each.generated] for each in (result, other)), atol=1e-4)
+    )
 
 
 def descending(values: list[float]) -> bool:
@@ -68,7 +79,7 @@ def test_a_result_is_whole_and_agrees_with_itself(engine, mode):
 
 def test_hits_are_the_items_of_the_generated_ids_with_their_true_cosines(engine):
     query = QUERIES[2]
-    result, = engine.search([query], SearchOptions(beams=4, k=500))
+    (result,) = engine.search([query], SearchOptions(beams=4, k=500))
     ids = {id.codes for id in result.generated}
     rows = [row for row in range(engine.index.n) if tuple(engine.index.codes([row])[0]) in ids]
     assert sorted(hit.row for hit in result.hits) == rows
@@ -93,20 +104,23 @@ def test_with_all_ids_as_beams_reranking_is_dense_search(engine):
 def test_a_query_is_answered_alike_alone_and_in_any_batch(engine, monkeypatch):
     options = SearchOptions(beams=6, k=5)
     together = engine.search(QUERIES, options)
-    monkeypatch.setattr(engine_module, "BEAMS_TOGETHER", 18)       # three queries at once
+    monkeypatch.setattr(engine_module, "BEAMS_TOGETHER", 18)  # three queries at once
     assert all(map(close, together, engine.search(QUERIES, options)))
     assert all(close(together[i], engine.search([query], options)[0]) for i, query in enumerate(QUERIES))
     assert engine.search([], options) == []
 
 
 def test_the_trace_ends_in_the_generated_ids_and_changes_nothing(engine):
-    plain, = engine.search(QUERIES[:1], SearchOptions(beams=5, mode="exact"))
-    traced, = engine.search(QUERIES[:1], SearchOptions(beams=5, trace=True))
+    (plain,) = engine.search(QUERIES[:1], SearchOptions(beams=5, mode="exact"))
+    (traced,) = engine.search(QUERIES[:1], SearchOptions(beams=5, trace=True))
     assert shown(traced) == shown(plain)
     prefixes = [()]
     for level in traced.trace.levels:
-        prefixes = [prefixes[parent] + (int(code),) for parent, code, kept
-                    in zip(level.parent, level.code, level.kept, strict=True) if kept]
+        prefixes = [
+            prefixes[parent] + (int(code),)
+            for parent, code, kept in zip(level.parent, level.code, level.kept, strict=True)
+            if kept
+        ]
     assert prefixes == [id.codes for id in traced.generated]
 
 
@@ -124,13 +138,14 @@ def test_the_decoder_weight_is_the_runs_own_unless_asked_otherwise(engine, monke
 
 
 def test_reranking_finds_the_same_in_mode_set_as_in_mode_exact_and_that_is_the_default(engine):
-    default, some, exact = (engine.search(QUERIES, SearchOptions(beams=7, mode=mode))
-                            for mode in (None, "set", "exact"))
+    default, some, exact = (
+        engine.search(QUERIES, SearchOptions(beams=7, mode=mode)) for mode in (None, "set", "exact")
+    )
     for mine, theirs, whole in zip(default, some, exact, strict=True):
         assert shown(mine) == shown(theirs) and mine.mode == "set"
         assert [hit.row for hit in mine.hits] == [hit.row for hit in whole.hits]
-    ordered, = engine.search(QUERIES[:1], SearchOptions(rerank=False))
-    traced, = engine.search(QUERIES[:1], SearchOptions(trace=True))
+    (ordered,) = engine.search(QUERIES[:1], SearchOptions(rerank=False))
+    (traced,) = engine.search(QUERIES[:1], SearchOptions(trace=True))
     assert ordered.mode == traced.mode == "exact"
 
 
@@ -138,8 +153,11 @@ def test_mode_fast_hands_over_the_items_below_what_it_generated_within_its_budge
     for budget in (1, 8, 25):
         for result in engine.search(QUERIES, SearchOptions(beams=5, k=500, mode="fast", budget=budget)):
             beginnings = [id.codes for id in result.generated]
-            rows = [row for row in range(engine.index.n)
-                    if any(tuple(engine.index.codes([row])[0])[:len(codes)] == codes for codes in beginnings)]
+            rows = [
+                row
+                for row in range(engine.index.n)
+                if any(tuple(engine.index.codes([row])[0])[: len(codes)] == codes for codes in beginnings)
+            ]
             assert sorted(hit.row for hit in result.hits) == rows
             assert result.candidates == sum(id.bucket for id in result.generated) == len(rows)
             whole = all(len(codes) == 4 for codes in beginnings)
@@ -152,7 +170,7 @@ def test_a_search_may_be_widened_until_it_is_certified(engine):
     everything = engine.search(QUERIES, SearchOptions(beams=500, mode="exact"))
     for result, whole in zip(wide, everything, strict=True):
         assert [id.codes for id in result.generated] == [id.codes for id in whole.generated[:2]]
-    asked, = engine.search(QUERIES[:1], SearchOptions(mode="set", certify=True))
+    (asked,) = engine.search(QUERIES[:1], SearchOptions(mode="set", certify=True))
     assert asked.certified is not None
 
 
@@ -190,7 +208,7 @@ def test_a_forced_modality_finds_the_best_items_of_that_modality(engine, modalit
 
 
 def test_a_modality_that_the_index_lacks_gets_one_sentence(tmp_path):
-    engine = Engine.load(publish_tiny_run(tmp_path / "run", n=2).path, "cpu")     # a picture and a text
+    engine = Engine.load(publish_tiny_run(tmp_path / "run", n=2).path, "cpu")  # a picture and a text
     with pytest.raises(UserError, match="holds no items of the modality pair; search for another"):
         engine.search(QUERIES, SearchOptions(modality=Modality.PAIR))
     assert engine.search(QUERIES[:1], SearchOptions(modality=Modality.TEXT))[0].hits[0].row == 1
@@ -199,8 +217,9 @@ def test_a_modality_that_the_index_lacks_gets_one_sentence(tmp_path):
 @pytest.mark.parametrize("options", [SearchOptions(beams=6, k=5), SearchOptions(trace=True, modality=Modality.TEXT)])
 def test_the_vectors_of_a_result_search_again_as_its_query_did(engine, options):
     results = engine.search(QUERIES, options)
-    vectors = EncodedQueries.of_vectors(np.stack([result.embedding for result in results]),
-                                        np.stack([result.z for result in results]))
+    vectors = EncodedQueries.of_vectors(
+        np.stack([result.embedding for result in results]), np.stack([result.z for result in results])
+    )
     for again, result in zip(engine.search_encoded(vectors, options), results, strict=True):
         assert close(again, result) and again.query_codes == result.query_codes and again.far is None
         assert list(again.milliseconds) == ["beam", "expand", "rerank", "fetch"]
@@ -229,11 +248,14 @@ def test_threads_get_what_one_thread_gets(engine):
     assert not wrong
 
 
-@pytest.mark.parametrize("queries, options, words", [
-    ([Query(instruction="Find.")], SearchOptions(), "Type a description, add a picture, or both."),
-    (QUERIES, SearchOptions(beams=0), "beam size"),
-    ([], SearchOptions(k=501), "number of results"),
-])
+@pytest.mark.parametrize(
+    "queries, options, words",
+    [
+        ([Query(instruction="Find.")], SearchOptions(), "Type a description, add a picture, or both."),
+        (QUERIES, SearchOptions(beams=0), "beam size"),
+        ([], SearchOptions(k=501), "number of results"),
+    ],
+)
 def test_what_cannot_be_asked_is_refused_before_anything_runs(engine, queries, options, words, monkeypatch):
     monkeypatch.setattr(engine.encoder, "encode", None)
     with pytest.raises(UserError, match=words):
@@ -253,10 +275,13 @@ def test_a_damaged_part_is_refused(tmp_path):
         Engine.load(run.path, "cpu")
 
 
-@pytest.mark.parametrize("changes, words", [
-    ({"codebook_size": 6}, r"different code sizes \(quantizer \(3, 5, 5, 5\), decoder \(3, 6, 6, 6\)"),
-    ({"dim": 13}, "different embedding size .*decoder 13"),
-])
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({"codebook_size": 6}, r"different code sizes \(quantizer \(3, 5, 5, 5\), decoder \(3, 6, 6, 6\)"),
+        ({"dim": 13}, "different embedding size .*decoder 13"),
+    ],
+)
 def test_parts_of_different_shapes_are_refused(tmp_path, changes, words):
     run = publish_tiny_run(tmp_path / "run", n=6)
     run.publish("decoder", tiny_decoder(**changes).save, ("quantizer",))

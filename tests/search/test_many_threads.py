@@ -13,9 +13,9 @@ from genius.search.engine import Engine
 from tests.search.tiny import WORDS, publish_tiny_run
 
 THREADS, ASKED = 16, 10_000
-MARGIN = 1e-4       # rounding, which depends on the batch, may decide between scores or cosines that are closer
+MARGIN = 1e-4  # rounding, which depends on the batch, may decide between scores or cosines that are closer
 PARTS = 4
-GROWTH = 2 << 20    # bytes a part; what leaks grows in every part, what the allocator keeps back in some
+GROWTH = 2 << 20  # bytes a part; what leaks grows in every part, what the allocator keeps back in some
 HOW = [SearchOptions(beams=10, k=5), SearchOptions(beams=7, k=8, rerank=False)]
 STATM = Path("/proc/self/statm")
 
@@ -28,34 +28,45 @@ def engine(tmp_path_factory) -> Engine:
 def many_queries() -> list[Query]:
     """Texts, every fourth with a picture."""
     rng = np.random.default_rng(0)
-    return [Query(text=" ".join(rng.choice(WORDS, 4)),
-                  image=Image.fromarray(rng.integers(0, 255, (20, 30, 3), dtype=np.uint8)) if i % 4 == 0 else None)
-            for i in range(120)]
+    return [
+        Query(
+            text=" ".join(rng.choice(WORDS, 4)),
+            image=Image.fromarray(rng.integers(0, 255, (20, 30, 3), dtype=np.uint8)) if i % 4 == 0 else None,
+        )
+        for i in range(120)
+    ]
 
 
 def answers(engine: Engine, options: SearchOptions) -> list[tuple[Query, SearchOptions, SearchResult]]:
     """What one thread gets; of those queries alone whose answer no rounding can change."""
     queries = many_queries()
-    found, wider = engine.search(queries, options), engine.search(queries, SearchOptions(
-        beams=options.beams, k=options.k + 1, rerank=options.rerank, trace=True))
-    return [(query, options, result) for query, result, traced in zip(queries, found, wider, strict=True)
-            if is_clear(traced, options.rerank)]
+    found, wider = (
+        engine.search(queries, options),
+        engine.search(queries, SearchOptions(beams=options.beams, k=options.k + 1, rerank=options.rerank, trace=True)),
+    )
+    return [
+        (query, options, result)
+        for query, result, traced in zip(queries, found, wider, strict=True)
+        if is_clear(traced, options.rerank)
+    ]
 
 
 def is_clear(result: SearchResult, reranked: bool) -> bool:
     """No beam was kept, and no hit ranked, by less than the margin."""
     gaps = [-np.diff(level.score) for level in result.trace.levels]
-    if reranked:    # of the beams only the last kept one and the first of the others must be apart
-        gaps = [gap[level.kept.sum() - 1:][:1] for gap, level in zip(gaps, result.trace.levels, strict=True)]
+    if reranked:  # of the beams only the last kept one and the first of the others must be apart
+        gaps = [gap[level.kept.sum() - 1 :][:1] for gap, level in zip(gaps, result.trace.levels, strict=True)]
         gaps.append(-np.diff([hit.cosine for hit in result.hits]))
     return np.concatenate(gaps).min() > MARGIN
 
 
 def alike(result: SearchResult, expected: SearchResult) -> bool:
-    return ([hit.row for hit in result.hits] == [hit.row for hit in expected.hits]
-            and {found.codes for found in result.generated} == {found.codes for found in expected.generated}
-            and np.allclose([hit.score for hit in result.hits], [hit.score for hit in expected.hits], atol=MARGIN)
-            and np.allclose([hit.cosine for hit in result.hits], [hit.cosine for hit in expected.hits], atol=MARGIN))
+    return (
+        [hit.row for hit in result.hits] == [hit.row for hit in expected.hits]
+        and {found.codes for found in result.generated} == {found.codes for found in expected.generated}
+        and np.allclose([hit.score for hit in result.hits], [hit.score for hit in expected.hits], atol=MARGIN)
+        and np.allclose([hit.cosine for hit in result.hits], [hit.cosine for hit in expected.hits], atol=MARGIN)
+    )
 
 
 def resident() -> int:
@@ -79,8 +90,11 @@ def test_ten_thousand_queries_from_sixteen_threads_give_what_one_gives_with_flat
                 options = rng.choice(HOW)
                 group = rng.choices(known[options], k=min(left, rng.randint(1, 12)))
                 found = engine.search([query for query, _, _ in group], options)
-                wrong.extend(query for result, (query, _, expected) in zip(found, group, strict=True)
-                             if not alike(result, expected))
+                wrong.extend(
+                    query
+                    for result, (query, _, expected) in zip(found, group, strict=True)
+                    if not alike(result, expected)
+                )
                 left -= len(group)
             part.wait()
 

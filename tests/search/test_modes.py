@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from genius.index.ids import IDTable
-from genius.index.trie import Trie
 from genius.search.beam import NARROWER, beam_search, widened_search
+from genius.trie.ids import IDTable
+from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder
 
 SIZES = (3, 4, 5, 6)
@@ -23,8 +23,11 @@ def build(n: int, seed: int = 0, sizes=SIZES) -> tuple[IDTable, Trie]:
 
 def found_ids(table: IDTable, beams, query: int) -> list[tuple[int, ...]]:
     """The whole IDs below the prefixes that were found, in their order, each once."""
-    ids = [tuple(codes) for low, high in zip(beams.low[query].tolist(), beams.high[query].tolist(), strict=True)
-           for codes in table.codes(np.arange(low, high)).tolist()]
+    ids = [
+        tuple(codes)
+        for low, high in zip(beams.low[query].tolist(), beams.high[query].tolist(), strict=True)
+        for codes in table.codes(np.arange(low, high)).tolist()
+    ]
     return list(dict.fromkeys(ids))
 
 
@@ -38,8 +41,10 @@ def all_ids(table: IDTable) -> list[tuple[int, ...]]:
 def test_mode_set_finds_the_ids_of_mode_exact(n, seed, beams, weight):
     table, trie = build(n, seed)
     decoder = FixedDecoder(SIZES, QUERIES, seed=seed)
-    exact, some = (beam_search(decoder, decoder.features, trie, beams, mode=mode, decoder_weight=weight)
-                   for mode in ("exact", "set"))
+    exact, some = (
+        beam_search(decoder, decoder.features, trie, beams, mode=mode, decoder_weight=weight)
+        for mode in ("exact", "set")
+    )
     for query in range(QUERIES):
         assert set(found_ids(table, some, query)) == set(found_ids(table, exact, query))
     assert (some.rows <= exact.rows).all()
@@ -68,9 +73,9 @@ def slow_fast_search(decoder, query: int, ids: list[tuple], items: dict, beams: 
     for level in range(len(ids[0])):
         grown = []
         for score, prefix in kept:
-            below = [codes for codes in ids if codes[:len(prefix)] == prefix]
+            below = [codes for codes in ids if codes[: len(prefix)] == prefix]
             if len(below) == 1 and level:
-                grown.append((score, below[0]))                      # closed: keeps its score
+                grown.append((score, below[0]))  # closed: keeps its score
                 continue
             decoded += 1
             log_probs, odds = (decoder.gains(query, prefix, w)[1] for w in (1.0, 0.0))
@@ -80,11 +85,12 @@ def slow_fast_search(decoder, query: int, ids: list[tuple], items: dict, beams: 
             grown += [(score + gains[code], prefix + (code,)) for code in {codes[level] for codes in below}]
         grown.sort(key=lambda pair: (-pair[0], pair[1]))
         kept = grown[:beams]
-        branches = [prefix for _, prefix in kept if sum(codes[:len(prefix)] == prefix for codes in ids) > 1]
-        held = np.cumsum([sum(count for codes, count in items.items() if codes[:len(prefix)] == prefix)
-                          for _, prefix in grown])
+        branches = [prefix for _, prefix in kept if sum(codes[: len(prefix)] == prefix for codes in ids) > 1]
+        held = np.cumsum(
+            [sum(count for codes, count in items.items() if codes[: len(prefix)] == prefix) for _, prefix in grown]
+        )
         if not branches or level == len(ids[0]) - 1 or held[len(kept) - 1] <= budget:
-            return grown[:max(1, int((held <= budget).sum()))], decoded
+            return grown[: max(1, int((held <= budget).sum()))], decoded
     raise AssertionError("the last level ends every search")
 
 
@@ -94,8 +100,9 @@ def slow_fast_search(decoder, query: int, ids: list[tuple], items: dict, beams: 
 def test_mode_fast_stops_at_few_items_and_leaves_prefixes_with_one_id_alone(n, seed, budget, weight):
     table, trie = build(n, seed)
     decoder, beams = FixedDecoder(SIZES, QUERIES, seed=seed), 8
-    found = beam_search(decoder, decoder.features, trie, beams * NARROWER, mode="fast", decoder_weight=weight,
-                        budget=budget)
+    found = beam_search(
+        decoder, decoder.features, trie, beams * NARROWER, mode="fast", decoder_weight=weight, budget=budget
+    )
     ids = all_ids(table)
     everything = [tuple(codes) for codes in table.codes(np.arange(len(table.packed))).tolist()]
     items = {codes: everything.count(codes) for codes in ids}
@@ -105,7 +112,7 @@ def test_mode_fast_stops_at_few_items_and_leaves_prefixes_with_one_id_alone(n, s
         assert found.rows[query] == decoded and there.sum() == len(kept)
         np.testing.assert_allclose(found.scores[query][there], [score for score, _ in kept], rtol=1e-4, atol=1e-4)
         for low, high, (_, prefix) in zip(found.low[query].tolist(), found.high[query].tolist(), kept, strict=False):
-            assert everything[low:high] == [codes for codes in everything if codes[:len(prefix)] == prefix]
+            assert everything[low:high] == [codes for codes in everything if codes[: len(prefix)] == prefix]
         assert torch.isneginf(found.scores[query][~there]).all() and (found.high[query][~there] == 0).all()
 
 
@@ -115,13 +122,14 @@ def test_a_certificate_is_given_only_for_the_best_ids_of_all(weight, mode):
     given = []
     for seed, beams in itertools.product(range(6), (1, 4, 30)):
         table, trie = build(70, seed)
-        decoder = FixedDecoder(SIZES, QUERIES, seed=seed, shrink=0.3)    # as those of a residual quantizer do
-        for factor in (1, 6):                                        # unsure and sure
+        decoder = FixedDecoder(SIZES, QUERIES, seed=seed, shrink=0.3)  # as those of a residual quantizer do
+        for factor in (1, 6):  # unsure and sure
             decoder.tables = [(values * factor).log_softmax(-1) for values in decoder.tables]
             found = beam_search(decoder, decoder.features, trie, beams, mode=mode, decoder_weight=weight, certify=True)
-            everything = beam_search(decoder, decoder.features, trie, 1000, mode=mode, decoder_weight=weight,
-                                     certify=True)
-            assert everything.certified(1000).all()                  # nothing was discarded
+            everything = beam_search(
+                decoder, decoder.features, trie, 1000, mode=mode, decoder_weight=weight, certify=True
+            )
+            assert everything.certified(1000).all()  # nothing was discarded
             for query, certified in enumerate(found.certified(beams).tolist()):
                 given.append(certified)
                 best = set(found_ids(table, everything, query)[:beams])
@@ -139,7 +147,7 @@ def test_a_certificate_must_be_asked_for():
 @pytest.mark.parametrize("mode", ["exact", "fast"])
 def test_widening_ends_with_the_best_ids_of_all_and_searches_again_only_where_it_must(weight, mode):
     table, trie = build(150, seed=5)
-    decoder, how = FixedDecoder(SIZES, 12), dict(mode=mode, decoder_weight=weight)
+    decoder, how = FixedDecoder(SIZES, 12), {"mode": mode, "decoder_weight": weight}
     once = beam_search(decoder, decoder.features, trie, 4, certify=True, **how)
     found = widened_search(decoder, decoder.features, trie, 4, most=500, **how)
     everything = beam_search(decoder, decoder.features, trie, 500, certify=True, **how)

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from genius.index.ids import IDTable
 from genius.search import rerank
-from genius.search.beams import Beams
+from genius.search.beam_state import Beams
 from genius.search.rerank import expand, rank
+from genius.trie.ids import IDTable
 
 SIZES, N, DIM, QUERIES, WIDTH = (3, 4, 4), 90, 8, 4, 6
 
@@ -16,7 +16,7 @@ def world(request):
     or less."""
     rng = np.random.default_rng(0)
     table = IDTable.build(rng.integers(SIZES, size=(N, 3)), SIZES)
-    begins = table.ids if request.param == "ids" else table.ids[table.ids % 3 == 0]    # of leaves of one or more IDs
+    begins = table.ids if request.param == "ids" else table.ids[table.ids % 3 == 0]  # of leaves of one or more IDs
     begins[0] = 0
     ends = np.append(begins[1:], N)
     chosen = np.stack([rng.permutation(len(begins))[:WIDTH] for _ in range(QUERIES)])
@@ -27,8 +27,15 @@ def world(request):
 
 def beams_of(low: np.ndarray, high: np.ndarray, scores: np.ndarray) -> Beams:
     low, high, scores = (torch.from_numpy(values) for values in (low, high, scores))
-    return Beams(low, high, scores, scores, torch.full_like(low, 3), torch.zeros(len(low), 3),
-                 torch.zeros(len(low), dtype=torch.long))
+    return Beams(
+        low,
+        high,
+        scores,
+        scores,
+        torch.full_like(low, 3),
+        torch.zeros(len(low), 3),
+        torch.zeros(len(low), dtype=torch.long),
+    )
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -39,8 +46,11 @@ def slow_candidates(table, beams, query) -> list[tuple[int, int, float]]:
     """(row, id, score) in generated order."""
     codes = table.codes(np.arange(N)).tolist()
     found = zip(beams.low[query].tolist(), beams.high[query].tolist(), beams.scores[query].tolist(), strict=True)
-    return [(table.rows[position], codes.index(codes[position]), score) for low, high, score in found
-            for position in range(low, high)]
+    return [
+        (table.rows[position], codes.index(codes[position]), score)
+        for low, high, score in found
+        for position in range(low, high)
+    ]
 
 
 def test_every_item_below_every_beam_is_considered_once_in_generated_order(world):
@@ -97,8 +107,8 @@ def test_a_query_is_ranked_alike_alone_and_in_a_batch(world, monkeypatch):
     together = rank(expand(beams, table), embeddings, queries, 5)
     monkeypatch.setattr(rerank, "BLOCK", 7)
     for query in range(QUERIES):
-        one = beams_of(*(values[query:query + 1].numpy() for values in (beams.low, beams.high, beams.scores)))
-        alone = rank(expand(one, table), embeddings, queries[query:query + 1], 5)
+        one = beams_of(*(values[query : query + 1].numpy() for values in (beams.low, beams.high, beams.scores)))
+        alone = rank(expand(one, table), embeddings, queries[query : query + 1], 5)
         assert np.array_equal(alone.rows[0], together.rows[query])
         assert np.array_equal(alone.cosines[0], together.cosines[query])
 

@@ -12,17 +12,17 @@ import torch
 from open_clip.transform import PreprocessCfg
 from PIL import Image
 
-from genius.artifacts import Run
-from genius.index.store import write_index
+from genius.index.writing import write_index
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.encoder import Encoder, EncoderConfig
 from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
+from genius.run import Run
 from genius.schema import Item, Modality
 
 DIM, LEVELS, CODES = 12, 4, 5
 INSTRUCTIONS = [(Modality.TEXT, Modality.IMAGE, "Find the picture.")]
-WORDS = "red blue small large dog cat house tree boat street".split()
+WORDS = ["red", "blue", "small", "large", "dog", "cat", "house", "tree", "boat", "street"]
 
 
 def tiny_quantizer(seed: int = 0) -> ResidualQuantizer:
@@ -35,9 +35,20 @@ def tiny_quantizer(seed: int = 0) -> ResidualQuantizer:
 
 def tiny_decoder(geometry: bool = False, seed: int = 0, **changes) -> IDDecoder:
     torch.manual_seed(seed)
-    config = DecoderConfig(dim=DIM, levels=LEVELS, codebook_size=CODES, width=16, layers=2, heads=2,
-                           head_width=8, ff_width=24, prefix=3, geometry=geometry, geometry_scale=3.0,
-                           embedding_scale=4.0)
+    config = DecoderConfig(
+        dim=DIM,
+        levels=LEVELS,
+        codebook_size=CODES,
+        width=16,
+        layers=2,
+        heads=2,
+        head_width=8,
+        ff_width=24,
+        prefix=3,
+        geometry=geometry,
+        geometry_scale=3.0,
+        embedding_scale=4.0,
+    )
     decoder = IDDecoder(replace(config, **changes))
     if decoder.config.dim == DIM and decoder.config.codebook_size == CODES:
         decoder.initialise(tiny_quantizer(seed))
@@ -47,11 +58,16 @@ def tiny_decoder(geometry: bool = False, seed: int = 0, **changes) -> IDDecoder:
 @cache
 def tiny_encoder() -> Encoder:
     torch.manual_seed(0)
-    return Encoder(EncoderConfig(
-        {"embed_dim": DIM,
-         "vision_cfg": {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16},
-         "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}},
-        asdict(PreprocessCfg(size=(32, 32))))).eval()
+    return Encoder(
+        EncoderConfig(
+            {
+                "embed_dim": DIM,
+                "vision_cfg": {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16},
+                "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1},
+            },
+            asdict(PreprocessCfg(size=(32, 32))),
+        )
+    ).eval()
 
 
 def tiny_fusion() -> Fusion:
@@ -84,14 +100,33 @@ def publish_tiny_run(path: Path, n: int = 40) -> Run:
     features = encoder.encode(images, [item.text for item in items])
     with torch.inference_mode():
         codes = quantizer.encode(fusion(features), torch.tensor([item.modality for item in items])).numpy()
-    publish_parts(run, encoder, fusion, quantizer, decoder, lambda folder: write_index(
-        folder, items, codes, features.embedding().numpy(), quantizer.config.code_sizes,
-        image_path=pictures.joinpath, instructions=INSTRUCTIONS))
+    publish_parts(
+        run,
+        encoder,
+        fusion,
+        quantizer,
+        decoder,
+        lambda folder: write_index(
+            folder,
+            items,
+            codes,
+            features.embedding().numpy(),
+            quantizer.config.code_sizes,
+            image_path=pictures.joinpath,
+            instructions=INSTRUCTIONS,
+        ),
+    )
     return run
 
 
-def publish_parts(run: Run, encoder: Encoder, fusion: Fusion, quantizer: ResidualQuantizer, decoder: IDDecoder,
-                  write: Callable[[Path], None]) -> None:
+def publish_parts(
+    run: Run,
+    encoder: Encoder,
+    fusion: Fusion,
+    quantizer: ResidualQuantizer,
+    decoder: IDDecoder,
+    write: Callable[[Path], None],
+) -> None:
     """In the order of training; write: fills the index."""
     run.publish("encoder", encoder.save)
     run.publish("fusion", fusion.save, ("encoder",))

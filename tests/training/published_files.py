@@ -27,7 +27,7 @@ Weights = dict[str, Tensor]
 class Sizes:
     """The published ones: ViT-L/14, M = 9, K = 4096, T5-small."""
 
-    dim: int = 768               # of the space that images and texts share
+    dim: int = 768  # of the space that images and texts share
     image: int = 224
     patch: int = 14
     vision_width: int = 1024
@@ -36,11 +36,11 @@ class Sizes:
     text_layers: int = 12
     vocabulary: int = 49_408
     context: int = 77
-    branch: int = 2560           # of the fusion
+    branch: int = 2560  # of the fusion
     hidden: int = 5120
     levels: int = 9
     codes: int = 4096
-    width: int = 512             # of T5
+    width: int = 512  # of T5
     layers: int = 6
     heads: int = 8
     head_width: int = 64
@@ -53,8 +53,26 @@ class Sizes:
 
 
 TRUE = Sizes()
-SMALL = Sizes(dim=24, image=32, patch=16, vision_width=128, vision_layers=2, text_width=64, text_layers=2, context=12,
-              branch=20, hidden=28, levels=4, codes=7, width=16, layers=2, heads=2, head_width=5, ff_width=18, prefix=3)
+SMALL = Sizes(
+    dim=24,
+    image=32,
+    patch=16,
+    vision_width=128,
+    vision_layers=2,
+    text_width=64,
+    text_layers=2,
+    context=12,
+    branch=20,
+    hidden=28,
+    levels=4,
+    codes=7,
+    width=16,
+    layers=2,
+    heads=2,
+    head_width=5,
+    ff_width=18,
+    prefix=3,
+)
 
 
 def clip_weights(sizes: Sizes, seed: int = 0) -> Weights:
@@ -70,8 +88,12 @@ def clip_weights(sizes: Sizes, seed: int = 0) -> Weights:
             for norm in ("ln_1", "ln_2"):
                 add(f"{block}.{norm}.weight", width, scale=0.1, centre=1)
                 add(f"{block}.{norm}.bias", width)
-            for layer, out, into in (("attn.in_proj_", 3 * width, width), ("attn.out_proj.", width, width),
-                                     ("mlp.c_fc.", 4 * width, width), ("mlp.c_proj.", width, 4 * width)):
+            for layer, out, into in (
+                ("attn.in_proj_", 3 * width, width),
+                ("attn.out_proj.", width, width),
+                ("mlp.c_fc.", 4 * width, width),
+                ("mlp.c_proj.", width, 4 * width),
+            ):
                 add(f"{block}.{layer}weight", out, into, scale=1 / math.sqrt(into))
                 add(f"{block}.{layer}bias", out)
 
@@ -85,8 +107,11 @@ def clip_weights(sizes: Sizes, seed: int = 0) -> Weights:
     transformer("visual.transformer", sizes.vision_width, sizes.vision_layers)
     transformer("transformer", sizes.text_width, sizes.text_layers)
     add("token_embedding.weight", sizes.vocabulary, sizes.text_width)
-    for norm, width in (("visual.ln_pre", sizes.vision_width), ("visual.ln_post", sizes.vision_width),
-                        ("ln_final", sizes.text_width)):
+    for norm, width in (
+        ("visual.ln_pre", sizes.vision_width),
+        ("visual.ln_post", sizes.vision_width),
+        ("ln_final", sizes.text_width),
+    ):
         add(f"{norm}.weight", width, scale=0.1, centre=1)
         add(f"{norm}.bias", width)
     return found
@@ -98,17 +123,25 @@ def quantizer_weights(sizes: Sizes, seed: int = 1) -> Weights:
     found: Weights = {}
     both = 2 * sizes.branch
     for name, out, into in (
-            ("text_projection_layer", sizes.branch, sizes.dim), ("image_projection_layer", sizes.branch, sizes.dim),
-            ("combiner_layer", sizes.hidden, both), ("output_layer", sizes.dim, sizes.hidden),
-            ("dynamic_scalar.0", sizes.hidden, both), ("dynamic_scalar.3", 1, sizes.hidden)):
+        ("text_projection_layer", sizes.branch, sizes.dim),
+        ("image_projection_layer", sizes.branch, sizes.dim),
+        ("combiner_layer", sizes.hidden, both),
+        ("output_layer", sizes.dim, sizes.hidden),
+        ("dynamic_scalar.0", sizes.hidden, both),
+        ("dynamic_scalar.3", 1, sizes.hidden),
+    ):
         found[f"encoder.{name}.weight"] = torch.randn(out, into, generator=draw) / math.sqrt(into)
         found[f"encoder.{name}.bias"] = 0.1 * torch.randn(out, generator=draw)
     for level in range(sizes.levels):
         size = sizes.codes if level else 3
-        embed = 0.6 * 0.85 ** level * torch.randn(1, size, sizes.dim, generator=draw) / math.sqrt(sizes.dim)
+        embed = 0.6 * 0.85**level * torch.randn(1, size, sizes.dim, generator=draw) / math.sqrt(sizes.dim)
         hits = 2 + 4 * torch.rand(1, size, generator=draw)
-        book = {"initted": torch.tensor([1.0]), "cluster_size": hits, "embed_avg": embed * hits[..., None],
-                "embed": embed}
+        book = {
+            "initted": torch.tensor([1.0]),
+            "cluster_size": hits,
+            "embed_avg": embed * hits[..., None],
+            "embed": embed,
+        }
         for name, tensor in book.items():
             found[f"residual_rq.layers.{level}._codebook.{name}"] = tensor
             if level == 0:
@@ -155,11 +188,24 @@ def genius_weights(sizes: Sizes) -> Weights:
 
 def save(file: Path, weights: Weights, moments: bool = True, **entries: Any) -> Path:
     """As the training scripts save; `entries` replace what lies beside the weights."""
-    state = {number: {"step": torch.tensor(9.0), "exp_avg": torch.zeros_like(tensor),
-                      "exp_avg_sq": torch.zeros_like(tensor)}
-             for number, tensor in enumerate(weights.values())} if moments else {}
-    beside = {"optimizer": {"state": state, "param_groups": [{"lr": 1e-5, "params": list(state)}]},
-              "scheduler": {"last_epoch": 9, "_last_lr": [1e-5]}, "epoch": 19, "scaler": {"scale": 65536.0}}
+    state = (
+        {
+            number: {
+                "step": torch.tensor(9.0),
+                "exp_avg": torch.zeros_like(tensor),
+                "exp_avg_sq": torch.zeros_like(tensor),
+            }
+            for number, tensor in enumerate(weights.values())
+        }
+        if moments
+        else {}
+    )
+    beside = {
+        "optimizer": {"state": state, "param_groups": [{"lr": 1e-5, "params": list(state)}]},
+        "scheduler": {"last_epoch": 9, "_last_lr": [1e-5]},
+        "epoch": 19,
+        "scaler": {"scale": 65536.0},
+    }
     with omegaconf_names() as configuration:
         torch.save({"model": weights, **beside, "config": configuration, **entries}, file)
     return file
@@ -185,8 +231,17 @@ def omegaconf_names() -> Iterator[Any]:
     dictionary, sequence = kind("omegaconf.dictconfig", "DictConfig"), kind("omegaconf.listconfig", "ListConfig")
     of_many, of_one = kind("omegaconf.base", "ContainerMetadata"), kind("omegaconf.base", "Metadata")
     node = kind("omegaconf.nodes", "AnyNode")
-    facts = {"ref_type": Any, "object_type": dict, "optional": True, "key": None, "flags": {}, "flags_root": False,
-             "resolver_cache": defaultdict(dict), "key_type": Any, "element_type": Any}
+    facts = {
+        "ref_type": Any,
+        "object_type": dict,
+        "optional": True,
+        "key": None,
+        "flags": {},
+        "flags_root": False,
+        "resolver_cache": defaultdict(dict),
+        "key_type": Any,
+        "element_type": Any,
+    }
     root = built(dictionary, _metadata=built(of_many, **facts), _parent=None, _flags_cache=None)
     levels = built(node, _metadata=built(of_one, **facts | {"object_type": int}), _parent=root, _val=8)
     sizes = built(sequence, _metadata=built(of_many, **facts | {"object_type": list}), _parent=root, _content=[levels])

@@ -49,9 +49,10 @@ def heads_of(x: np.ndarray, heads: int) -> np.ndarray:
 
 # CLIP (OpenAI's, with QuickGELU)
 
+
 def layer_norm(w: Formulas, x: np.ndarray, name: str) -> np.ndarray:
     x = x - x.mean(-1, keepdims=True)
-    return x / np.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-5) * w(f"{name}.weight") + w(f"{name}.bias")
+    return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * w(f"{name}.weight") + w(f"{name}.bias")
 
 
 def clip_transformer(w: Formulas, x: np.ndarray, layers: int, causal: bool) -> np.ndarray:
@@ -59,8 +60,12 @@ def clip_transformer(w: Formulas, x: np.ndarray, layers: int, causal: bool) -> n
     heads = x.shape[-1] // 64
     mask = np.triu(np.full((len(x), len(x)), -np.inf), 1) if causal else 0.0
     for block in (w.below(f"resblocks.{layer}.") for layer in range(layers)):
-        q, k, v = (heads_of(part, heads) for part in np.split(
-            layer_norm(block, x, "ln_1") @ block("attn.in_proj_weight").T + block("attn.in_proj_bias"), 3, axis=-1))
+        q, k, v = (
+            heads_of(part, heads)
+            for part in np.split(
+                layer_norm(block, x, "ln_1") @ block("attn.in_proj_weight").T + block("attn.in_proj_bias"), 3, axis=-1
+            )
+        )
         seen = softmax(q @ k.transpose(0, 2, 1) / 8.0 + mask) @ v
         x = x + block.linear(seen.transpose(1, 0, 2).reshape(x.shape), "attn.out_proj")
         hidden = block.linear(layer_norm(block, x, "ln_2"), "mlp.c_fc")
@@ -82,17 +87,23 @@ def image_feature(w: Formulas, pixels: np.ndarray, layers: int) -> np.ndarray:
 
 def text_feature(w: Formulas, tokens: np.ndarray, layers: int) -> np.ndarray:
     """(n,) tokens -> (d,), read at the end token, which has the highest number."""
-    x = w("token_embedding.weight")[tokens] + w("positional_embedding")[:len(tokens)]
+    x = w("token_embedding.weight")[tokens] + w("positional_embedding")[: len(tokens)]
     x = clip_transformer(w.below("transformer."), x, layers, causal=True)
     return layer_norm(w, x[tokens.argmax()], "ln_final") @ w("text_projection")
 
 
 # Fusion and residual quantization
 
+
 def fused(w: Formulas, image: np.ndarray, text: np.ndarray) -> np.ndarray:
     """Features (b, d), zero where something is missing -> z (b, d)."""
-    both = np.concatenate([np.maximum(w.linear(text, "encoder.text_projection_layer"), 0),
-                           np.maximum(w.linear(image, "encoder.image_projection_layer"), 0)], axis=-1)
+    both = np.concatenate(
+        [
+            np.maximum(w.linear(text, "encoder.text_projection_layer"), 0),
+            np.maximum(w.linear(image, "encoder.image_projection_layer"), 0),
+        ],
+        axis=-1,
+    )
     mixed = w.linear(np.maximum(w.linear(both, "encoder.combiner_layer"), 0), "encoder.output_layer")
     share = sigmoid(w.linear(np.maximum(w.linear(both, "encoder.dynamic_scalar.0"), 0), "encoder.dynamic_scalar.3"))
     return normalised(mixed + share * text + (1 - share) * image)
@@ -113,8 +124,9 @@ def quantized(w: Formulas, z: np.ndarray, levels: int) -> tuple[np.ndarray, np.n
 
 # The T5 decoder over its prefix
 
+
 def rms_norm(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
-    return x / np.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-6) * gain
+    return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * gain
 
 
 def prefix_embeddings(w: Formulas, z: np.ndarray) -> np.ndarray:
@@ -133,7 +145,7 @@ def log_probabilities(w: Formulas, z: np.ndarray, codes: np.ndarray, per_level: 
     """Of every token at every step, given the codes (M,) before it -> (M, V)."""
     memory, shared = prefix_embeddings(w, z), w("id_generator.shared.weight")
     tokens = np.concatenate([[START], tokens_of(codes, per_level)[:-1]])
-    bias = w("id_generator.decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")     # (32, heads)
+    bias = w("id_generator.decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")  # (32, heads)
     back = np.arange(len(tokens))[:, None] - np.arange(len(tokens))
     assert back.max() < 16, "below 16, a bucket is a distance"
     position = np.where(back < 0, -np.inf, bias[np.maximum(back, 0)].transpose(2, 0, 1))
@@ -143,9 +155,11 @@ def log_probabilities(w: Formulas, z: np.ndarray, codes: np.ndarray, per_level: 
             inner = block.below(f"{number}.")
             own = rms_norm(x, inner("layer_norm.weight"))
             read = memory if number else own
-            q, k, v = (heads_of(values @ inner(f"{kind}.{name}.weight").T, bias.shape[1])
-                       for name, values in (("q", own), ("k", read), ("v", read)))
-            seen = softmax(q @ k.transpose(0, 2, 1) + (0.0 if number else position)) @ v      # unscaled
+            q, k, v = (
+                heads_of(values @ inner(f"{kind}.{name}.weight").T, bias.shape[1])
+                for name, values in (("q", own), ("k", read), ("v", read))
+            )
+            seen = softmax(q @ k.transpose(0, 2, 1) + (0.0 if number else position)) @ v  # unscaled
             x = x + seen.transpose(1, 0, 2).reshape(len(x), -1) @ inner(f"{kind}.o.weight").T
         own = rms_norm(x, block("2.layer_norm.weight"))
         x = x + np.maximum(own @ block("2.DenseReluDense.wi.weight").T, 0) @ block("2.DenseReluDense.wo.weight").T

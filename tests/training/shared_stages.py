@@ -15,16 +15,19 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-import genius.index.features
+import genius.encoding.features
 from tests.training.tiny import TINY
 from training.__main__ import TRAIN
-from training.processes import average_gradients, gathered, is_main, join, own_weight, share
+from training.distributed import average_gradients, gathered, is_main, join, own_weight, share
 from training.settings import Arguments, Settings
 from training.stage import run_stage
 
 # numbers that processes may compute in another order, but no noise of their own, nor roundings that hide mistakes
-STILL: Settings = replace(TINY, encoder=replace(TINY.encoder, bf16=False), decoder=replace(
-    TINY.decoder, bf16=False, decoder=replace(TINY.decoder.decoder, dropout=0.0)))
+STILL: Settings = replace(
+    TINY,
+    encoder=replace(TINY.encoder, bf16=False),
+    decoder=replace(TINY.decoder, bf16=False, decoder=replace(TINY.decoder.decoder, dropout=0.0)),
+)
 SHARD = 10
 GRADIENTS = "gradients"
 
@@ -49,8 +52,10 @@ def write_gradients(file: Path) -> None:
     model, x = linear()
     scale, n = nn.Parameter(torch.tensor(2.0)), len(x)
     found = {}
-    for name, loss in (("compared", lambda own: compared(gathered(own, n), scale)),
-                       ("averaged", lambda own: own.square().mean() * own_weight(n) + 0 * scale)):
+    for name, loss in (
+        ("compared", lambda own: compared(gathered(own, n), scale)),
+        ("averaged", lambda own: own.square().mean() * own_weight(n) + 0 * scale),
+    ):
         model.zero_grad()
         scale.grad = None
         loss(model(x[share(n)])).backward()
@@ -61,7 +66,7 @@ def write_gradients(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    genius.index.features.SHARD = SHARD
+    genius.encoding.features.SHARD = SHARD
     device = str(join("cpu"))
     for name, _, target in (given.partition("=") for given in sys.argv[2:]):
         if name == GRADIENTS:

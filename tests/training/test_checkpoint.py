@@ -75,8 +75,12 @@ def test_fingerprints_differ_where_facts_do():
 
 
 def test_every_epoch_has_randomness_of_its_own():
-    drawn = [(float(torch.rand(())), float(rng.random())) for seed in (0, 1) for epoch in (0, 1)
-             for rng in [reseed(seed, epoch)]]
+    drawn = [
+        (float(torch.rand(())), float(rng.random()))
+        for seed in (0, 1)
+        for epoch in (0, 1)
+        for rng in [reseed(seed, epoch)]
+    ]
     assert len(set(drawn)) == 4
     reseed(0, 1)
     assert float(torch.rand(())) == drawn[1][0]

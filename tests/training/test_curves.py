@@ -1,6 +1,6 @@
 import json
 
-from genius.artifacts import Run
+from genius.run import Run
 from training.curves import CURVES, record_epoch
 
 
@@ -13,8 +13,10 @@ def test_epochs_are_added_stage_by_stage(tmp_path):
     record_epoch(run, "encoder", 0, loss=2.0)
     record_epoch(run, "encoder", 1, loss=1.0)
     record_epoch(run, "decoder", 0, loss=3.0)
-    assert curves(run) == {"encoder": [{"epoch": 0, "loss": 2.0}, {"epoch": 1, "loss": 1.0}],
-                           "decoder": [{"epoch": 0, "loss": 3.0}]}
+    assert curves(run) == {
+        "encoder": [{"epoch": 0, "loss": 2.0}, {"epoch": 1, "loss": 1.0}],
+        "decoder": [{"epoch": 0, "loss": 3.0}],
+    }
 
 
 def test_a_stage_that_starts_again_replaces_what_came_after(tmp_path):

@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from genius.artifacts import EXTRAS, PARTS, Run
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation.redraw import World, picture_digest
 from genius.examples import read_examples
+from genius.run import EXTRAS, PARTS, Run
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import demo
 from training.settings import DEMO, IndexSettings
 
-OUTSIDE = re.compile('^(0:7|0:11) |"qid": ?"(0:7|0:11)"')     # test queries that training items answer: not indexed
+OUTSIDE = re.compile('^(0:7|0:11) |"qid": ?"(0:7|0:11)"')  # test queries that training items answer: not indexed
 SETTINGS = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
 
 
@@ -41,7 +41,7 @@ def shipped(collection, tmp_path_factory):
 
 
 def test_the_shipped_run_is_whole_and_answers(shipped, collection):
-    destination, work, drawn = shipped
+    destination, _work, drawn = shipped
     engine = Engine.load(destination, "cpu")
     assert engine.index.items(range(engine.index.n)) == list(collection.candidates("union_test"))
     assert drawn == [(0, 12_600)]
@@ -70,18 +70,20 @@ def test_sizes_are_of_every_file_once_and_printed_against_the_budgets(shipped, m
     found = demo.sizes(Run(destination))
     assert found.keys() == demo.BUDGETS.keys() and all(found.values())
     assert sum(found.values()) * 1e6 == pytest.approx(
-        sum(file.stat().st_size for file in destination.rglob("*") if file.is_file()))
+        sum(file.stat().st_size for file in destination.rglob("*") if file.is_file())
+    )
     assert found["encoder"] * 1e6 == pytest.approx(
-        sum(file["bytes"] for file in Run(destination).manifest["parts"]["encoder"]["files"].values()))
+        sum(file["bytes"] for file in Run(destination).manifest["parts"]["encoder"]["files"].values())
+    )
     monkeypatch.setitem(demo.BUDGETS, "encoder", 1.0)
-    demo.rebuild(destination, work, SETTINGS, "cpu")                  # all is done: it ships the same once more
+    demo.rebuild(destination, work, SETTINGS, "cpu")  # all is done: it ships the same once more
     printed = capsys.readouterr().out
     assert f"{found['encoder']:.2f} MB of 1: too large" in printed and "── " not in printed
     assert Run(destination).folder("index").is_dir()
 
 
 def test_a_copy_that_fails_leaves_the_run_that_was_there(shipped, tmp_path, monkeypatch):
-    destination, work, _ = shipped
+    _destination, work, _ = shipped
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "manifest.json").write_text("before")
     monkeypatch.setattr(demo, "picture_digest", lambda collection: 1 / 0)
@@ -91,10 +93,14 @@ def test_a_copy_that_fails_leaves_the_run_that_was_there(shipped, tmp_path, monk
     assert (tmp_path / "demo" / "manifest.json").read_text() == "before"
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"destination": "."}, "exists and is no run"),
-    ({"settings": replace(SETTINGS, seed=3)}, "is the world of seed 0, not 3"),
-    ({"settings": replace(DEMO, encoder=replace(DEMO.encoder, teacher="nobody"))}, "pip install gt-all")])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"destination": "."}, "exists and is no run"),
+        ({"settings": replace(SETTINGS, seed=3)}, "is the world of seed 0, not 3"),
+        ({"settings": replace(DEMO, encoder=replace(DEMO.encoder, teacher="nobody"))}, "pip install gt-all"),
+    ],
+)
 def test_what_cannot_be_is_refused_before_anything_is_made(shipped, tmp_path, monkeypatch, changes, message):
     (tmp_path / "a file").write_text("")
     monkeypatch.setattr(demo, "train", None)

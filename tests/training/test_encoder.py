@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from training.content import thinned
-from training.lookalikes import LookAlikes
+from training.batch_content import thinned
+from training.hard_groups import HardGroups
 
 CENTRES = 5
 
 
-def look_alikes(share: float) -> tuple[LookAlikes, np.ndarray]:
+def look_alikes(share: float) -> tuple[HardGroups, np.ndarray]:
     """100 queries whose targets stand around five places, and the place of each."""
     rng = np.random.default_rng(0)
     place = rng.permutation(np.repeat(np.arange(CENTRES), 20))
     vectors = np.eye(CENTRES)[place] + rng.normal(0, 0.02, (100, CENTRES))
-    return LookAlikes(vectors.astype(np.float32), share, group=20, rng=rng), place
+    return HardGroups(vectors.astype(np.float32), share, group=20, rng=rng), place
 
 
 def test_queries_whose_targets_look_alike_share_a_group():
@@ -42,7 +42,7 @@ def test_a_row_of_one_group_needs_no_order():
 
 
 def test_words_of_an_instruction_are_left_out_one_by_one():
-    words, rng = "Find the picture of this".split(), np.random.default_rng(0)
+    words, rng = ["Find", "the", "picture", "of", "this"], np.random.default_rng(0)
     drawn = [thinned(" ".join(words), 0.25, rng).split() for _ in range(400)]
     assert all(kept == [word for word in words if word in kept] for kept in drawn)
     assert abs(np.mean([len(kept) for kept in drawn]) / len(words) - 0.75) < 0.05

@@ -1,6 +1,6 @@
 from genius.collections.layout import TASKS
-from genius.collections.world.instructions import PHRASINGS
-from genius.collections.world.sampling import held_out
+from genius.demo_world.instructions import PHRASINGS
+from genius.demo_world.sampling import held_out
 from genius.examples import read_examples
 from training.examples import WORKED, main, write_examples
 
@@ -10,7 +10,7 @@ def test_twelve_examples_ask_all_eight_tasks_and_one_picture_is_asked_three_time
     examples = read_examples(tmp_path)
     assert len(examples) == 12
     assert {(example.modality, asked.target) for example in examples for asked in example.asked} >= set(TASKS.values())
-    three, = [example for example in examples if len(example.asked) > 1]
+    (three,) = [example for example in examples if len(example.asked) > 1]
     assert len(three.asked) == 3 and three.picture is not None and not three.text
     assert {example.picture.size for example in examples if example.picture} == {(256, 256)}
 

@@ -9,23 +9,36 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
-from genius.artifacts import Run
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
+from genius.run import Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_encoder
-from tests.training.own_folder import save_for_open_clip
-from training import folder, imagined
+from training import folder
+from training import pseudo_queries as imagined
+from training.benchmarks.own_folder import save_for_open_clip
 from training.folder import fitted, main
 from training.settings import SMALL
 
 WORDS = ["dog", "snow", "ball", "tree", "red", "street"]
-QUICK = " ".join(f"--set {change}" for change in (
-    "quantizer.epochs=2", "quantizer.batch=64", "quantizer.initial_iterations=3", "decoder.epochs=1",
-    "decoder.batch=64", "decoder.decoder.layers=1", "decoder.decoder.width=16", "decoder.decoder.heads=2",
-    "decoder.decoder.head_width=8", "decoder.decoder.ff_width=24", "decoder.decoder.prefix=2")).split()
+QUICK = " ".join(
+    f"--set {change}"
+    for change in (
+        "quantizer.epochs=2",
+        "quantizer.batch=64",
+        "quantizer.initial_iterations=3",
+        "decoder.epochs=1",
+        "decoder.batch=64",
+        "decoder.decoder.layers=1",
+        "decoder.decoder.width=16",
+        "decoder.decoder.heads=2",
+        "decoder.decoder.head_width=8",
+        "decoder.decoder.ff_width=24",
+        "decoder.decoder.prefix=2",
+    )
+).split()
 
 
 def photographs(path, n: int = 24):
@@ -58,9 +71,13 @@ def test_a_folder_of_images_alone_is_searched_by_words_and_by_images(made):
     _, run = made
     engine = Engine.load(run, "cpu")
     picture = Image.open(run / "collection" / "photos" / "images" / "photos" / "05.png").convert("RGB")
-    words, alike = engine.search([Query(text="a dog in the snow", instruction="Find a photo."),
-                                  Query(image=picture, instruction="Find one like this.")],
-                                 SearchOptions(beams=24, k=24))
+    words, alike = engine.search(
+        [
+            Query(text="a dog in the snow", instruction="Find a photo."),
+            Query(image=picture, instruction="Find one like this."),
+        ],
+        SearchOptions(beams=24, k=24),
+    )
     assert engine.index.n == 24
     assert {hit.item.image for hit in words.hits} <= {f"images/photos/{number:02d}.png" for number in range(24)}
     assert len(words.hits) >= 5 and "images/photos/05.png" in [hit.item.image for hit in alike.hits]
@@ -103,7 +120,7 @@ def test_killed_while_imagining_it_imagines_again(tmp_path, model, monkeypatch):
 
 
 def test_other_sources_are_refused_for_the_same_run(made, tmp_path):
-    command, run = made
+    command, _run = made
     with pytest.raises(UserError, match="was made from .*photos; give another RUN, or add to it"):
         main([str(photographs(tmp_path / "others", 2)), *command[1:]])
 
@@ -130,8 +147,10 @@ def test_an_architecture_without_weights_is_refused(tmp_path, capsys):
     assert "--model ViT-B-32 needs --pretrained" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("items", "codes", "levels"), [
-    (1, 16, 4), (4000, 64, 7), (62_000, 256, 9), (1_000_000, 1024, 9), (5_600_000, 2048, 9), (10**9, 4096, 9)])
+@pytest.mark.parametrize(
+    ("items", "codes", "levels"),
+    [(1, 16, 4), (4000, 64, 7), (62_000, 256, 9), (1_000_000, 1024, 9), (5_600_000, 2048, 9), (10**9, 4096, 9)],
+)
 def test_sizes_follow_the_collection_and_the_encoder(items, codes, levels):
     settings = fitted(SMALL, DIM, items, 5 * items)
     settings.check()

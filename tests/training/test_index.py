@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genius.artifacts import Run
 from genius.index.store import Index
-from genius.search import familiar
+from genius.run import Run
+from genius.search import ood_detector as familiar
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
@@ -20,12 +20,12 @@ from training.stage import run_stage
 def test_an_index_of_enough_pictures_tells_others_from_them(collection, tmp_path, monkeypatch):
     arguments = Arguments(collection.root, tmp_path / "run", "small", TINY, "cpu")
     pipeline.train(arguments)
-    assert Engine.load(arguments.run, "cpu").familiarity is None
+    assert Engine.load(arguments.run, "cpu").ood_detector is None
 
     monkeypatch.setattr(familiar, "FEWEST", 2)
     run_stage("index", index.train, arguments)
     assert familiar.FILE in Run(arguments.run).manifest["parts"]["index"]["files"]
-    assert Engine.load(arguments.run, "cpu").familiarity.threshold > 0
+    assert Engine.load(arguments.run, "cpu").ood_detector.threshold > 0
 
 
 def test_a_run_whose_fusion_was_trained_elsewhere_is_indexed_alike(collection, tmp_path):

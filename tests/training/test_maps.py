@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genius.artifacts import Run
 from genius.collections.mbeir import Collection
+from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
-from genius.explore.maps import PART, read_maps
-from genius.index.features import FeatureFiles
+from genius.explore.map_data import PART, read_maps
 from genius.index.store import Index
+from genius.run import Run
 from tests.evaluation.micro import write_micro_collection
 from tests.training.tiny import LEVELS, TINY
 from training import __main__ as pipeline
@@ -53,7 +53,7 @@ def test_items_with_the_same_codes_have_one_place(drawn, path):
     found, index = read_maps(path), Index.load(Run(path).folder("index"))
     codes, items = index.codes(index.rows_of(found.ids())), len(found.keys)
     for at, view in enumerate(found.views[1:LEVELS], start=1):
-        different = len(np.unique(codes[:, :view.depth], axis=0))
+        different = len(np.unique(codes[:, : view.depth], axis=0))
         assert len(np.unique(found.places[at, :items], axis=0)) <= different
 
 
@@ -67,7 +67,8 @@ def test_the_second_training_lacks_the_contrastive_loss_alone(drawn, path):
     assert arguments.settings.quantizer == replace(TINY.quantizer, contrastive_weight=0.0, keep_best=False)
     assert arguments.settings.seed == TINY.seed
     assert read_maps(path).health["with"] == {
-        name: json.loads((path / "reports" / "health.json").read_text())[name] for name in maps.REPORTED}
+        name: json.loads((path / "reports" / "health.json").read_text())[name] for name in maps.REPORTED
+    }
 
 
 def test_the_run_is_as_it_was_but_for_its_maps(drawn, path):
@@ -101,6 +102,7 @@ def test_another_collection_is_refused_before_anything_is_trained(path, tmp_path
     monkeypatch.setattr(maps.quantizer, "train", None)
     other = write_micro_collection(tmp_path / "other")
     (other.root / "cand_pool" / "global").joinpath("mbeir_union_test_cand_pool.jsonl").write_text(
-        '{"did": "7:1", "modality": "text", "txt": "A boat.", "img_path": null}\n')
+        '{"did": "7:1", "modality": "text", "txt": "A boat.", "img_path": null}\n'
+    )
     with pytest.raises(UserError):
         maps.draw(Collection(other.root).root, path, "cpu")

@@ -31,27 +31,44 @@ import numpy as np
 import pytest
 from gradio_client import Client
 
-from genius.artifacts import Run
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
-from genius.collections.world.write import write_world
+from genius.demo_world.write import write_world
 from genius.index.segments import THUMBNAILS
+from genius.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
-DIM, PIXELS, DRAWN = 64, 48, 500    # of the embedding; side of a picture; one in so many is drawn
-KILLED_AT = {"features": 0.4, "index": 0.6}     # share that is done
-ASKED = 100                         # queries, one after the other
-ENCODER = {"embed_dim": DIM, "custom_text": True,
-           "vision_cfg": {"layers": 1, "width": 64, "head_width": 32, "patch_size": 16, "image_size": PIXELS},
-           "text_cfg": {"context_length": 32, "vocab_size": 8192, "width": 64, "heads": 2, "layers": 1}}
+DIM, PIXELS, DRAWN = 64, 48, 500  # of the embedding; side of a picture; one in so many is drawn
+KILLED_AT = {"features": 0.4, "index": 0.6}  # share that is done
+ASKED = 100  # queries, one after the other
+ENCODER = {
+    "embed_dim": DIM,
+    "custom_text": True,
+    "vision_cfg": {"layers": 1, "width": 64, "head_width": 32, "patch_size": 16, "image_size": PIXELS},
+    "text_cfg": {"context_length": 32, "vocab_size": 8192, "width": 64, "heads": 2, "layers": 1},
+}
 SETTINGS = {
     "encoder": {"architecture": ENCODER, "epochs": 0},
     "features": {"phrasings": 1},
-    "quantizer": {"fusion.dim": DIM, "fusion.branch": 128, "fusion.hidden": 256, "quantizer.dim": DIM, "epochs": 1,
-                  "upsample_to": 0},
-    "decoder": {"decoder.dim": DIM, "decoder.width": 128, "decoder.layers": 2, "decoder.ff_width": 256, "epochs": 1,
-                "upsample_to": 0, "self_queries": False},
-    "index": {"thumbnail_side": 32}}
+    "quantizer": {
+        "fusion.dim": DIM,
+        "fusion.branch": 128,
+        "fusion.hidden": 256,
+        "quantizer.dim": DIM,
+        "epochs": 1,
+        "upsample_to": 0,
+    },
+    "decoder": {
+        "decoder.dim": DIM,
+        "decoder.width": 128,
+        "decoder.layers": 2,
+        "decoder.ff_width": 256,
+        "epochs": 1,
+        "upsample_to": 0,
+        "self_queries": False,
+    },
+    "index": {"thumbnail_side": 32},
+}
 
 
 @dataclass
@@ -59,7 +76,7 @@ class Cost:
     """Of a process and those that it starts."""
 
     seconds: float
-    gigabytes: float = 0.0       # at most; pages that processes share count once
+    gigabytes: float = 0.0  # at most; pages that processes share count once
 
 
 def pipeline(folder: Path, candidates: int) -> dict[str, Cost]:
@@ -69,8 +86,11 @@ def pipeline(folder: Path, candidates: int) -> dict[str, Cost]:
         begun = time.perf_counter()
         draw(world, candidates)
         told("world", Cost(time.perf_counter() - begun))
-    pairs = [f"--set={stage}.{name}={value if isinstance(value, str) else json.dumps(value)}"
-             for stage, values in SETTINGS.items() for name, value in values.items()]
+    pairs = [
+        f"--set={stage}.{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for stage, values in SETTINGS.items()
+        for name, value in values.items()
+    ]
     for stage in ("encoder", "features", "quantizer", "decoder", "index"):
         if stage not in Run(run).manifest.get("stages", {}):
             command = [sys.executable, "-m", f"training.{stage}", str(world), str(run), "--workers=2", *pairs]
@@ -125,7 +145,7 @@ def items_indexed(run: Path) -> float:
     with suppress(OSError, StopIteration):
         with next((run / "indexing").glob(f"*/{THUMBNAILS}")).open("rb") as database:
             header = database.read(100)
-        return int.from_bytes(header[60:64], "big") / things       # user_version, see genius/index/database.py
+        return int.from_bytes(header[60:64], "big") / things  # user_version, see genius/index/database.py
     return 0.0
 
 
@@ -208,8 +228,11 @@ def search(world: Path, run: Path) -> Cost:
             found += any(hit["id"] in query.positives for hit in answer["hits"])
             searching.append(sum(answer["milliseconds"].values()))
         each = 1000 * (time.perf_counter() - begun) / len(queries)
-        print(f"{len(queries)} searches by 50 beams: median {np.median(searching):.0f} ms, 95 % in "
-              f"{np.percentile(searching, 95):.0f}, {each:.0f} with client and page; {found} found", flush=True)
+        print(
+            f"{len(queries)} searches by 50 beams: median {np.median(searching):.0f} ms, 95 % in "
+            f"{np.percentile(searching, 95):.0f}, {each:.0f} with client and page; {found} found",
+            flush=True,
+        )
         return told("served and searched", cost())
 
 

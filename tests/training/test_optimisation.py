@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -32,8 +33,10 @@ def test_both_ways_is_the_mean_of_the_two_directions():
     query, target = batch()
     answered = torch.eye(5, dtype=torch.bool)
     answered[0, 3] = True
-    there, back = (contrastive(a, b, 20.0, mask, both_ways=False) for a, b, mask in (
-        (query, target, answered), (target, query, answered.T)))
+    there, back = (
+        contrastive(a, b, 20.0, mask, both_ways=False)
+        for a, b, mask in ((query, target, answered), (target, query, answered.T))
+    )
     torch.testing.assert_close(contrastive(query, target, 20.0, answered, both_ways=True), (there + back) / 2)
 
 
@@ -42,5 +45,5 @@ def test_the_learning_rate_rises_then_falls_to_its_end():
     assert rates[0] == pytest.approx(0.1)
     assert max(rates) == rates[10] == pytest.approx(1.0)
     assert rates[100] == pytest.approx(0.2)
-    assert all(a >= b for a, b in zip(rates[10:], rates[11:], strict=False))
+    assert all(a >= b for a, b in itertools.pairwise(rates))
     assert cosine(0, 10, warmup=0.0) == 1.0 and math.isclose(cosine(5, 10, 0.0), 0.5)

@@ -24,7 +24,7 @@ def test_pairs_hold_every_query_with_its_positives(collection, candidates, pairs
     expected = [query for row in collection.rows() for query in collection.queries("train", row)]
     assert pairs.texts == [query.text for query in expected]
     for number, query in enumerate(expected):
-        found = pairs.positives[pairs.offsets[number]:pairs.offsets[number + 1]]
+        found = pairs.positives[pairs.offsets[number] : pairs.offsets[number + 1]]
         assert sorted(found) == sorted(candidates.rows(list(query.positives)))
 
 
@@ -37,7 +37,7 @@ def test_a_drawn_positive_answers_its_query(pairs):
 
 def test_answered_says_of_each_query_and_candidate_whether_they_belong_together(pairs):
     queries, rows = np.array([5, 0, 3]), np.arange(20)
-    expected = [[row in pairs.positives[pairs.offsets[q]:pairs.offsets[q + 1]] for row in rows] for q in queries]
+    expected = [[row in pairs.positives[pairs.offsets[q] : pairs.offsets[q + 1]] for row in rows] for q in queries]
     assert pairs.answered(queries, rows).tolist() == expected
 
 
@@ -51,7 +51,7 @@ def test_an_epoch_draws_every_query_and_repeats_small_rows_at_most_four_times(pa
 def test_groups_of_a_batch_come_from_one_row_each(pairs):
     for batch in pairs.batches(np.random.default_rng(0), batch=8, group=4):
         for start in range(0, len(batch) - 3, 4):
-            assert len(set(pairs.rows[batch[start:start + 4]])) == 1
+            assert len(set(pairs.rows[batch[start : start + 4]])) == 1
 
 
 def test_batches_cover_an_epoch_but_for_a_last_single_query(pairs):

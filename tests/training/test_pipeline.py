@@ -8,7 +8,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from genius.artifacts import Run
 from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
@@ -16,6 +15,7 @@ from genius.index.store import Index
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
+from genius.run import Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
@@ -23,8 +23,8 @@ from tests.training.tiny_teacher import write_teacher
 from training import __main__ as pipeline
 from training import encoder, index, quantizer, vocabulary
 from training.checkpoint import Checkpoints
+from training.image_augmentation import MARGIN
 from training.pairs import Candidates
-from training.pixels import MARGIN
 from training.settings import Arguments, IndexSettings
 from training.stage import STAGES, is_done, run_stage
 
@@ -41,8 +41,9 @@ def trained(collection, tmp_path_factory):
 
 
 def test_training_makes_a_run_that_answers_queries(trained, collection):
-    result, = Engine.load(trained, "cpu").search(
-        [Query(text="a red boat", instruction="Find the picture.")], SearchOptions(beams=5, k=3))
+    (result,) = Engine.load(trained, "cpu").search(
+        [Query(text="a red boat", instruction="Find the picture.")], SearchOptions(beams=5, k=3)
+    )
     assert len(result.hits) == 3
     assert {hit.item.id for hit in result.hits} <= {item.id for item in collection.all_candidates()}
 
@@ -58,7 +59,8 @@ def test_the_run_records_the_seconds_of_every_stage_and_where_it_came_from(train
 def test_every_epoch_is_recorded(trained):
     curves = json.loads((trained / "reports" / "training.json").read_text())
     assert {stage: [point["epoch"] for point in points] for stage, points in curves.items()} == {
-        stage: list(range(getattr(TINY, stage).epochs)) for stage in ("encoder", "quantizer", "decoder")}
+        stage: list(range(getattr(TINY, stage).epochs)) for stage in ("encoder", "quantizer", "decoder")
+    }
     assert all(0 <= point["val_hit_at_5"] <= 1 for point in curves["encoder"])
 
 
@@ -89,7 +91,8 @@ def test_a_run_does_not_go_on_with_other_settings(trained, collection):
 @pytest.mark.parametrize("before_saving", [True, False])
 @pytest.mark.parametrize("stage", ["encoder", "quantizer", "decoder"])
 def test_a_killed_stage_goes_on_from_its_last_epoch_and_ends_with_the_same_weights(
-        stage, before_saving, trained, collection, tmp_path, monkeypatch):
+    stage, before_saving, trained, collection, tmp_path, monkeypatch
+):
     class Killed(BaseException):
         pass
 
@@ -115,8 +118,9 @@ def test_a_killed_stage_goes_on_from_its_last_epoch_and_ends_with_the_same_weigh
 
 
 def test_half_precision_indexes_what_its_readers_compute(collection, tmp_path):
-    half = replace(TINY, **{stage: replace(getattr(TINY, stage), half=True)
-                            for stage in ("encoder", "quantizer", "decoder")})
+    half = replace(
+        TINY, **{stage: replace(getattr(TINY, stage), half=True) for stage in ("encoder", "quantizer", "decoder")}
+    )
     pipeline.train(arguments(collection, tmp_path, half))
     run, items = Run(tmp_path), list(collection.all_candidates())
     for part in ("encoder", "fusion", "quantizer", "decoder"):
@@ -124,20 +128,21 @@ def test_half_precision_indexes_what_its_readers_compute(collection, tmp_path):
         assert {tensor.dtype for tensor in stored.values()} <= {torch.float16, torch.int64}, part
 
     served = Index.load(run.folder("index"))
-    encode, fuse, quantize = (kind.load(run.folder(part)) for kind, part in (
-        (Encoder, "encoder"), (Fusion, "fusion"), (ResidualQuantizer, "quantizer")))
+    encode, fuse, quantize = (
+        kind.load(run.folder(part))
+        for kind, part in ((Encoder, "encoder"), (Fusion, "fusion"), (ResidualQuantizer, "quantizer"))
+    )
     images = [open_image(collection.image_path(item.image)) if item.image else None for item in items]
     features = encode.encode(images, [item.text for item in items])
     with torch.inference_mode():
         codes = quantize.encode(fuse(features), torch.tensor([item.modality for item in items]))
     torch.testing.assert_close(features.embedding(), torch.from_numpy(served.embeddings[:]).float(), atol=1e-3, rtol=0)
-    assert (codes.numpy() == served.codes(range(served.n))).all(1).mean() > 0.9       # features are kept as fp16
+    assert (codes.numpy() == served.codes(range(served.n))).all(1).mean() > 0.9  # features are kept as fp16
 
 
 def test_an_index_of_one_pool_holds_its_items_with_their_own_codes_and_thumbnails(trained, collection, tmp_path):
     shutil.copytree(trained, tmp_path / "run")
-    given = arguments(collection, tmp_path / "run",
-                      replace(TINY, index=IndexSettings("union_test", thumbnail_side=20)))
+    given = arguments(collection, tmp_path / "run", replace(TINY, index=IndexSettings("union_test", thumbnail_side=20)))
     run_stage("index", index.train, given)
 
     whole, part = Engine.load(trained, "cpu").index, Engine.load(tmp_path / "run", "cpu").index
@@ -148,7 +153,8 @@ def test_an_index_of_one_pool_holds_its_items_with_their_own_codes_and_thumbnail
     assert (part.codes(range(part.n)) == whole.codes(rows)).all()
     assert (part.embeddings[:] == whole.embeddings[:][rows]).all()
     assert [(picture := part.thumbnail(row)) and open_image(picture).size for row in range(part.n)] == [
-        item.image and (20, 15) for item in items]
+        item.image and (20, 15) for item in items
+    ]
 
 
 def test_an_unknown_pool_is_refused_before_anything_is_trained(collection, tmp_path):
@@ -169,8 +175,12 @@ def test_a_pool_with_an_item_that_was_not_encoded_is_refused(collection, tmp_pat
 
 def test_words_give_way_to_their_neighbours_in_training_and_nowhere_else(collection, tmp_path, monkeypatch):
     senses = [["boat", "ship"], ["house", "villa"], ["justin"], ["hollywood"]]
-    settings = replace(TINY, encoder=replace(TINY.encoder, substitution=0.5, epochs=1,
-                                             teacher=str(write_teacher(tmp_path / "teacher", senses))))
+    settings = replace(
+        TINY,
+        encoder=replace(
+            TINY.encoder, substitution=0.5, epochs=1, teacher=str(write_teacher(tmp_path / "teacher", senses))
+        ),
+    )
     monkeypatch.setattr(vocabulary, "clip_words", lambda: [word for words in senses for word in words])
     seen = {True: "", False: ""}
     tokenize = Encoder.tokenize

@@ -22,14 +22,14 @@ import torch
 from huggingface_hub import errors
 from PIL import Image
 
-from genius.artifacts import Run
 from genius.errors import UserError
-from genius.index.store import write_index
-from genius.models.cached import CachedDecoder
+from genius.index.writing import write_index
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
+from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
+from genius.run import Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.search.tiny import INSTRUCTIONS, tiny_items
@@ -51,7 +51,7 @@ from training.published.checkpoint import Checkpoint
 from training.settings import PAPER
 
 ROOT = Path(__file__).parents[2]
-MARGIN = 1e-4      # of distances: nearer codewords than this may be told apart either way
+MARGIN = 1e-4  # of distances: nearer codewords than this may be told apart either way
 CLOSE = 1e-4
 
 
@@ -68,15 +68,22 @@ class Converted:
 
 def convert(folder: Path, sizes: Sizes) -> Converted:
     clip, genius = files.clip_weights(sizes), files.genius_weights(sizes)
-    given = ["--clip-sf", str(files.save(folder / "clip.pth", clip)),
-             "--genius", str(files.save(folder / "genius.pth", genius)), str(folder / "run")]
+    given = [
+        "--clip-sf",
+        str(files.save(folder / "clip.pth", clip)),
+        "--genius",
+        str(files.save(folder / "genius.pth", genius)),
+        str(folder / "run"),
+    ]
     if sizes == TRUE:
         started = time.perf_counter()
         subprocess.run([sys.executable, "-m", "training.published", *given], check=True, cwd=ROOT)
         spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-        print(f"converted {sum(file.stat().st_size for file in folder.glob('*.pth')) / 1e9:.1f} GB in "
-              f"{time.perf_counter() - started:.0f} s, {spent.ru_utime + spent.ru_stime:.0f} s of a core; peak memory "
-              f"with the mapped files {spent.ru_maxrss / 2**20:.1f} GB")
+        print(
+            f"converted {sum(file.stat().st_size for file in folder.glob('*.pth')) / 1e9:.1f} GB in "
+            f"{time.perf_counter() - started:.0f} s, {spent.ru_utime + spent.ru_stime:.0f} s of a core; peak memory "
+            f"with the mapped files {spent.ru_maxrss / 2**20:.1f} GB"
+        )
     else:
         main(given)
     return Converted(sizes, Run(folder / "run"), clip, genius, folder)
@@ -84,7 +91,7 @@ def convert(folder: Path, sizes: Sizes) -> Converted:
 
 @pytest.fixture(scope="module", params=["small", pytest.param("true", marks=pytest.mark.slow)])
 def converted(request) -> Iterator[Converted]:
-    with TemporaryDirectory() as folder:        # gigabytes at true size, which pytest's own folders would keep
+    with TemporaryDirectory() as folder:  # gigabytes at true size, which pytest's own folders would keep
         yield convert(Path(folder), {"small": SMALL, "true": TRUE}[request.param])
 
 
@@ -103,8 +110,9 @@ def features(sizes: Sizes, b: int = 48) -> tuple[np.ndarray, np.ndarray]:
 
 
 def as_features(image: np.ndarray, text: np.ndarray) -> Features:
-    return Features(torch.from_numpy(image), torch.from_numpy(text),
-                    torch.from_numpy(image.any(-1)), torch.from_numpy(text.any(-1)))
+    return Features(
+        torch.from_numpy(image), torch.from_numpy(text), torch.from_numpy(image.any(-1)), torch.from_numpy(text.any(-1))
+    )
 
 
 def vectors(sizes: Sizes, b: int = 6) -> np.ndarray:
@@ -120,17 +128,21 @@ def some_codes(sizes: Sizes, b: int = 6) -> np.ndarray:
 def test_images_and_texts_become_the_vectors_of_openais_clip(converted):
     sizes, weights = converted.sizes, Formulas(converted.clip, "clip_model.")
     encoder = Encoder.load(converted.run.folder("encoder"))
-    pictures = [Image.effect_noise((sizes.image + 9, sizes.image), 90).convert("RGB"),
-                Image.linear_gradient("L").convert("RGB")]
+    pictures = [
+        Image.effect_noise((sizes.image + 9, sizes.image), 90).convert("RGB"),
+        Image.linear_gradient("L").convert("RGB"),
+    ]
     texts = ["A photograph of a boat.", "Why?"]
     found = encoder.encode(pictures, texts)
     pixels, tokens = encoder.preprocess(pictures).double().numpy(), encoder.tokenize(texts).numpy()
-    expected = [np.stack([image_feature(weights, own, sizes.vision_layers) for own in pixels]),
-                np.stack([text_feature(weights, own, sizes.text_layers) for own in tokens])]
+    expected = [
+        np.stack([image_feature(weights, own, sizes.vision_layers) for own in pixels]),
+        np.stack([text_feature(weights, own, sizes.text_layers) for own in tokens]),
+    ]
     for got, wanted in zip((found.image, found.text), expected, strict=True):
         far = np.abs(got.double().numpy() - wanted).max() / np.abs(wanted).max()
         assert far < CLOSE, far
-        assert np.abs(wanted[0] - wanted[1]).max() > 0.1 * np.abs(wanted).max()     # it does depend on the input
+        assert np.abs(wanted[0] - wanted[1]).max() > 0.1 * np.abs(wanted).max()  # it does depend on the input
 
 
 def test_codes_are_those_of_the_published_formulas(converted):
@@ -145,11 +157,13 @@ def test_codes_are_those_of_the_published_formulas(converted):
     expected, margins = quantized(weights, expected_z, sizes.levels)
 
     np.testing.assert_allclose(z.double().numpy(), expected_z, atol=1e-5)
-    told = np.logical_and.accumulate(margins > MARGIN, axis=1)       # once one code is open, so is what follows
+    told = np.logical_and.accumulate(margins > MARGIN, axis=1)  # once one code is open, so is what follows
     assert told.mean() > 0.8
     np.testing.assert_array_equal(codes[told], expected[told])
-    print(f"{told.sum()} of {told.size} codes have a margin above {MARGIN:g}: all of these are the same, and "
-          f"{(codes == expected).mean():.2%} of all; z differs by {np.abs(z.numpy() - expected_z).max():.1e}")
+    print(
+        f"{told.sum()} of {told.size} codes have a margin above {MARGIN:g}: all of these are the same, and "
+        f"{(codes == expected).mean():.2%} of all; z differs by {np.abs(z.numpy() - expected_z).max():.1e}"
+    )
 
 
 def test_prefix_embeddings_pass_the_empty_encoders_norm(converted):
@@ -164,31 +178,42 @@ def test_prefix_embeddings_pass_the_empty_encoders_norm(converted):
 
 def test_every_step_has_the_published_log_probabilities(converted):
     """Teacher-forced, and step by step as the search decodes."""
-    sizes, weights, z, codes = converted.sizes, Formulas(converted.genius), vectors(converted.sizes), some_codes(
-        converted.sizes)
-    expected = np.stack([log_probabilities(weights, own, ids, sizes.codes, sizes.layers)
-                         for own, ids in zip(z.astype(np.float64), codes, strict=True)])        # (b, M, V)
+    sizes, weights, z, codes = (
+        converted.sizes,
+        Formulas(converted.genius),
+        vectors(converted.sizes),
+        some_codes(converted.sizes),
+    )
+    expected = np.stack(
+        [
+            log_probabilities(weights, own, ids, sizes.codes, sizes.layers)
+            for own, ids in zip(z.astype(np.float64), codes, strict=True)
+        ]
+    )  # (b, M, V)
     decoder = IDDecoder.load(converted.run.folder("decoder"))
-    search, before = CachedDecoder(decoder), (None, None)
+    search, before = IncrementalDecoder(decoder), (None, None)
     with torch.inference_mode():
         forced = decoder(torch.from_numpy(z), torch.from_numpy(codes)).double().log_softmax(-1).numpy()
         cache, steps = search.start(torch.from_numpy(z), beams=1), []
         for level in range(sizes.levels):
-            steps.append(search.step(cache, *before).double().numpy())                          # (b, k)
+            steps.append(search.step(cache, *before).double().numpy())  # (b, k)
             before = torch.zeros(len(z), 1, dtype=torch.long), torch.from_numpy(codes[:, [level]])
 
     np.testing.assert_allclose(forced, expected, atol=CLOSE)
     first = tokens_of(np.zeros(sizes.levels, dtype=np.int64), sizes.codes)
     for level, found in enumerate(steps):
-        wanted = expected[:, level, first[level]:first[level] + found.shape[1]]
+        wanted = expected[:, level, first[level] : first[level] + found.shape[1]]
         np.testing.assert_allclose(found, wanted, atol=CLOSE)
-    print(f"log-probabilities from {expected.min():.1f} to {expected.max():.1f}: the largest difference is "
-          f"{np.abs(forced - expected).max():.1e}")
+    print(
+        f"log-probabilities from {expected.min():.1f} to {expected.max():.1f}: the largest difference is "
+        f"{np.abs(forced - expected).max():.1e}"
+    )
 
 
 def test_the_published_sizes_give_the_published_models(converted):
-    encoder, decoder = (kind.load(converted.run.folder(part)).config
-                        for part, kind in (("encoder", Encoder), ("decoder", IDDecoder)))
+    encoder, decoder = (
+        kind.load(converted.run.folder(part)).config for part, kind in (("encoder", Encoder), ("decoder", IDDecoder))
+    )
     assert decoder.vocabulary == converted.sizes.tokens
     assert (decoder.geometry, decoder.decoder_weight, decoder.prefix_hidden) == (False, 1.0, 0)
     if converted.sizes == TRUE:
@@ -198,17 +223,29 @@ def test_the_published_sizes_give_the_published_models(converted):
 
 
 def test_a_converted_run_is_searched(small, tmp_path):
-    encoder, fusion, quantizer = (kind.load(small.run.folder(part)) for part, kind in (
-        ("encoder", Encoder), ("fusion", Fusion), ("quantizer", ResidualQuantizer)))
+    encoder, fusion, quantizer = (
+        kind.load(small.run.folder(part))
+        for part, kind in (("encoder", Encoder), ("fusion", Fusion), ("quantizer", ResidualQuantizer))
+    )
     items = tiny_items(9, tmp_path)
     pictures = [Image.open(tmp_path / item.image).convert("RGB") if item.image else None for item in items]
     with torch.inference_mode():
         found = encoder.encode(pictures, [item.text for item in items])
         codes = quantizer.encode(fusion(found)).numpy()
-    small.run.publish("index", lambda folder: write_index(
-        folder, items, codes, found.embedding().numpy(), quantizer.config.code_sizes,
-        image_path=tmp_path.joinpath, instructions=INSTRUCTIONS), ("encoder", "fusion", "quantizer"))
-    result, = Engine.load(small.run.path, "cpu").search([Query(text=items[1].text)], SearchOptions(beams=50, k=9))
+    small.run.publish(
+        "index",
+        lambda folder: write_index(
+            folder,
+            items,
+            codes,
+            found.embedding().numpy(),
+            quantizer.config.code_sizes,
+            image_path=tmp_path.joinpath,
+            instructions=INSTRUCTIONS,
+        ),
+        ("encoder", "fusion", "quantizer"),
+    )
+    (result,) = Engine.load(small.run.path, "cpu").search([Query(text=items[1].text)], SearchOptions(beams=50, k=9))
     assert {hit.codes for hit in result.hits} <= {tuple(own) for own in codes.tolist()}
     assert result.hits[0].item == items[1] and result.hits[0].cosine > 0.999
 
@@ -217,16 +254,27 @@ def test_every_name_is_mapped_or_listed_as_left_out(small, capsys):
     left_out = small.run.manifest["left_out"]
     beside = {"optimizer", "scheduler", "config", "epoch", "scaler"}
     assert left_out["clip_sf"].keys() == beside
-    assert left_out["genius"].keys() - beside == {name for name in small.genius if name.endswith((
-        ".cluster_size", ".embed_avg")) or name.startswith(("contra_projector.", "quantizer.vq."))} - {
-        "quantizer.vq._codebook.embed"}
+    assert left_out["genius"].keys() - beside == {
+        name
+        for name in small.genius
+        if name.endswith((".cluster_size", ".embed_avg")) or name.startswith(("contra_projector.", "quantizer.vq."))
+    } - {"quantizer.vq._codebook.embed"}
     files.save(small.folder / "more.pth", small.genius | {"quantizer.clip_model.visual.proj": torch.ones(2)})
-    main(["--clip-sf", str(small.folder / "clip.pth"), "--genius", str(small.folder / "more.pth"),
-          str(small.folder / "again")])
+    main(
+        [
+            "--clip-sf",
+            str(small.folder / "clip.pth"),
+            "--genius",
+            str(small.folder / "more.pth"),
+            str(small.folder / "again"),
+        ]
+    )
     said = capsys.readouterr().out
     assert "left out   genius, beside the weights: optimizer, scheduler, epoch, scaler, config\n" in said
-    assert "averages that move the codebooks in training: quantizer.residual_rq.layers.*._codebook.cluster_size (4), " \
-           "quantizer.residual_rq.layers.*._codebook.embed_avg (4)\n" in said
+    assert (
+        "averages that move the codebooks in training: quantizer.residual_rq.layers.*._codebook.cluster_size (4), "
+        "quantizer.residual_rq.layers.*._codebook.embed_avg (4)\n" in said
+    )
     assert "a copy of the encoder: quantizer.clip_model.visual.proj\n" in said
 
 
@@ -242,19 +290,27 @@ def refused(small: Converted, tmp_path: Path, genius: Weights, *more: str) -> st
 HEAD, BOOK = "id_generator.lm_head.weight", "quantizer.residual_rq.layers.2._codebook.embed"
 
 
-@pytest.mark.parametrize(("change", "said"), [
-    ({"id_generator.decoder.block.1.layer.0.layer_norm.weight": None},
-     "lacks the weight id_generator.decoder.block.1.layer.0.layer_norm.weight"),
-    ({BOOK: torch.zeros(1, 6, 24)}, r"2._codebook.embed has the shape \(1, 6, 24\), expected \(1, 7, 24\)"),
-    ({"quantizer.residual_rq.layers.0._codebook.embed": torch.zeros(1, 4, 24)}, r"expected \(1, 3, 24\)"),
-    ({"id_generator.shared.weight": torch.zeros(30, 16)}, r"shape \(30, 16\), expected \(27, 16\)"),
-    ({"quantizer.residual_rq.layers.2._codebook.initted": torch.zeros(1)}, "level 2 was never initialised"),
-    ({"quantizer.vq._codebook.embed": torch.zeros(1, 3, 24)}, "expected one codebook under two names"),
-    ({HEAD: torch.zeros(27, 16)}, "id_generator.lm_head.weight and id_generator.shared.weight differ"),
-    ({BOOK: torch.full((1, 7, 24), torch.nan)}, "holds values that are not numbers"),
-    ({"id_generator.decoder.block.7.layer.0.layer_norm.weight": torch.ones(16)}, "found 3 of such modules"),
-    ({"embed_projector.2.weight": torch.ones(3)},
-     r"not known what 1 weights are for \(embed_projector.2.weight\).*--leave-out embed_projector")])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"id_generator.decoder.block.1.layer.0.layer_norm.weight": None},
+            "lacks the weight id_generator.decoder.block.1.layer.0.layer_norm.weight",
+        ),
+        ({BOOK: torch.zeros(1, 6, 24)}, r"2._codebook.embed has the shape \(1, 6, 24\), expected \(1, 7, 24\)"),
+        ({"quantizer.residual_rq.layers.0._codebook.embed": torch.zeros(1, 4, 24)}, r"expected \(1, 3, 24\)"),
+        ({"id_generator.shared.weight": torch.zeros(30, 16)}, r"shape \(30, 16\), expected \(27, 16\)"),
+        ({"quantizer.residual_rq.layers.2._codebook.initted": torch.zeros(1)}, "level 2 was never initialised"),
+        ({"quantizer.vq._codebook.embed": torch.zeros(1, 3, 24)}, "expected one codebook under two names"),
+        ({HEAD: torch.zeros(27, 16)}, "id_generator.lm_head.weight and id_generator.shared.weight differ"),
+        ({BOOK: torch.full((1, 7, 24), torch.nan)}, "holds values that are not numbers"),
+        ({"id_generator.decoder.block.7.layer.0.layer_norm.weight": torch.ones(16)}, "found 3 of such modules"),
+        (
+            {"embed_projector.2.weight": torch.ones(3)},
+            r"not known what 1 weights are for \(embed_projector.2.weight\).*--leave-out embed_projector",
+        ),
+    ],
+)
 def test_a_checkpoint_that_does_not_fit_is_refused_by_name(small, tmp_path, change, said):
     weights = {name: tensor for name, tensor in (small.genius | change).items() if tensor is not None}
     assert re.search(said, message := refused(small, tmp_path, weights)), message
@@ -262,8 +318,17 @@ def test_a_checkpoint_that_does_not_fit_is_refused_by_name(small, tmp_path, chan
 
 def test_unknown_weights_are_left_out_when_asked(small, tmp_path):
     file = files.save(tmp_path / "more.pth", small.genius | {"head.bias": torch.ones(3)})
-    main(["--clip-sf", str(small.folder / "clip.pth"), "--genius", str(file), str(tmp_path / "run"),
-          "--leave-out", "head.*"])
+    main(
+        [
+            "--clip-sf",
+            str(small.folder / "clip.pth"),
+            "--genius",
+            str(file),
+            str(tmp_path / "run"),
+            "--leave-out",
+            "head.*",
+        ]
+    )
     assert Run(tmp_path / "run").manifest["left_out"]["genius"]["head.bias"] == "as asked"
 
 
@@ -287,8 +352,17 @@ def test_a_decoder_without_a_quantizer_needs_one(small, tmp_path, capsys):
     bare = {name: tensor for name, tensor in small.genius.items() if not name.startswith("quantizer.")}
     assert "holds no quantizer; give the one" in refused(small, tmp_path, bare)
     rq = files.save(tmp_path / "rq.pth", files.quantizer_weights(SMALL))
-    main(["--clip-sf", str(small.folder / "clip.pth"), "--genius", str(tmp_path / "changed.pth"), "--rq", str(rq),
-          str(tmp_path / "run")])
+    main(
+        [
+            "--clip-sf",
+            str(small.folder / "clip.pth"),
+            "--genius",
+            str(tmp_path / "changed.pth"),
+            "--rq",
+            str(rq),
+            str(tmp_path / "run"),
+        ]
+    )
     assert "changed.pth holds no quantizer: that of rq.pth is used" in capsys.readouterr().out
     assert Run(tmp_path / "run").digest("quantizer") == small.run.digest("quantizer")
 
@@ -316,9 +390,15 @@ def test_the_configuration_is_read_as_nothing(tmp_path):
     assert torch.serialization.get_unsafe_globals_in_checkpoint(file)
 
 
-@pytest.mark.parametrize(("content", "said"), [
-    (None, "there is no file"), (b"no zip", "not a checkpoint as torch.save writes it"),
-    ({"a": torch.ones(2)}, "holds no weights under 'model'"), ({"model": {"a": 1}}, "holds no weights under 'model'")])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "there is no file"),
+        (b"no zip", "not a checkpoint as torch.save writes it"),
+        ({"a": torch.ones(2)}, "holds no weights under 'model'"),
+        ({"model": {"a": 1}}, "holds no weights under 'model'"),
+    ],
+)
 def test_a_file_without_weights_is_refused_in_one_sentence(tmp_path, content, said):
     file = tmp_path / "file.pth"
     if isinstance(content, bytes):
@@ -337,21 +417,29 @@ def test_a_folder_that_is_no_run_is_left_alone(small, tmp_path):
 
 def test_names_on_the_hub_are_fetched_from_there(monkeypatch):
     asked = []
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download",
-                        lambda *given, **named: asked.append((*given, named["revision"])) or "/cache/file.pth")
+    monkeypatch.setattr(
+        huggingface_hub,
+        "hf_hub_download",
+        lambda *given, **named: asked.append((*given, named["revision"])) or "/cache/file.pth",
+    )
     assert hub.local_file(hub.CLIP_SF) == Path("/cache/file.pth")
     hub.local_file("hf://a/b@1f2e/c/d.pth")
     assert asked == [("TIGER-Lab/UniIR", "checkpoint/CLIP_SF/clip_sf_large.pth", None), ("a/b", "c/d.pth", "1f2e")]
     assert hub.local_file("checkpoint/file.pth") == Path("checkpoint/file.pth")
 
 
-@pytest.mark.parametrize(("error", "said"), [
-    (errors.LocalEntryNotFoundError("no connection"), "hub is out of reach .* never fetched .* give its path"),
-    (errors.OfflineModeIsEnabled("offline"), "hub is out of reach"),
-    (errors.HFValidationError("bad name"), r"hub does not give d.pth of a/b \(bad name\)")])
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (errors.LocalEntryNotFoundError("no connection"), "hub is out of reach .* never fetched .* give its path"),
+        (errors.OfflineModeIsEnabled("offline"), "hub is out of reach"),
+        (errors.HFValidationError("bad name"), r"hub does not give d.pth of a/b \(bad name\)"),
+    ],
+)
 def test_what_the_hub_refuses_is_said_in_one_sentence(monkeypatch, error, said):
     def fail(*given, **named):
         raise error
+
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", fail)
     with pytest.raises(UserError, match=said):
         hub.local_file("hf://a/b/d.pth")

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 import torch
 
-from genius.artifacts import Run
 from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
+from genius.run import Run
 from genius.schema import Item, Modality
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training.decoder import BEAMS, Samples, Validation
 from training.features import FeatureSet
-from training.hits import TopRows, hit_rates
 from training.pairs import Candidates
-from training.quantizer import FusionAndQuantizer, batch_losses, coarse_labels, same_label_loss
+from training.quantizer import FusionAndQuantizer, batch_losses, coarse_labels, supcon_loss
 from training.settings import Arguments
+from training.validation import TopRows, hit_rates
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def stage(run) -> FusionAndQuantizer:
 
 
 def positives(data: FeatureSet, query: int) -> set[int]:
-    return set(data.pairs.positives[data.pairs.offsets[query]:data.pairs.offsets[query + 1]].tolist())
+    return set(data.pairs.positives[data.pairs.offsets[query] : data.pairs.offsets[query + 1]].tolist())
 
 
 @torch.no_grad()
@@ -55,8 +55,15 @@ def test_hit_rates_are_those_of_sorting_all_distances(stage, data):
     z = stage.fusion(val.candidate_files.features(slice(None))).double()
     quantized = stage.quantizer.decode(stage.quantizer.encode(z.float(), modality)).double()
     query = stage.fusion(val.query_files.features(slice(None))).double()
-    expected = [np.mean([bool(set(torch.cdist(query[[q]], vectors)[0].argsort()[:5].tolist()) & positives(val, q))
-                         for q in range(len(val.pairs))]) for vectors in (z, quantized)]
+    expected = [
+        np.mean(
+            [
+                bool(set(torch.cdist(query[[q]], vectors)[0].argsort()[:5].tolist()) & positives(val, q))
+                for q in range(len(val.pairs))
+            ]
+        )
+        for vectors in (z, quantized)
+    ]
     for block in (7, 1000):
         assert hit_rates(stage.fusion, stage.quantizer, val, 0, "cpu", block) == pytest.approx(expected)
 
@@ -65,7 +72,7 @@ def test_the_best_rows_do_not_depend_on_the_blocks():
     scores = torch.rand(3, 40, generator=torch.Generator().manual_seed(0))
     top = TopRows(3, "cpu")
     for start in range(0, 40, 6):
-        top.add(scores[:, start:start + 6], start)
+        top.add(scores[:, start : start + 6], start)
     assert top.rows().tolist() == scores.topk(5).indices.tolist()
 
 
@@ -84,9 +91,10 @@ def test_the_three_losses_are_the_formulas(stage, data, change):
             residual = residual - book[codes[:, level]]
             residuals.append(residual.double().numpy())
         hats.append((z - residual).double().numpy())
-    squares = np.mean([r ** 2 for r in residuals])
+    squares = np.mean([r**2 for r in residuals])
     assert found["rq"].item() == pytest.approx(
-        squares * (z_q.shape[1] * len(stage.quantizer.codebooks) if "rq_sum" in change else 1), rel=1e-4)
+        squares * (z_q.shape[1] * len(stage.quantizer.codebooks) if "rq_sum" in change else 1), rel=1e-4
+    )
     if "mse_raw" in change:
         expected = ((hats[0] - hats[1]) ** 2).sum(1).mean()
     else:
@@ -99,8 +107,9 @@ def test_the_three_losses_are_the_formulas(stage, data, change):
 
 
 def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, data):
-    quantizer, decoder = (kind.load(run.folder(part)) for kind, part in (
-        (ResidualQuantizer, "quantizer"), (IDDecoder, "decoder")))
+    quantizer, decoder = (
+        kind.load(run.folder(part)) for kind, part in ((ResidualQuantizer, "quantizer"), (IDDecoder, "decoder"))
+    )
     fusion = run.digest("fusion")
     samples = Samples(data["train"], quantizer, fusion, TINY.decoder)
     held_out, val = Validation(data["val"], samples, fusion, "cpu", seed=0), data["val"]
@@ -116,8 +125,12 @@ def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, dat
         scores = [-(z - quantizer.decode(torch.tensor([codes]))).square().sum().item() for codes in ids]
         best = {ids[i] for i in np.argsort(scores)[::-1][:BEAMS]}
         kept.append(any(tuple(samples.codes[row].tolist()) in best for row in positives(val, q)))
-    expected = np.mean([np.mean([hit for hit, q in zip(kept, unseen, strict=True) if val.pairs.rows[q] == row])
-                        for row in sorted(set(val.pairs.rows[unseen].tolist()))])
+    expected = np.mean(
+        [
+            np.mean([hit for hit, q in zip(kept, unseen, strict=True) if val.pairs.rows[q] == row])
+            for row in sorted(set(val.pairs.rows[unseen].tolist()))
+        ]
+    )
     assert held_out.candidate_recall(decoder, 0.0) == pytest.approx(expected)
 
 
@@ -140,23 +153,24 @@ def test_an_epoch_holds_every_query_and_every_candidate_once(run, data):
 def test_the_loss_of_what_shares_a_label_is_khoslas():
     generator, temperature = torch.Generator().manual_seed(0), 0.1
     z = torch.nn.functional.normalize(torch.randn(7, 5, generator=generator), dim=-1).requires_grad_()
-    labels = torch.tensor([0, 1, 0, 2, 1, 0, -1])          # the 2 has nothing to share it with, nor has what lacks one
+    labels = torch.tensor([0, 1, 0, 2, 1, 0, -1])  # the 2 has nothing to share it with, nor has what lacks one
     rows = z.detach().double().tolist()
-    weights = [[math.exp(sum(a * b for a, b in zip(one, other, strict=True)) / temperature) for other in rows]
-               for one in rows]
+    weights = [
+        [math.exp(sum(a * b for a, b in zip(one, other, strict=True)) / temperature) for other in rows] for one in rows
+    ]
     terms = []
     for i in (0, 1, 2, 4, 5):
         others = [j for j in range(7) if j != i]
         alike = [j for j in others if labels[j] == labels[i]]
         terms.append(-np.mean([math.log(weights[i][j] / sum(weights[i][k] for k in others)) for j in alike]))
-    loss = same_label_loss(z, labels, temperature)
+    loss = supcon_loss(z, labels, temperature)
     assert loss.item() == pytest.approx(np.mean(terms), rel=1e-5)
     loss.backward()
     assert z.grad.isfinite().all()
 
 
 def test_without_labels_in_common_nothing_is_lost():
-    assert same_label_loss(torch.eye(3), torch.tensor([0, 1, -1]), 0.1).item() == 0
+    assert supcon_loss(torch.eye(3), torch.tensor([0, 1, -1]), 0.1).item() == 0
 
 
 class Made:
@@ -165,8 +179,10 @@ class Made:
     root = "made"
 
     def all_candidates(self) -> list[Item]:
-        return [Item(f"1:{n}", Modality.TEXT, "a", source=source)
-                for n, source in enumerate(('{"kind": "dog"}', "", json.dumps({"kind": "cat"})))]
+        return [
+            Item(f"1:{n}", Modality.TEXT, "a", source=source)
+            for n, source in enumerate(('{"kind": "dog"}', "", json.dumps({"kind": "cat"})))
+        ]
 
 
 def test_candidates_are_labelled_by_their_factor():

@@ -18,16 +18,20 @@ def test_whole_numbers_serve_where_fractions_are_expected():
     assert changed(SMALL, "encoder.learning_rate=1").encoder.learning_rate == 1.0
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ("encoder.epochs", "expected STAGE.NAME=VALUE"),
-    ("encoder.epoch=3", "no 'epoch'; choose from architecture, pretrained, epochs"),
-    ("encoders.epochs=3", "no 'encoders'; choose from encoder, features"),
-    ("encoder.epochs=three", "expected a value like"),
-    ("encoder.bf16=1", "expected a value like true"),
-    ("encoder.crop=0", "crop is a share above 0"),
-    ("encoder.substitution=1.0", "substitution is a probability below 1"),
-    ("index.thumbnail_quality=101", "thumbnail_quality is 1 to 100"),
-    ("quantizer.quantizer.gradient=magic", "none of rotation, straight_through")])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("encoder.epochs", "expected STAGE.NAME=VALUE"),
+        ("encoder.epoch=3", "no 'epoch'; choose from architecture, pretrained, epochs"),
+        ("encoders.epochs=3", "no 'encoders'; choose from encoder, features"),
+        ("encoder.epochs=three", "expected a value like"),
+        ("encoder.bf16=1", "expected a value like true"),
+        ("encoder.crop=0", "crop is a share above 0"),
+        ("encoder.substitution=1.0", "substitution is a probability below 1"),
+        ("index.thumbnail_quality=101", "thumbnail_quality is 1 to 100"),
+        ("quantizer.quantizer.gradient=magic", "none of rotation, straight_through"),
+    ],
+)
 def test_a_setting_that_cannot_be_is_refused_in_one_sentence(change, message):
     with pytest.raises(UserError, match=message):
         changed(SMALL, change)
@@ -50,10 +54,10 @@ def test_the_demo_preset_fits_the_space_that_its_parts_may_take():
     encoder, stage = new_encoder(DEMO.encoder), DEMO.quantizer
     parts = [Fusion(stage.fusion), IDDecoder(DEMO.decoder.decoder)]
     codebooks = sum(stage.quantizer.code_sizes) * stage.quantizer.dim
-    assert 2 * numbers(encoder) <= 20e6                                            # two bytes a number
+    assert 2 * numbers(encoder) <= 20e6  # two bytes a number
     assert 2 * (codebooks + sum(numbers(part) for part in parts)) <= 12e6
 
 
 def numbers(model: nn.Module) -> int:
-    stored = {tensor.data_ptr(): tensor.numel() for tensor in model.state_dict().values()}     # tied ones once
+    stored = {tensor.data_ptr(): tensor.numel() for tensor in model.state_dict().values()}  # tied ones once
     return sum(stored.values())

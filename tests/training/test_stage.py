@@ -1,7 +1,7 @@
 import pytest
 
-from genius.artifacts import Run
 from genius.errors import UserError
+from genius.run import Run
 from tests.training.tiny import TINY
 from training.__main__ import train
 from training.settings import Arguments

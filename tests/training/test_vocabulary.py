@@ -19,10 +19,15 @@ def teacher(tmp_path):
 
 
 def test_a_word_goes_to_the_known_word_of_its_sense_and_strangers_to_none(teacher):
-    found = neighbours(["boat", "car", "cat", "the"], ["kitty", "kitten", "automobile", "justin", "hollywood", "cat"],
-                       Teacher(str(teacher)))
+    found = neighbours(
+        ["boat", "car", "cat", "the"],
+        ["kitty", "kitten", "automobile", "justin", "hollywood", "cat"],
+        Teacher(str(teacher)),
+    )
     assert {word: sorted(others) for word, others in found.items()} == {
-        "cat": ["kitten", "kitty"], "car": ["automobile"]}
+        "cat": ["kitten", "kitty"],
+        "car": ["automobile"],
+    }
 
 
 def test_neighbours_are_the_nearest_by_a_slow_count_too(teacher, monkeypatch):
@@ -84,7 +89,9 @@ def test_the_teacher_is_asked_once_for_the_same_texts(teacher, tmp_path, monkeyp
     texts = ["A cat.", "The car and a cat"]
     first = Neighbours.read(texts, str(teacher), tmp_path / "cache")
     assert {word: sorted(others) for word, others in first.words.items()} == {
-        "cat": ["kitten", "kitty"], "car": ["automobile"]}
+        "cat": ["kitten", "kitty"],
+        "car": ["automobile"],
+    }
     monkeypatch.setattr(vocabulary, "Teacher", None)
     assert Neighbours.read(reversed(texts), str(teacher), tmp_path / "cache").words == first.words
 

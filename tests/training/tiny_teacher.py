@@ -19,12 +19,21 @@ def write_teacher(folder: Path, senses: Iterable[Iterable[str]], split: Iterable
     vocabulary = [*FRAME, *(word for words in senses for word in words), *dict.fromkeys(pieces)]
     tokenizer = Tokenizer(models.WordPiece({token: at for at, token in enumerate(vocabulary)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]",
-                                                             special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]").save_pretrained(folder)
     torch.manual_seed(0)
-    model = BertModel(BertConfig(vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=0,
-                                 num_attention_heads=1, intermediate_size=4, max_position_embeddings=16))
+    model = BertModel(
+        BertConfig(
+            vocab_size=len(vocabulary),
+            hidden_size=16,
+            num_hidden_layers=0,
+            num_attention_heads=1,
+            intermediate_size=4,
+            max_position_embeddings=16,
+        )
+    )
     with torch.no_grad():
         for table in (model.embeddings.position_embeddings, model.embeddings.token_type_embeddings):
             table.weight.zero_()

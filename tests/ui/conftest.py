@@ -46,17 +46,20 @@ def ask(served):
 
     Returns what Gradio sends last: {"success": …, "output": {"data": […]} or {"error": …}}.
     """
+
     def call(function: str, *data, event: dict | None = None):
         index = next(i for i, event in served.page.fns.items() if event.name == function)
         session = uuid.uuid4().hex
         with httpx.Client(base_url=f"{served.url}/gradio_api", timeout=60, trust_env=False) as client:
-            client.post("/queue/join", json={"data": data, "fn_index": index, "event_data": event,
-                                             "session_hash": session}).raise_for_status()
+            client.post(
+                "/queue/join", json={"data": data, "fn_index": index, "event_data": event, "session_hash": session}
+            ).raise_for_status()
             with client.stream("GET", "/queue/data", params={"session_hash": session}) as stream:
                 for line in stream.iter_lines():
                     if line.startswith("data:") and '"process_completed"' in line:
-                        return json.loads(line[len("data:"):])
+                        return json.loads(line[len("data:") :])
         raise AssertionError("the stream ended before the answer")
+
     return call
 
 
@@ -64,7 +67,7 @@ def ask(served):
 def browser():
     """Headless Chromium; skips where there is none. Not longer than a module: an event loop comes with it."""
     pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    from tests.ui.chromium import chromium
+    from training.benchmarks.chromium import chromium
 
     with chromium() as running:
         if running is None:
@@ -87,7 +90,7 @@ def visit(browser, served):
     def opened(path="/", width=1280):
         contexts.append(browser.new_context(viewport={"width": width, "height": 900}))
         page = contexts[-1].new_page()
-        page.set_default_timeout(60_000)    # a busy machine is slow, not wrong
+        page.set_default_timeout(60_000)  # a busy machine is slow, not wrong
         page.on("request", note)
         page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

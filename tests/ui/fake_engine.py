@@ -1,6 +1,6 @@
 """An engine that made everything up, to look at the page without a trained run.
 
-    python -m tests.ui.fake_engine [PORT]
+python -m tests.ui.fake_engine [PORT]
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from genius.examples import Asked, Example
-from genius.index.ids import pack
-from genius.index.pool import Pool
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import check_query, checked_options
 from genius.search.engine import EncodedQueries
+from genius.trie.ids import pack
+from genius.trie.pool import Pool
 
 CODE_SIZES = (3, *[256] * 8)
 DIM = 16
@@ -45,13 +45,24 @@ TEXTS = [
     "say where the land ends and the sky begins. Nothing moves but the rope, and somewhere a bell rings.",
 ]
 EXAMPLES = (
-    Example("Three ways to ask", "", Image.new("RGB", (64, 64), "teal"), (
-        Asked("Find a caption that describes the picture.", Modality.TEXT),
-        Asked("Find one like this.", Modality.IMAGE), Asked("Find its page.", Modality.PAIR))),
-    Example("In words", "a dog on a beach", None, (
-        Asked("Find an image that matches the caption.", Modality.IMAGE),)),
-    Example("Changed", "in dark blue", Image.new("RGB", (300, 200), "orange"), (
-        Asked("Find a garment like this one, changed as the text says.", Modality.IMAGE),)))
+    Example(
+        "Three ways to ask",
+        "",
+        Image.new("RGB", (64, 64), "teal"),
+        (
+            Asked("Find a caption that describes the picture.", Modality.TEXT),
+            Asked("Find one like this.", Modality.IMAGE),
+            Asked("Find its page.", Modality.PAIR),
+        ),
+    ),
+    Example("In words", "a dog on a beach", None, (Asked("Find an image that matches the caption.", Modality.IMAGE),)),
+    Example(
+        "Changed",
+        "in dark blue",
+        Image.new("RGB", (300, 200), "orange"),
+        (Asked("Find a garment like this one, changed as the text says.", Modality.IMAGE),),
+    ),
+)
 WORLD = {"seed": 0, "scale": 12_600, "pixels": 256, "digest": "0" * 64}
 
 
@@ -68,7 +79,7 @@ class FakeIndex:
         vectors = random.normal(size=(self.n, DIM))
         self.embeddings = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
         semantic = [random.integers(0, codes, self.n) for codes in (12, 40, *[256] * 6)]
-        self._codes = np.stack([self.modalities, *semantic], axis=1).astype(np.int64)     # (n, M)
+        self._codes = np.stack([self.modalities, *semantic], axis=1).astype(np.int64)  # (n, M)
 
     def items(self, rows: Iterable[int]) -> list[Item]:
         return [self.item(int(row)) for row in rows]
@@ -106,8 +117,8 @@ class FakeIndex:
         draw = ImageDraw.Draw(picture)
         x, y = random.integers(20, width - 20), random.integers(15, height // 2)
         draw.ellipse((x - 14, y - 14, x + 14, y + 14), fill=sun)
-        draw.polygon([(0, height), (x, height * .4), (width, height)], fill=hill)
-        draw.rectangle((0, height * .75, width, height), fill=field)
+        draw.polygon([(0, height), (x, height * 0.4), (width, height)], fill=hill)
+        draw.rectangle((0, height * 0.75, width, height), fill=field)
         stream = io.BytesIO()
         picture.save(stream, "WEBP")
         return stream.getvalue()
@@ -119,7 +130,7 @@ class FakeEngine:
     device = "cpu"
     decoder = SimpleNamespace(config=SimpleNamespace(decoder_weight=1.0))
     quantizer = SimpleNamespace(config=SimpleNamespace(modality_code="forced"))
-    one_version = staticmethod(nullcontext)
+    snapshot = staticmethod(nullcontext)
 
     def __init__(self, seconds: float = 0.0):
         self.seconds = seconds
@@ -152,8 +163,12 @@ class FakeEngine:
         time.sleep(self.seconds)
         random = np.random.default_rng(seed)
         own = (0, 17, 240, 3, 91, 255, 8, 128, 60)
-        ids = sorted({own[:keep] + tuple(int(c) for c in random.integers(0, 256, 9 - keep))
-                      for keep in random.integers(1, 9, options.beams)})
+        ids = sorted(
+            {
+                own[:keep] + tuple(int(c) for c in random.integers(0, 256, 9 - keep))
+                for keep in random.integers(1, 9, options.beams)
+            }
+        )
         generated = [self.generated(codes, place, options.mode) for place, codes in enumerate(ids)]
         order = random.permutation(options.k) if options.rerank else np.arange(options.k)
         rows = random.integers(0, self.index.n, options.k)
@@ -163,16 +178,20 @@ class FakeEngine:
             item = self.index.item(int(rows[place]))
             if query.text == "hostile":
                 item = replace(item, id=HOSTILE, text=HOSTILE)
-            hits.append(Hit(int(rows[place]), item, codes, rank + 1, int(place) + 1, found.score,
-                            0.412 - 0.017 * rank))
+            hits.append(Hit(int(rows[place]), item, codes, rank + 1, int(place) + 1, found.score, 0.412 - 0.017 * rank))
         return SearchResult(
-            hits=hits if query.text != "nothing" else [], generated=generated,
-            embedding=np.ones(DIM, np.float32), z=np.ones(DIM, np.float32), query_codes=own,
-            modality_probabilities=np.array([0.93, 0.05, 0.02]), candidates=512, mode=options.mode or "set",
+            hits=hits if query.text != "nothing" else [],
+            generated=generated,
+            embedding=np.ones(DIM, np.float32),
+            z=np.ones(DIM, np.float32),
+            query_codes=own,
+            modality_probabilities=np.array([0.93, 0.05, 0.02]),
+            candidates=512,
+            mode=options.mode or "set",
             far=None if query.image is None else query.text == "far away",
             certified=len(query.text) % 2 == 0 if options.mode == "exact" else None,
-            milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "expand": 0.6, "rerank": 2.4,
-                          "fetch": 3.9})
+            milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "expand": 0.6, "rerank": 2.4, "fetch": 3.9},
+        )
 
     @staticmethod
     def generated(codes: tuple[int, ...], place: int, mode: str | None) -> GeneratedID:

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from genius.artifacts import Run
 from genius.collections.keys import id_key
-from genius.explore.maps import PART, MappedQuery, Maps, View
+from genius.explore.map_data import PART, MappedQuery, Maps, View
+from genius.run import Run
 from genius.schema import Modality
 from tests.search.tiny import LEVELS, publish_tiny_run
 from tests.ui import tiny_page
@@ -26,13 +26,21 @@ def fake_maps(ids: Sequence[str], levels: int) -> Maps:
     """These items and a few queries, the second of which is hostile, in three views; the last has few places."""
     random, keys = np.random.default_rng(3), np.sort([id_key(id) for id in ids])
     texts = [HOSTILE if at == 1 else f"mug {at}" if at % 3 else "" for at in range(QUERIES)]
-    queries = tuple(MappedQuery(f"1:{at}", Modality(at % 3), text, "Find it.", (ids[at], ids[at + 1]))
-                    for at, text in enumerate(texts))
+    queries = tuple(
+        MappedQuery(f"1:{at}", Modality(at % 3), text, "Find it.", (ids[at], ids[at + 1]))
+        for at, text in enumerate(texts)
+    )
     places = random.uniform(-1, 1, (3, len(keys) + QUERIES, 2)).astype(np.float32)
-    places[2, :len(keys)] = places[2, np.arange(len(keys)) % FEW]
-    return Maps((View(), View(levels), View(levels, contrastive=False)), places, keys, queries,
-                {0: "birds", 1: "birds", 2: "<b>boats</b>", 3: "mugs", 4: "hats"}, "test",
-                {"with": HEALTH, "without": HEALTH | {"largest_bucket": 4_321}})
+    places[2, : len(keys)] = places[2, np.arange(len(keys)) % FEW]
+    return Maps(
+        (View(), View(levels), View(levels, contrastive=False)),
+        places,
+        keys,
+        queries,
+        {0: "birds", 1: "birds", 2: "<b>boats</b>", 3: "mugs", 4: "hats"},
+        "test",
+        {"with": HEALTH, "without": HEALTH | {"largest_bucket": 4_321}},
+    )
 
 
 def many_maps() -> Maps:
@@ -43,6 +51,7 @@ def many_maps() -> Maps:
 @contextmanager
 def serving_maps(path: Path) -> Iterator[SimpleNamespace]:
     """A page over a tiny run of 40 items, of which 39 are drawn."""
+
     def publish(path: Path) -> Run:
         run = publish_tiny_run(path)
         run.publish(PART, fake_maps([f"0:{row}" for row in range(39)], LEVELS).save, ("fusion", "quantizer", "index"))

@@ -35,8 +35,15 @@ def test_four_endpoints_are_public_and_nothing_else(served):
 
 
 def test_a_search_by_text_and_picture_reaches_the_engine_as_asked(client, served, photo):
-    found = client.predict(text="mug", picture=handle_file(photo), instruction="Find one.", k=3, beams=7,
-                           modality="text", api_name="/search")
+    found = client.predict(
+        text="mug",
+        picture=handle_file(photo),
+        instruction="Find one.",
+        k=3,
+        beams=7,
+        modality="text",
+        api_name="/search",
+    )
     query, options = served.engine.queries[-1]
     assert (query.text, query.instruction, query.image.size) == ("mug", "Find one.", (256, 256))
     assert (options.k, options.beams, options.modality) == (3, 7, Modality.TEXT)
@@ -69,23 +76,34 @@ def test_neighbours_are_the_nearest_and_not_the_item_itself(client):
     assert len(near) == 5 and cosines == sorted(cosines, reverse=True) and "3:2" not in [item["id"] for item in near]
 
 
-@pytest.mark.parametrize("given, endpoint, sentence", [
-    ({"text": ""}, "/search", "Type a description, add a picture, or both."),
-    ({"text": "mug", "modality": "song"}, "/search", "The modality must be one of any, image, text, pair"),
-    ({"text": "mug", "k": 0}, "/search", "number of results"),
-    ({"id": "nowhere"}, "/item", "There is no item"),
-    ({"pattern": "0.x"}, "/code_items", "is no code"),
-    ({"pattern": "0", "limit": 1000}, "/code_items", "The limit must be a whole number from 0 to 100"),
-    ({"pattern": "0", "offset": -1}, "/code_items", "The offset must be"),
-    ({"id": "3:2", "k": 10**9}, "/neighbours", "number of results"),
-])
+@pytest.mark.parametrize(
+    "given, endpoint, sentence",
+    [
+        ({"text": ""}, "/search", "Type a description, add a picture, or both."),
+        ({"text": "mug", "modality": "song"}, "/search", "The modality must be one of any, image, text, pair"),
+        ({"text": "mug", "k": 0}, "/search", "number of results"),
+        ({"id": "nowhere"}, "/item", "There is no item"),
+        ({"pattern": "0.x"}, "/code_items", "is no code"),
+        ({"pattern": "0", "limit": 1000}, "/code_items", "The limit must be a whole number from 0 to 100"),
+        ({"pattern": "0", "offset": -1}, "/code_items", "The offset must be"),
+        ({"id": "3:2", "k": 10**9}, "/neighbours", "number of results"),
+    ],
+)
 def test_what_cannot_be_answered_gets_one_sentence(client, given, endpoint, sentence):
     assert sentence in refused(client, **given, api_name=endpoint)
 
 
-@pytest.mark.parametrize("picture", [
-    LINK, {"path": "/etc/hostname"}, {"path": "/etc/hostname", "meta": {"_type": "gradio.FileData"}},
-    "/etc/hostname", [1], {"url": "data:image/png;base64,AAAA"}])
+@pytest.mark.parametrize(
+    "picture",
+    [
+        LINK,
+        {"path": "/etc/hostname"},
+        {"path": "/etc/hostname", "meta": {"_type": "gradio.FileData"}},
+        "/etc/hostname",
+        [1],
+        {"url": "data:image/png;base64,AAAA"},
+    ],
+)
 def test_a_picture_that_was_not_uploaded_never_reaches_the_engine(client, served, picture):
     before = len(served.engine.queries)
     refused(client, text="mug", picture=picture, api_name="/search")

@@ -112,7 +112,7 @@ def test_a_hostile_caption_is_shown_and_runs_nothing(visit):
     search(page, "hostile")
     assert page.locator("#cards .words").first.inner_text() == HOSTILE
     assert page.locator("#cards img[src=x]").count() == 0
-    search(page, HOSTILE)     # as a query it comes back in the summary
+    search(page, HOSTILE)  # as a query it comes back in the summary
     assert HOSTILE in page.locator("#summary .sentence").inner_text()
 
 
@@ -137,7 +137,8 @@ def test_a_phone_needs_no_sideways_scrolling(visit, theme):
     search(page, "mug")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     brightness = page.locator(".card").first.evaluate(
-        "card => getComputedStyle(card).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)")
+        "card => getComputedStyle(card).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)"
+    )
     assert (brightness < 384) == (theme == "dark")
 
 
@@ -150,7 +151,7 @@ def test_one_click_on_an_example_fills_the_form_and_searches(visit, served):
     assert page.input_value("#instruction input") == query.instruction
     page.locator("#picture img").wait_for()
     assert page.locator("#cards .card").count() == 10
-    page.click("#go")      # the form holds all that was asked
+    page.click("#go")  # the form holds all that was asked
     page.locator("#summary h2").wait_for(state="detached")
     again, _ = served.engine.queries[-1]
     assert (again.text, again.instruction, again.image.size) == (query.text, query.instruction, query.image.size)
@@ -173,7 +174,10 @@ def test_one_picture_under_three_instructions_stands_side_by_side(visit, width, 
     columns.nth(2).wait_for()
     assert columns.count() == 3 and len({column.bounding_box()["x"] for column in columns.all()}) == across
     assert columns.locator("h2").all_inner_texts() == [
-        "Find a caption that describes the picture.", "Find one like this.", "Find its page."]
+        "Find a caption that describes the picture.",
+        "Find one like this.",
+        "Find its page.",
+    ]
     assert page.locator("#generated section").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -188,7 +192,7 @@ def test_examples_shrink_to_one_line_after_a_search_and_unfold(visit):
     unfold = strip.get_by_role("button", name="Show all")
     unfold.click()
     assert first.locator(".wish").first.is_visible()
-    page.locator(".example", has_text="In words").click()      # folds them again
+    page.locator(".example", has_text="In words").click()  # folds them again
     unfold.wait_for()
     assert not first.locator(".wish").first.is_visible()
 
@@ -198,8 +202,14 @@ def test_it_says_what_the_world_is_and_how_to_load_a_collection(visit):
     assert not page.get_by_text("python -m training").is_visible()
     page.get_by_text("About this demo").click()
     about = page.locator("#about").inner_text()
-    for words in ("76,412 items", "no photographs", "M-BEIR", "all eight tasks", "code by code",
-                  "python -m genius.collections"):
+    for words in (
+        "76,412 items",
+        "no photographs",
+        "M-BEIR",
+        "all eight tasks",
+        "code by code",
+        "python -m genius.collections",
+    ):
         assert words in about
 
 

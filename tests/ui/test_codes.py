@@ -39,8 +39,9 @@ def matching(engine, pattern):
     return np.flatnonzero((codes[:, wanted] == [pattern[level] for level in wanted]).all(1))
 
 
-@pytest.mark.parametrize("text, pattern", [
-    ("0 · 7 · * · 5", (0, 7, None, 5)), ("0.7", (0, 7)), ("*-*-39", (None, None, 39))])
+@pytest.mark.parametrize(
+    "text, pattern", [("0 · 7 · * · 5", (0, 7, None, 5)), ("0.7", (0, 7)), ("*-*-39", (None, None, 39))]
+)
 def test_a_pattern_brings_the_items_that_have_its_codes(tab, engine, text, pattern):
     shown, rows = opened(tab, text), matching(engine, pattern)
     assert shown["pattern"] == pattern

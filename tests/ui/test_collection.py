@@ -9,7 +9,7 @@ import pytest
 from genius.errors import UserError
 from genius.index.contents import Contents
 from genius.schema import Query
-from genius.search.editing import Editor
+from genius.search.editor import Editor
 from genius.ui.context import Served
 from tests.ui.tiny_page import serving
 
@@ -23,8 +23,9 @@ def served(tmp_path_factory):
 
 
 def uploaded(served, photo):
-    path, = httpx.post(f"{served.url}/gradio_api/upload", files={"files": ("photo.jpg", photo.read_bytes())},
-                       trust_env=False).json()
+    (path,) = httpx.post(
+        f"{served.url}/gradio_api/upload", files={"files": ("photo.jpg", photo.read_bytes())}, trust_env=False
+    ).json()
     return {"path": path, "meta": {"_type": "gradio.FileData"}}
 
 
@@ -73,13 +74,23 @@ def test_a_callback_sees_one_version(ask, served, monkeypatch):
     editor.remove(tile["id"] for tile in listed["tiles"])
 
 
-@pytest.mark.parametrize("function, data, event", [
-    ("on_add", ([], ""), None), ("on_add", ([], "a\nb\n" * 200), None),
-    ("on_add", ([{"path": "/etc/hostname", "meta": {"_type": "gradio.FileData"}}], ""), None),
-    ("on_add", ([{"path": "/etc/hostname"}], ""), None), ("on_add", ("/etc/hostname", ""), None),
-    ("on_add", ([{"path": "http://127.0.0.1:9/x.png", "meta": {"_type": "gradio.FileData"}}], ""), None),
-    ("on_ids", ("",), None), ("on_ids", (None,), None), ("on_ids", ("1:1 " * 300,), None),
-    ("on_turn", (), {"page": -1}), ("on_turn", (), {"page": "0"}), ("on_turn", (), {})])
+@pytest.mark.parametrize(
+    "function, data, event",
+    [
+        ("on_add", ([], ""), None),
+        ("on_add", ([], "a\nb\n" * 200), None),
+        ("on_add", ([{"path": "/etc/hostname", "meta": {"_type": "gradio.FileData"}}], ""), None),
+        ("on_add", ([{"path": "/etc/hostname"}], ""), None),
+        ("on_add", ("/etc/hostname", ""), None),
+        ("on_add", ([{"path": "http://127.0.0.1:9/x.png", "meta": {"_type": "gradio.FileData"}}], ""), None),
+        ("on_ids", ("",), None),
+        ("on_ids", (None,), None),
+        ("on_ids", ("1:1 " * 300,), None),
+        ("on_turn", (), {"page": -1}),
+        ("on_turn", (), {"page": "0"}),
+        ("on_turn", (), {}),
+    ],
+)
 def test_what_cannot_be_changes_nothing(ask, served, function, data, event):
     before, answer = served.engine.index, ask(function, *data, event=event)
     assert not answer["success"] and "Traceback" not in str(answer) and served.engine.index is before

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
-from genius.explore.compare import FLAT, SYSTEMS, Found, agreement
+from genius.explore.comparison import FLAT, SYSTEMS, Found, agreement
 from genius.schema import Item, Modality
 from genius.ui.compared import compared
 
-ITEMS = {1: Item("0:1", Modality.IMAGE, image="1.png"), 5: Item("0:5", Modality.TEXT, "A boat."),
-         8: Item("1:8", Modality.PAIR, "A tree.", "8.png")}
+ITEMS = {
+    1: Item("0:1", Modality.IMAGE, image="1.png"),
+    5: Item("0:5", Modality.TEXT, "A boat."),
+    8: Item("1:8", Modality.PAIR, "A tree.", "8.png"),
+}
 
 
 def found(at: int, rows: list[int], **milliseconds: float) -> Found:
@@ -32,7 +35,7 @@ def test_encoding_is_told_apart(shown):
 
 
 def test_each_system_has_its_time_by_stage_and_its_share_of_the_slowest(shown):
-    first, second, third = shown["systems"]
+    first, _second, third = shown["systems"]
     assert first["stages"] == "beam search 8.0 ms, expand buckets 1.0 ms"
     assert (first["time"], first["share"]) == ("9.0 ms", 1)
     assert third["name"] == FLAT.name and third["share"] == pytest.approx(0.5)

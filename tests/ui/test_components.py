@@ -44,8 +44,14 @@ def test_a_path_outside_the_uploads_is_refused(tmp_path):
             picture.preprocess(ImageData(path=str(tmp_path / path)))
 
 
-@pytest.mark.parametrize("payload", [ImageData(url="data:image/png;base64,AAAA", path="x.png"),
-                                     ImageData(url="data:image/png;base64,AAAA"), ImageData()])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        ImageData(url="data:image/png;base64,AAAA", path="x.png"),
+        ImageData(url="data:image/png;base64,AAAA"),
+        ImageData(),
+    ],
+)
 def test_embedded_data_is_refused(payload):
     with pytest.raises(gr.Error, match="Upload the picture as a file"):
         UploadedImage().preprocess(payload)

@@ -31,7 +31,7 @@ def test_what_is_no_history_is_an_empty_one(stored):
 
 
 def test_what_a_browser_sends_is_made_texts_of_bounded_length():
-    entry, = entries([{"text": "x" * 50_000, "instruction": ["<b>"], "item": 5, "picture": "yes", "more": 1}])
+    (entry,) = entries([{"text": "x" * 50_000, "instruction": ["<b>"], "item": 5, "picture": "yes", "more": 1}])
     assert entry == Entry("x" * 10_000, "['<b>']", "5", False)
     assert len(entries([{"text": "x"}] * 1000)) == MOST
 

@@ -34,7 +34,10 @@ def test_a_map_its_sentences_and_its_table(ask):
     said = " ".join(note["sentences"])
     assert "39 of 40 items" in said and note["table"] is None
     assert [(row["label"], row["counts"]) for row in table["rows"]] == [
-        ("Image", [13, 13, 0, 0]), ("Text", [13, 0, 13, 0]), ("Pair", [13, 0, 0, 13])]
+        ("Image", [13, 13, 0, 0]),
+        ("Text", [13, 0, 13, 0]),
+        ("Pair", [13, 0, 0, 13]),
+    ]
 
 
 def test_before_and_after_are_compared_where_all_codes_are_shown(ask):
@@ -72,7 +75,7 @@ def test_a_point_that_is_none_is_told(ask, value):
 def test_a_lasso_brings_tiles_words_and_files(ask, monkeypatch):
     monkeypatch.setattr(map_page, "SHOWN", 4)
     inside = [4, 1, 7, 10, 13]
-    points = [{"value": row} for row in [-3, 39, "2", None, *inside]]      # a query, what is not drawn, what is none
+    points = [{"value": row} for row in [-3, 39, "2", None, *inside]]  # a query, what is not drawn, what is none
     found, gallery = data(ask("on_lasso", event={"points": points, "total": len(points)}))
     assert (found["total"], found["saved"], found["label"]) == (5, 5, "inside the lasso")
     assert [tile["row"] for tile in gallery["groups"][0]["tiles"]] == sorted(inside)[:4]

@@ -60,7 +60,7 @@ def test_a_line_leads_from_each_query_to_its_first_answer_that_is_drawn(drawing,
     lines = next(trace for trace in map_figure(replace(drawing, answers=True)).data if trace.name == "query to answer")
     ends = np.stack([lines.x, lines.y], 1).reshape(-1, 3, 2)
     maps = palette.maps
-    assert np.allclose(ends[:, 0], maps.places[0, len(maps.keys):])
+    assert np.allclose(ends[:, 0], maps.places[0, len(maps.keys) :])
     assert np.allclose(ends[:, 1], maps.places[0, maps.points([query.answers[0] for query in maps.queries])])
     assert np.isnan(ends[:, 2]).all()
 
@@ -92,7 +92,7 @@ def test_groups_have_different_colours_and_the_rest_is_grey(palette):
     groups = palette.by_code(3)
     found = colours(groups, by_modality=False)
     assert len(set(found)) == len(groups) == 21 and found[-1] == REST
-    assert found[:len(OKABE_ITO)] == list(OKABE_ITO)
+    assert found[: len(OKABE_ITO)] == list(OKABE_ITO)
 
 
 def test_fifty_thousand_points_are_less_than_two_megabytes(palette):

@@ -46,12 +46,20 @@ def test_what_is_served_comes_from_the_run(tmp_path):
     assert Served.read(tmp_path) == Served(tmp_path)
 
 
-@pytest.mark.parametrize("forge", [
-    lambda path: picture(path), lambda path: {"path": path}, lambda path: path, lambda path: [path],
-    lambda path: picture(f"file://{path}"), lambda path: picture("http://127.0.0.1:9/x.png"),
-    lambda path: {"path": "http://127.0.0.1:9/x.png"},
-    lambda path: picture(None, url="data:image/png;base64,AAAA"),
-    lambda path: {"url": "data:image/png;base64,AAAA"}])
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda path: picture(path),
+        lambda path: {"path": path},
+        lambda path: path,
+        lambda path: [path],
+        lambda path: picture(f"file://{path}"),
+        lambda path: picture("http://127.0.0.1:9/x.png"),
+        lambda path: {"path": "http://127.0.0.1:9/x.png"},
+        lambda path: picture(None, url="data:image/png;base64,AAAA"),
+        lambda path: {"url": "data:image/png;base64,AAAA"},
+    ],
+)
 def test_a_picture_that_was_not_uploaded_never_reaches_the_engine(ask, served, photo, forge):
     before = len(served.engine.queries)
     answer = ask("on_search", "mug", forge(str(photo)), "", [], 5, 3, True, "set", "any")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from genius.explore.reports import pool_names
+from genius.explore.report_data import pool_names
 from genius.ui import reportfigures
 from tests.explore.sample_reports import HOSTILE, RETRIEVAL, SPEED, SYSTEMS, TRAINING
 

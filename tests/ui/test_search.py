@@ -33,14 +33,16 @@ def function(page, name):
 def search(page, text, picture=None, instruction="", beams=5, k=3, rerank=True, mode="set", target="any", stored=None):
     """summary, cards, generated, blend, answers, last query, chosen, history, and the address."""
     *shown, q, asked, item = function(page, "on_search")(
-        text, picture, instruction, stored or [], beams, k, rerank, mode, target)
+        text, picture, instruction, stored or [], beams, k, rerank, mode, target
+    )
     return (*shown, (q, asked, item))
 
 
 def pick(page, callback, stored=None, k=3, rerank=True, **event):
     """Text, picture and instruction of the form, then the same."""
     *shown, q, asked, item = function(page, callback)(
-        gr.EventData(None, event), stored or [], 5, k, rerank, "set", "any")
+        gr.EventData(None, event), stored or [], 5, k, rerank, "set", "any"
+    )
     return (*shown, (q, asked, item))
 
 
@@ -69,11 +71,14 @@ def test_a_set_without_re_ranking_is_searched_exactly(page, engine, rerank, mode
     assert engine.queries[-1][1].mode == mode
 
 
-@pytest.mark.parametrize("given, sentence", [
-    ({"mode": "<b>"}, "The mode must be one of exact, set, fast, not &#x27;&lt;b&gt;&#x27;."),
-    ({"target": "sound"}, "The modality must be one of any, image, text, pair, not &#x27;sound&#x27;."),
-    ({"target": ["text"]}, "The modality must be one of any, image, text, pair, not [&#x27;text&#x27;]."),
-])
+@pytest.mark.parametrize(
+    "given, sentence",
+    [
+        ({"mode": "<b>"}, "The mode must be one of exact, set, fast, not &#x27;&lt;b&gt;&#x27;."),
+        ({"target": "sound"}, "The modality must be one of any, image, text, pair, not &#x27;sound&#x27;."),
+        ({"target": ["text"]}, "The modality must be one of any, image, text, pair, not [&#x27;text&#x27;]."),
+    ],
+)
 def test_a_setting_that_is_not_offered_gets_one_sentence(page, given, sentence):
     with pytest.raises(gr.Error) as caught:
         search(page, "mug", **given)
@@ -103,14 +108,17 @@ def test_text_items_have_no_picture_and_others_do(page):
         assert (card["picture"] is None) == (card["kind"] == "text")
 
 
-@pytest.mark.parametrize("text, instruction, sentence", [
-    ("", "", "Type a description, add a picture, or both."),
-    ("   ", "Find one.", "Type a description, add a picture, or both."),
-    ("x" * 50_000, "", "The description has 50,000 characters; shorten it to 10,000."),
-    ("mug", "x" * 10_001, "The instruction has 10,001 characters; shorten it to 10,000."),
-    ({"a": 1}, "", "The description must be a text."),
-    ("mug", ["Find one."], "The instruction must be a text."),
-])
+@pytest.mark.parametrize(
+    "text, instruction, sentence",
+    [
+        ("", "", "Type a description, add a picture, or both."),
+        ("   ", "Find one.", "Type a description, add a picture, or both."),
+        ("x" * 50_000, "", "The description has 50,000 characters; shorten it to 10,000."),
+        ("mug", "x" * 10_001, "The instruction has 10,001 characters; shorten it to 10,000."),
+        ({"a": 1}, "", "The description must be a text."),
+        ("mug", ["Find one."], "The instruction must be a text."),
+    ],
+)
 def test_bad_input_gets_one_sentence(page, text, instruction, sentence):
     with pytest.raises(gr.Error) as caught:
         search(page, text, instruction=instruction)
@@ -124,12 +132,14 @@ def test_a_broken_picture_gets_one_sentence_that_names_it(page, tmp_path):
     assert str(tmp_path) not in caught.value.message
 
 
-@pytest.mark.parametrize("text, picture, modality", [
-    ("mug", None, Modality.TEXT), ("", "x.jpg", Modality.IMAGE), ("mug", "x.jpg", Modality.PAIR)])
+@pytest.mark.parametrize(
+    "text, picture, modality",
+    [("mug", None, Modality.TEXT), ("", "x.jpg", Modality.IMAGE), ("mug", "x.jpg", Modality.PAIR)],
+)
 def test_suggestions_that_fit_what_was_given_come_first(page, text, picture, modality):
     offered = [choice for choice, _ in function(page, "on_given")(text, picture).choices]
     fitting = [words for query, _, words in INSTRUCTIONS if query == modality]
-    assert offered[:len(fitting)] == fitting
+    assert offered[: len(fitting)] == fitting
     assert sorted(offered) == sorted(words for _, _, words in INSTRUCTIONS)
 
 
@@ -144,7 +154,8 @@ def test_an_example_fills_the_form_and_is_asked_as_if_typed(page, engine):
 
 def test_one_picture_is_asked_under_each_instruction_side_by_side(page, engine):
     text, picture, instruction, summary, cards, generated, _, answers, last, *_ = pick(
-        page, "on_example", index=0, k=10)
+        page, "on_example", index=0, k=10
+    )
     asked = [asked.instruction for asked in EXAMPLES[0].asked]
     assert [query.instruction for query, _ in engine.queries[-3:]] == asked
     assert all(query.image is EXAMPLES[0].picture for query, _ in engine.queries[-3:])
@@ -210,8 +221,9 @@ def test_what_was_asked_is_asked_again(page, engine):
     stored = [asdict(Entry(item="1:0")), asdict(Entry("mug", "Find one.", picture=True))]
     shown = pick(page, "on_again", stored, index=1)
     query, _ = engine.queries[-1]
-    assert (query.text, query.instruction, query.image) == shown[:1] + shown[2:3] + (None,) == (
-        "mug", "Find one.", None)
+    assert (
+        (query.text, query.instruction, query.image) == shown[:1] + shown[2:3] + (None,) == ("mug", "Find one.", None)
+    )
     assert pick(page, "on_again", stored, index=0)[-1] == ("", "", "1:0")
     with pytest.raises(gr.Error, match="no longer in the history"):
         pick(page, "on_again", stored, index=2)
@@ -224,9 +236,17 @@ def test_a_result_is_chosen_among_those_of_its_own_instruction(page):
     assert last is answers[2] and id == hit.item.id
 
 
-@pytest.mark.parametrize("event", [{}, {"column": 1, "id": "1:0"}, {"column": 0, "id": "no:5"},
-                                   {"column": "0", "id": "1:0"}, {"column": -1, "id": "1:0"},
-                                   {"column": True, "id": None}])
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"column": 1, "id": "1:0"},
+        {"column": 0, "id": "no:5"},
+        {"column": "0", "id": "1:0"},
+        {"column": -1, "id": "1:0"},
+        {"column": True, "id": None},
+    ],
+)
 @pytest.mark.parametrize("callback", ["on_why", "on_blend"])
 def test_a_result_that_is_not_there_gets_one_sentence(page, callback, event):
     answers = search(page, "mug")[4]
@@ -243,7 +263,7 @@ def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
     assert shown["query"] == "“mug”" and shown["item"] == hit.row and str(hit.row) in shown["things"]
     for step, before in zip(shown["steps"], [None, *shown["steps"]], strict=False):
         assert step["same"] == (before is not None and step["codes"] == before["codes"])
-        assert step["codes"][:step["query"]] == shown["steps"][0]["codes"][:step["query"]]
-        assert step["codes"][:step["item"]] == list(hit.codes)[:step["item"]]
+        assert step["codes"][: step["query"]] == shown["steps"][0]["codes"][: step["query"]]
+        assert step["codes"][: step["item"]] == list(hit.codes)[: step["item"]]
         assert len(step["rows"]) == 6 and all(str(row) in shown["things"] for row in step["rows"])
     assert {tuple(step["codes"]) for step in shown["steps"]} != {tuple(shown["steps"][0]["codes"])}

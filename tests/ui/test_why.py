@@ -84,11 +84,11 @@ def test_a_new_search_leaves_the_panel_closed_and_then_nothing_is_retraced(event
 
 def test_a_choice_among_results_opens_the_panel_and_a_new_search_leaves_it_open(event, engine, last):
     is_open, seen, section, search, why, *_ = event("on_chosen")(
-        last.result.hits[1].item.id, last, None, False, False, last.options)
+        last.result.hits[1].item.id, last, None, False, False, last.options
+    )
     assert is_open and section.open and why["title"] == "Why result 2"
     other = asked(engine, "A blue boat.", k=5)
-    is_open, _, section, search, *_ = event("on_chosen")(
-        other.result.hits[0].item.id, other, search, False, True, seen)
+    is_open, _, section, search, *_ = event("on_chosen")(other.result.hits[0].item.id, other, search, False, True, seen)
     assert is_open and section.open and search.last is other
 
 

@@ -19,12 +19,12 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from genius.artifacts import Run
-from genius.errors import UserError, reported
+from genius.errors import UserError, exit_on_user_error
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
+from genius.run import Run
 from training.published.checkpoint import Checkpoint
 from training.published.hub import CLIP_SF, GENIUS, local_file
 from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_of, quantizer_of
@@ -38,12 +38,13 @@ class Published:
     fusion: Fusion
     quantizer: ResidualQuantizer
     decoder: IDDecoder
-    notes: list[str]                         # what else a person should know
-    left_out: dict[str, dict[str, str]]      # clip_sf, genius or rq -> name -> why
+    notes: list[str]  # what else a person should know
+    left_out: dict[str, dict[str, str]]  # clip_sf, genius or rq -> name -> why
 
 
-def convert(clip_sf: Checkpoint, genius: Checkpoint, rq: Checkpoint | None = None,
-            leave_out: Sequence[str] = ()) -> Published:
+def convert(
+    clip_sf: Checkpoint, genius: Checkpoint, rq: Checkpoint | None = None, leave_out: Sequence[str] = ()
+) -> Published:
     """leave_out: names of further weights to do without; * stands for anything.
 
     Raises UserError if a weight is missing, unknown or of another shape, or the parts do not fit each other.
@@ -54,23 +55,34 @@ def convert(clip_sf: Checkpoint, genius: Checkpoint, rq: Checkpoint | None = Non
     fusion, quantizer = fusion_of(source, prefix), quantizer_of(source, prefix)
     decoder, encoder = decoder_of(genius, quantizer), encoder_of(clip_sf)
     if encoder.dim != fusion.config.dim or fusion.config.dim != quantizer.config.dim:
-        raise UserError(f"vectors have {encoder.dim} numbers in {clip_sf.file}, {fusion.config.dim} in the fusion and "
-                        f"{quantizer.config.dim} in the quantizer of {source.file}; they do not belong together")
+        raise UserError(
+            f"vectors have {encoder.dim} numbers in {clip_sf.file}, {fusion.config.dim} in the fusion and "
+            f"{quantizer.config.dim} in the quantizer of {source.file}; they do not belong together"
+        )
     notes = []
     if source is rq:
         notes.append(f"{genius.file.name} holds no quantizer: that of {rq.file.name} is used")
     elif rq is not None:
         others = fusion_of(rq, ""), quantizer_of(rq, "")
         same = all(map(equal, (fusion, quantizer), others))
-        notes.append(f"{rq.file.name} holds the quantizer that {genius.file.name} has" if same else
-                     f"{rq.file.name} holds another quantizer than {genius.file.name}, whose own is used")
+        notes.append(
+            f"{rq.file.name} holds the quantizer that {genius.file.name} has"
+            if same
+            else f"{rq.file.name} holds another quantizer than {genius.file.name}, whose own is used"
+        )
     checkpoints = {"clip_sf": clip_sf, "genius": genius} | ({"rq": rq} if rq is not None else {})
     for checkpoint in checkpoints.values():
         for pattern in leave_out:
             checkpoint.leave_out(pattern, "as asked")
         checkpoint.close()
-    return Published(encoder, fusion, quantizer, decoder, notes,
-                     {name: checkpoint.left_out for name, checkpoint in checkpoints.items()})
+    return Published(
+        encoder,
+        fusion,
+        quantizer,
+        decoder,
+        notes,
+        {name: checkpoint.left_out for name, checkpoint in checkpoints.items()},
+    )
 
 
 def equal(one: nn.Module, other: nn.Module) -> bool:
@@ -81,8 +93,9 @@ def equal(one: nn.Module, other: nn.Module) -> bool:
 
 def publish(published: Published, destination: Path) -> Run:
     """Write the parts of a run. Raises UserError if the destination is something else."""
-    if destination.exists() and not (destination.is_dir() and (
-            (destination / "manifest.json").is_file() or not any(destination.iterdir()))):
+    if destination.exists() and not (
+        destination.is_dir() and ((destination / "manifest.json").is_file() or not any(destination.iterdir()))
+    ):
         raise UserError(f"{destination} is no run; name an empty directory, or one that is not there yet")
     run = Run(destination)
     run.publish("encoder", published.encoder.save)
@@ -106,7 +119,8 @@ def summary(published: Published) -> list[str]:
         f"{decoder.codebook_size:,} codes",
         f"decoder    {decoder.layers} layers, {decoder.width} wide, prefix of {decoder.prefix}, "
         f"{decoder.vocabulary:,} tokens: {weighed(published.decoder)}",
-        *published.notes]
+        *published.notes,
+    ]
     for checkpoint, left_out in published.left_out.items():
         for why in dict.fromkeys(left_out.values()):
             names = Counter(re.sub(r"\.\d+\.", ".*.", name) for name, reason in left_out.items() if reason == why)
@@ -120,15 +134,18 @@ def weighed(module: nn.Module) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.published", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m training.published", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("destination", type=Path, metavar="DEST", help="the run to write")
     parser.add_argument("--clip-sf", default=CLIP_SF, metavar="FILE", help="UniIR's CLIP-SF (default: %(default)s)")
-    parser.add_argument("--genius", default=GENIUS, metavar="FILE",
-                        help="the decoder with its quantizer (default: %(default)s)")
+    parser.add_argument(
+        "--genius", default=GENIUS, metavar="FILE", help="the decoder with its quantizer (default: %(default)s)"
+    )
     parser.add_argument("--rq", metavar="FILE", help="a quantizer by itself")
-    parser.add_argument("--leave-out", action="append", default=[], metavar="NAME",
-                        help="weights to do without; * stands for anything")
+    parser.add_argument(
+        "--leave-out", action="append", default=[], metavar="NAME", help="weights to do without; * stands for anything"
+    )
     given = parser.parse_args(arguments)
     read = [name and Checkpoint.read(local_file(name)) for name in (given.clip_sf, given.genius, given.rq)]
     published = convert(*read, given.leave_out)
@@ -137,5 +154,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         main()

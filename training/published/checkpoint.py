@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from genius.errors import UserError
 
-WEIGHTS = "model"     # the entry of the file that holds them
+WEIGHTS = "model"  # the entry of the file that holds them
 
 
 class Inert:
@@ -32,13 +32,28 @@ class Inert:
         pass
 
 
-CONFIGURATION = tuple((Inert, name) for name in (      # what OmegaConf pickles a configuration as
-    "omegaconf.dictconfig.DictConfig", "omegaconf.listconfig.ListConfig",
-    "omegaconf.base.ContainerMetadata", "omegaconf.base.Metadata",
-    "omegaconf.nodes.AnyNode", "omegaconf.nodes.StringNode", "omegaconf.nodes.IntegerNode",
-    "omegaconf.nodes.FloatNode", "omegaconf.nodes.BooleanNode",
-    "typing.Any", "collections.defaultdict",
-    "builtins.dict", "builtins.list", "builtins.str", "builtins.int", "builtins.float", "builtins.bool"))
+CONFIGURATION = tuple(
+    (Inert, name)
+    for name in (  # what OmegaConf pickles a configuration as
+        "omegaconf.dictconfig.DictConfig",
+        "omegaconf.listconfig.ListConfig",
+        "omegaconf.base.ContainerMetadata",
+        "omegaconf.base.Metadata",
+        "omegaconf.nodes.AnyNode",
+        "omegaconf.nodes.StringNode",
+        "omegaconf.nodes.IntegerNode",
+        "omegaconf.nodes.FloatNode",
+        "omegaconf.nodes.BooleanNode",
+        "typing.Any",
+        "collections.defaultdict",
+        "builtins.dict",
+        "builtins.list",
+        "builtins.str",
+        "builtins.int",
+        "builtins.float",
+        "builtins.bool",
+    )
+)
 
 
 class Checkpoint:
@@ -47,7 +62,7 @@ class Checkpoint:
     def __init__(self, file: Path, weights: dict[str, Tensor], beside: list[str]):
         """beside: what the file holds that is no weight."""
         self.file = file
-        self.left_out = dict.fromkeys(beside, "beside the weights")     # name -> why
+        self.left_out = dict.fromkeys(beside, "beside the weights")  # name -> why
         self._weights = dict(weights)
 
     @classmethod
@@ -60,11 +75,15 @@ class Checkpoint:
                 strange = torch.serialization.get_unsafe_globals_in_checkpoint(file)
                 found = {} if strange else torch.load(file, map_location="cpu", weights_only=True, mmap=True)
         except (OSError, RuntimeError, ValueError, TypeError, EOFError, UnpicklingError) as error:
-            raise UserError(f"{file} is not a checkpoint as torch.save writes it "
-                            f"({str(error).splitlines()[0] if str(error) else type(error).__name__})") from None
+            raise UserError(
+                f"{file} is not a checkpoint as torch.save writes it "
+                f"({str(error).splitlines()[0] if str(error) else type(error).__name__})"
+            ) from None
         if strange:
-            raise UserError(f"{file} pickles {', '.join(sorted(strange))}; only weights and an OmegaConf "
-                            "configuration are read, and nothing of this file was run")
+            raise UserError(
+                f"{file} pickles {', '.join(sorted(strange))}; only weights and an OmegaConf "
+                "configuration are read, and nothing of this file was run"
+            )
         weights = found.get(WEIGHTS) if isinstance(found, dict) else None
         if not isinstance(weights, dict) or not weights or not all(map(torch.is_tensor, weights.values())):
             raise UserError(f"{file} holds no weights under {WEIGHTS!r}, as UniIR's and GENIUS's checkpoints do")
@@ -86,8 +105,9 @@ class Checkpoint:
         pattern = re.compile(re.escape(prefix) + r"(\d+)\.")
         numbers = {int(match[1]) for match in map(pattern.match, self._weights) if match}
         if not numbers or max(numbers) != len(numbers) - 1:
-            raise UserError(f"{self.file}: expected weights {prefix}0, {prefix}1 and so on, found "
-                            f"{len(numbers)} of such modules")
+            raise UserError(
+                f"{self.file}: expected weights {prefix}0, {prefix}1 and so on, found {len(numbers)} of such modules"
+            )
         return len(numbers)
 
     def take(self, name: str, shape: tuple[int, ...]) -> Tensor:
@@ -105,15 +125,16 @@ class Checkpoint:
 
         Raises UserError if one is missing or does not fit, or if copies that the module ties are not equal.
         """
-        filled: dict[int, str] = {}     # place in memory -> name
+        filled: dict[int, str] = {}  # place in memory -> name
         for name, own in module.state_dict().items():
             given = self.take(prefix + name, own.shape)
             tied = filled.setdefault(own.data_ptr(), name)
             if tied == name:
                 own.copy_(given)
             elif not torch.equal(own, given.to(own.dtype)):
-                raise UserError(f"{self.file}: {prefix + name} and {prefix + tied} differ, expected one weight "
-                                "under two names")
+                raise UserError(
+                    f"{self.file}: {prefix + name} and {prefix + tied} differ, expected one weight under two names"
+                )
 
     def leave_out(self, pattern: str, reason: str) -> None:
         """Do without the weights of this name; * stands for anything."""
@@ -124,9 +145,11 @@ class Checkpoint:
     def close(self) -> None:
         """Raises UserError that names the weights which were neither taken nor left out."""
         if rest := sorted(self._weights):
-            raise UserError(f"{self.file}: it is not known what {len(rest)} weights are for ({', '.join(rest[:3])}"
-                            f"{', …' if len(rest) > 3 else ''}); if a search does without them, say so: "
-                            f"--leave-out {rest[0].split('.')[0]}.*")
+            raise UserError(
+                f"{self.file}: it is not known what {len(rest)} weights are for ({', '.join(rest[:3])}"
+                f"{', …' if len(rest) > 3 else ''}); if a search does without them, say so: "
+                f"--leave-out {rest[0].split('.')[0]}.*"
+            )
 
     def _weight(self, name: str) -> Tensor:
         try:

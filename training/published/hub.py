@@ -33,8 +33,12 @@ def fetch(repository: str, file: str, revision: str | None) -> Path:
     try:
         return Path(hf_hub_download(repository, file, revision=revision))
     except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, ConnectionError) as error:
-        raise UserError(f"the hub is out of reach from here, and {file} of {repository} was never fetched before; "
-                        "get the file where there is a network, and give its path") from error
+        raise UserError(
+            f"the hub is out of reach from here, and {file} of {repository} was never fetched before; "
+            "get the file where there is a network, and give its path"
+        ) from error
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
-        raise UserError(f"the hub does not give {file} of {repository} ({str(error).splitlines()[0]}); "
-                        "check the name, or give the path of a file") from error
+        raise UserError(
+            f"the hub does not give {file} of {repository} ({str(error).splitlines()[0]}); "
+            "check the name, or give the path of a file"
+        ) from error

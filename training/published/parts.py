@@ -20,14 +20,14 @@ from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
 from training.published.checkpoint import Checkpoint
 
-CLIP, QUANTIZER = "clip_model.", "quantizer."     # prefixes of the weights of other models in a checkpoint
-HEAD_WIDTH = 64                              # of every OpenAI CLIP
+CLIP, QUANTIZER = "clip_model.", "quantizer."  # prefixes of the weights of other models in a checkpoint
+HEAD_WIDTH = 64  # of every OpenAI CLIP
 
 
 def encoder_of(clip_sf: Checkpoint) -> Encoder:
     """OpenAI's CLIP, as UniIR trained it on. Raises UserError if the weights are not those of a ViT."""
     architecture = clip_architecture(clip_sf)
-    preprocess = asdict(PreprocessCfg(size=architecture["vision_cfg"]["image_size"]))      # OpenAI's, but for the side
+    preprocess = asdict(PreprocessCfg(size=architecture["vision_cfg"]["image_size"]))  # OpenAI's, but for the side
     encoder = Encoder(EncoderConfig(architecture, preprocess, source=f"UniIR CLIP-SF, {clip_sf.file.name}"))
     clip_sf.fill(encoder.clip, CLIP)
     return encoder.eval()
@@ -36,16 +36,27 @@ def encoder_of(clip_sf: Checkpoint) -> Encoder:
 def clip_architecture(clip_sf: Checkpoint) -> dict[str, Any]:
     """In open_clip's words."""
     width, _, patch, _ = clip_sf.shape(f"{CLIP}visual.conv1.weight", 4)
-    places, _ = clip_sf.shape(f"{CLIP}visual.positional_embedding", 2)          # a class token, then a square
+    places, _ = clip_sf.shape(f"{CLIP}visual.positional_embedding", 2)  # a class token, then a square
     vocabulary, text_width = clip_sf.shape(f"{CLIP}token_embedding.weight", 2)
     length, _ = clip_sf.shape(f"{CLIP}positional_embedding", 2)
     _, dim = clip_sf.shape(f"{CLIP}text_projection", 2)
     return {
-        "embed_dim": dim, "quick_gelu": True,
-        "vision_cfg": {"image_size": isqrt(places - 1) * patch, "width": width, "patch_size": patch,
-                       "layers": clip_sf.count(f"{CLIP}visual.transformer.resblocks.")},
-        "text_cfg": {"context_length": length, "vocab_size": vocabulary, "width": text_width,
-                     "heads": text_width // HEAD_WIDTH, "layers": clip_sf.count(f"{CLIP}transformer.resblocks.")}}
+        "embed_dim": dim,
+        "quick_gelu": True,
+        "vision_cfg": {
+            "image_size": isqrt(places - 1) * patch,
+            "width": width,
+            "patch_size": patch,
+            "layers": clip_sf.count(f"{CLIP}visual.transformer.resblocks."),
+        },
+        "text_cfg": {
+            "context_length": length,
+            "vocab_size": vocabulary,
+            "width": text_width,
+            "heads": text_width // HEAD_WIDTH,
+            "layers": clip_sf.count(f"{CLIP}transformer.resblocks."),
+        },
+    }
 
 
 def fusion_of(checkpoint: Checkpoint, prefix: str) -> Fusion:
@@ -53,9 +64,14 @@ def fusion_of(checkpoint: Checkpoint, prefix: str) -> Fusion:
     branch, dim = checkpoint.shape(f"{prefix}encoder.text_projection_layer.weight", 2)
     hidden, _ = checkpoint.shape(f"{prefix}encoder.combiner_layer.weight", 2)
     fusion = Fusion(FusionConfig(dim, branch, hidden))
-    for module, name in ((fusion.text_branch, "text_projection_layer"), (fusion.image_branch, "image_projection_layer"),
-                         (fusion.mix[0], "combiner_layer"), (fusion.mix[2], "output_layer"),
-                         (fusion.gate[0], "dynamic_scalar.0"), (fusion.gate[2], "dynamic_scalar.3")):
+    for module, name in (
+        (fusion.text_branch, "text_projection_layer"),
+        (fusion.image_branch, "image_projection_layer"),
+        (fusion.mix[0], "combiner_layer"),
+        (fusion.mix[2], "output_layer"),
+        (fusion.gate[0], "dynamic_scalar.0"),
+        (fusion.gate[2], "dynamic_scalar.3"),
+    ):
         checkpoint.fill(module, f"{prefix}encoder.{name}.")
     return fusion.eval()
 
@@ -87,14 +103,24 @@ def decoder_of(genius: Checkpoint, quantizer: ResidualQuantizer) -> IDDecoder:
     """The published T5 decoder for the IDs of this quantizer."""
     t5, dim = "id_generator.", quantizer.config.dim
     _, width = genius.shape(f"{t5}shared.weight", 2)
-    attention, hidden = (f"{t5}decoder.block.0.layer.{name}.weight" for name in (
-        "0.SelfAttention.q", "2.DenseReluDense.wi"))
+    attention, hidden = (
+        f"{t5}decoder.block.0.layer.{name}.weight" for name in ("0.SelfAttention.q", "2.DenseReluDense.wi")
+    )
     _, heads = genius.shape(f"{t5}decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", 2)
     prefixed, _ = genius.shape("embed_projector.0.weight", 2)
-    decoder = IDDecoder(DecoderConfig(
-        dim, quantizer.config.levels, quantizer.config.codebook_size, width=width, heads=heads,
-        layers=genius.count(f"{t5}decoder.block."), head_width=genius.shape(attention, 2)[0] // heads,
-        ff_width=genius.shape(hidden, 2)[0], prefix=prefixed // width))
+    decoder = IDDecoder(
+        DecoderConfig(
+            dim,
+            quantizer.config.levels,
+            quantizer.config.codebook_size,
+            width=width,
+            heads=heads,
+            layers=genius.count(f"{t5}decoder.block."),
+            head_width=genius.shape(attention, 2)[0] // heads,
+            ff_width=genius.shape(hidden, 2)[0],
+            prefix=prefixed // width,
+        )
+    )
     genius.fill(decoder.project, "embed_projector.0.")
     genius.fill(decoder.t5, t5)
     for own, codebook in zip(decoder.codebooks, quantizer.codebooks, strict=True):

@@ -26,10 +26,8 @@ import faiss
 import torch
 import transformers
 
-from genius.artifacts import write_json, write_text
 from genius.collections.mbeir import Collection
-from genius.device import usable_device
-from genius.errors import UserError, reported
+from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.__main__ import trained_on
 from genius.evaluation.speed import contenders, equal
 from genius.evaluation.speed.clock import measure_in_turns
@@ -40,13 +38,14 @@ from genius.evaluation.speed.growth import measure_growth
 from genius.evaluation.speed.quality import agreement, certificates, hit_rates
 from genius.evaluation.speed.report import markdown
 from genius.evaluation.speed.world import WORLDS, World
-from genius.index.pool import Pool
-from genius.memory import keep_freed_memory
 from genius.models.decoder import DecoderConfig
+from genius.run import write_json, write_text
+from genius.runtime import keep_freed_memory, usable_device
 from genius.search.engine import Engine
+from genius.trie.pool import Pool
 
 GPU_BATCHES = (1, 64, 512)
-RATED = 1_000_000    # items up to which hit rates are measured: re-ranking needs the vectors
+RATED = 1_000_000  # items up to which hit rates are measured: re-ranking needs the vectors
 
 
 @dataclass(frozen=True)
@@ -57,9 +56,9 @@ class SpeedOptions:
     batches: tuple[int, ...] = (1, 32)
     ids: tuple[str, ...] = tuple(WORLDS)
     systems: tuple[str, ...] = tuple(BUILDERS)
-    up_to: tuple[tuple[str, int], ...] = (("HNSW", 100_000), ("IVF-PQ", 1_000_000))    # items a system is built for
+    up_to: tuple[tuple[str, int], ...] = (("HNSW", 100_000), ("IVF-PQ", 1_000_000))  # items a system is built for
     rounds: int = 9
-    patience: float = 20.0       # seconds for the rounds of one system, once it had its least
+    patience: float = 20.0  # seconds for the rounds of one system, once it had its least
     beams: int = 50
     decoder_weight: float = 1.0
     seed: int = 0
@@ -68,13 +67,24 @@ class SpeedOptions:
 class Benchmark:
     """Measures step by step, and reports after each."""
 
-    def __init__(self, options: SpeedOptions, config: DecoderConfig, out: Path, work: Path, device: torch.device,
-                 command: str):
+    def __init__(
+        self, options: SpeedOptions, config: DecoderConfig, out: Path, work: Path, device: torch.device, command: str
+    ):
         self.options, self.config, self.out, self.work, self.device = options, config, out, work, device
         self.report: dict[str, Any] = {
-            "command": command, "machine": machine(device), "beams": options.beams, "seed": options.seed,
-            "decoder_weight": options.decoder_weight, "items": list(options.items), "batches": list(options.batches),
-            "cells": [], "indexes": [], "agreement": {}, "certificates": {}, "hit_rates": {}}
+            "command": command,
+            "machine": machine(device),
+            "beams": options.beams,
+            "seed": options.seed,
+            "decoder_weight": options.decoder_weight,
+            "items": list(options.items),
+            "batches": list(options.batches),
+            "cells": [],
+            "indexes": [],
+            "agreement": {},
+            "certificates": {},
+            "hit_rates": {},
+        }
 
     def run(self) -> None:
         for kind in self.options.ids:
@@ -90,7 +100,8 @@ class Benchmark:
     def compare_on(self, engine: Engine, collection: Collection) -> None:
         """The run's own queries."""
         self.report["equal"] = equal.measure_at_equal_hit_rate(
-            engine, collection, self.options.batches, rounds=self.options.rounds, seed=self.options.seed)
+            engine, collection, self.options.batches, rounds=self.options.rounds, seed=self.options.seed
+        )
         self.write()
 
     def write(self) -> None:
@@ -103,8 +114,11 @@ class Benchmark:
         pool, figures = measure_growth(world.packed[:items], self.config.code_sizes, options.seed)
         self.report["indexes"].append({"ids": world.kind} | figures)
         pool = Pool(pool.table, contenders.on_device(pool, self.device))
-        systems = {name: contenders.build(name, world, pool, items, options.beams, options.decoder_weight)
-                   for name in options.systems if items <= dict(options.up_to).get(name, items)}
+        systems = {
+            name: contenders.build(name, world, pool, items, options.beams, options.decoder_weight)
+            for name in options.systems
+            if items <= dict(options.up_to).get(name, items)
+        }
         rates = {dtype: matrix_rate(self.device, getattr(torch, dtype)) for dtype in ("float32", "bfloat16")}
         for batch in options.batches:
             for system in systems.values():
@@ -113,13 +127,20 @@ class Benchmark:
             times = measure_in_turns(
                 {name: system.search for name, system in systems.items()},
                 lambda number, batch=batch: world.vectors.queries(items, batch, number)[0],
-                options.rounds, options.patience)
-            rates = {dtype: max(rate, matrix_rate(self.device, getattr(torch, dtype)))
-                     for dtype, rate in rates.items()}
+                options.rounds,
+                options.patience,
+            )
+            rates = {dtype: max(rate, matrix_rate(self.device, getattr(torch, dtype))) for dtype, rate in rates.items()}
             for name, system in systems.items():
-                cell = {"ids": world.kind, "items": items, "batch": batch, "system": name,
-                        "milliseconds": times[name].to_json(), "build_seconds": system.build_seconds,
-                        "bytes_per_item": system.bytes_per_item} | self._floor(system, rates)
+                cell = {
+                    "ids": world.kind,
+                    "items": items,
+                    "batch": batch,
+                    "system": name,
+                    "milliseconds": times[name].to_json(),
+                    "build_seconds": system.build_seconds,
+                    "bytes_per_item": system.bytes_per_item,
+                } | self._floor(system, rates)
                 self.report["cells"].append(cell)
                 print(f"  batch {batch:3d}  {name:26s} {times[name].median:9.2f} ms", flush=True)
             self.write()
@@ -132,7 +153,7 @@ class Benchmark:
         """Rows decoded, and what their arithmetic alone would take, in ms a query."""
         if not system.rows:
             return {}
-        rows = fmean(system.rows[1:])                        # the first search is not timed
+        rows = fmean(system.rows[1:])  # the first search is not timed
         found = {"rows": rows, "candidates": fmean(system.candidates[1:])}
         if system.whole_vocabulary is None:
             return found
@@ -151,10 +172,16 @@ class Benchmark:
 
 def machine(device: torch.device) -> dict[str, Any]:
     """What the figures depend on."""
-    return {"processor": processor(), "threads": torch.get_num_threads(), "cores": os.cpu_count(),
-            "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
-            "python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__,
-            "faiss": faiss.__version__}
+    return {
+        "processor": processor(),
+        "threads": torch.get_num_threads(),
+        "cores": os.cpu_count(),
+        "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "faiss": faiss.__version__,
+    }
 
 
 def processor() -> str:
@@ -170,21 +197,30 @@ def processor() -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m genius.evaluation.speed", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m genius.evaluation.speed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     default = SpeedOptions()
     parser.add_argument("out", type=Path, help="a folder for the report")
     parser.add_argument("--items", default=",".join(map(str, default.items)), metavar="N,N,…")
     parser.add_argument("--batches", metavar="N,N,…", help="default: 1,32; on a GPU 1,64,512")
     parser.add_argument("--ids", default=",".join(default.ids), help="uniform, realistic, or both; none: empty")
-    parser.add_argument("--systems", default=";".join(default.systems),
-                        help=f"separated by semicolons: {'; '.join(BUILDERS)}")
+    parser.add_argument(
+        "--systems", default=";".join(default.systems), help=f"separated by semicolons: {'; '.join(BUILDERS)}"
+    )
     parser.add_argument("--rounds", type=int, default=default.rounds)
-    parser.add_argument("--patience", type=float, default=default.patience,
-                        help="seconds after which a slow system gets no more rounds (it has two at least)")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=default.patience,
+        help="seconds after which a slow system gets no more rounds (it has two at least)",
+    )
     parser.add_argument("--beams", type=int, default=default.beams)
-    parser.add_argument("--decoder-weight", type=float, default=default.decoder_weight,
-                        help="of our modes, against geometry")
+    parser.add_argument(
+        "--decoder-weight", type=float, default=default.decoder_weight, help="of our modes, against geometry"
+    )
     parser.add_argument("--seed", type=int, default=default.seed)
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     parser.add_argument("--work", type=Path, help="keep what is made (up to 20 GB) here; by default it is removed")
@@ -194,21 +230,31 @@ def main(arguments: Sequence[str]) -> None:
     keep_freed_memory()
     device = usable_device(given.device)
     batches = given.batches or ",".join(map(str, GPU_BATCHES if device.type == "cuda" else default.batches))
-    options = replace(default, items=numbers(given.items), batches=numbers(batches), ids=chosen(given.ids, ",", WORLDS),
-                      systems=chosen(given.systems, ";", BUILDERS), rounds=given.rounds, patience=given.patience,
-                      beams=given.beams, decoder_weight=given.decoder_weight, seed=given.seed)
+    options = replace(
+        default,
+        items=numbers(given.items),
+        batches=numbers(batches),
+        ids=chosen(given.ids, ",", WORLDS),
+        systems=chosen(given.systems, ";", BUILDERS),
+        rounds=given.rounds,
+        patience=given.patience,
+        beams=given.beams,
+        decoder_weight=given.decoder_weight,
+        seed=given.seed,
+    )
     command = shlex.join(["python", "-m", "genius.evaluation.speed", *arguments])
     with TemporaryDirectory() as scratch:
         benchmark = Benchmark(options, DecoderConfig(), given.out, given.work or Path(scratch), device, command)
         benchmark.run()
         if given.run:
-            benchmark.compare_on(Engine.load(given.run, given.device),
-                                 Collection(given.collection or trained_on(given.run)))
+            benchmark.compare_on(
+                Engine.load(given.run, given.device), Collection(given.collection or trained_on(given.run))
+            )
     print((given.out / "speed.md").read_text())
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """"10,1" -> (1, 10). Raises UserError for what is no number."""
+    """ "10,1" -> (1, 10). Raises UserError for what is no number."""
     try:
         found = tuple(sorted({int(part) for part in text.split(",")}))
     except ValueError:
@@ -228,5 +274,5 @@ def chosen(text: str, separator: str, names: dict[str, Any]) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    with reported():
+    with exit_on_user_error():
         main(sys.argv[1:])

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 Batch = TypeVar("Batch", bound=Sequence)
 
-LEAST = 2    # rounds of a slow system
+LEAST = 2  # rounds of a slow system
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,13 @@ class Times:
         return asdict(self)
 
 
-def measure_in_turns(systems: dict[str, Callable[[Batch], object]], draw: Callable[[int], Batch], rounds: int,
-                     patience: float, now: Callable[[], float] = time.perf_counter) -> dict[str, Times]:
+def measure_in_turns(
+    systems: dict[str, Callable[[Batch], object]],
+    draw: Callable[[int], Batch],
+    rounds: int,
+    patience: float,
+    now: Callable[[], float] = time.perf_counter,
+) -> dict[str, Times]:
     """Time each system on one batch a round.
 
     draw: round number -> queries; a system returns when its results are there. rounds: how many are measured, after
@@ -45,7 +50,7 @@ def measure_in_turns(systems: dict[str, Callable[[Batch], object]], draw: Callab
     names = list(systems)
     spent: dict[str, list[float]] = {name: [] for name in names}
     queries = draw(0)
-    for system in systems.values():      # loads what is loaded once
+    for system in systems.values():  # loads what is loaded once
         system(queries[:1])
     for number in range(1, rounds + 1):
         queries = draw(number)

@@ -14,20 +14,20 @@ import faiss
 import numpy as np
 import torch
 
-from genius.device import bf16_pays
 from genius.evaluation.speed.published import Generate, nested_bytes, nested_trie, read_nested, read_pool
 from genius.evaluation.speed.world import World
-from genius.index.pool import Pool
-from genius.index.trie import Trie
-from genius.models.cached import CachedDecoder
+from genius.models.incremental_decoder import IncrementalDecoder
+from genius.runtime import bf16_pays
 from genius.search.beam import beam_search
-from genius.search.beams import Beams
+from genius.search.beam_state import Beams
 from genius.search.dense import build_hnsw, build_ivf_pq, flat_search, quantized_norms, quantized_search
+from genius.trie.pool import Pool
+from genius.trie.trie import Trie
 
-K = 50                      # results of the systems that have no beams
-EFFORT, PROBES = 64, 16     # HNSW's efSearch; inverted lists that are read
-TRAINING = 50_000           # vectors that IVF-PQ is trained on, at most
-RAM = 1_000_000             # items up to which faiss and nested dicts hold everything
+K = 50  # results of the systems that have no beams
+EFFORT, PROBES = 64, 16  # HNSW's efSearch; inverted lists that are read
+TRAINING = 50_000  # vectors that IVF-PQ is trained on, at most
+RAM = 1_000_000  # items up to which faiss and nested dicts hold everything
 
 
 @dataclass
@@ -37,10 +37,10 @@ class Contender:
     search: Callable[[np.ndarray], Any]
     build_seconds: float
     bytes_per_item: float
-    whole_vocabulary: bool | None = None    # of the decoder's softmax; None where no decoder of ours runs
+    whole_vocabulary: bool | None = None  # of the decoder's softmax; None where no decoder of ours runs
     dtype: str = "float32"
-    rows: list[float] = field(default_factory=list)          # of each search of ours: beams decoded a query,
-    candidates: list[float] = field(default_factory=list)    # and items found
+    rows: list[float] = field(default_factory=list)  # of each search of ours: beams decoded a query,
+    candidates: list[float] = field(default_factory=list)  # and items found
 
 
 def build(name: str, world: World, pool: Pool, items: int, beams: int, weight: float) -> Contender:
@@ -68,18 +68,30 @@ def _beams(mode: str, geometry: bool = False) -> Callable[..., Contender]:
     def builder(world: World, pool: Pool, items: int, beams: int, weight: float) -> Contender:
         device = pool.trie.device
         halved = bf16_pays(device) and (mode == "fast" or device.type == "cuda")
-        decoder = CachedDecoder(world.decoder, torch.bfloat16 if halved else torch.float32)
+        decoder = IncrementalDecoder(world.decoder, torch.bfloat16 if halved else torch.float32)
 
         def search(queries: np.ndarray) -> Beams:
-            found = beam_search(decoder, torch.from_numpy(queries).to(device), pool.trie, beams, mode=mode,
-                                decoder_weight=0.0 if geometry else weight)
+            found = beam_search(
+                decoder,
+                torch.from_numpy(queries).to(device),
+                pool.trie,
+                beams,
+                mode=mode,
+                decoder_weight=0.0 if geometry else weight,
+            )
             contender.rows.append(found.rows.float().mean().item())
             contender.candidates.append((found.high - found.low).sum(1).float().mean().item())
             return found
 
-        contender = Contender(search, 0.0, (pool.table.nbytes + pool.trie.nbytes) / items,
-                              None if geometry else mode != "fast", "bfloat16" if halved else "float32")
+        contender = Contender(
+            search,
+            0.0,
+            (pool.table.nbytes + pool.trie.nbytes) / items,
+            None if geometry else mode != "fast",
+            "bfloat16" if halved else "float32",
+        )
         return contender
+
     return builder
 
 
@@ -88,8 +100,11 @@ def _scan(world: World, pool: Pool, items: int, beams: int, weight: float) -> Co
     books = world.decoder.codebooks
     norms = quantized_norms(books, pool.table)
     seconds = time.perf_counter() - start
-    return Contender(lambda queries: quantized_search(books, pool.table, torch.from_numpy(queries), K, norms), seconds,
-                     (pool.table.nbytes + norms.nbytes) / items)
+    return Contender(
+        lambda queries: quantized_search(books, pool.table, torch.from_numpy(queries), K, norms),
+        seconds,
+        (pool.table.nbytes + norms.nbytes) / items,
+    )
 
 
 def _flat(world: World, pool: Pool, items: int, beams: int, weight: float) -> Contender:
@@ -110,8 +125,12 @@ def _hnsw(world: World, pool: Pool, items: int, beams: int, weight: float) -> Co
 
 def _ivf_pq(world: World, pool: Pool, items: int, beams: int, weight: float) -> Contender:
     embeddings, start = world.embeddings(items), time.perf_counter()
-    index = build_ivf_pq(embeddings, lists=max(1, min(int(4 * items ** 0.5), items // 39)),
-                         code_bytes=embeddings.shape[1] // 8, training=min(items, TRAINING))
+    index = build_ivf_pq(
+        embeddings,
+        lists=max(1, min(int(4 * items**0.5), items // 39)),
+        code_bytes=embeddings.shape[1] // 8,
+        training=min(items, TRAINING),
+    )
     index.nprobe = PROBES
     return _faiss(index, start, items)
 
@@ -123,6 +142,14 @@ def _faiss(index: faiss.Index, start: float, items: int, size: float | None = No
 
 
 BUILDERS: dict[str, Callable[[World, Pool, int, int, float], Contender]] = {
-    "generate": _generate, "exact": _beams("exact"), "set": _beams("set"), "fast": _beams("fast"),
-    "geometry": _beams("set", geometry=True), "geometry, fast": _beams("fast", geometry=True),
-    "scan of quantized vectors": _scan, "flat": _flat, "HNSW": _hnsw, "IVF-PQ": _ivf_pq}
+    "generate": _generate,
+    "exact": _beams("exact"),
+    "set": _beams("set"),
+    "fast": _beams("fast"),
+    "geometry": _beams("set", geometry=True),
+    "geometry, fast": _beams("fast", geometry=True),
+    "scan of quantized vectors": _scan,
+    "flat": _flat,
+    "HNSW": _hnsw,
+    "IVF-PQ": _ivf_pq,
+}

@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from genius.index.ids import unpack
-from genius.index.pool import Pool
+from genius.index.pool_file import load_pool, save_pool
+from genius.trie.ids import unpack
+from genius.trie.pool import Pool
 
-CHANGED = 1000    # items that are inserted and removed
+CHANGED = 1000  # items that are inserted and removed
 Value = TypeVar("Value")
 
 
@@ -28,20 +29,29 @@ def measure_growth(packed: np.ndarray, code_sizes: Sequence[int], seed: int) -> 
     pool, build = _timed(lambda: Pool.build(packed, code_sizes))
     with TemporaryDirectory() as folder:
         file = Path(folder) / "pool.safetensors"
-        _, save = _timed(lambda: pool.save(file, packed))
-        _, load = _timed(lambda: Pool.load(file, packed, code_sizes))
+        _, save = _timed(lambda: save_pool(pool, file, packed))
+        _, load = _timed(lambda: load_pool(file, packed, code_sizes))
     new = unpack(packed[rng.integers(n, size=changed)], code_sizes)
     new[:, -1] = rng.integers(code_sizes[-1], size=changed)
     grown, insert = _timed(lambda: pool.inserted(new, np.arange(n, n + changed)))
     _, insert_one = _timed(lambda: pool.inserted(new[:1], np.array([n])))
     _, remove = _timed(lambda: grown.removed(rng.permutation(n)[:changed]))
     return pool, {
-        "items": n, "different_ids": pool.table.distinct,
-        "build_seconds": build, "save_seconds": save, "load_seconds": load,
-        f"insert_{CHANGED}_seconds": insert, f"remove_{CHANGED}_seconds": remove, "insert_1_seconds": insert_one,
-        "bytes_per_item": {"IDs": pool.table.packed.nbytes / n,
-                           "rows and shared IDs": (pool.table.nbytes - pool.table.packed.nbytes) / n,
-                           "trie": pool.trie.nbytes / n, "all": (pool.table.nbytes + pool.trie.nbytes) / n}}
+        "items": n,
+        "different_ids": pool.table.distinct,
+        "build_seconds": build,
+        "save_seconds": save,
+        "load_seconds": load,
+        f"insert_{CHANGED}_seconds": insert,
+        f"remove_{CHANGED}_seconds": remove,
+        "insert_1_seconds": insert_one,
+        "bytes_per_item": {
+            "IDs": pool.table.packed.nbytes / n,
+            "rows and shared IDs": (pool.table.nbytes - pool.table.packed.nbytes) / n,
+            "trie": pool.trie.nbytes / n,
+            "all": (pool.table.nbytes + pool.trie.nbytes) / n,
+        },
+    }
 
 
 def _timed(work: Callable[[], Value]) -> tuple[Value, float]:

@@ -16,15 +16,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genius.index.ids import IDTable, unpack
-from genius.index.pool import Pool
 from genius.models.decoder import IDDecoder
+from genius.trie.ids import IDTable, unpack
+from genius.trie.pool import Pool
 
-Allowed = Callable[[int, Tensor], list[int]]     # number of the query, tokens so far -> tokens that may follow
-Nested = dict[int, "Nested"]                     # token -> what may follow
-NOTHING = [0]                                    # after no valid prefix, as a beam of probability 0 may be
-BLOCK = 100_000                                  # IDs that are lists of Python at once
-REMEMBERED = 32_768                              # prefixes: more than 32 queries of 50 beams ask for
+Allowed = Callable[[int, Tensor], list[int]]  # number of the query, tokens so far -> tokens that may follow
+Nested = dict[int, "Nested"]  # token -> what may follow
+NOTHING = [0]  # after no valid prefix, as a beam of probability 0 may be
+BLOCK = 100_000  # IDs that are lists of Python at once
+REMEMBERED = 32_768  # prefixes: more than 32 queries of 50 beams ask for
 
 
 class Generate:
@@ -40,13 +40,23 @@ class Generate:
         config, t5 = self._decoder.config, self._decoder.t5
         prefix = self._decoder.project(features.to(t5.device)).unflatten(-1, (config.prefix, config.width))
         output = t5.generate(
-            inputs_embeds=prefix, attention_mask=torch.ones(prefix.shape[:2], device=prefix.device),
-            num_beams=self._beams, num_return_sequences=self._beams, max_new_tokens=config.levels, length_penalty=0.0,
-            do_sample=False, use_cache=True, prefix_allowed_tokens_fn=self._allowed, return_dict_in_generate=True,
-            output_scores=True)
-        codes = output.sequences[:, 1:].cpu() - self._offsets                          # after the start token
-        return (codes.view(len(features), self._beams, config.levels),
-                output.sequences_scores.cpu().view(len(features), self._beams))
+            inputs_embeds=prefix,
+            attention_mask=torch.ones(prefix.shape[:2], device=prefix.device),
+            num_beams=self._beams,
+            num_return_sequences=self._beams,
+            max_new_tokens=config.levels,
+            length_penalty=0.0,
+            do_sample=False,
+            use_cache=True,
+            prefix_allowed_tokens_fn=self._allowed,
+            return_dict_in_generate=True,
+            output_scores=True,
+        )
+        codes = output.sequences[:, 1:].cpu() - self._offsets  # after the start token
+        return (
+            codes.view(len(features), self._beams, config.levels),
+            output.sequences_scores.cpu().view(len(features), self._beams),
+        )
 
 
 def nested_trie(packed: np.ndarray, decoder: IDDecoder) -> Nested:
@@ -54,7 +64,7 @@ def nested_trie(packed: np.ndarray, decoder: IDDecoder) -> Nested:
     root: Nested = {}
     sizes, offsets = decoder.config.code_sizes, np.array(decoder.config.offsets)
     for start in range(0, len(packed), BLOCK):
-        for tokens in (unpack(packed[start:start + BLOCK], sizes) + offsets).tolist():
+        for tokens in (unpack(packed[start : start + BLOCK], sizes) + offsets).tolist():
             node = root
             for token in tokens:
                 node = node.setdefault(token, {})
@@ -63,6 +73,7 @@ def nested_trie(packed: np.ndarray, decoder: IDDecoder) -> Nested:
 
 def read_nested(root: Nested) -> Allowed:
     """A callback for each beam, which walks from the root."""
+
     def allowed(_: int, prefix: Tensor) -> list[int]:
         node = root
         for token in prefix.tolist()[1:]:
@@ -70,6 +81,7 @@ def read_nested(root: Nested) -> Allowed:
             if node is None:
                 return NOTHING
         return list(node)
+
     return allowed
 
 
@@ -90,7 +102,7 @@ def read_pool(pool: Pool, decoder: IDDecoder) -> Allowed:
     @lru_cache(REMEMBERED)
     def following(node: int, level: int) -> dict[int, int]:
         """Token -> node."""
-        if node < 0:                                   # one ID left: cheaper to read than to ask for
+        if node < 0:  # one ID left: cheaper to read than to ask for
             return {int(codes_of(pool.table, ~node)[level]) + offsets[level]: node}
         children = pool.trie.children(torch.tensor([node], device=pool.trie.device), level)
         return dict(zip((children.code + offsets[level]).tolist(), children.node.tolist(), strict=True))
@@ -103,6 +115,7 @@ def read_pool(pool: Pool, decoder: IDDecoder) -> Allowed:
             if node is None:
                 return NOTHING
         return list(following(node, len(tokens)))
+
     return allowed
 
 

@@ -28,11 +28,11 @@ from torch import Tensor
 
 from genius.models.decoder import START, IDDecoder
 
-CONSTANT = 64.0                                      # beside coordinates of at most 1
-SHARP = 40.0                                         # attention logit of what a head looks at; the start token: half
-LEAD = 20.0                                          # of the right level's logits
-HIGHEST = 100.0                                      # logit: in fp32, scores summed over 9 levels keep 1e-4
-CHOICES = [2 ** (step / 2) for step in range(16)]    # of a level's sharpness: 1 … 181, beyond which fp32 errs by 1e-4
+CONSTANT = 64.0  # beside coordinates of at most 1
+SHARP = 40.0  # attention logit of what a head looks at; the start token: half
+LEAD = 20.0  # of the right level's logits
+HIGHEST = 100.0  # logit: in fp32, scores summed over 9 levels keep 1e-4
+CHOICES = [2 ** (step / 2) for step in range(16)]  # of a level's sharpness: 1 … 181, beyond which fp32 errs by 1e-4
 
 
 @torch.no_grad()
@@ -48,10 +48,15 @@ def read_geometry(decoder: IDDecoder, codebooks: Sequence[Tensor], lift: Tensor,
     start = p + levels * p
     left, words, level = slice(p), slice(p, start), slice(start + 1, start + 1 + levels)
     norm, constant = level.stop, level.stop + 1
-    own, cleared = torch.eye(p), slice(p, constant)                  # cleared: all that a token brings but the constant
+    own, cleared = torch.eye(p), slice(p, constant)  # cleared: all that a token brings but the constant
     heads, units = (config.heads, config.head_width), 2 * (constant - p) + 1
-    if (config.layers < 2 or config.heads < levels - 1 or config.head_width < p or config.width <= constant
-            or config.ff_width < units):
+    if (
+        config.layers < 2
+        or config.heads < levels - 1
+        or config.head_width < p
+        or config.width <= constant
+        or config.ff_width < units
+    ):
         raise ValueError(f"{config} is too small to read {levels} levels of codewords in {p} dimensions")
 
     tokens, sharpest = t5.shared.weight.zero_(), max(sharpness)
@@ -65,30 +70,31 @@ def read_geometry(decoder: IDDecoder, codebooks: Sequence[Tensor], lift: Tensor,
     decoder.project.bias.zero_().view(config.prefix, config.width)[:, constant] = CONSTANT
     norms = [t5.encoder.final_layer_norm]
     for block in t5.decoder.block:
-        for layer, output in zip(block.layer, ("SelfAttention.o", "EncDecAttention.o", "DenseReluDense.wo"),
-                                 strict=True):
+        for layer, output in zip(
+            block.layer, ("SelfAttention.o", "EncDecAttention.o", "DenseReluDense.wo"), strict=True
+        ):
             layer.get_submodule(output).weight.zero_()
             norms.append(layer.layer_norm)
     for normalised in norms:
-        normalised.weight.fill_(CONSTANT / config.width ** 0.5)      # it divides by very nearly this
+        normalised.weight.fill_(CONSTANT / config.width**0.5)  # it divides by very nearly this
     (own_codes, query, first), (_, _, second) = (block.layer for block in t5.decoder.block[:2])
 
     look = own_codes.SelfAttention
     ask, key, value = (part.weight.zero_().view(*heads, -1) for part in (look.q, look.k, look.v))
     ask[:, 0, constant], key[:, 0, start] = SHARP / 2 / CONSTANT, 1
-    look.relative_attention_bias.weight.zero_().fill_diagonal_(SHARP)            # row h is for h tokens back
+    look.relative_attention_bias.weight.zero_().fill_diagonal_(SHARP)  # row h is for h tokens back
     value[:, :p, words] = torch.cat([own * sharpest / s for s in sharpness], dim=1)
     look.o.weight.view(-1, *heads)[left, :, :p] = -own[:, None]
 
     look = query.EncDecAttention
-    look.q.weight.zero_()                                                        # all prefix embeddings are alike
+    look.q.weight.zero_()  # all prefix embeddings are alike
     look.v.weight.zero_()[:p, left], look.o.weight[left, :p] = own, own
 
     read, write = first.DenseReluDense.wi.weight.zero_(), first.DenseReluDense.wo.weight
     count = constant - p
-    both = torch.cat([torch.eye(count), -torch.eye(count)])                      # x = ReLU(x) − ReLU(−x)
-    read[:2 * count, cleared], write[cleared, :2 * count] = both, -both.T
-    write[level, start - p:start - p + levels] += torch.eye(levels)              # start -> level 0 -> level 1 …
+    both = torch.cat([torch.eye(count), -torch.eye(count)])  # x = ReLU(x) − ReLU(−x)
+    read[: 2 * count, cleared], write[cleared, : 2 * count] = both, -both.T
+    write[level, start - p : start - p + levels] += torch.eye(levels)  # start -> level 0 -> level 1 …
     read[2 * count, constant], write[norm, 2 * count] = 1 / CONSTANT, -1
 
     read, write = second.DenseReluDense.wi.weight.zero_(), second.DenseReluDense.wo.weight
@@ -111,9 +117,12 @@ def fitted_sharpness(codebooks: Sequence[Tensor], views: Tensor, codes: Tensor) 
     """
     chosen, residual = [], views
     for codebook, code in zip(codebooks, codes.T, strict=True):
-        odds = 2 * residual @ codebook.T - codebook.square().sum(-1)                        # (q, k)
-        likelihood = {s: float((s * odds).log_softmax(-1).gather(1, code[:, None]).mean())
-                      for s in CHOICES if s * float(odds.max()) <= HIGHEST}
+        odds = 2 * residual @ codebook.T - codebook.square().sum(-1)  # (q, k)
+        likelihood = {
+            s: float((s * odds).log_softmax(-1).gather(1, code[:, None]).mean())
+            for s in CHOICES
+            if s * float(odds.max()) <= HIGHEST
+        }
         chosen.append(max(likelihood, key=likelihood.get))
         residual = residual - codebook[code]
     return chosen

@@ -19,8 +19,8 @@ import numpy as np
 
 from genius.schema import Modality
 
-BLOCK = 16_384                            # items of a block
-SHARES = (0.55, 0.30, 0.15)               # of the modalities
+BLOCK = 16_384  # items of a block
+SHARES = (0.55, 0.30, 0.15)  # of the modalities
 
 
 class Vectors(Protocol):
@@ -70,9 +70,20 @@ class Clustered:
     an isometry lifts to d: what is near there is as near here.
     """
 
-    def __init__(self, dim: int, seed: int = 0, native: int = 64, depth: int = 6, topics: int = 4096,
-                 branches: int = 256, decay: float = 0.8, gap: float = 0.6, noise: float = 0.1,
-                 duplicates: float = 0.1, query_noise: float = 0.1):
+    def __init__(
+        self,
+        dim: int,
+        seed: int = 0,
+        native: int = 64,
+        depth: int = 6,
+        topics: int = 4096,
+        branches: int = 256,
+        decay: float = 0.8,
+        gap: float = 0.6,
+        noise: float = 0.1,
+        duplicates: float = 0.1,
+        query_noise: float = 0.1,
+    ):
         """topics: of the first step, and different offsets of each; branches: of each further step.
         decay: of the offsets' length, which begins at 1. gap: of the modalities' centres from the origin.
         noise, query_noise: lengths of what is added to an item, and to an item to make it a query.
@@ -82,9 +93,9 @@ class Clustered:
         self.noise, self.query_noise = noise, query_noise
         rng = np.random.default_rng((seed, 0))
         self._centres = gap * normalised(rng.standard_normal((len(Modality), native), dtype=np.float32))
-        lengths = np.float32(decay ** np.arange(depth) / native ** 0.5)
+        lengths = np.float32(decay ** np.arange(depth) / native**0.5)
         self._offsets = lengths[:, None, None] * rng.standard_normal((depth, topics, native), dtype=np.float32)
-        self.lift = np.linalg.qr(rng.standard_normal((dim, native)))[0].T.astype(np.float32)      # (p, d)
+        self.lift = np.linalg.qr(rng.standard_normal((dim, native)))[0].T.astype(np.float32)  # (p, d)
 
     def block(self, number: int) -> np.ndarray:
         return self.lifted(self.native_block(number)[0])
@@ -123,7 +134,7 @@ class Clustered:
 
     def _noise(self, rng: np.random.Generator, count: int, length: float) -> np.ndarray:
         noise = rng.standard_normal((count, self.native), dtype=np.float32)
-        return noise * (length / self.native ** 0.5)
+        return noise * (length / self.native**0.5)
 
 
 def zipf_ranks(draws: np.ndarray, size: int) -> np.ndarray:

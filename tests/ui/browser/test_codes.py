@@ -26,6 +26,7 @@ def opened(visit):
         page.get_by_role("tab", name="Codes").click()
         shown(page, "40 items")
         return page
+
     return open_tab
 
 
@@ -44,8 +45,10 @@ def crumbs(page):
 
 def expected(served, pattern):
     """How the page says how many items match."""
-    items = sum(all(code is None or code == own[level] for level, code in enumerate(pattern))
-                for own in served.engine.index.codes(range(40)).tolist())
+    items = sum(
+        all(code is None or code == own[level] for level, code in enumerate(pattern))
+        for own in served.engine.index.codes(range(40)).tolist()
+    )
     return f"{items} item" + "s" * (items != 1)
 
 
@@ -81,7 +84,7 @@ def test_a_code_of_a_card_opens_all_items_below_it(opened, served):
 
 def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
     page = opened()
-    page.locator("#codes-meaning h2").wait_for()      # with which the icicle is drawn again
+    page.locator("#codes-meaning h2").wait_for()  # with which the icicle is drawn again
     page.locator("#codes-icicle button").first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
@@ -119,7 +122,7 @@ def test_a_level_and_one_of_its_codes_can_be_chosen(opened, served):
     page.click("#codes-level input")
     page.locator("#codes-level").get_by_role("option", name="2", exact=True).click()
     page.click("#codes-code input")
-    option = page.locator("#codes-code").get_by_role("option").first      # the other list may still be closing
+    option = page.locator("#codes-code").get_by_role("option").first  # the other list may still be closing
     code = int(option.inner_text().replace("✓", "").split("—")[0])
     option.click()
     shown(page, expected(served, (None, None, code)))

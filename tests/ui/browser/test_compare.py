@@ -34,8 +34,9 @@ def test_five_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     assert page.locator("#compare tbody th").all_inner_texts() == names
     for way in page.locator("#compare .system").all():
         assert way.locator(".found-item").count() == 10
-    flat, hnsw = (page.locator("#compare .system").nth(at).locator(".found-item .words").all_inner_texts()
-                  for at in (3, 4))
+    flat, hnsw = (
+        page.locator("#compare .system").nth(at).locator(".found-item .words").all_inner_texts() for at in (3, 4)
+    )
     assert flat == hnsw
     assert page.locator("#compare tbody tr").nth(3).locator("td").nth(5).inner_text() == "100 % ±0.0"
 

@@ -13,9 +13,15 @@ from tests.ui.fake_engine import HOSTILE
 from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
-SHOWS = {"search": "#cards .empty, #cards .card", "codes": "#codes-here .panel > *", "map": "#map-missing code",
-         "compare": "#compare .empty", "reports": "#reports-speed pre", "collection": "#collection-closed pre",
-         "api": "#api .endpoint"}
+SHOWS = {
+    "search": "#cards .empty, #cards .card",
+    "codes": "#codes-here .panel > *",
+    "map": "#map-missing code",
+    "compare": "#compare .empty",
+    "reports": "#reports-speed pre",
+    "collection": "#collection-closed pre",
+    "api": "#api .endpoint",
+}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +66,8 @@ def test_every_tab_opens_in_both_themes_without_sideways_scrolling(visit, theme,
         open_tab(page, name)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
     brightness = page.locator("#api section").first.evaluate(
-        "section => getComputedStyle(section).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)")
+        "section => getComputedStyle(section).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)"
+    )
     assert (brightness < 384) == (theme == "dark")
 
 
@@ -89,8 +96,10 @@ def test_an_address_of_an_item_asks_by_it(visit):
     page.wait_for_url("**item=0%3A2")
 
 
-@pytest.mark.parametrize("address, opens, told", [
-    ("/?item=nowhere", "search", True), ("/?tab=codes&code=hello", "codes", True), ("/?tab=nowhere", "search", False)])
+@pytest.mark.parametrize(
+    "address, opens, told",
+    [("/?item=nowhere", "search", True), ("/?tab=codes&code=hello", "codes", True), ("/?tab=nowhere", "search", False)],
+)
 def test_a_wrong_address_leaves_a_page_that_works(visit, address, opens, told):
     page = visit(address)
     page.get_by_role("tab", name=TABS[opens], exact=True, selected=True).wait_for()
@@ -101,7 +110,7 @@ def test_a_wrong_address_leaves_a_page_that_works(visit, address, opens, told):
 
 
 def test_an_item_goes_from_code_to_card_to_query(visit, served):
-    item, = served.engine.index.items([5])
+    (_item,) = served.engine.index.items([5])
     page = visit(f"/?tab=codes&code={'.'.join(map(str, served.engine.index.codes([5])[0]))}")
     page.locator("#codes-items button").first.click()
     card = page.locator("#codes-card .itemcard")

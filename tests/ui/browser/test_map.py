@@ -36,6 +36,7 @@ def opened(visit):
         page = visit(path, width)
         drawn(page, "Image")
         return page
+
     return open_tab
 
 
@@ -66,7 +67,7 @@ def test_a_point_opens_its_card_and_becomes_the_query(opened, served):
     click(page, 4)
     card = page.locator("#map-item .itemcard")
     card.wait_for()
-    page.locator("#map-figure .shapelayer path").wait_for()      # a ring round it
+    page.locator("#map-figure .shapelayer path").wait_for()  # a ring round it
     assert card.locator(".which").inner_text().split() == ["Text", "0:4"]
     codes = served.engine.index.codes([4])[0].tolist()
     assert card.locator(".codes button").all_inner_texts() == [str(code) for code in codes]

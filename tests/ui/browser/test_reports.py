@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 def served(tmp_path_factory):
     run = tmp_path_factory.mktemp("reports") / "run"
     with serving(run) as page:
-        write_reports(run, "retrieval", "training", "health")    # while it is being served
+        write_reports(run, "retrieval", "training", "health")  # while it is being served
         yield page
 
 

@@ -41,7 +41,7 @@ def test_a_threshold_dims_weaker_results_without_another_search(visit, served):
     page.locator("#least").fill("0.37")
     assert told.inner_text() == "0.37: 3 of 10 reach it" and page.locator(".card.weak").count() == 7
     search(page, "cup")
-    assert page.locator(".card.weak").count() == 7      # it stays
+    assert page.locator(".card.weak").count() == 7  # it stays
     page.locator("#least").fill("0.9")
     assert told.inner_text() == "0.90: none of 10 reach it"
     assert len(served.engine.queries) == before + 1
@@ -123,8 +123,10 @@ def test_the_history_outlives_a_reload_and_asks_again(visit, served, photo):
 def test_results_are_saved_as_csv_and_json(visit):
     page = visit()
     search(page, "mug")
-    for label, count in (("CSV", lambda text: text.count("“mug”")),
-                         ("JSON", lambda text: len(json.loads(text)["searches"][0]["results"]))):
+    for label, count in (
+        ("CSV", lambda text: text.count("“mug”")),
+        ("JSON", lambda text: len(json.loads(text)["searches"][0]["results"])),
+    ):
         with page.expect_download() as saving:
             page.locator(".tools").get_by_role("button", name=label).click()
         saved = saving.value
@@ -132,8 +134,9 @@ def test_results_are_saved_as_csv_and_json(visit):
         assert count(saved.path().read_text(encoding="utf-8")) == 10
 
 
-@pytest.mark.parametrize("address, text, title", [
-    ("/?q=a+mug&instruction=Find+one.", "a mug", ""), ("/?item=1:300", "", "Like item 1:300")])
+@pytest.mark.parametrize(
+    "address, text, title", [("/?q=a+mug&instruction=Find+one.", "a mug", ""), ("/?item=1:300", "", "Like item 1:300")]
+)
 def test_an_address_asks(visit, served, address, text, title):
     page = visit(address)
     page.locator("#summary .sentence").wait_for()

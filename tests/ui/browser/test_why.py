@@ -84,7 +84,9 @@ def test_marked_codes_are_those_that_two_ids_share_from_the_start(visit):
         rows = explained(page, rank).locator(".identity")
         own, best, _ = (rows.nth(row).locator(".code").all_inner_texts() for row in range(3))
         marked = rows.nth(1).locator(".code.shared").count()
-        assert own[:marked] == best[:marked] and own[marked:marked + 1] != best[marked:marked + 1] or marked == len(own)
+        assert (
+            own[:marked] == best[:marked] and own[marked : marked + 1] != best[marked : marked + 1]
+        ) or marked == len(own)
 
 
 def test_a_click_on_a_point_of_the_tree_opens_its_prefix_in_codes(visit):
@@ -100,7 +102,7 @@ def test_a_click_on_a_point_of_the_tree_opens_its_prefix_in_codes(visit):
                 box.top + yaxis._offset + yaxis.d2p(point.y)]; }""")
     page.mouse.move(x - 20, y)
     page.mouse.move(x, y)
-    page.wait_for_timeout(400)     # plotly looks what lies below
+    page.wait_for_timeout(400)  # plotly looks what lies below
     page.mouse.click(x, y)
     page.get_by_role("tab", name="Codes", selected=True).wait_for()
     page.wait_for_url(f"**code={prefix}*")
@@ -114,11 +116,12 @@ def test_the_table_says_what_the_tree_shows_and_opens_codes_too(visit):
     rows = page.locator("#why-prefixes tbody tr")
     rows.first.wait_for()
     drawn = page.locator("#why-tree .js-plotly-plot").evaluate(
-        "plot => plot.data.flatMap(trace => trace.customdata ?? []).sort()")
+        "plot => plot.data.flatMap(trace => trace.customdata ?? []).sort()"
+    )
     told = sorted(".".join(row.locator(".code").all_inner_texts()) for row in rows.all())
     assert drawn == told
     page.locator("#why-every input").check()
-    page.locator("#why-every input:checked").wait_for()     # all are drawn already
+    page.locator("#why-every input:checked").wait_for()  # all are drawn already
     rows.first.locator("button").press("Enter")
     page.get_by_role("tab", name="Codes", selected=True).wait_for()
 
@@ -129,6 +132,9 @@ def test_a_phone_needs_no_sideways_scrolling_and_themes_are_followed(visit, them
     search(page, "A red dog.")
     explained(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.wait_for_function("""dark => {
+    page.wait_for_function(
+        """dark => {
         const ink = getComputedStyle(document.querySelector('#why-tree .xtick text')).fill.match(/\\d+/g);
-        return ink && (ink.slice(0, 3).reduce((a, b) => +a + +b) > 384) === dark; }""", arg=theme == "dark")
+        return ink && (ink.slice(0, 3).reduce((a, b) => +a + +b) > 384) === dark; }""",
+        arg=theme == "dark",
+    )

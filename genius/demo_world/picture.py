@@ -1,0 +1,506 @@
+"""A picture: one or two figures in a scene or before a studio backdrop, composed as SVG and rendered.
+
+Everything is measured in a square of SIDE units, y downwards. A `Picture` says all: equal ones give equal bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import random
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cache
+
+import resvg_py
+from PIL import Image
+
+from genius.demo_world.frames import FRAMES
+from genius.demo_world.paint import COLOURS, PATTERNS, SHARED_DEFS, Paint, mixed, paint
+from genius.demo_world.scenes import SCENES, TIMES, WEATHERS, Scene, scene
+from genius.demo_world.things import THINGS
+from genius.errors import UserError
+
+SIDE = 256
+MARGIN = 9  # what stays free at the picture's edges
+ALONE = {"small": 0.44, "medium": 0.6, "large": 0.78}  # a figure's longer side, of SIDE
+IN_PAIR = {"small": 0.35, "medium": 0.45, "large": 0.55}
+CROWDED = {1: 1.0, 2: 0.72, 3: 0.66, 4: 0.6}  # what each of several copies keeps of that
+ROWS = {1: ((1,),), 2: ((2,), (1, 1)), 3: ((3,), (1, 2), (2, 1)), 4: ((4,), (2, 2))}  # back to front
+PITCH, STEP = 1.07, 0.75  # between copies of a row, of their width; between rows, of their height
+LOOSE = 0.8  # how much less a figure spread over two rows is liked where one row would do
+FAR = 4  # between the horizon and what stands farthest off
+SHORES = {"beach": 172.0, "harbour": 170.0}  # scenes whose ground begins below the horizon, at these y
+COVERED = 0.3  # the most that a figure in front hides of the one behind, of its box
+LEDGE = 9  # height of what a figure above another stands on
+GROUNDED = ("standing", "perched", "parked", "sitting", "walking")  # styles in which what flies stands
+VEIL = 0.55  # how much of a scene's veil reaches what the picture is about: its colour must be seen
+HEXADECIMAL = re.compile(r"#([0-9a-f]{6}|[0-9a-f]{3})\b", re.IGNORECASE)  # colours
+
+RELATIONS = ("left of", "right of", "in front of", "behind", "above", "below")
+STUDIOS = (
+    ("#e6e2da", "#c9c3b8"),
+    ("#dfe4e8", "#bcc5cc"),
+    ("#e9dfd0", "#cdbfa9"),
+    ("#dde5da", "#bac7b6"),
+    ("#e8dcda", "#c9b8b5"),
+    ("#dfdde8", "#bdbacb"),
+    ("#dae6e6", "#b5c8c9"),
+    ("#d5d5d6", "#a9aaad"),
+)
+
+SHADE = (
+    '<radialGradient id="shade"><stop offset="0" stop-color="#120c20" stop-opacity=".5"/>'
+    '<stop offset=".55" stop-color="#120c20" stop-opacity=".3"/>'
+    '<stop offset="1" stop-color="#120c20" stop-opacity="0"/></radialGradient>'
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A kind of thing in its colour, pattern, style and size, once or several times."""
+
+    kind: str
+    colour: str
+    pattern: str
+    style: str = ""
+    size: str = "medium"  # small, medium, large
+    count: int = 1  # 1 to 4
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is to be seen. `variant` chooses among the many pictures that fit the same words."""
+
+    figures: tuple[Figure, ...]  # one or two; the first stands in `relation` to the second
+    relation: str = ""
+    scene: str = ""  # "": a studio backdrop, without time and weather
+    time: str = "day"
+    weather: str = "clear"
+    variant: int = 0
+    mirrored: bool = False  # the figures face the other way
+    frame: str = ""  # what it is printed in, see frames.py
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What a drawing fills of its box of 100 × 100."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float  # of what stands: where it touches the ground
+    foot: tuple[float, float]  # from where to where it touches it
+
+
+@dataclass(frozen=True)
+class Block:
+    """A figure's copies, in rows from back to front, at the size wished for."""
+
+    figure: Figure
+    extent: Extent
+    rows: tuple[int, ...]
+    side: float  # of a copy: its longer side
+
+    @property
+    def scale(self) -> float:
+        return self.side / max(self.extent.right - self.extent.left, self.extent.bottom - self.extent.top)
+
+    @property
+    def copy(self) -> tuple[float, float]:
+        """Width and height of one copy."""
+        return (
+            self.scale * (self.extent.right - self.extent.left),
+            self.scale * (self.extent.bottom - self.extent.top),
+        )
+
+    @property
+    def spots(self) -> list[tuple[float, float]]:
+        """(x, y) of each copy's lowest middle, from back to front; the block's own is (0, 0)."""
+        width, height = self.copy
+        spots = []
+        for index, length in enumerate(self.rows):
+            shift = 0.0
+            if len(set(self.rows)) == 1 and len(self.rows) > 1:  # rows alike: the nearer one stands beside
+                shift = (index - 0.5) * width * (0.7 if length == 1 else 0.24)
+            y = (index + 1 - len(self.rows)) * STEP * height
+            spots += [(shift + (column - (length - 1) / 2) * PITCH * width, y) for column in range(length)]
+        return spots
+
+    @property
+    def width(self) -> float:
+        return 2 * max(abs(x) for x, _ in self.spots) + self.copy[0]
+
+    @property
+    def depth(self) -> float:
+        """How far the last row stands behind the first."""
+        return (len(self.rows) - 1) * STEP * self.copy[1]
+
+    @property
+    def height(self) -> float:
+        return self.depth + self.copy[1]
+
+    @property
+    def floats(self) -> bool:
+        return floats(self.figure)
+
+    def scaled(self, factor: float) -> Block:
+        return replace(self, side=self.side * factor)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A block at its place: the lowest middle of its front row."""
+
+    block: Block
+    x: float
+    base: float
+    ledge: bool = False  # stands on a shelf or a cloud
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where figures can stand."""
+
+    ground: float  # y of the middle distance
+    horizon: float  # y above which nothing can stand
+    free: bool  # no ground to speak of: figures stand where they look best
+
+
+def render(picture: Picture, pixels: int = SIDE) -> bytes:
+    """The picture as an encoded JPEG of pixels × pixels."""
+    drawn = resvg_py.svg_to_bytes(svg_string=svg(picture), width=pixels, height=pixels, skip_system_fonts=True)
+    buffer = io.BytesIO()
+    Image.open(io.BytesIO(bytes(drawn))).convert("RGB").save(
+        buffer, "JPEG", quality=90, subsampling="4:4:4" if pixels <= 128 else "4:2:0"
+    )
+    return buffer.getvalue()
+
+
+def svg(picture: Picture) -> str:
+    """The picture as SVG."""
+    _check(picture)
+    place_chance = random.Random(picture.variant)
+    chance = random.Random(f"figures {picture.variant}")  # of its own: an hour or a weather moves no figure
+    setting = (
+        scene(picture.scene, picture.time, picture.weather, place_chance) if picture.scene else _studio(place_chance)
+    )
+    stage = Stage(setting.ground, max(setting.horizon, SHORES.get(picture.scene, 0.0)), not picture.scene)
+    placed = _placed(picture, stage, chance)
+    defs, figures = [], []
+    for index, place in enumerate(placed):
+        mirrored = picture.mirrored if place.block.figure is picture.figures[0] else chance.random() < 0.5
+        dye = _paint(place.block, f"dye{index}")
+        defs.append(dye.defs)
+        figures.append(_ledge(place, picture.scene) + _copies(place, dye, mirrored, chance))
+    veil, opacity = setting.tint[0], VEIL * setting.tint[1]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIDE}" height="{SIDE}" viewBox="0 0 {SIDE} {SIDE}">'
+        f"<defs>{SHARED_DEFS}{SHADE}{setting.defs}{_veiled(''.join(defs), veil, opacity)}</defs>"
+        f"{setting.behind}{_veiled(''.join(figures), veil, opacity)}{setting.before}{FRAMES[picture.frame]}</svg>"
+    )
+
+
+@cache
+def extent(kind: str, style: str) -> Extent:
+    """What the drawing of a kind fills of its box, measured on its pixels."""
+    thing, dye = THINGS[kind], paint("red", "plain", "dye")
+    drawing = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="120" height="120" viewBox="-10 -10 120 120">'
+        f"<defs>{SHARED_DEFS}</defs>{thing.draw(dye, style)}</svg>"
+    )
+    image = Image.open(io.BytesIO(bytes(resvg_py.svg_to_bytes(svg_string=drawing, skip_system_fonts=True))))
+    ink = image.getchannel("A").point(lambda value: 255 * (value > 60))
+    box = ink.getbbox()
+    assert box, f"{kind} {style}: an empty drawing"
+    low = ink.crop((0, box[3] - 9, 120, box[3])).getbbox()
+    assert low
+    left, top, right, bottom = (edge - 10 for edge in box)
+    return Extent(left, top, right, bottom if thing.flies else thing.rests, (low[0] - 10, low[2] - 10))
+
+
+def floats(figure: Figure) -> bool:
+    """Whether a figure hangs in the air: it needs no ground and casts no shadow there."""
+    return THINGS[figure.kind].flies and figure.style not in GROUNDED
+
+
+def _check(picture: Picture) -> None:
+    for figure in picture.figures:
+        _choice("thing", figure.kind, THINGS)
+        _choice("colour", figure.colour, COLOURS)
+        _choice("pattern", figure.pattern, PATTERNS)
+        _choice(f"style of a {figure.kind}", figure.style, THINGS[figure.kind].styles)
+        _choice("size", figure.size, ALONE)
+        _choice("count", figure.count, ROWS)
+    _choice("number of figures", len(picture.figures), (1, 2))
+    _choice("relation", picture.relation, RELATIONS if len(picture.figures) == 2 else ("",))
+    if picture.scene:
+        _choice("scene", picture.scene, SCENES)
+        _choice("time", picture.time, TIMES)
+        _choice("weather", picture.weather, WEATHERS)
+
+
+def _choice(what: str, value: object, choices: Collection[object]) -> None:
+    if value not in choices:
+        raise UserError(f"No {what} is called {value!r}; there are: {', '.join(repr(each) for each in choices)}.")
+
+
+def _studio(chance: random.Random) -> Scene:
+    """A plain backdrop that curves into the floor, lit from above left."""
+    wall, floor = chance.choice(STUDIOS)
+    turned, x = chance.random() < 0.5, chance.uniform(60, 130)
+    top, bottom = (floor, wall) if turned else (wall, floor)
+    defs = (
+        f'<linearGradient id="s-wall" x2="0" y2="1"><stop offset="0" stop-color="{top}"/>'
+        f'<stop offset="1" stop-color="{bottom}"/></linearGradient>'
+        f'<radialGradient id="s-glow" gradientUnits="userSpaceOnUse" cx="{x:.0f}" cy="{x * 0.8:.0f}" r="170">'
+        '<stop offset="0" stop-color="#fff" stop-opacity=".5"/><stop offset="1" stop-color="#fff" '
+        'stop-opacity="0"/></radialGradient>'
+    )
+    behind = "".join(f'<rect width="{SIDE}" height="{SIDE}" fill="url(#s-{name})"/>' for name in ("wall", "glow"))
+    return Scene(defs, behind, "", SIDE * 0.8, 0, ("#ffffff", 0.0))
+
+
+def _placed(picture: Picture, stage: Stage, chance: random.Random) -> list[Placed]:
+    """The figures at their places, the farthest first."""
+    if len(picture.figures) == 1:
+        return [_alone(picture.figures[0], stage, chance)]
+    first, second = picture.figures
+    if picture.relation in ("left of", "right of"):
+        left, right = (first, second) if picture.relation == "left of" else (second, first)
+        return _beside(left, right, stage, chance)
+    if picture.relation in ("in front of", "behind"):
+        near, far = (first, second) if picture.relation == "in front of" else (second, first)
+        return _in_depth(near, far, stage, chance)
+    upper, lower = (first, second) if picture.relation == "above" else (second, first)
+    return _stacked(upper, lower, stage, chance)
+
+
+def _blocks(figure: Figure, sides: dict[str, float], chance: random.Random, single_row: bool = False) -> list[Block]:
+    """The ways to arrange a figure's copies, in the order in which they are preferred."""
+    ways = [rows for rows in ROWS[figure.count] if len(rows) == 1 or not single_row]
+    chance.shuffle(ways)
+    side = SIDE * sides[figure.size] * CROWDED[figure.count] * chance.uniform(0.95, 1.05)
+    return [Block(figure, extent(figure.kind, figure.style), rows, side) for rows in ways]
+
+
+def _liking(*blocks: Block) -> float:
+    """In one row, copies are counted at a glance and their places read clearly."""
+    return LOOSE ** sum(len(block.rows) > 1 for block in blocks)
+
+
+def _rooms(base: float, horizon: float, *blocks: Block) -> list[float]:
+    """The factors at which what stands on `base` keeps its last row below the horizon."""
+    return [(base - horizon - FAR) / block.depth for block in blocks if block.depth and not block.floats]
+
+
+def _alone(figure: Figure, stage: Stage, chance: random.Random) -> Placed:
+    lowest, width = SIDE - MARGIN - 3, SIDE - 2 * MARGIN
+
+    def fit(block: Block) -> float:
+        return min(1, width / block.width, (lowest - MARGIN) / block.height, *_rooms(lowest, stage.horizon, block))
+
+    block = max(_blocks(figure, ALONE, chance), key=lambda block: fit(block) * _liking(block) ** (figure.count == 2))
+    block = block.scaled(fit(block))
+    slack = (width - block.width) / 2
+    x = SIDE / 2 + chance.uniform(-0.7, 0.7) * min(slack, 40)
+    if stage.free:
+        base = SIDE / 2 + block.height / 2 + chance.uniform(-6, 6)
+    elif block.floats:
+        base = SIDE * 0.44 + block.height / 2 + chance.uniform(-14, 14)
+    else:
+        base = stage.ground + chance.uniform(-2, 10) + max(0, block.side - SIDE * 0.54) * 0.3
+        base = max(base, stage.horizon + FAR + block.depth)
+    return Placed(block, x, min(lowest, max(base, MARGIN + block.height)))
+
+
+def _beside(left: Figure, right: Figure, stage: Stage, chance: random.Random) -> list[Placed]:
+    lowest, width, gap = SIDE - MARGIN - 6, SIDE - 2 * MARGIN, 8
+
+    def fit(pair: tuple[Block, Block]) -> float:
+        return min(
+            1,
+            (width - gap) / sum(block.width for block in pair),
+            *((lowest - MARGIN) / block.height for block in pair),
+            *_rooms(lowest, stage.horizon, *pair),
+        )
+
+    pair = max(
+        itertools.product(_blocks(left, IN_PAIR, chance), _blocks(right, IN_PAIR, chance)),
+        key=lambda pair: fit(pair) * _liking(*pair),
+    )
+    factor = fit(pair)
+    one, other = (block.scaled(factor) for block in pair)
+    slack = width - one.width - other.width - gap
+    start, between = chance.uniform(0.15, 0.45) * slack, gap + chance.uniform(0, 0.3) * slack
+    x_one = MARGIN + start + one.width / 2
+    x_other = x_one + one.width / 2 + between + other.width / 2
+    ground = stage.ground + chance.uniform(0, 10)
+    if stage.free:
+        ground = SIDE / 2 + max(one.height, other.height) / 2 + 6
+    placed = []
+    for block, x in ((one, x_one), (other, x_other)):
+        base = max(ground, stage.horizon + block.depth, MARGIN + block.height)
+        if block.floats:
+            base = max(MARGIN + block.height, ground - chance.uniform(14, 60))
+        placed.append(Placed(block, x, min(lowest, base)))
+    return sorted(placed, key=lambda place: place.base)
+
+
+def _in_depth(near: Figure, far: Figure, stage: Stage, chance: random.Random) -> list[Placed]:
+    """The nearer figure is bigger and lower, and hides a part of the farther one."""
+    lowest, width = SIDE - MARGIN - 3, SIDE - 2 * MARGIN
+
+    def fit(pair: tuple[Block, Block]) -> float:
+        front, back = pair
+        apart, rise = _overlap(front, back)
+        across = max(front.width, back.width, (front.width + back.width) / 2 + apart)
+        return min(
+            1,
+            width / across,
+            (lowest - MARGIN) / max(front.height, back.height + rise),
+            *_rooms(lowest, stage.horizon, front),
+            (lowest - stage.horizon - FAR) / (rise + back.depth),
+        )
+
+    pair = max(
+        itertools.product(
+            (block.scaled(1.3) for block in _blocks(near, IN_PAIR, chance)),
+            [block.scaled(1.12) for block in _blocks(far, IN_PAIR, chance)],
+        ),
+        key=lambda pair: fit(pair) * _liking(*pair),
+    )
+    factor = fit(pair)
+    front, back = (block.scaled(factor) for block in pair)
+    apart, rise = _overlap(front, back)
+    side = chance.choice((-1, 1))
+    x_front = side * apart * chance.uniform(0.8, 1) if apart * 2 < back.width - front.width else side * apart
+    left = min(x_front - front.width / 2, -back.width / 2)
+    right = max(x_front + front.width / 2, back.width / 2)
+    slack = width - (right - left)
+    start = MARGIN - left + chance.uniform(0.3, 0.7) * slack
+    tallest = max(front.height, back.height + rise)
+    base = SIDE / 2 + tallest / 2 + 4 if stage.free else stage.ground + chance.uniform(18, 30)
+    base = min(lowest, max(base, stage.horizon + max(front.depth, rise + back.depth), MARGIN + tallest))
+    return [Placed(back, start, base - rise), Placed(front, start + x_front, base)]
+
+
+def _overlap(front: Block, back: Block) -> tuple[float, float]:
+    """How far apart the middles are, and how much higher the farther one stands, for it to be seen well enough."""
+    width, height = back.copy
+    rise = max(14.0, 0.28 * height)
+    hidden = min(front.height - rise, height) / height
+    across = width * min(1, COVERED / hidden) if hidden > 0 else width
+    return max(0.0, (front.width + back.width) / 2 - across), rise
+
+
+def _stacked(upper: Figure, lower: Figure, stage: Stage, chance: random.Random) -> list[Placed]:
+    lowest, width = SIDE - MARGIN - 3, SIDE - 2 * MARGIN
+    ledge = not floats(upper)
+    gap = (LEDGE if ledge else 0) + 7
+
+    def fit(pair: tuple[Block, Block]) -> float:
+        return min(
+            1,
+            *(width / block.width for block in pair),
+            (lowest - MARGIN - gap) / sum(block.height for block in pair),
+            *_rooms(lowest, stage.horizon, pair[1]),
+        )
+
+    pair = max(
+        itertools.product(_blocks(upper, IN_PAIR, chance, single_row=ledge), _blocks(lower, IN_PAIR, chance)),
+        key=lambda pair: fit(pair) * _liking(*pair),
+    )
+    factor = fit(pair)
+    high, low = (block.scaled(factor) for block in pair)
+    slack = lowest - MARGIN - gap - high.height - low.height
+    base = lowest - chance.uniform(0, 0.3) * slack
+    if not stage.free and not low.floats:
+        base = max(lowest - slack, min(base, stage.ground + 24), stage.horizon + low.depth)
+    above = base - low.height - gap - chance.uniform(0.1, 0.5) * max(0.0, slack - (lowest - base))
+    x_low = SIDE / 2 + chance.uniform(-0.5, 0.5) * min(50, width - low.width)
+    free = (width - high.width) / 2 - (6 if ledge else 0)
+    x_high = min(SIDE / 2 + free, max(SIDE / 2 - free, x_low + chance.uniform(-16, 16)))
+    return [Placed(high, x_high, above, ledge), Placed(low, x_low, base)]
+
+
+def _paint(block: Block, name: str) -> Paint:
+    """The figure's paint; on what is drawn small the pattern is coarser, to be seen at all."""
+    dye = paint(block.figure.colour, block.figure.pattern, name)
+    coarser = min(2.0, max(1.0, 1 / block.scale))
+    if not dye.defs or coarser == 1:
+        return dye
+    wide = (
+        f'<pattern id="{name}-wide" href="#{name}" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'xlink:href="#{name}" patternTransform="scale({coarser:.2f})"/>'
+    )
+    return replace(dye, fill=f"url(#{name}-wide)", defs=dye.defs + wide)
+
+
+def _copies(place: Placed, dye: Paint, mirrored: bool, chance: random.Random) -> str:
+    """The copies with their shadows, each a little different in size and place."""
+    block = place.block
+    drawing = THINGS[block.figure.kind].draw(dye, block.figure.style)
+    width, height = block.copy
+    room = block.extent
+    shadows, copies = [], []
+    for x, y in block.spots:
+        scale = block.scale * chance.uniform(0.95, 1)
+        x += place.x + (chance.uniform(-0.02, 0.02) * width if len(block.spots) > 1 else 0)
+        y += place.base - (chance.uniform(0, 0.06) * height if block.floats and len(block.spots) > 1 else 0)
+        across = -scale if mirrored else scale
+        middle = (room.left + room.right) / 2
+        if not block.floats:
+            foot, half = x + across * (sum(room.foot) / 2 - middle), scale * (room.foot[1] - room.foot[0]) / 2
+            wide = max(1.25 * half, 0.3 * width)
+            shadows.append(
+                f'<ellipse cx="{foot:.1f}" cy="{y - 0.5:.1f}" rx="{wide:.1f}" '
+                f'ry="{1.5 + wide * 0.15:.1f}" fill="url(#shade)"/>'
+            )
+        copies.append(
+            f'<g transform="translate({x - across * middle:.2f} {y - scale * room.bottom:.2f}) '
+            f'scale({across:.4f} {scale:.4f})">{drawing}</g>'
+        )
+    return "".join(shadow + copy for shadow, copy in itertools.zip_longest(shadows, copies, fillvalue=""))
+
+
+def _ledge(place: Placed, scene_name: str) -> str:
+    """What a figure above another stands on: a shelf indoors, a cloud outdoors."""
+    if not place.ledge:
+        return ""
+    half, x, y = place.block.width / 2 + 5, place.x, place.base
+    if scene_name in ("", "room", "stage"):
+        brackets = "".join(
+            f'<path d="M{x + at:.1f} {y + 3:.1f} v6 h{6 * side}z" fill="#6b5138"/>'
+            for at, side in ((-half * 0.7, 1), (half * 0.7, -1))
+        )
+        return (
+            f'{brackets}<rect x="{x - half:.1f}" y="{y - 2:.1f}" width="{2 * half:.1f}" height="6.5" rx="2" '
+            f'fill="#a98a64" stroke="#5b452f" stroke-width="1"/>'
+            f'<rect x="{x - half + 1:.1f}" y="{y - 1.3:.1f}" width="{2 * half - 2:.1f}" height="2" rx="1" '
+            f'fill="#c8ab84"/>'
+        )
+    puffs = "".join(
+        f'<ellipse cx="{x + at * half:.1f}" cy="{y + drop:.1f}" rx="{half * wide:.1f}" ry="{tall}"/>'
+        for at, drop, wide, tall in (
+            (0, 3, 1, 5.5),
+            (-0.66, 1, 0.3, 7),
+            (0.7, 1.5, 0.27, 6.5),
+            (-0.25, 4.5, 0.34, 7.5),
+            (0.3, 4.5, 0.36, 7),
+        )
+    )
+    return f'<g fill="#9fb0c4" transform="translate(0 1.8)">{puffs}</g><g fill="#f3f6fa">{puffs}</g>'
+
+
+def _veiled(markup: str, veil: str, opacity: float) -> str:
+    """Markup in the scene's light: each colour as it looks through the veil. Cheaper to draw than a veil."""
+    if not opacity:
+        return markup
+
+    def seen(found: re.Match[str]) -> str:
+        digits = found.group(1)
+        return mixed("#" + (digits if len(digits) == 6 else "".join(2 * digit for digit in digits)), veil, opacity)
+
+    return HEXADECIMAL.sub(seen, markup)

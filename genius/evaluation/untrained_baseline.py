@@ -1,0 +1,61 @@
+"""The control that a trained encoder must beat: the same architecture, never trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from genius.collections.images import open_image
+from genius.collections.mbeir import Collection
+from genius.encoding.features import FeatureFiles
+from genius.evaluation.queries import QuerySet
+from genius.evaluation.systems import Outcome, search_dense
+from genius.metrics.hit_rate import Qrels
+from genius.models.encoder import Encoder, query_text
+from genius.search.engine import Engine
+
+BATCH = 256
+
+
+@dataclass(frozen=True)
+class Control:
+    """What an encoder with random weights makes of the same items and queries."""
+
+    items: np.ndarray  # (n, d) fp16 embeddings, by row of the index
+    queries: list[np.ndarray]  # for each QuerySet (q, d) fp32 embeddings
+
+    @classmethod
+    def build(cls, engine: Engine, collection: Collection, sets: list[QuerySet], seed: int, folder: Path) -> Control:
+        """Encode everything anew; the items in files under `folder`. The random state is left as it was."""
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            encoder = Encoder(engine.encoder.config).eval().to(engine.device)
+        index = engine.index
+        things = (
+            (item.image, [item.text])
+            for start in range(0, index.n, BATCH)
+            for item in index.items(range(start, min(start + BATCH, index.n)))
+        )
+        files = FeatureFiles.create(folder, index.n, phrasings=1, dim=encoder.dim, facts="untrained")
+        files.fill(
+            encoder, things, lambda path: open_image(collection.image_path(path)), BATCH, label="untrained encoder"
+        )
+        return cls(files.embedding, [_embed(encoder, collection, queries) for queries in sets])
+
+    def search(self, rows: np.ndarray, number: int, qrels: Qrels) -> Outcome:
+        """The system "untrained": dense search among `rows` for the queries of QuerySet `number`."""
+        ranks, _ = search_dense(self.items, rows, self.queries[number], qrels)
+        return Outcome({"untrained": ranks})
+
+
+def _embed(encoder: Encoder, collection: Collection, queries: QuerySet) -> np.ndarray:
+    parts = []
+    for batch in queries.opened(collection, BATCH):
+        features = encoder.encode(
+            [query.image for query in batch], [query_text(query.instruction, query.text) for query in batch]
+        )
+        parts.append(features.embedding().cpu().numpy())
+    return np.concatenate(parts)

@@ -1,0 +1,146 @@
+"""The maps of a run: where its items, and some queries, lie in a plane. Made by training/maps.py, drawn by the page.
+
+    places.npy     (v, m + q, 2) int16, the items' places first; one scale for all views
+    keys.npy       (m,) int64, the id of each item drawn (genius/collections/keys.py), ascending
+    queries.json   columns of the q queries
+    config.json    the views, names of datasets, health of both quantizers
+
+An item or query that is drawn is a point; items are named by their ids, as rows change when an index grows.
+
+Shapes: v views, m items drawn, q queries drawn.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genius.collections.keys import id_key, key_dataset, key_id
+from genius.errors import UserError
+from genius.run import Run
+from genius.schema import Modality
+
+PART = "maps"
+COMMAND = "python -m training.maps COLLECTION RUN"
+STEPS = np.iinfo(np.int16).max  # from the middle of a map to its edge
+
+
+@dataclass(frozen=True)
+class View:
+    """One map: what its vectors were."""
+
+    depth: int = 0  # codes whose codewords were summed; 0: the features z, before quantization
+    contrastive: bool = True  # whether fusion and quantizer were trained with the contrastive loss
+
+    @property
+    def name(self) -> str:
+        """Unique among the views of a run."""
+        return f"{'features' if not self.depth else f'codes-{self.depth}'}{'' if self.contrastive else '-plain'}"
+
+
+@dataclass(frozen=True)
+class MappedQuery:
+    """A query that is drawn beside the items, as the person asked it; its picture is not kept."""
+
+    id: str
+    modality: Modality
+    text: str
+    instruction: str
+    answers: tuple[str, ...]  # ids of items
+
+
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """The views of a run."""
+
+    views: tuple[View, ...]
+    places: np.ndarray  # (v, m + q, 2) float32, from -1 to 1
+    keys: np.ndarray  # (m,) int64, ascending
+    queries: tuple[MappedQuery, ...]
+    names: Mapping[int, str]  # of the datasets
+    split: str  # that the queries are of
+    health: Mapping[str, Mapping[str, Any]]  # of the IDs "with" and "without" the contrastive loss
+
+    @property
+    def datasets(self) -> np.ndarray:
+        """(m,) the number of each item's dataset."""
+        return key_dataset(self.keys)
+
+    def ids(self) -> list[str]:
+        """m ids of the items."""
+        return [key_id(key) for key in self.keys.tolist()]
+
+    def points(self, ids: Sequence[str]) -> np.ndarray:
+        """Numbers of the items with these ids, as int64; those that are not drawn are left out."""
+        keys = np.array([id_key(id) for id in ids], dtype=np.int64)
+        at = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+        return at[self.keys[at] == keys]
+
+    def save(self, folder: Path) -> None:
+        np.save(folder / "places.npy", np.rint(self.places * STEPS).astype(np.int16), allow_pickle=False)
+        np.save(folder / "keys.npy", self.keys, allow_pickle=False)
+        instructions = list(dict.fromkeys(query.instruction for query in self.queries))
+        _write(
+            folder / "queries.json",
+            {
+                "instructions": instructions,
+                "id": [query.id for query in self.queries],
+                "modality": [query.modality for query in self.queries],
+                "text": [query.text for query in self.queries],
+                "instruction": [instructions.index(query.instruction) for query in self.queries],
+                "answers": [query.answers for query in self.queries],
+            },
+        )
+        _write(
+            folder / "config.json",
+            {
+                "views": [asdict(view) for view in self.views],
+                "datasets": self.names,
+                "split": self.split,
+                "health": self.health,
+            },
+        )
+
+    @classmethod
+    def load(cls, folder: Path) -> Maps:
+        """Raises UserError for files that do not belong together."""
+        try:
+            places, keys = (np.load(folder / f"{name}.npy", allow_pickle=False) for name in ("places", "keys"))
+            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            asked = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
+            queries = tuple(
+                MappedQuery(id, Modality(modality), text, asked["instructions"][instruction], tuple(answers))
+                for id, modality, text, instruction, answers in zip(
+                    *(asked[name] for name in ("id", "modality", "text", "instruction", "answers")), strict=True
+                )
+            )
+            maps = cls(
+                tuple(View(**view) for view in config["views"]),
+                places.astype(np.float32) / STEPS,
+                keys,
+                queries,
+                {int(number): name for number, name in config["datasets"].items()},
+                config["split"],
+                config["health"],
+            )
+            fits = places.shape == (len(maps.views), len(keys) + len(queries), 2)
+        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+            raise UserError(f"the maps in {folder} cannot be read ({error}); make them again: {COMMAND}") from None
+        if not fits:
+            raise UserError(f"the arrays in {folder} do not fit each other; make the maps again: {COMMAND}")
+        return maps
+
+
+def read_maps(path: Path) -> Maps | None:
+    """The maps of a run, None if it has none. Raises UserError if they are damaged or of other codes."""
+    run = Run(path)
+    return Maps.load(run.folder(PART)) if run.has(PART) else None
+
+
+def _write(file: Path, value: Any) -> None:
+    file.write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")

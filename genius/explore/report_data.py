@@ -1,0 +1,346 @@
+"""The reports of a run as tables: hit rates, times, training, codes.
+
+    RUN/reports/retrieval.json    python -m genius.evaluation RUN
+    RUN/reports/speed.json        python -m genius.evaluation.speed RUN/reports --run RUN
+    RUN/reports/training.json     {stage: [{"epoch", "loss", …}, …]}, written by training
+    RUN/reports/health.json       written by the quantizer's training
+
+A run may lack any of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from genius.errors import UserError
+from genius.evaluation.report import dataset_name, percent, task_name
+from genius.metrics.hit_rate import CUTS
+
+Drawn = TypeVar("Drawn")
+Report = dict[str, Any]
+
+COMMANDS = {  # report -> what makes it
+    "retrieval": "python -m genius.evaluation {run}",
+    "speed": "python -m genius.evaluation.speed {run}/reports --run {run}",
+    "training": "python -m training COLLECTION {run}",
+    "health": "python -m training COLLECTION {run}",
+}
+STAGES = ("encoder", "quantizer", "decoder")  # of training, those that have epochs
+TIMED = {
+    "encode": "encode",
+    "fuse": "fuse",
+    "scan": "scan",
+    "beam": "beam search",
+    "expand": "expand buckets",
+    "rerank": "re-rank",
+}  # stages of a search, in the order they run
+NOT_METRICS = ("epoch", "seconds")
+WRONG_LAYOUT = (KeyError, IndexError, TypeError, ValueError, AttributeError)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table in words; the first `words` columns are text, the others hold figures."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[list[str]]
+    words: int = 1
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why there is nothing to show, and the command that mends it."""
+
+    reason: str
+    command: str
+
+
+def read_report(run: Path, name: str) -> Report | None:
+    """A report of a run, None if it has none. Raises UserError that names a file which is no JSON object."""
+    file = run / "reports" / f"{name}.json"
+    try:
+        report = json.loads(file.read_text())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file} cannot be read ({error})") from None
+    if not isinstance(report, dict):
+        raise UserError(f"{file} holds no report")
+    return report
+
+
+def from_report(run: Path, name: str, draw: Callable[[Report], Drawn]) -> Drawn | Missing:
+    """What `draw` makes of a report; if there is none, or none that this version reads, how to get one."""
+    run = Path(os.path.relpath(run))  # visitors are not told where it lies on the server
+    command = COMMANDS[name].format(run=run)
+    try:
+        report = read_report(run, name)
+        return Missing("This run has no such report yet. Make it with:", command) if report is None else draw(report)
+    except UserError as error:
+        return Missing(f"{error}; make it again:", command)
+    except WRONG_LAYOUT:
+        return Missing(f"{run / 'reports' / name}.json is not as this version writes it; make it again:", command)
+
+
+def retrieval_note(report: Report) -> str:
+    """What was evaluated, and where."""
+    rows = report["pools"][0]["rows"]
+    return (
+        f"{sum(row['queries'] for row in rows):,} {report['split']} queries in {len(rows)} rows of "
+        f"{report['collection']}, {report['index']['items']:,} items, {report['beams'][-1]} beams, seed "
+        f"{report['seed']}. A query is a hit if one of its right answers is among its first results. Whiskers and "
+        f"brackets are 95 % intervals. Made by: {report['command']}"
+    )
+
+
+def pool_names(report: Report) -> list[str]:
+    """What a query was searched among: for each pool a choice."""
+    return [_pool_name(pool) for pool in report["pools"]]
+
+
+def pool_named(report: Report, name: str) -> Report:
+    """One of them. Raises KeyError if there is none of this name."""
+    return {_pool_name(pool): pool for pool in report["pools"]}[name]
+
+
+def hit_tables(report: Report, pool: str) -> list[Table]:
+    """Hit rates of each row, their averages at all cuts, and how much more one system finds than another."""
+    chosen = pool_named(report, pool)
+    average = chosen["average"]
+    systems, pairs = average["systems"], average["differences"]
+    rows = [
+        [
+            task_name(row["task"]),
+            dataset_name(row),
+            f"{row['queries']:,}",
+            *(_with_interval(row["systems"][system]) for system in systems),
+        ]
+        for row in chosen["rows"]
+    ]
+    rows.append(["Average", "", "", *map(_with_interval, systems.values())])
+    return [
+        Table("Hit rate in percent, by row", ("Task", "Dataset", "Queries", *systems), rows, words=2),
+        Table(
+            "Averages over rows, in percent",
+            ("System", *(f"hit@{cut}" for cut in CUTS), "of dense search’s"),
+            [
+                [system, *(percent(found["hit"][str(cut)]) for cut in CUTS), percent(found["share_of_dense"])]
+                for system, found in systems.items()
+            ],
+        ),
+        Table(
+            "How much more one finds than another, in points",
+            ("Pair", "Difference"),
+            [[pair, _with_interval(difference)] for pair, difference in pairs.items()],
+        ),
+    ]
+
+
+def times_note(report: Report) -> str:
+    """On what, and how many at once."""
+    batch = report["batch"]
+    return (
+        f"Averages over rows on {report['machine']}, {batch['encoded']} queries encoded and {batch['searched']} "
+        "searched together. A scan compares all embeddings or all IDs."
+    )
+
+
+def times_table(report: Report, pool: str) -> list[Table]:
+    """Milliseconds a query by system and stage."""
+    spent = pool_named(report, pool)["average"]["milliseconds"]
+    return [
+        Table(
+            "Milliseconds a query",
+            ("System", *TIMED.values(), "Total"),
+            [
+                [system, *(_milliseconds(stages.get(stage)) for stage in TIMED), _milliseconds(sum(stages.values()))]
+                for system, stages in spent.items()
+            ],
+        )
+    ]
+
+
+def speed_note(report: Report) -> str:
+    """What was measured, and where."""
+    machine = report["machine"]
+    return (
+        f"Search alone, medians; {report['beams']} beams, a decoder of the paper’s size; {machine['processor']}, "
+        f"{machine['threads']} threads"
+        + f", {machine['gpu']}" * bool(machine["gpu"])
+        + f". Made by: {report['command']}"
+    )
+
+
+def speed_choices(report: Report) -> list[str]:
+    """Kinds of IDs and batch sizes that were measured."""
+    return _unique(_measured(cell) for cell in report["cells"])
+
+
+def speed_cells(report: Report, choice: str | None) -> dict[str, dict[int, float]]:
+    """System -> number of items -> median milliseconds a query."""
+    found: dict[str, dict[int, float]] = {}
+    for cell in report["cells"]:
+        if _measured(cell) == choice:
+            found.setdefault(cell["system"], {})[cell["items"]] = cell["milliseconds"]["median"]
+    return {system: dict(sorted(by_items.items())) for system, by_items in found.items()}
+
+
+def speed_tables(report: Report, choice: str | None) -> list[Table]:
+    """Times by the size of the collection and, where a trained run was measured, beside its hit rate."""
+    tables, cells = [], speed_cells(report, choice)
+    if cells:
+        sizes = sorted({items for by_items in cells.values() for items in by_items})
+        tables.append(
+            Table(
+                f"Milliseconds a query by number of items: {choice}",
+                ("System", *(f"{items:,}" for items in sizes)),
+                [
+                    [system, *(_milliseconds(by_items.get(items)) for items in sizes)]
+                    for system, by_items in cells.items()
+                ],
+            )
+        )
+    if equal := report.get("equal"):
+        tables.append(
+            Table(
+                f"This run’s own queries: {equal['queries']:,} among {equal['items']:,} items",
+                (
+                    "System",
+                    f"hit@{equal['cut']}, %",
+                    *(f"ms, batch {size}" for size in equal["batches"]),
+                    "Bytes an item",
+                ),
+                [
+                    [
+                        one["system"],
+                        percent(one["hit_rate"]),
+                        *(_milliseconds(one["milliseconds"][str(size)]["median"]) for size in equal["batches"]),
+                        f"{one['bytes_per_item']:,.0f}",
+                    ]
+                    for one in equal["systems"]
+                ],
+            )
+        )
+    return tables
+
+
+def training_note(report: Report) -> str:
+    """How long each stage was trained."""
+    known = [(stage, epochs) for stage, epochs in report.items() if epochs]
+    if not known:
+        raise ValueError("no stage has an epoch")
+    return (
+        "; ".join(
+            f"{stage}: {len(epochs)} epoch{'s' * (len(epochs) > 1)} in {_duration(epochs)}" for stage, epochs in known
+        )
+        + "."
+    )
+
+
+def metrics(epochs: Sequence[Report]) -> list[str]:
+    """What was measured of a stage, losses first."""
+    names = _unique(
+        name
+        for epoch in epochs
+        for name, value in epoch.items()
+        if name not in NOT_METRICS and isinstance(value, int | float)
+    )
+    return sorted(names, key=is_validation)
+
+
+def is_validation(metric: str) -> bool:
+    """Whether it is a rate of validation queries; a loss otherwise."""
+    return metric.startswith("val_")
+
+
+def metric_name(metric: str) -> str:
+    """val_hit_at_5 -> hit@5, validation left to be said elsewhere."""
+    return metric.removeprefix("val_").replace("_at_", "@").replace("_", " ")
+
+
+def training_tables(report: Report, choice: str | None = None) -> list[Table]:
+    """A table for each stage, a row for each epoch."""
+    return [
+        Table(
+            stage.capitalize(),
+            (
+                "Epoch",
+                *(("validation " * is_validation(name)) + metric_name(name) for name in metrics(epochs)),
+                "Seconds",
+            ),
+            [
+                [
+                    str(epoch["epoch"]),
+                    *(_metric(epoch.get(name)) for name in metrics(epochs)),
+                    _metric(epoch.get("seconds"), digits=1),
+                ]
+                for epoch in epochs
+            ],
+        )
+        for stage, epochs in report.items()
+        if epochs
+    ]
+
+
+def health_note(health: Report) -> str:
+    """How well the IDs tell items apart, and what quantizing costs."""
+    note = (
+        f"Of {health['items']:,} training items {percent(health['items_alone'])} % share their ID with no other; "
+        f"the largest bucket holds {health['largest_bucket']:,}."
+    )
+    if "val_hit_at_5_quantized" in health:
+        note += (
+            f" Among validation candidates the nearest by feature answer {percent(health['val_hit_at_5'])} % of "
+            f"queries within five, the nearest by quantized vector {percent(health['val_hit_at_5_quantized'])} %."
+        )
+    return note
+
+
+def health_tables(health: Report, choice: str | None = None) -> list[Table]:
+    """Use of the codes at each level."""
+    return [
+        Table(
+            "Use of the codes",
+            ("Level", "Codes", "Used", "Perplexity"),
+            [
+                [str(level["level"]), f"{level['codes']:,}", f"{level['used']:,}", f"{level['perplexity']:.1f}"]
+                for level in health["levels"]
+            ],
+        )
+    ]
+
+
+def _pool_name(pool: Report) -> str:
+    return f"{pool['scope'].capitalize()} pool, {pool['items']} items"
+
+
+def _measured(cell: Report) -> str:
+    return f"{cell['ids']} IDs, batch {cell['batch']}"
+
+
+def _with_interval(figures: Report) -> str:
+    low, high = figures["interval"]
+    return f"{percent(figures['headline'])} [{percent(low)}, {percent(high)}]"
+
+
+def _milliseconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.2f}"
+
+
+def _metric(value: float | None, digits: int = 4) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _duration(epochs: Sequence[Report]) -> str:
+    seconds = sum(epoch.get("seconds", 0) for epoch in epochs)
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _unique(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))

@@ -1,0 +1,74 @@
+"""Several segments become one, without the items that were removed.
+
+Databases are merged by SQLite itself: an item's new number is its old one less the removed ones before it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from genius.index.database import new_database, read_only
+from genius.index.layout import segment_folder
+from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS
+from genius.index.store import Index
+from genius.index.writing import ITEM_KEY, ITEM_TABLE, THUMBNAIL_TABLES, write_embeddings
+
+THERE = "row NOT IN (SELECT row FROM gone)"
+NUMBER = "row - ifnull((SELECT place FROM gone WHERE gone.row < old.row ORDER BY gone.row DESC LIMIT 1), 0) + ?"
+MERGE_ITEMS = (
+    f"INSERT INTO items SELECT {NUMBER}, id, modality, text, image, source FROM old.items AS old WHERE {THERE}"
+)
+MERGE_PICTURES = (
+    f"INSERT INTO pictures SELECT picture + ?, webp FROM old.pictures "
+    f"WHERE picture IN (SELECT picture FROM old.shown WHERE {THERE})"
+)
+MERGE_SHOWN = f"INSERT INTO shown SELECT {NUMBER}, picture + ? FROM old.shown AS old WHERE {THERE}"
+
+
+def merge_segments(folder: Path, index: Index) -> None:
+    """Fill `folder` with the files of one segment that holds all items of the index, by row."""
+    write_embeddings(folder / EMBEDDINGS, index.embeddings)
+    with ExitStack() as stack:
+        items, thumbnails = (
+            stack.enter_context(new_database(folder / name, tables))
+            for name, tables in ((ITEMS, ITEM_TABLE), (THUMBNAILS, THUMBNAIL_TABLES))
+        )
+        for number, (gone, row) in enumerate(_removed(index)):
+            segment = segment_folder(index.folder, number)
+            with _attached(items, segment / ITEMS, gone):
+                items.execute(MERGE_ITEMS, (row,))
+            with _attached(thumbnails, segment / THUMBNAILS, gone):
+                ((known,),) = thumbnails.execute("SELECT ifnull(max(picture) + 1, 0) FROM pictures")
+                thumbnails.execute(MERGE_PICTURES, (known,))
+                thumbnails.execute(MERGE_SHOWN, (row, known))
+        items.execute(ITEM_KEY)
+
+
+def _removed(index: Index) -> Iterator[tuple[np.ndarray, int]]:
+    """Of each segment: numbers of the items that were removed, and the row of its first item that was not."""
+    gone, row = index.places.gone(), 0
+    for start, end in pairwise(index.places.starts.tolist()):
+        own = gone[(gone >= start) & (gone < end)] - start
+        yield own, row
+        row += end - start - len(own)
+
+
+@contextmanager
+def _attached(database: sqlite3.Connection, file: Path, gone: np.ndarray) -> Iterator[None]:
+    """The database `old`, and a table of those of its rows that are gone, between two transactions."""
+    database.execute("COMMIT")
+    database.execute("ATTACH ? AS old", (read_only(file),))
+    database.execute("CREATE TEMP TABLE gone (row INTEGER PRIMARY KEY, place INTEGER NOT NULL)")
+    database.execute("BEGIN")
+    database.executemany("INSERT INTO gone VALUES (?, ?)", ((row, place) for place, row in enumerate(gone.tolist(), 1)))
+    yield
+    database.execute("COMMIT")
+    database.execute("DROP TABLE gone")
+    database.execute("DETACH old")
+    database.execute("BEGIN")

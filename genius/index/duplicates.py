@@ -1,0 +1,45 @@
+"""Which new items an index holds already, under another id: those with the same text and the same picture.
+
+A picture is the same if the encoder cannot tell: then feature, ID and embedding are the same, but for the last bit.
+So copies share an ID, and only items of one bucket are compared.
+
+Axes: n items, d embedding dim, p pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from genius.trie.ids import IDTable
+
+CLOSE = 1e-3  # distance of two embeddings in fp16 that were the same before they were rounded
+OLDEST = 1000  # items of a bucket that a new one is compared with
+PAIRS = 16_384  # compared together
+
+
+def find_duplicates(
+    table: IDTable,
+    first: int,
+    embeddings: Callable[[np.ndarray], np.ndarray],
+    contents: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """(n − first,) bool: the item at this row, from `first` on, is a copy of one at a smaller row.
+
+    table: of all n items. embeddings: rows (p,) -> (p, d); contents: rows (p,) -> (p,) what texts are compared by.
+    """
+    position = np.flatnonzero(table.rows >= first)
+    ids = table.ids_of(position)
+    crowded = np.flatnonzero(table.buckets(ids) > 1)
+    position, ids = position[crowded], ids[crowded]
+    most = np.minimum(table.buckets(ids), OLDEST)
+    copies = np.zeros(len(table) - first, dtype=bool)
+    for part in np.split(np.arange(len(ids)), np.flatnonzero(np.diff(np.cumsum(most) // PAIRS)) + 1):
+        owner, other = table.expand(ids[part], ids[part] + most[part])
+        row, older = table.rows[position[part][owner]], table.rows[other]
+        row, older = row[older < row], older[older < row]
+        near = np.square(embeddings(row).astype(np.float32) - embeddings(older)).sum(1) <= CLOSE**2
+        row, older = row[near], older[near]
+        copies[row[contents(row) == contents(older)] - first] = True
+    return copies

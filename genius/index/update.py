@@ -1,0 +1,319 @@
+"""A collection that grows without training: adding is encode, quantize, insert; removing is a delete.
+
+Each change makes a new version of the index, aside, which then takes the place of the one before in one step
+(versions.py). Items of the new version are numbered as before, the added ones last; the rows after a removed item
+move up.
+
+Axes: n items of the index, c incoming ones, m of these that are new, d embedding dim, M levels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import compress
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from genius.collections.images import open_image
+from genius.encoding.features import FeatureFiles, batched
+from genius.encoding.quantize import quantize_all, reconstruction_errors
+from genius.errors import UserError
+from genius.index.compaction import merge_segments
+from genius.index.duplicates import find_duplicates
+from genius.index.incoming import Incoming
+from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, segment_folder, write_config
+from genius.index.segments import FILES, LOOKUP, ConcatenatedArray
+from genius.index.store import Index
+from genius.index.versions import PART, publish
+from genius.index.writing import LARGE, write_rows, write_segment
+from genius.locks import write_lock
+from genius.models.encoder import Encoder
+from genius.models.fusion import Fusion
+from genius.models.quantizer import ResidualQuantizer
+from genius.run import Run
+from genius.runtime import usable_device
+from genius.schema import Item
+from genius.trie.ids import pack
+
+BATCH = 64  # items encoded together
+NAMED = 5  # examples of what was left out
+OF_ROWS = (CONFIG, "ids.npy", "modalities.npy", ERRORS, ROWS, POOL)  # written anew where rows change
+SEGMENT = re.compile(r"segment-\d+/.+")
+
+
+@dataclass(frozen=True)
+class Models:
+    """What gives an item its embedding and its ID."""
+
+    encoder: Encoder
+    fusion: Fusion
+    quantizer: ResidualQuantizer
+
+    @classmethod
+    def load(cls, run: Path, device: str | None = None) -> Models:
+        """Raises UserError if a part is missing or damaged."""
+        folder, chosen = Run(run).folder, usable_device(device)
+        return cls(
+            Encoder.load(folder("encoder")).to(chosen),
+            Fusion.load(folder("fusion")).to(chosen),
+            ResidualQuantizer.load(folder("quantizer")).to(chosen),
+        )
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of the incoming items."""
+
+    new: int  # added
+    skipped: int  # their ids are in the index already
+    duplicate: int  # the index holds the same under another id
+    unreadable: int  # their images cannot be read
+    changed: tuple[str, ...]  # some of the skipped ids, whose items are not what the index holds
+    complaints: tuple[str, ...]  # of some unreadable images
+
+    def __str__(self) -> str:
+        return (
+            f"new {self.new:,}, skipped {self.skipped:,}, duplicate {self.duplicate:,}, unreadable {self.unreadable:,}"
+        )
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What became of the ids."""
+
+    removed: int
+    unknown: tuple[str, ...]
+
+
+def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
+    """Add what the index does not hold yet. Killed and started again, it goes on where encoding stopped.
+
+    read: gives what may be added; it is told a dataset number that no id of the index has.
+    Raises UserError if the run cannot be changed, or a file of the source is no such file.
+    """
+    with write_lock(run):
+        opened = Run(run)
+        index = Index.load(opened.folder(PART))
+        incoming = read(index.records.last_dataset() + 1)
+        survey, complaints = _survey(index, incoming), []
+        if not len(survey.modalities):
+            return Added(0, survey.skipped, 0, 0, survey.changed, ())
+        files = _encoded(opened, incoming, survey, models, complaints)
+        fused = files.fused(opened.digest("fusion"))[:, 0]
+        codes = quantize_all(fused, survey.modalities, models.quantizer)
+        readable = files.masks[:, 0] | ~survey.pictured
+        copies = np.zeros(len(codes), dtype=bool)
+        copies[readable] = _copies(
+            index,
+            codes[readable],
+            ConcatenatedArray([files.embedding], np.flatnonzero(readable)),
+            survey.contents[readable],
+        )
+        kept = np.flatnonzero(readable & ~copies)
+        if len(kept):
+            errors = reconstruction_errors(fused, codes, models.quantizer)
+            as_indexed = opened.manifest.get("settings", {}).get("index", {})
+            _publish_added(
+                run,
+                index,
+                codes[kept],
+                errors[kept],
+                lambda folder: write_segment(
+                    folder,
+                    compress(survey.items(incoming), readable & ~copies),
+                    ConcatenatedArray([files.embedding], kept),
+                    incoming.image_path,
+                    as_indexed.get("thumbnail_side", 192),
+                    as_indexed.get("thumbnail_quality", 80),
+                ),
+            )
+        shutil.rmtree(files.folder)
+        return Added(
+            len(kept),
+            survey.skipped,
+            int(copies.sum()),
+            int((~readable).sum()),
+            survey.changed,
+            tuple(complaints[:NAMED]),
+        )
+
+
+def remove(run: Path, ids: Iterable[str]) -> Removed:
+    """Remove the items with these ids. Raises UserError if none would be left, or the run cannot be changed."""
+    with write_lock(run):
+        index, ids = Index.load(Run(run).folder(PART)), list(dict.fromkeys(ids))
+        rows = index.rows_of(ids)
+        unknown = tuple(compress(ids, rows < 0))
+        gone = np.zeros(index.n, dtype=bool)
+        gone[rows[rows >= 0]] = True
+        if gone.all():
+            raise UserError("no item would be left; an index needs at least one")
+        if gone.any():
+            _publish_without(run, index, gone)
+        return Removed(int(gone.sum()), unknown)
+
+
+def compact(run: Path) -> bool:
+    """Write all segments as one, without what was removed; False if there is nothing to do.
+
+    ConcatenatedArray stay as they are. Raises UserError if the run cannot be changed.
+    """
+    with write_lock(run):
+        index = Index.load(Run(run).folder(PART))
+        if index.config.segments == (index.n,):
+            return False
+
+        def write(folder: Path) -> None:
+            merge_segments(folder, index)
+            write_config(folder / CONFIG, replace(index.config, segments=(index.n,)))
+
+        publish(
+            run,
+            [name for name in _files(run) if name not in (*FILES, CONFIG, ROWS) and not SEGMENT.fullmatch(name)],
+            write,
+        )
+        return True
+
+
+def _publish_added(
+    run: Path, index: Index, codes: np.ndarray, errors: np.ndarray, write_items: Callable[[Path], np.ndarray]
+) -> None:
+    """codes (m, M), errors (m,): of the new items. write_items: fills a segment; gives their modalities."""
+    config, rows, end = index.config, np.arange(index.n, index.n + len(codes)), sum(index.config.segments)
+    pool = index.pool().inserted(codes, rows) if rows[-1] + 1 >= LARGE else None
+
+    def write(folder: Path) -> None:
+        segment = segment_folder(folder, len(config.segments))
+        segment.mkdir()
+        modalities = np.concatenate([index.modalities, write_items(segment)])
+        known = np.full(index.n, np.nan, np.float32) if index.errors is None else index.errors
+        kept = index.places.kept
+        if kept is not None:
+            kept = np.concatenate([kept, np.arange(end, end + len(codes))])
+        write_rows(
+            folder,
+            replace(config, n=index.n + len(codes), segments=(*config.segments, len(codes))),
+            np.concatenate([index.packed, pack(codes, config.code_sizes)]),
+            modalities,
+            np.concatenate([known, errors]),
+            kept,
+            pool,
+        )
+
+    publish(run, [name for name in _files(run) if name not in OF_ROWS], write)
+
+
+def _publish_without(run: Path, index: Index, gone: np.ndarray) -> None:
+    """gone (n,) bool: the rows that are removed."""
+    config, left, pool = index.config, np.flatnonzero(~gone), None
+    positions = left if index.places.kept is None else index.places.kept[left]
+    if len(left) >= LARGE:
+        pool = index.pool().removed(np.flatnonzero(gone)).renumbered(np.cumsum(~gone) - 1)
+
+    def write(folder: Path) -> None:
+        write_rows(
+            folder,
+            replace(config, n=len(left), trained=int((left < config.trained).sum())),
+            index.packed[left],
+            index.modalities[left],
+            None if index.errors is None else index.errors[left],
+            positions,
+            pool,
+        )
+
+    publish(run, [name for name in _files(run) if name not in OF_ROWS], write)
+
+
+def _files(run: Path) -> list[str]:
+    """Of the run's index."""
+    return list(Run(run).manifest["parts"][PART]["files"])
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Which incoming items have ids that the index does not hold."""
+
+    fresh: Sequence[bool]  # c
+    modalities: np.ndarray  # (m,) uint8
+    pictured: np.ndarray  # (m,) bool: has an image
+    contents: np.ndarray  # (m,) uint64: equal for equal modality and text
+    skipped: int
+    changed: tuple[str, ...]  # some skipped ids whose item differs from the indexed one
+    digest: str  # of the new items
+
+    def items(self, incoming: Incoming) -> Iterator[Item]:
+        """The m new ones, read again."""
+        return compress(incoming.items(), self.fresh)
+
+
+def _survey(index: Index, incoming: Incoming) -> Survey:
+    fresh, modalities, pictured, contents, changed, digest = [], [], [], [], [], hashlib.sha256()
+    for chunk in batched(incoming.items(), LOOKUP):
+        rows = index.rows_of(item.id for item in chunk)
+        fresh += (rows < 0).tolist()
+        known = zip(compress(chunk, rows >= 0), index.items(rows[rows >= 0]), strict=True)
+        changed += [item.id for item, indexed in known if _content(item) != _content(indexed)]
+        for item in compress(chunk, rows < 0):
+            modalities.append(item.modality)
+            pictured.append(item.image is not None)
+            contents.append(_content(item))
+            digest.update(f"{item.id} {item.image} {contents[-1]}\n".encode())
+    return Survey(
+        fresh,
+        np.array(modalities, dtype=np.uint8),
+        np.array(pictured, dtype=bool),
+        np.array(contents, dtype=np.uint64),
+        len(fresh) - len(modalities),
+        tuple(changed[:NAMED]),
+        digest.hexdigest(),
+    )
+
+
+def _content(item: Item) -> int:
+    """Equal for equal modality and text."""
+    return int.from_bytes(hashlib.blake2b(f"{item.modality:d} {item.text}".encode(), digest_size=8).digest())
+
+
+def _encoded(run: Run, incoming: Incoming, survey: Survey, models: Models, complaints: list[str]) -> FeatureFiles:
+    """Of the m new items, fused, too; kept in the run until they are added. Complaints gains unreadable images."""
+    files = FeatureFiles.create(
+        run.path / "adding", len(survey.modalities), 1, models.encoder.dim, f"{run.digest('encoder')} {survey.digest}"
+    )
+    files.fill(
+        models.encoder,
+        ((item.image, [item.text]) for item in survey.items(incoming)),
+        partial(_opened, incoming, complaints),
+        BATCH,
+        "encode",
+    )
+    files.fuse(models.fusion, run.digest("fusion"))
+    return files
+
+
+def _opened(incoming: Incoming, complaints: list[str], path: str) -> Image.Image | None:
+    """None, and a complaint, for an image that cannot be read."""
+    try:
+        return open_image(incoming.image_path(path))
+    except UserError as error:
+        complaints.append(str(error))
+        return None
+
+
+def _copies(index: Index, codes: np.ndarray, embeddings: ConcatenatedArray, contents: np.ndarray) -> np.ndarray:
+    """(m,) bool: the index, or the new items before it, hold the same; codes (m, M), embeddings (m, d)."""
+    table = index.pool().table.inserted(pack(codes, index.code_sizes), np.arange(index.n, index.n + len(codes)))
+
+    def content(rows: np.ndarray) -> np.ndarray:
+        old, found = rows < index.n, np.empty(len(rows), dtype=np.uint64)
+        found[~old] = contents[rows[~old] - index.n]
+        found[old] = [_content(item) for item in index.items(rows[old])]
+        return found
+
+    return find_duplicates(table, index.n, ConcatenatedArray([index.embeddings, embeddings]).__getitem__, content)

@@ -1,0 +1,234 @@
+"""IDs in as few bits as they need, and the items that share each of them.
+
+The bits of an ID's codes follow each other, most significant first, padded with zeros to whole bytes (at
+the paper's size 2 + 8·12 bits -> 13 bytes). So the order of the bytes is the order of the codes, and a
+sorted table of packed IDs is itself a trie: the IDs below a prefix are neighbours.
+
+Axes: n items, u different IDs, s IDs that several items share, m items or ranges asked for, M levels,
+B bytes of a packed ID.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Field:
+    """Where the code of one level lies in a packed ID."""
+
+    first: int  # byte that holds its highest bit
+    last: int  # byte that holds its lowest bit
+    shift: int  # bits of the last byte that follow it
+    mask: int  # its bits, right-aligned
+
+
+def fields(code_sizes: Sequence[int]) -> list[Field]:
+    """One Field per level."""
+    widths = [(size - 1).bit_length() for size in code_sizes]
+    places = []
+    for width, end in zip(widths, accumulate(widths), strict=True):
+        last = (max(end, 1) - 1) // 8
+        places.append(Field(min((end - width) // 8, last), last, 8 * (last + 1) - end, (1 << width) - 1))
+    return places
+
+
+def packed_bytes(code_sizes: Sequence[int]) -> int:
+    """B: bytes of one packed ID."""
+    return fields(code_sizes)[-1].last + 1
+
+
+def pack(codes: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
+    """Codes (n, M) -> packed IDs (n, B) uint8. Raises ValueError if a code does not exist."""
+    codes = np.asarray(codes)
+    if codes.ndim != 2 or codes.shape[1] != len(code_sizes):
+        raise ValueError(f"codes have shape {codes.shape}; expected (n, {len(code_sizes)})")
+    packed = np.zeros((len(codes), packed_bytes(code_sizes)), dtype=np.uint8)
+    for level, (field, size) in enumerate(zip(fields(code_sizes), code_sizes, strict=True)):
+        column = codes[:, level].astype(np.int64)
+        if column.size and not (column.min() >= 0 and column.max() < size):
+            raise ValueError(f"level {level} has codes from {column.min()} to {column.max()}; expected 0 to {size - 1}")
+        column <<= field.shift
+        for byte in range(field.last, field.first - 1, -1):
+            packed[:, byte] |= (column & 0xFF).astype(np.uint8)
+            column >>= 8
+    return packed
+
+
+def read_level(packed: np.ndarray, field: Field) -> np.ndarray:
+    """The codes of one level of packed IDs (…, B) -> (…,) int32."""
+    value = packed[..., field.first].astype(np.int32)  # a code of 16 bits lies in 3 bytes at most
+    for byte in range(field.first + 1, field.last + 1):
+        value = value << 8 | packed[..., byte]
+    return value >> field.shift & field.mask
+
+
+def unpack(packed: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
+    """Packed IDs (…, B) -> codes (…, M) int64."""
+    return np.stack([read_level(packed, field) for field in fields(code_sizes)], axis=-1).astype(np.int64)
+
+
+def check_packed(packed: np.ndarray, code_sizes: Sequence[int]) -> None:
+    """Raise ValueError unless `packed` could have come from `pack` with these code sizes."""
+    expected = packed_bytes(code_sizes)
+    if packed.ndim != 2 or packed.shape[1] != expected or packed.dtype != np.uint8:
+        raise ValueError(
+            f"packed IDs are {packed.dtype} of shape {packed.shape}; expected uint8 of shape (n, {expected})"
+        )
+    places = fields(code_sizes)
+    padding = (1 << places[-1].shift) - 1
+    if np.any(packed[:, -1] & padding):
+        raise ValueError("a packed ID has bits after its last code")
+    for level, (field, size) in enumerate(zip(places, code_sizes, strict=True)):
+        if field.mask >= size and np.any(read_level(packed, field) >= size):
+            raise ValueError(f"a packed ID has a code above {size - 1} at level {level}")
+
+
+@dataclass(frozen=True)
+class IDTable:
+    """All items in the order of their IDs; items that share an ID (its bucket) are neighbours.
+
+    What lies below a prefix is a range of positions, low … high − 1. The number of an ID is the position of
+    its first item. Immutable: `inserted` and `removed` give another table.
+    """
+
+    packed: np.ndarray  # (n, B) uint8, ascending
+    rows: np.ndarray  # (n,) int32 rows of the index, ascending where IDs are equal
+    shared: np.ndarray  # (s + 1,) int32 numbers of the IDs that two or more items share; then n
+    sizes: np.ndarray  # (s + 1,) int32 how many share each; then 1
+    code_sizes: tuple[int, ...]
+
+    @classmethod
+    def build(cls, codes: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None) -> IDTable:
+        """codes (n, M) of the items at `rows` (n,) of the index; by default rows 0 … n−1."""
+        return cls.from_packed(pack(codes, code_sizes), code_sizes, rows)
+
+    @classmethod
+    def from_packed(cls, packed: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None) -> IDTable:
+        """packed (n, B) as `pack` gives them; 1 ≤ n < 2³¹ and no row twice, or ValueError."""
+        rows = np.arange(len(packed)) if rows is None else np.asarray(rows)
+        if not 0 < len(packed) < 2**31:
+            raise ValueError(f"{len(packed)} items; an ID table needs at least one item and fewer than 2³¹")
+        order = _sorted_order(packed, rows)
+        return cls._of_sorted(packed[order], rows[order], tuple(code_sizes))
+
+    @classmethod
+    def _of_sorted(cls, packed: np.ndarray, rows: np.ndarray, code_sizes: tuple[int, ...]) -> IDTable:
+        ids = _as_strings(packed)
+        again = np.flatnonzero(ids[1:] == ids[:-1]) + 1  # has the ID of the item before
+        first = np.flatnonzero(np.diff(again, prepend=-1) > 1)  # where in `again` another ID begins
+        sizes = np.diff(first, append=len(again)) + 1
+        return cls(
+            packed,
+            rows.astype(np.int32),
+            np.append(again[first] - 1, len(packed)).astype(np.int32),
+            np.append(sizes, 1).astype(np.int32),
+            code_sizes,
+        )
+
+    def __len__(self) -> int:
+        """n."""
+        return len(self.packed)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in (self.packed, self.rows, self.shared, self.sizes))
+
+    @property
+    def distinct(self) -> int:
+        """u: how many different IDs there are."""
+        return len(self) - int((self.sizes.astype(np.int64) - 1).sum())
+
+    @property
+    def ids(self) -> np.ndarray:
+        """(u,) the numbers of all IDs, ascending."""
+        _, again = self.expand(self.shared[:-1] + 1, self.shared[:-1] + self.sizes[:-1])
+        return np.delete(np.arange(len(self)), again)
+
+    def codes(self, positions: np.ndarray) -> np.ndarray:
+        """Positions or numbers of IDs (…,) -> codes (…, M)."""
+        return unpack(self.packed[positions], self.code_sizes)
+
+    def buckets(self, ids: np.ndarray) -> np.ndarray:
+        """Numbers of IDs (…,) -> how many items share each (…,)."""
+        place = np.searchsorted(self.shared, ids)
+        return np.where(self.shared[place] == ids, self.sizes[place], 1)
+
+    def ids_of(self, positions: np.ndarray) -> np.ndarray:
+        """Positions of items (…,) -> the numbers of their IDs (…,)."""
+        place = np.searchsorted(self.shared, positions, side="right") - 1  # −1 is the end, n
+        first = self.shared[place]
+        return np.where((positions >= first) & (positions < first + self.sizes[place]), first, positions)
+
+    @staticmethod
+    def expand(low: np.ndarray, high: np.ndarray, at_most: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The positions in many ranges low … high − 1 (m,), range after range.
+
+        at_most (m,): take no more than these of each range. Returns (owner, positions), (items,) int64 each:
+        which of the m ranges, and position in the table.
+        """
+        low = np.asarray(low, dtype=np.int64)
+        sizes = high - low if at_most is None else np.minimum(high - low, at_most)
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        return owner, np.arange(len(owner)) + (low - (np.cumsum(sizes) - sizes))[owner]
+
+    def inserted(self, packed: np.ndarray, rows: np.ndarray) -> IDTable:
+        """A table with m more items; packed (m, B), rows (m,). Raises ValueError for a row that is there already."""
+        rows = np.asarray(rows)
+        order = _sorted_order(packed, rows)
+        packed, rows = packed[order], rows[order]
+        known = rows[np.isin(rows, self.rows)]
+        if len(known):
+            raise ValueError(f"row {known[0]} is in the table already")
+        ids, new = _as_strings(self.packed), _as_strings(packed)
+        at = np.searchsorted(ids, new, "right")
+        if len(rows) and rows.min() < self.rows.max():  # not all come last in their ID
+            at = self._places(np.searchsorted(ids, new), at, rows)
+        return self._of_sorted(_as_bytes(np.insert(ids, at, new)), np.insert(self.rows, at, rows), self.code_sizes)
+
+    def _places(self, low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """(m,) where rows (m,) go among the items low … high − 1, which have their ID and ascend by row."""
+        keys = self.ids_of(np.arange(len(self))) << 32 | self.rows  # ascend over the whole table
+        return np.clip(np.searchsorted(keys, low << 32 | rows), low, high)
+
+    def renumbered(self, rows: np.ndarray) -> IDTable:
+        """The same items in the same order at other rows: row r becomes rows[r], which must ascend with r."""
+        return replace(self, rows=rows[self.rows].astype(np.int32))
+
+    def removed(self, rows: np.ndarray) -> IDTable:
+        """A table without the items at these rows (m,). Raises ValueError for an unknown row, or if none is left."""
+        gone = np.isin(self.rows, rows)
+        unknown = np.setdiff1d(rows, self.rows[gone])
+        if len(unknown):
+            raise ValueError(f"row {unknown[0]} is not in the table")
+        if gone.all():
+            raise ValueError("no item would be left; an ID table needs at least one item")
+        return self._of_sorted(_as_bytes(_as_strings(self.packed)[~gone]), self.rows[~gone], self.code_sizes)
+
+
+def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """(n,) positions that sort packed IDs (n, B), and by row where they are equal.
+
+    Raises ValueError if a row comes twice.
+    """
+    ascending = bool((rows[1:] > rows[:-1]).all())  # then a stable sort keeps their order
+    if not ascending and len(np.unique(rows)) < len(rows):
+        raise ValueError("a row comes twice; an item has one ID")
+    words = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, : packed.shape[1]] = packed
+    words = words.view(">u8").T.astype(np.uint64, order="C")  # sorting integers beats sorting bytes
+    return np.lexsort(words[::-1] if ascending else (rows, *words[::-1]))
+
+
+def _as_strings(packed: np.ndarray) -> np.ndarray:
+    """Packed IDs (n, B) -> (n,) byte strings, the same memory, which numpy compares, searches and copies whole."""
+    return np.ascontiguousarray(packed).view(f"S{packed.shape[1]}")[:, 0]
+
+
+def _as_bytes(strings: np.ndarray) -> np.ndarray:
+    """Byte strings (n,) -> packed IDs (n, B), the same memory."""
+    return strings.view(np.uint8).reshape(len(strings), -1)

@@ -1,0 +1,49 @@
+"""What a search may find: the ID table of some items, and the trie over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from genius.trie.ids import IDTable, pack
+from genius.trie.trie import Trie
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Immutable, so that a search is not disturbed when the items change: that gives another pool."""
+
+    table: IDTable
+    trie: Trie
+
+    @classmethod
+    def build(
+        cls,
+        packed: np.ndarray,
+        code_sizes: Sequence[int],
+        rows: np.ndarray | None = None,
+        device: torch.device | str = "cpu",
+    ) -> Pool:
+        """packed IDs (n, B) of the items at `rows` (n,), by default 0 … n−1; the trie lies on the device.
+
+        Raises ValueError if there is no item or a row comes twice.
+        """
+        table = IDTable.from_packed(packed, code_sizes, rows)
+        return cls(table, Trie(table, device))
+
+    def inserted(self, codes: np.ndarray, rows: np.ndarray) -> Pool:
+        """A pool with m more items: codes (m, M), rows (m,). Raises ValueError for a row that is there already."""
+        table = self.table.inserted(pack(codes, self.table.code_sizes), rows)
+        return Pool(table, Trie(table, self.trie.device))
+
+    def removed(self, rows: np.ndarray) -> Pool:
+        """A pool without the items at these rows (m,). Raises ValueError for an unknown row, or if none is left."""
+        table = self.table.removed(rows)
+        return Pool(table, Trie(table, self.trie.device))
+
+    def renumbered(self, rows: np.ndarray) -> Pool:
+        """The same items at other rows: row r becomes rows[r], which must ascend with r."""
+        return Pool(self.table.renumbered(rows), self.trie)

@@ -1,0 +1,170 @@
+"""Folders become a collection: splits, names, and what is refused."""
+
+from collections import defaultdict
+
+import pytest
+
+from genius.collections.from_folders import build
+from genius.collections.layout import SPLITS
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.schema import Modality
+from tests.collections.built import built
+from tests.collections.samples import picture, write_source
+
+
+def many(count: int = 300, **fields) -> list[dict]:
+    return [
+        {"img_path": f"{number}.png", "captions": [f"c{number}", f"c{number % 50} too"], **fields}
+        for number in range(count)
+    ]
+
+
+@pytest.fixture(scope="module")
+def undivided(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undivided")
+    shades = {f"{number}.png": number % 256 for number in range(300)}  # the last 44 repeat others
+    return built(folder, many(), shades=shades)
+
+
+def test_without_a_split_a_tenth_each_is_drawn(undivided):
+    images = {
+        split: sum(undivided.items[did].modality is Modality.IMAGE for did in pool)
+        for split, pool in undivided.pools.items()
+    }
+    assert sum(images.values()) == 300
+    assert 15 <= images["val"] <= 45 and 15 <= images["test"] <= 45
+
+
+def test_no_training_or_validation_query_knows_a_test_item(undivided):
+    for split, known in (
+        ("train", undivided.pools["train"]),
+        ("val", undivided.pools["train"] | undivided.pools["val"]),
+    ):
+        for query in undivided.collection.queries(split):
+            assert query.positives and set(query.positives) <= known
+    for split in SPLITS:
+        for query in undivided.collection.queries(split):
+            assert set(query.positives) & undivided.pools[split]
+
+
+def test_identical_images_are_drawn_into_the_same_split(undivided):
+    splits = defaultdict(set)
+    for split, pool in undivided.pools.items():
+        for did in pool:
+            if (image := undivided.items[did].image) is not None:
+                splits[undivided.collection.image_path(image).read_bytes()].add(split)
+    assert all(len(of_image) == 1 for of_image in splits.values())
+
+
+def test_a_tenth_of_the_training_part_is_validation_unless_the_source_has_its_own(tmp_path):
+    result = built(tmp_path, many(split="train"))
+    assert 15 <= len([did for did in result.pools["val"] if result.items[did].image]) <= 45
+    own = {"img_path": "v.png", "captions": ["v1", "v2"], "split": "val"}
+    result = built(tmp_path / "own", [*many(split="train"), own])
+    assert len([did for did in result.pools["val"] if result.items[did].image]) == 1
+
+
+def test_the_same_sources_give_the_same_bytes(tmp_path):
+    source = write_source(tmp_path / "zoo", many(40))
+    for name in ("one", "two"):
+        build([str(source)], tmp_path / name)
+    for file in (tmp_path / "one").rglob("*"):
+        if file.is_file():
+            assert (tmp_path / "two" / file.relative_to(tmp_path / "one")).read_bytes() == file.read_bytes()
+
+
+def test_images_alone_are_a_pool_without_queries(tmp_path):
+    (tmp_path / "photos").mkdir()
+    for number in range(3):
+        (tmp_path / "photos" / f"{number}.png").write_bytes(picture(number))
+    (row,) = build([f"my photos={tmp_path / 'photos'}"], tmp_path / "built")
+    collection = Collection(tmp_path / "built")
+    assert (row.task, row.dataset, row.candidates, row.queries.total()) == (None, "my_photos", 3, 0)
+    assert len(list(collection.all_candidates())) == 3 and collection.rows() == []
+    assert collection.dataset_name(0) == "my_photos"
+    assert all(len(texts) >= 4 for texts in collection.instructions().values())
+
+
+def test_images_that_cannot_be_read_are_left_out_of_a_folder_without_a_table(tmp_path):
+    (tmp_path / "photos").mkdir()
+    for number, data in enumerate((picture(1), b"text", picture(2), b"")):
+        (tmp_path / "photos" / f"{number}.png").write_bytes(data)
+    (row,) = build([str(tmp_path / "photos")], tmp_path / "built")
+    assert {item.image for item in Collection(tmp_path / "built").all_candidates()} == {
+        "images/photos/0.png",
+        "images/photos/2.png",
+    }
+    assert "2 images are left out; the first: " in str(row) and "1.png is not a readable PNG" in str(row)
+    for name in ("0.png", "2.png"):
+        (tmp_path / "photos" / name).unlink()
+    with pytest.raises(UserError, match="1.png is not a readable PNG"):
+        build([str(tmp_path / "photos")], tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_images_alone_are_candidates_in_every_split(tmp_path):
+    (tmp_path / "photos").mkdir()
+    for number in range(30):
+        (tmp_path / "photos" / f"{number}.png").write_bytes(picture(number))
+    build([str(tmp_path / "photos")], tmp_path / "built")
+    collection = Collection(tmp_path / "built")
+    assert [len(list(collection.candidates(f"union_{split}"))) for split in SPLITS] == [30, 30, 30]
+
+
+def test_datasets_are_numbered_in_the_order_they_are_named(tmp_path):
+    sources = [
+        write_source(tmp_path / name, [{"img_path": "images/x.png", "txt": name, "split": "test"}])
+        for name in ("birds", "Old Cars!")
+    ]
+    rows = build([str(source) for source in sources], tmp_path / "built")
+    collection = Collection(tmp_path / "built")
+    assert [collection.dataset_name(number) for number in (0, 1)] == ["birds", "old_cars"]
+    assert {item.image for item in collection.all_candidates() if item.image} == {
+        "images/birds/x.png",
+        "images/old_cars/x.png",
+    }
+    assert [(row.dataset, row.task, row.queries["test"]) for row in rows] == [
+        ("birds", 0, 1),
+        ("birds", 3, 1),
+        ("old_cars", 0, 1),
+        ("old_cars", 3, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    "spoil, says",
+    [
+        (lambda folder: (folder / "b.png").unlink(), "manifest.jsonl:2: b.png is missing"),
+        (lambda folder: (folder / "b.png").write_bytes(b"text"), "manifest.jsonl:2: b.png is not a readable PNG"),
+        (lambda folder: (folder / "b.png").write_bytes(b""), "manifest.jsonl:2: b.png is empty"),
+    ],
+)
+def test_a_broken_image_is_named_and_nothing_is_written(tmp_path, spoil, says):
+    source = write_source(tmp_path / "zoo", [{"img_path": f"{name}.png", "txt": name} for name in "ab"])
+    spoil(source)
+    with pytest.raises(UserError) as caught:
+        build([str(source)], tmp_path / "built")
+    assert says in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["zoo"]
+
+
+def test_a_link_out_of_the_source_is_refused(tmp_path):
+    source = write_source(tmp_path / "zoo", [{"img_path": "a.png", "txt": "a"}])
+    (tmp_path / "secret.png").write_bytes(picture(1))
+    (source / "a.png").unlink()
+    (source / "a.png").symlink_to(tmp_path / "secret.png")
+    with pytest.raises(UserError, match=r"manifest\.jsonl:1: a\.png is a link out of the source"):
+        build([str(source)], tmp_path / "built")
+
+
+def test_sources_and_destination_must_not_get_in_each_others_way(tmp_path):
+    source = str(write_source(tmp_path / "zoo", [{"img_path": "a.png", "txt": "a"}]))
+    with pytest.raises(UserError, match="two sources are called 'zoo'; give one another name"):
+        build([source, source], tmp_path / "built")
+    with pytest.raises(UserError, match="lies inside the source"):
+        build([source], tmp_path / "zoo" / "built")
+    with pytest.raises(UserError, match="gives no dataset name"):
+        build([f"!!!={source}"], tmp_path / "built")
+    with pytest.raises(UserError, match="is no folder"):
+        build([str(tmp_path / "nowhere")], tmp_path / "built")

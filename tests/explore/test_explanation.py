@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+import torch
+
+from genius.explore import explanation as why
+from genius.explore.beamtree import beam_tree
+from genius.explore.explanation import best_id, dense_ranks, reason
+from genius.schema import Query, SearchOptions
+from genius.search.dense import flat_search
+from genius.search.engine import Engine
+from tests.search.tiny import publish_tiny_run
+
+QUERY = Query(text="A red dog.")
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("why") / "run").path, "cpu")
+
+
+@pytest.fixture(scope="module")
+def traced(engine):
+    (result,) = engine.search([QUERY], SearchOptions(beams=7, k=20, trace=True))
+    return result, beam_tree(result.trace)
+
+
+def vectors(n: int, dim: int = 5) -> np.ndarray:
+    return torch.nn.functional.normalize(torch.randn(n, dim, generator=torch.Generator().manual_seed(n)), dim=1).numpy()
+
+
+@pytest.mark.parametrize("block", [7, 50, 1000])
+def test_dense_ranks_are_the_places_in_dense_search(block, monkeypatch):
+    monkeypatch.setattr(why, "BLOCK", block)
+    embeddings, query = vectors(200).astype(np.float16), vectors(1)
+    _, rows = flat_search(embeddings, query, 200)
+    asked = np.array([3, 199, 0, 77, 3])
+    places = {row: place for place, row in enumerate(rows[0].tolist(), start=1)}
+    assert dense_ranks(embeddings, query[0], asked).tolist() == [places[row] for row in asked.tolist()]
+
+
+def test_items_with_equal_embeddings_share_the_better_rank(monkeypatch):
+    monkeypatch.setattr(why, "BLOCK", 4)
+    embeddings = np.repeat(np.array([[1, 0], [0, 1], [-1, 0]], dtype=np.float16), 3, axis=0)
+    assert dense_ranks(embeddings, np.array([0.8, 0.6]), np.arange(9)).tolist() == [1] * 3 + [4] * 3 + [7] * 3
+
+
+def test_a_reason_says_what_the_search_says(engine, traced):
+    result, tree = traced
+    ids = [generated.codes for generated in result.generated]
+    assert best_id(tree) == ids[0]
+    for hit in result.hits:
+        told = reason(hit, tree, engine.index.n, dense_rank=3)
+        generated = result.generated[told.beam - 1]
+        assert generated.codes == hit.codes and generated.bucket == told.bucket
+        assert tree.log_prob[told.path[-1]] == pytest.approx(generated.log_prob, abs=1e-5)
+        assert hit.codes[: told.shared] == ids[0][: told.shared]
+        assert told.shared == 4 or hit.codes[told.shared] != ids[0][told.shared]
+        assert (told.dense_rank, told.items) == (3, 40)
+
+
+def test_a_hit_that_exact_search_does_not_generate_has_no_beam(engine):
+    narrow, whole = (engine.search([QUERY], SearchOptions(beams=beams, k=40, trace=True))[0] for beams in (4, 500))
+    tree, bucket = beam_tree(narrow.trace), {generated.codes: generated.bucket for generated in whole.generated}
+    reasons = [reason(hit, tree, 40, 1) for hit in whole.hits]
+    assert {told.beam for told in reasons} == {None, 1, 2, 3, 4}
+    for told in reasons:
+        assert (told.bucket is None) == (len(told.path) < 4) and told.bucket in (None, bucket[told.hit.codes])
+    assert {told.bucket is None for told in reasons if told.beam is None} == {True, False}

@@ -1,0 +1,149 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from genius.errors import UserError
+from genius.explore import report_data as reports
+from genius.explore.report_data import COMMANDS, Missing, from_report, read_report
+from tests.explore.sample_reports import HEALTH, HOSTILE, REPORTS, RETRIEVAL, SPEED, TRAINING, write_reports
+
+DEMO = Path(__file__).parents[2] / "assets" / "demo"
+GLOBAL, LOCAL = "Global pool, test items", "Local pool, test items"
+VIEWS = {
+    "retrieval": (reports.retrieval_note, reports.pool_names, reports.times_note),
+    "speed": (reports.speed_note, reports.speed_choices),
+    "training": (reports.training_note,),
+    "health": (reports.health_note,),
+}
+
+TABLES = {
+    "retrieval": lambda report, pool: reports.hit_tables(report, pool) + reports.times_table(report, pool),
+    "speed": reports.speed_tables,
+    "training": reports.training_tables,
+    "health": reports.health_tables,
+}
+
+
+def whole(table) -> bool:
+    return all(len(row) == len(table.columns) and all(isinstance(cell, str) for cell in row) for row in table.rows)
+
+
+def test_a_report_is_read_as_it_was_written_and_a_missing_one_is_none(tmp_path):
+    write_reports(tmp_path, "health")
+    assert read_report(tmp_path, "health") == HEALTH
+    assert read_report(tmp_path, "speed") is None
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "null"])
+def test_a_file_that_is_no_report_is_named(tmp_path, text):
+    file = write_reports(tmp_path, "health") / "reports" / "health.json"
+    file.write_text(text)
+    with pytest.raises(UserError, match="health.json"):
+        read_report(tmp_path, "health")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_missing_damaged_or_strange_report_names_the_command_that_makes_it(tmp_path, name):
+    file = write_reports(tmp_path, name) / "reports" / f"{name}.json"
+
+    def shown():
+        return from_report(tmp_path, name, lambda report: [view(report) for view in VIEWS[name]])
+
+    assert len(shown()) == len(VIEWS[name])
+    for spoil in (
+        lambda: file.write_text("{"),
+        lambda: file.write_text("{}"),
+        lambda: file.write_text(json.dumps(dict.fromkeys(REPORTS[name], "x"))),
+        file.unlink,
+    ):
+        spoil()
+        missing = shown()
+        assert isinstance(missing, Missing) and missing.command.startswith("python -m ")
+        assert name == "training" or name == "health" or str(tmp_path) in missing.command
+
+
+def test_hit_rates_have_a_row_for_each_dataset_and_one_for_the_average():
+    assert reports.pool_names(RETRIEVAL) == [GLOBAL, LOCAL]
+    by_row, cuts, differences = tables = reports.hit_tables(RETRIEVAL, GLOBAL)
+    assert all(map(whole, tables))
+    assert by_row.columns == ("Task", "Dataset", "Queries", "dense", "beam", "beam + re-rank", "fast + re-rank")
+    assert by_row.rows[0][:4] == ["0 text → image", "drawn", "1,190", "50.0 [45.0, 55.0]"]
+    assert by_row.rows[1][1] == f"{HOSTILE} (hit@10)" and by_row.rows[-1][0] == "Average"
+    assert cuts.rows[2] == ["beam + re-rank", "30.0", "60.0", "70.0", "80.0", "120.0"]
+    assert reports.hit_tables(RETRIEVAL, LOCAL)[0].rows[0][3] == "60.0 [55.0, 65.0]"
+    assert differences.rows == [["beam + re-rank − dense", "10.0 [2.0, 18.0]"]]
+    with pytest.raises(KeyError):
+        reports.hit_tables(RETRIEVAL, "Other pool")
+
+
+def test_the_retrieval_note_counts_queries_and_names_the_command():
+    note = reports.retrieval_note(RETRIEVAL)
+    for words in (
+        "1,280 test queries in 2 rows of the world of seed 0",
+        "12,663 items",
+        "50 beams",
+        "python -m genius.evaluation RUN",
+    ):
+        assert words in note
+
+
+def test_times_are_by_stage_with_a_total():
+    (table,) = reports.times_table(RETRIEVAL, GLOBAL)
+    assert whole(table) and table.rows[0] == ["dense", "5.00", "–", "1.00", "–", "–", "–", "6.00"]
+    assert table.rows[1][-1] == "45.60"
+
+
+def test_speed_is_chosen_by_kind_of_ids_and_batch_and_ordered_by_size():
+    assert reports.speed_choices(SPEED) == [
+        "uniform IDs, batch 1",
+        "uniform IDs, batch 32",
+        "realistic IDs, batch 1",
+        "realistic IDs, batch 32",
+    ]
+    cells = reports.speed_cells(SPEED, "uniform IDs, batch 32")
+    assert list(cells["set"].items()) == [(10_000, 641.0), (100_000, 650.0)] and list(cells["generate"]) == [10_000]
+    growth, equal = tables = reports.speed_tables(SPEED, "uniform IDs, batch 32")
+    assert all(map(whole, tables)) and growth.columns == ("System", "10,000", "100,000")
+    assert ["generate", "19,201.00", "–"] in growth.rows
+    assert equal.rows == [["set + re-rank", "16.9", "22.60", "10.00", "528"]]
+
+
+def test_a_benchmark_without_a_trained_run_has_no_second_table():
+    plain = {key: value for key, value in SPEED.items() if key != "equal"}
+    assert len(reports.speed_tables(plain, "uniform IDs, batch 1")) == 1
+    assert reports.speed_tables(plain | {"cells": []}, None) == []
+
+
+def test_metrics_of_a_stage_are_all_that_any_epoch_measured_losses_first():
+    assert reports.metrics(TRAINING["quantizer"]) == ["contrastive", "quantization", "val_hit_at_5"]
+    assert reports.metrics(TRAINING["decoder"]) == ["loss", "val_recall", "val_recall_by_geometry"]
+    assert reports.metric_name("val_hit_at_5_quantized") == "hit@5 quantized"
+
+
+def test_training_has_a_table_for_each_stage_with_a_row_for_each_epoch():
+    tables = reports.training_tables(TRAINING)
+    assert all(map(whole, tables)) and [table.title for table in tables] == ["Encoder", "Quantizer", "Decoder"]
+    assert tables[0].columns == ("Epoch", "loss", "validation hit@1", "validation hit@5", "Seconds")
+    assert tables[2].rows == [["0", "2.4000", "–", "–", "7.9"], ["1", "2.0000", "0.6600", "0.6000", "7.1"]]
+    assert reports.training_note(TRAINING) == (
+        "encoder: 2 epochs in 3 min; quantizer: 1 epoch in 3 s; decoder: 2 epochs in 15 s."
+    )
+
+
+def test_health_says_how_codes_are_used_and_what_quantizing_costs():
+    (table,) = reports.health_tables(HEALTH)
+    assert whole(table) and table.rows[1] == ["1", "256", "250", "224.8"]
+    note = reports.health_note(HEALTH)
+    assert "43,728 training items 99.9 %" in note and "68.0 % of queries" in note and "67.6 %" in note
+    assert "validation" not in reports.health_note({key: HEALTH[key] for key in HEALTH if "val" not in key})
+
+
+@pytest.mark.parametrize("name", [file.stem for file in sorted((DEMO / "reports").glob("*.json"))])
+def test_the_shipped_reports_can_be_shown(name):
+    shown = from_report(DEMO, name, lambda report: [view(report) for view in VIEWS[name]])
+    assert not isinstance(shown, Missing)
+    report = read_report(DEMO, name)
+    for choice in reports.pool_names(report) if name == "retrieval" else [None]:
+        for table in TABLES[name](report, choice):
+            assert table.rows and whole(table)

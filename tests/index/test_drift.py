@@ -1,0 +1,74 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from genius.index.drift import Buckets, DriftReport
+from genius.index.store import Index
+from genius.index.writing import write_index, write_rows
+from genius.schema import Item, Modality
+from genius.trie.ids import IDTable
+
+SIZES, TRAINED, N = (3, 40, 40), 200, 240
+
+
+def index(
+    folder: Path, added: np.ndarray, modality: Modality = Modality.TEXT, crowded: bool = False, errors: bool = True
+) -> Index:
+    """Texts with errors 0 … 1 by training, and 40 items with the errors that are given."""
+    folder.mkdir()
+    kinds = [Modality.TEXT] * TRAINED + [modality] * (N - TRAINED)
+    number = np.arange(N)
+    codes = np.stack([kinds, number // 40, number % 40], axis=1)
+    if crowded:
+        codes[TRAINED:] = codes[0]
+    items = [
+        Item(f"0:{row}", kind, "" if kind is Modality.IMAGE else "a", "a.png" if kind is Modality.IMAGE else None)
+        for row, kind in enumerate(kinds)
+    ]
+    write_index(folder, items, codes, np.full((N, 4), 0.5, np.float32), SIZES, image_path=None, instructions=[])
+    written = Index.load(folder)
+    write_rows(
+        folder,
+        replace(written.config, trained=TRAINED),
+        np.array(written.packed),
+        written.modalities,
+        np.concatenate([np.linspace(0, 1, TRAINED), added]) if errors else None,
+    )
+    return Index.load(folder)
+
+
+def test_items_like_the_trained_ones_are_no_reason_to_train(tmp_path):
+    outlook = DriftReport.of(index(tmp_path / "index", np.linspace(0, 0.94, N - TRAINED)))
+    assert (outlook.trained, outlook.added, outlook.compared, outlook.far) == (TRAINED, 40, 40, 0)
+    assert outlook.error == pytest.approx(0.5, abs=1e-3) and outlook.warnings() == []
+
+
+def test_features_far_from_their_ids_are_a_reason(tmp_path):
+    outlook = DriftReport.of(index(tmp_path / "index", np.r_[np.full(10, 1.5), np.zeros(30)]))
+    assert outlook.far == 10
+    (warning,) = outlook.warnings()
+    assert "25% of 40 added items lie farther" in warning and "Train again" in warning
+
+
+def test_crowded_ids_are_a_reason(tmp_path):
+    outlook = DriftReport.of(index(tmp_path / "index", np.zeros(N - TRAINED), crowded=True))
+    assert outlook.buckets == Buckets(1.0, 1) and outlook.all_buckets.largest == 41
+    (warning,) = outlook.warnings()
+    assert "41 at most; then 1.000 items on average" in warning
+
+
+def test_a_modality_that_training_did_not_see_is_a_reason(tmp_path):
+    (warning,) = DriftReport.of(index(tmp_path / "index", np.zeros(N - TRAINED), Modality.IMAGE)).warnings()
+    assert "40 added items are of the modality 'image'" in warning
+
+
+def test_without_the_errors_of_training_nothing_can_be_compared(tmp_path):
+    (warning,) = DriftReport.of(index(tmp_path / "index", np.zeros(N - TRAINED), errors=False)).warnings()
+    assert "Nobody knows" in warning
+
+
+def test_the_mean_bucket_is_that_of_an_item():
+    table = IDTable.build(np.array([[0], [0], [0], [1]]), (2,))
+    assert Buckets.of(table) == Buckets((3 * 3 + 1) / 4, 3)

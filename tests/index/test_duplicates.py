@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+from genius.index import duplicates as copies
+from genius.index.duplicates import find_duplicates
+from genius.trie.ids import IDTable
+
+
+def copies_by_hand(codes, embeddings, contents, first):
+    return [
+        any(
+            (codes[row] == codes[other]).all()
+            and contents[row] == contents[other]
+            and np.linalg.norm(embeddings[row] - embeddings[other]) <= copies.CLOSE
+            for other in range(row)
+        )
+        for row in range(first, len(codes))
+    ]
+
+
+@pytest.mark.parametrize("pairs", [1, 7, 10_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_copies_are_those_that_comparing_all_with_all_finds(seed, pairs, monkeypatch):
+    monkeypatch.setattr(copies, "PAIRS", pairs)
+    rng = np.random.default_rng(seed)
+    n, first = 90, 60
+    codes, contents = rng.integers((2, 3), size=(n, 2)), rng.integers(4, size=n).astype(np.uint64)
+    embeddings = (rng.integers(2, size=(n, 3)) + rng.choice([0, 1e-4], size=(n, 3))).astype(np.float32)
+    found = find_duplicates(IDTable.build(codes, (2, 3)), first, embeddings.__getitem__, contents.__getitem__)
+    expected = copies_by_hand(codes, embeddings, contents, first)
+    assert found.tolist() == expected and 0 < sum(expected) < n - first
+
+
+def test_no_new_items_and_no_shared_ids_are_fine():
+    table = IDTable.build(np.array([[0, 1], [1, 2], [1, 1]]), (2, 3))
+    for first in (3, 1):
+        found = find_duplicates(table, first, lambda rows: np.zeros((len(rows), 2)), lambda rows: rows)
+        assert found.tolist() == [False] * (3 - first)

@@ -1,0 +1,251 @@
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from genius.collections.images import open_image
+from genius.errors import UserError
+from genius.index import update as growing
+from genius.index import writing
+from genius.index.incoming import Incoming, dropped, read_incoming
+from genius.index.store import Index
+from genius.index.update import Added, Models, add, compact, remove
+from genius.index.versions import newer
+from genius.locks import write_lock
+from genius.run import Run
+from genius.schema import Item, Modality, Query
+from genius.search.engine import Engine
+from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_items, tiny_quantizer
+
+N, WHOLE = 24, 40
+
+
+@pytest.fixture(scope="module")
+def models() -> Models:
+    return Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    """Two runs: one of the first items, and one of all."""
+    root = tmp_path_factory.mktemp("runs")
+    publish_tiny_run(root / "run", N)
+    publish_tiny_run(root / "whole", WHOLE)
+    return root
+
+
+@pytest.fixture
+def run(trained, tmp_path) -> Path:
+    return shutil.copytree(trained / "run", tmp_path / "run")
+
+
+@pytest.fixture
+def others(tmp_path) -> Incoming:
+    """The items that the whole run has besides."""
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    return incoming(tiny_items(WHOLE, pictures)[N:], pictures)
+
+
+def incoming(items: list[Item], pictures: Path) -> Incoming:
+    return Incoming(lambda: items, pictures.joinpath)
+
+
+def opened(run: Path) -> Index:
+    return Index.load(Run(run).folder("index"))
+
+
+def assert_same(index: Index, expected: Index, rows: list[int]) -> None:
+    """The index holds these rows of another, in this order."""
+    assert index.n == len(rows) and index.items(range(index.n)) == expected.items(rows)
+    assert np.array_equal(index.codes(range(index.n)), expected.codes(rows))
+    assert np.allclose(index.embeddings[:], np.asarray(expected.embeddings)[rows], atol=1e-3)
+    assert index.modalities.tolist() == expected.modalities[rows].tolist()
+    assert [index.thumbnail(row) for row in range(index.n)] == [expected.thumbnail(row) for row in rows]
+    assert index.rows_of(item.id for item in expected.items(rows)).tolist() == list(range(index.n))
+    mine, theirs = index.pool().table, expected.pool(np.array(rows)).table
+    assert np.array_equal(mine.packed, theirs.packed) and np.array_equal(np.array(rows)[mine.rows], theirs.rows)
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["pool built by readers", "pool kept"])
+def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(
+    run, trained, models, others, monkeypatch, large
+):
+    if large:
+        monkeypatch.setattr(writing, "LARGE", 2)
+        monkeypatch.setattr(growing, "LARGE", 2)
+    whole = opened(trained / "whole")
+    assert add(run, lambda _: others, models) == Added(WHOLE - N, 0, 0, 0, (), ())
+    assert_same(opened(run), whole, list(range(WHOLE)))
+
+    assert remove(run, ["0:3", "0:30", "no:1"]).unknown == ("no:1",)
+    rows = [row for row in range(WHOLE) if row not in (3, 30)]
+    assert_same(opened(run), whole, rows)
+    assert opened(run).rows_of(["0:3", "0:30"]).tolist() == [-1, -1]
+
+    assert add(run, lambda _: others, models).new == 1  # 0:30 again, now last
+    assert_same(opened(run), whole, [*rows, 30])
+    assert opened(run).config.trained == N - 1
+
+    before = opened(run)
+    assert compact(run) and not compact(run)
+    assert_same(opened(run), whole, [*rows, 30])
+    assert opened(run).config.segments == (WHOLE - 1,) and opened(run).config.trained == N - 1
+    assert (Run(run).folder("index") / "pool.safetensors").exists() == large
+    assert_same(before, whole, [*rows, 30])  # a reader keeps what it opened
+    assert remove(run, ["0:39"]).removed == 1
+    assert_same(opened(run), whole, [*(row for row in rows if row != 39), 30])
+
+
+def test_what_was_added_is_found_by_the_next_search_and_what_was_removed_is_not(run, models, others):
+    item = next(item for item in others.items() if item.modality is Modality.PAIR)
+    query = Query(item.text, open_image(others.image_path(item.image)))
+    served, engine = Run(run), Engine.load(run, "cpu")
+    index = engine.index
+    assert newer(served, index) is None
+
+    add(run, lambda _: others, models)
+    index = newer(served, index)
+    assert (
+        Engine(engine.encoder, engine.fusion, engine.quantizer, engine.decoder, index).search([query])[0].hits[0].item
+        == item
+    )
+
+    remove(run, [item.id])
+    index = newer(served, index)
+    hits = Engine(engine.encoder, engine.fusion, engine.quantizer, engine.decoder, index).search([query])[0].hits
+    assert item not in [hit.item for hit in hits]
+
+
+def test_segments_are_shared_not_copied(run, models, others):
+    file = (opened(run).folder / "embeddings.npy").stat().st_ino
+    add(run, lambda _: others, models)
+    remove(run, ["0:0"])
+    folder = opened(run).folder
+    assert (folder / "embeddings.npy").stat().st_ino == file
+    assert (folder / "segment-1" / "items.sqlite").stat().st_nlink == 2
+
+
+def test_known_ids_copies_and_unreadable_images_are_counted(run, models, tmp_path):
+    pictures = run / "pictures"
+    (pictures / "broken.png").write_bytes(b"no image")
+    Image.new("RGB", (9, 9), "red").save(pictures / "red.png")
+    known = tiny_items(N, tmp_path)
+    added = add(
+        run,
+        lambda _: incoming(
+            [
+                known[1],
+                Item("0:4", Modality.TEXT, "Another text."),  # skipped: ids
+                Item("9:1", Modality.PAIR, known[5].text, known[5].image),  # as 0:5
+                Item("9:2", Modality.PAIR, "Red.", "red.png"),
+                Item("9:3", Modality.PAIR, "Red.", "red.png"),
+                Item("9:4", Modality.PAIR, "Blue.", "red.png"),  # another text
+                Item("9:5", Modality.PAIR, "Broken.", "broken.png"),
+                Item("9:6", Modality.IMAGE, image="gone.png"),
+            ],
+            pictures,
+        ),
+        models,
+    )
+    assert (added.new, added.skipped, added.duplicate, added.unreadable) == (2, 2, 2, 2)
+    assert added.changed == ("0:4",)
+    broken, gone = sorted(added.complaints)  # images are opened side by side
+    assert "broken.png is not" in broken and "gone.png is missing" in gone
+    assert str(added) == "new 2, skipped 2, duplicate 2, unreadable 2"
+    assert [item.id for item in opened(run).items([N, N + 1])] == ["9:2", "9:4"] and opened(run).n == N + 2
+    assert not (run / "adding").exists()
+
+
+def test_only_unreadable_images_make_no_new_version(run, models):
+    before = Run(run).manifest
+    (run / "broken.png").write_bytes(b"no image")
+    added = add(run, lambda _: incoming([Item("9:1", Modality.IMAGE, image="broken.png")], run), models)
+    assert (added.new, added.unreadable) == (0, 1) and Run(run).manifest == before
+
+
+def test_nothing_new_makes_no_new_version(run, models, others):
+    before = Run(run).manifest
+    assert add(run, lambda _: incoming([], run), models) == Added(0, 0, 0, 0, (), ())
+    assert remove(run, ["no:1"]).removed == 0
+    assert Run(run).manifest == before
+
+
+def test_encoding_goes_on_where_it_was_killed(run, models, others, monkeypatch):
+    encoded = []
+
+    def encode(images, texts, fail):
+        if fail and len(encoded) == 2:
+            raise KeyboardInterrupt
+        encoded.append(len(texts))
+        return type(models.encoder).encode(models.encoder, images, texts)
+
+    monkeypatch.setattr(growing, "BATCH", 5)
+    monkeypatch.setattr("genius.encoding.features.SHARD", 5)
+    before = Run(run).manifest
+    monkeypatch.setattr(models.encoder, "encode", lambda images, texts: encode(images, texts, True), raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        add(run, lambda _: others, models)
+    assert Run(run).manifest == before
+    monkeypatch.setattr(models.encoder, "encode", lambda images, texts: encode(images, texts, False), raising=False)
+    assert add(run, lambda _: others, models).new == WHOLE - N
+    assert encoded == [5, 5, 5, 1]
+
+
+def test_a_failure_at_any_point_leaves_the_run_as_it_was(run, models, others, monkeypatch):
+    before, index = Run(run).manifest, opened(run)
+    for name in ("write_segment", "write_rows"):
+        with monkeypatch.context() as broken:
+            broken.setattr(growing, name, lambda *_, **__: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                add(run, lambda _: others, models)
+    monkeypatch.setattr("genius.index.versions.Run.record", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        add(run, lambda _: others, models)
+    assert Run(run).manifest == before and opened(run).items(range(N)) == index.items(range(N))
+
+
+def test_two_writers_exclude_each_other(run, models, others):
+    with write_lock(run), pytest.raises(UserError, match="being changed already"):
+        add(run, lambda _: others, models)
+    with pytest.raises(UserError, match="cannot be read"):
+        remove(run / "no such run", ["0:1"])
+
+
+def test_the_last_item_stays(run):
+    with pytest.raises(UserError, match="no item would be left"):
+        remove(run, [f"0:{number}" for number in range(N)])
+
+
+def test_a_folder_becomes_a_dataset_of_its_own(run, models, tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for name in ("a.png", "b.png", "c.png"):
+        Image.effect_noise((30, 20), 90).convert("RGB").save(folder / name)
+    (folder / "manifest.jsonl").write_text(
+        "".join(json.dumps({"image": f"{name}.png", "text": f"{name} picture"}) + "\n" for name in "abc")
+    )
+    (folder / "b.png").write_bytes(b"")
+    added = add(run, lambda dataset: read_incoming(f"mine={folder}", dataset), models)
+    index = opened(run)
+    ids = [item.id for item in index.items(range(N, index.n))]
+    assert added.unreadable >= 1 and added.new == len(ids) and all(name.startswith("1:") for name in ids)
+    assert add(run, lambda dataset: read_incoming(str(folder), dataset), models).new == 0
+    folder.joinpath("manifest.jsonl").write_text('{"image": "../a.png"}\n')
+    with pytest.raises(UserError, match="manifest.jsonl:1: the image path"):
+        add(run, lambda dataset: read_incoming(str(folder), dataset), models)
+
+
+def test_what_a_visitor_drops_is_added(run, models, tmp_path):
+    Image.new("RGB", (20, 30), "green").save(tmp_path / "green.png")
+    assert (
+        add(run, lambda dataset: dropped([("Only words.", None), ("", tmp_path / "green.png")], dataset), models).new
+        == 2
+    )
+    words, picture = opened(run).items([N, N + 1])
+    assert (words.id, words.text, words.image) == ("1:1", "Only words.", None)
+    assert (picture.id, picture.modality, picture.image) == ("1:2", Modality.IMAGE, "2/green.png")
+    assert open_image(opened(run).thumbnail(N + 1)).size == (20, 30)

@@ -1,0 +1,154 @@
+import pytest
+import torch
+
+from genius.models import incremental_decoder as cached
+from genius.models.incremental_decoder import IncrementalDecoder
+from tests.search.tiny import CODES, DIM, LEVELS, tiny_decoder, tiny_quantizer
+
+CLOSE = {"atol": 1e-5, "rtol": 1e-5}
+
+
+def queries(b: int = 3, seed: int = 5) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    z = torch.nn.functional.normalize(torch.randn(b, DIM, generator=generator), dim=-1)
+    return z, tiny_quantizer().encode(torch.randn(b, DIM, generator=generator))
+
+
+def level_of(decoder, level: int) -> slice:
+    offset = decoder.config.offsets[level]
+    return slice(offset, offset + decoder.config.code_sizes[level])
+
+
+def teacher_forced(decoder, z: torch.Tensor, prefix: list[int]) -> torch.Tensor:
+    """(k,) log-probabilities of the code after a prefix, by transformers' own decoder, in float64."""
+    codes = torch.zeros(1, LEVELS, dtype=torch.long)
+    codes[0, : len(prefix)] = torch.tensor(prefix)
+    return decoder(z[None], codes).double().log_softmax(-1)[0, len(prefix), level_of(decoder, len(prefix))].float()
+
+
+@pytest.fixture(autouse=True)
+def no_gradients():
+    with torch.inference_mode():
+        yield
+
+
+@pytest.mark.parametrize("geometric", [False, True])
+def test_steps_equal_transformers_teacher_forced_decoder(geometric):
+    decoder, (z, codes) = tiny_decoder(geometry=geometric), queries()
+    search = IncrementalDecoder(decoder)
+    expected = decoder(z, codes).log_softmax(-1)
+    cache, before = search.start(z, beams=1), (None, None)
+    for level in range(LEVELS):
+        found = search.step(cache, *before)
+        torch.testing.assert_close(found, expected[:, level, level_of(decoder, level)], **CLOSE)
+        before = torch.zeros(len(z), 1, dtype=torch.long), codes[:, [level]]
+
+
+# (parents, codes) of three levels of beams, for two queries
+FAMILY = [
+    ([[0, 0], [0, 0]], [[0, 1], [2, 0]]),
+    ([[1, 0, 1], [0, 0, 1]], [[3, 1, 4], [0, 2, 2]]),
+    ([[2, 2, 0, 1], [1, 0, 2, 2]], [[1, 0, 2, 2], [4, 4, 3, 1]]),
+]
+
+
+def prefixes_of(family) -> list[list[list[int]]]:
+    """Per query, the codes of each beam of the last level."""
+    beams = [[[]], [[]]]
+    for parents, codes in family:
+        beams = [
+            [beams[query][parent] + [code] for parent, code in zip(parents[query], codes[query], strict=True)]
+            for query in range(2)
+        ]
+    return beams
+
+
+@pytest.mark.parametrize("geometric", [False, True])
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_beams_that_swap_places_and_share_parents_keep_their_own_past(levels, geometric):
+    decoder, (z, _) = tiny_decoder(geometry=geometric), queries(2)
+    search = IncrementalDecoder(decoder)
+    cache = search.start(z, beams=4)
+    found = search.step(cache)
+    for parents, codes in FAMILY[:levels]:
+        found = search.step(cache, torch.tensor(parents), torch.tensor(codes))
+    found = found.unflatten(0, (2, -1))
+    for query, beams in enumerate(prefixes_of(FAMILY[:levels])):
+        for beam, prefix in enumerate(beams):
+            torch.testing.assert_close(found[query, beam], teacher_forced(decoder, z[query], prefix), **CLOSE)
+
+
+def test_only_open_beams_are_decoded_and_closed_ones_do_not_disturb_them():
+    decoder, (z, _) = tiny_decoder(geometry=True), queries(2)
+    search = IncrementalDecoder(decoder)
+    cache = search.start(z, beams=4)
+    cache.memory.fill_(torch.nan)  # what was never written must not be read
+    search.step(cache)
+    search.step(cache, *map(torch.tensor, FAMILY[0]))
+    rows = torch.tensor([0, 2, 3])  # beam 1 of query 0, beams 1 and 2 of query 1 are closed
+    found = search.step(cache, *map(torch.tensor, FAMILY[1]), rows=rows)
+    assert found.shape == (3, CODES)
+    second = prefixes_of(FAMILY[:2])
+    for row, log_probs in zip(rows.tolist(), found, strict=True):
+        torch.testing.assert_close(log_probs, teacher_forced(decoder, z[row // 3], second[row // 3][row % 3]), **CLOSE)
+    rows = torch.tensor([0, 1, 5])  # children of open beams: 2 of query 0, 0 of query 1
+    found = search.step(cache, *map(torch.tensor, FAMILY[2]), rows=rows)
+    third = prefixes_of(FAMILY)
+    for row, log_probs in zip(rows.tolist(), found, strict=True):
+        torch.testing.assert_close(log_probs, teacher_forced(decoder, z[row // 4], third[row // 4][row % 4]), **CLOSE)
+
+
+def test_going_on_with_some_queries_is_as_if_the_others_had_never_been():
+    decoder, (z, _) = tiny_decoder(geometry=True), queries(2)
+    search = IncrementalDecoder(decoder)
+    (_, first), (parents, second) = FAMILY[0], FAMILY[1]
+    cache = search.start(z, beams=4)
+    search.step(cache)
+    search.step(cache, *map(torch.tensor, FAMILY[0]))
+    cache.keep(torch.tensor([1]))
+    found = search.step(cache, torch.tensor(parents[1:]), torch.tensor(second[1:]))
+    for beam, log_probs in enumerate(found):
+        prefix = [first[1][parents[1][beam]], second[1][beam]]
+        torch.testing.assert_close(log_probs, teacher_forced(decoder, z[1], prefix), **CLOSE)
+
+
+def test_the_prefix_is_read_once_per_query_and_no_memory_is_copied_between_beams():
+    search, (z, _) = IncrementalDecoder(tiny_decoder()), queries(2)
+    cache = search.start(z, beams=4)
+    memory = cache.memory.data_ptr()
+    search.step(cache)
+    for parents, codes in FAMILY:
+        search.step(cache, torch.tensor(parents), torch.tensor(codes))
+    assert cache.prefix.shape[2] == 2 and cache.memory.data_ptr() == memory
+    assert cache.ancestors.shape[-1] == sum(cache.widths) == 1 + 2 + 3 + 4
+
+
+@pytest.mark.parametrize("block", [1, 4, 1000])
+def test_the_softmax_is_over_the_whole_vocabulary_however_it_is_cut_into_blocks(monkeypatch, block):
+    monkeypatch.setattr(cached, "BLOCK", block)
+    decoder, (z, _) = tiny_decoder(), queries()
+    decoder.t5.shared.weight.mul_(60)  # logits whose exponentials overflow
+    search = IncrementalDecoder(decoder)
+    found = search.step(search.start(z, beams=1))
+    for query in range(len(z)):
+        torch.testing.assert_close(found[query], teacher_forced(decoder, z[query], []), atol=1e-3, rtol=1e-4)
+
+
+def test_the_softmax_may_be_over_the_levels_own_codes_alone():
+    decoder, (z, _) = tiny_decoder(geometry=True), queries(2)
+    search = IncrementalDecoder(decoder)
+    whole, own = (search.step(search.start(z, beams=1), whole_vocabulary=whole) for whole in (True, False))
+    torch.testing.assert_close(own.exp().sum(-1), torch.ones(2))
+    torch.testing.assert_close(whole.log_softmax(-1), own, **CLOSE)
+
+
+def test_bf16_gives_nearly_the_same_in_float32():
+    decoder, (z, _) = tiny_decoder(), queries(2)
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        search = IncrementalDecoder(decoder, dtype)
+        cache = search.start(z, beams=2)
+        search.step(cache)
+        found.append(search.step(cache, *map(torch.tensor, FAMILY[0])))
+    assert found[1].dtype == torch.float32
+    torch.testing.assert_close(found[1], found[0], atol=0.1, rtol=0.05)

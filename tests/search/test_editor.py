@@ -1,0 +1,40 @@
+import pytest
+from PIL import Image
+
+from genius.errors import UserError
+from genius.locks import write_lock
+from genius.run import Run
+from genius.schema import Query
+from genius.search.editor import Editor
+from genius.search.engine import Engine
+from tests.search.tiny import publish_tiny_run
+
+N = 12
+
+
+@pytest.fixture
+def editor(tmp_path) -> Editor:
+    run = publish_tiny_run(tmp_path / "run", N).path
+    return Editor(run, Engine.load(run, "cpu"))
+
+
+def test_the_next_search_finds_what_was_added_and_not_what_was_removed(editor, tmp_path):
+    picture, broken = tmp_path / "zebra.png", tmp_path / "broken.png"
+    Image.linear_gradient("L").save(picture)
+    broken.write_bytes(b"no picture")
+    added = editor.add([("A zebra on a tree.", None), ("", picture), ("A boat.", broken), ("", picture)])
+    assert (added.new, added.duplicate, added.unreadable) == (2, 1, 1) and "broken.png" in added.complaints[0]
+    (text,) = editor.engine.search([Query("A zebra on a tree.")])[0].hits[:1]
+    (shown,) = editor.engine.search([Query("", Image.open(picture).convert("RGB"))])[0].hits[:1]
+    assert (text.item.id, shown.item.id) == ("1:1", "1:2")
+    editor.remove(["1:1"])
+    assert "1:1" not in [hit.item.id for hit in editor.engine.search([Query("A zebra on a tree.")])[0].hits]
+    assert editor.compact() and not editor.compact()
+    assert editor.engine.index.config.segments == (N + 1,)
+    assert Run(editor.run).folder("index") == editor.engine.index.folder
+
+
+def test_what_comes_while_another_change_is_made_is_refused(editor):
+    with write_lock(editor.run), pytest.raises(UserError, match="is being changed already"):
+        editor.add([("A zebra.", None)])
+    assert editor.engine.index.n == N

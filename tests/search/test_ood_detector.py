@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+from safetensors.numpy import save_file
+
+from genius.errors import UserError
+from genius.schema import Query
+from genius.search.engine import Engine
+from genius.search.ood_detector import FEWEST, FILE, FLOOR, OODDetector, texture
+from tests.search.tiny import publish_tiny_run
+
+N, Q, T = 900, 400, 8
+
+
+def turn() -> np.ndarray:
+    """(t, t) a rotation, so that no direction is an axis."""
+    return np.linalg.qr(np.random.default_rng(7).normal(size=(T, T)))[0]
+
+
+def points(n: int, seed: int) -> np.ndarray:
+    """(n, t) of one kind: wide in some directions, narrow in others, away from the origin."""
+    return (np.random.default_rng(seed).normal(size=(n, T)) * np.geomspace(3, 0.5, T)) @ turn() + 5
+
+
+def drawing(seed: int, side: int = 100) -> Image.Image:
+    """Flat discs on a flat ground."""
+    rng = np.random.default_rng(seed)
+    image = Image.new("RGB", (side, side), tuple(rng.integers(0, 255, 3).tolist()))
+    for x, y, radius in rng.uniform(0.1, 0.9, (5, 3)) * [side, side, side / 3]:
+        ImageDraw.Draw(image).ellipse(
+            (x - radius, y - radius, x + radius, y + radius), tuple(rng.integers(0, 255, 3).tolist())
+        )
+    return image
+
+
+def grainy(seed: int) -> Image.Image:
+    """The same, seen through grain as a photograph is."""
+    grain = np.random.default_rng(seed).normal(size=(100, 100, 3)) * 12
+    return Image.fromarray((np.asarray(drawing(seed)) + grain).clip(0, 255).astype(np.uint8))
+
+
+@pytest.fixture(scope="module")
+def ood_detector() -> OODDetector:
+    return OODDetector.fit(points(N, seed=0), points(Q, seed=1))
+
+
+@pytest.fixture(scope="module")
+def of_drawings() -> OODDetector:
+    textures = np.array([texture(drawing(seed)) for seed in range(300)])
+    return OODDetector.fit(textures[:200], textures[200:])
+
+
+def test_few_of_the_same_kind_are_beyond_the_threshold(ood_detector):
+    assert 0.005 < (ood_detector.distances(points(5000, seed=2)) > ood_detector.threshold).mean() < 0.04
+
+
+def test_distances_are_those_of_the_inverse_correlations(ood_detector):
+    indexed, asked = points(N, seed=0), points(20, seed=3)
+    inverse = np.linalg.inv(np.corrcoef(indexed.T) + FLOOR * np.eye(T))
+    away = (asked - indexed.mean(0)) / indexed.std(0)
+    expected = np.sqrt(np.einsum("bi,ij,bj->b", away, inverse, away))
+    np.testing.assert_allclose(ood_detector.distances(asked), expected, rtol=1e-3)
+
+
+def test_a_texture_is_finite_and_sees_grain_not_size():
+    flat = texture(Image.new("RGB", (70, 50), "teal"))
+    small, large, seen_grainy = (texture(image) for image in (drawing(1), drawing(1, side=400), grainy(1)))
+    assert np.isfinite(flat).all() and flat.shape == small.shape
+    assert np.abs(small - large).mean() < np.abs(small - seen_grainy).mean() / 3
+
+
+def test_a_finer_pattern_has_its_amount_in_a_higher_wave():
+    def stripes(width: int) -> Image.Image:
+        columns = (np.arange(64) // width % 2 * 255).astype(np.uint8)
+        return Image.fromarray(np.broadcast_to(columns[None, :, None], (64, 64, 3)).copy())
+
+    waves = {width: texture(stripes(width))[:48].reshape(4, 4, 3)[0, :, 0] for width in (1, 2)}
+    assert waves[1].argmax() in (0, 3) and waves[1][3] > waves[2][3] and waves[2][1] > waves[1][1]
+
+
+def test_grainy_pictures_are_far_from_drawings_and_other_drawings_are_not(of_drawings):
+    assert np.mean([of_drawings.far(drawing(seed)) for seed in range(1000, 1100)]) < 0.1
+    assert np.mean([of_drawings.far(grainy(seed)) for seed in range(1000, 1100)]) > 0.9
+
+
+def test_pictures_that_are_all_alike_leave_a_distance_for_others():
+    same = np.array([texture(drawing(1))] * FEWEST)
+    ood_detector = OODDetector.fit(same, same)
+    assert not ood_detector.far(drawing(1)) and ood_detector.far(grainy(1))
+
+
+def test_too_few_pictures_say_nothing():
+    many, few = points(FEWEST, seed=0), points(FEWEST - 1, seed=1)
+    assert OODDetector.fit(few, many) is None and OODDetector.fit(many, few) is None
+    assert OODDetector.fit(np.array([]), many) is None and OODDetector.fit(many, many) is not None
+
+
+def test_what_was_saved_says_the_same(of_drawings, tmp_path):
+    assert OODDetector.load(tmp_path) is None
+    of_drawings.save(tmp_path)
+    loaded = OODDetector.load(tmp_path)
+    assert loaded.threshold == of_drawings.threshold
+    asked = np.array([texture(grainy(seed)) for seed in range(5)])
+    assert np.array_equal(loaded.distances(asked), of_drawings.distances(asked))
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {},
+        {"mean": np.zeros(3), "whitening": np.zeros((3, 2)), "threshold": np.array(1.0)},
+        {"mean": np.zeros(3), "whitening": np.zeros((3, 3)), "threshold": np.array(1.0)},
+        None,
+    ],
+)
+def test_a_file_of_something_else_is_refused(arrays, tmp_path):
+    if arrays is None:
+        (tmp_path / FILE).write_bytes(b"nothing of the kind")
+    else:
+        save_file(arrays, tmp_path / FILE)
+    with pytest.raises(UserError, match=f"{FILE} does not hold distances .* build the index again"):
+        OODDetector.load(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory) -> Engine:
+    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("familiar") / "run", n=9).path, "cpu")
+
+
+def test_a_search_says_of_each_query_with_a_picture_whether_it_is_far(engine, of_drawings, monkeypatch):
+    monkeypatch.setattr(engine, "ood_detector", of_drawings)
+    queries = [
+        Query(image=grainy(0)),
+        Query(text="A red dog."),
+        Query(image=drawing(0)),
+        Query(text="blue", image=drawing(0)),
+    ]
+    assert [result.far for result in engine.search(queries)] == [True, None, False, False]
+
+
+def test_a_run_without_distances_says_nothing(engine):
+    assert engine.ood_detector is None
+    assert engine.search([Query(image=drawing(0))])[0].far is None

@@ -1,0 +1,155 @@
+"""Two processes make what one makes: each stage is trained again by two, from what one process made before it.
+
+Sums are added in another order, which Adam can magnify; so weights agree within 1e-4, features within fp16.
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from genius.encoding.features import FeatureFiles
+from genius.errors import UserError
+from genius.run import Run
+from tests.training import shared_stages
+from training import distributed as processes
+from training.settings import SMALL, parse_arguments
+
+ROOT = Path(__file__).parents[2]
+LAUNCH = ("--multi_gpu", "--num_processes=2", "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no")
+STAGES = ("encoder", "features", "quantizer", "decoder", "index")
+
+
+@pytest.fixture(scope="module")
+def alone(collection, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("alone") / "run"
+    for stage in STAGES:
+        shared_stages.train(stage, collection.root, path, "cpu")
+    return path
+
+
+@pytest.fixture(scope="module")
+def together(collection, alone, tmp_path_factory) -> dict[str, Path]:
+    """For each stage a run in which two processes trained it."""
+    runs = {stage: tmp_path_factory.mktemp(stage) / "run" for stage in STAGES}
+    for run in runs.values():
+        shutil.copytree(alone, run)
+    shutil.rmtree(runs["features"] / "features")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    launched = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "accelerate.commands.launch",
+            *LAUNCH,
+            f"--main_process_port={port}",
+            "-m",
+            "tests.training.shared_stages",
+            collection.root,
+            *(f"{stage}={run}" for stage, run in runs.items()),
+            f"{shared_stages.GRADIENTS}={runs['encoder'] / 'gradients'}",
+        ],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+    )
+    assert launched.returncode == 0, launched.stderr
+    assert launched.stdout.count("encoder epoch 0 ") == 1, "only the main process reports"
+    return runs
+
+
+@pytest.mark.parametrize(
+    ("stage", "parts"), [("encoder", ["encoder"]), ("quantizer", ["fusion", "quantizer"]), ("decoder", ["decoder"])]
+)
+def test_weights_agree(alone, together, stage, parts):
+    for part in parts:
+        expected, found = (load_file(Run(run).folder(part) / "model.safetensors") for run in (alone, together[stage]))
+        assert expected.keys() == found.keys()
+        for name in expected:
+            torch.testing.assert_close(
+                found[name], expected[name], atol=1e-4, rtol=0, msg=lambda text, name=name: f"{name}: {text}"
+            )
+
+
+@pytest.mark.parametrize("stage", ["encoder", "quantizer", "decoder"])
+def test_losses_and_hit_rates_agree(alone, together, stage):
+    expected, found = (
+        json.loads((run / "reports" / "training.json").read_text())[stage] for run in (alone, together[stage])
+    )
+    for one, two in zip(expected, found, strict=True):
+        assert {name: figure for name, figure in two.items() if name != "seconds"} == pytest.approx(
+            {name: figure for name, figure in one.items() if name != "seconds"}, abs=1e-4
+        )
+
+
+def test_gradients_are_those_of_the_whole_batch(together):
+    found = load_file(together["encoder"] / "gradients")
+    model, x = shared_stages.linear()
+    scale = torch.nn.Parameter(torch.tensor(2.0))
+    for name, loss in (
+        ("compared", lambda: shared_stages.compared(model(x), scale)),
+        ("averaged", lambda: model(x).square().mean() + 0 * scale),
+    ):
+        weight, of_scale = torch.autograd.grad(loss(), [model.weight, scale])
+        torch.testing.assert_close(found[f"{name} weight"], weight)
+        torch.testing.assert_close(found[f"{name} scale"], of_scale)
+
+
+def test_features_agree(alone, together):
+    for name in ("candidates", "train", "val"):
+        expected, found = (FeatureFiles(run / "features" / name) for run in (alone, together["features"]))
+        assert len(found) > shared_stages.SHARD and found.progress["done"] == len(expected)
+        for array in ("image", "text", "embedding", "masks"):
+            np.testing.assert_allclose(getattr(found, array), getattr(expected, array), atol=2e-3, err_msg=array)
+
+
+def test_one_process_makes_the_index(alone, together):
+    assert Run(together["index"]).digest("index") and list(Run(together["index"]).manifest["stages"]) == list(STAGES)
+
+
+def test_shares_are_the_whole_once(monkeypatch):
+    for count in (1, 2, 3):
+        monkeypatch.setattr(processes, "count", lambda count=count: count)
+        for n in (3, 7, 8):
+            shares, weights = [], []
+            for number in range(count):
+                monkeypatch.setattr(processes, "number", lambda number=number: number)
+                shares += list(range(n))[processes.share(n)]
+                weights.append(processes.own_weight(n))
+            assert shares == list(range(n)) and sum(weights) == pytest.approx(count)
+
+
+def test_fewer_things_than_processes_are_computed_by_all(monkeypatch):
+    monkeypatch.setattr(processes, "count", lambda: 4)
+    assert processes.share(3) == slice(0, 3) and processes.own_weight(3) == 1
+
+
+def test_images_are_opened_by_a_process_for_each_core_beside_a_gpu_and_by_threads_without(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 12)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert processes.default_workers(torch.device("cuda")) == 3
+    assert processes.default_workers(torch.device("cpu")) == 0
+
+
+@pytest.mark.parametrize(("given", "workers"), [([], 0), (["--workers", "3"], 3)])
+def test_the_number_of_workers_is_no_setting_of_the_run(tmp_path, monkeypatch, given, workers):
+    monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), "--device", "cpu", *given])
+    arguments = parse_arguments("")
+    assert arguments.workers == workers and arguments.settings == SMALL
+
+
+def test_fewer_workers_than_none_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), "--device", "cpu", "--workers", "-1"])
+    with pytest.raises(UserError, match="--workers -1: expected 0 or more"):
+        parse_arguments("")

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from genius.errors import UserError
+from training.image_augmentation import Crops, OpenedPixels, PixelCache, Squares, augmented
+
+
+def seen_through(images: torch.Tensor, side: int, crop: float, mirror: bool) -> torch.Tensor:
+    return augmented(images, Crops.draw(len(images), crop, mirror, np.random.default_rng(0)), side)
+
+
+def read(pixels: PixelCache | OpenedPixels, paths: list[str]) -> torch.Tensor:
+    ((_, images),) = pixels.ahead([paths], list)
+    return images
+
+
+def test_augmented_images_stay_pictures_of_the_same_thing():
+    images = torch.zeros(6, 3, 32, 32)
+    images[:, 0] = 0.9
+    seen = seen_through(images, 20, crop=0.55, mirror=True)
+    assert seen.shape == (6, 3, 20, 20)
+    assert seen.min() >= 0 and seen.max() <= 1
+    assert (seen[:, 0] > 0.6).all() and (seen[:, 1:] == 0).all()
+
+
+@pytest.mark.parametrize("mirror", [True, False])
+def test_pictures_are_mirrored_only_where_left_and_right_mean_nothing(mirror):
+    images = torch.linspace(0, 1, 32).expand(50, 3, 32, 32)  # darker on the left
+    seen = seen_through(images, 16, crop=0.5, mirror=mirror)
+    turned = seen[..., 0].mean((1, 2)) > seen[..., -1].mean((1, 2))
+    assert turned.any() == mirror and not turned.all()
+
+
+def test_a_crop_keeps_at_least_the_share_it_is_told():
+    images = torch.linspace(0, 1, 64).expand(200, 3, 64, 64)
+    kept = [
+        (seen[..., -1] - seen[..., 0]).mean((1, 2)).min().item()
+        for seen in (seen_through(images, 32, crop, mirror=False) for crop in (0.2, 0.9))
+    ]
+    assert kept[0] < 0.5 < 0.6 < kept[1]
+
+
+@pytest.mark.parametrize(("mode", "seen"), [("squash", "both"), ("shortest", "middle")])
+def test_cached_images_are_square_in_the_way_the_encoder_sees_them(collection, tmp_path, mode, seen):
+    pixels = np.zeros((20, 60, 3), dtype=np.uint8)
+    pixels[:, :20, 0] = 255  # the left third is red
+    Image.fromarray(pixels).save(collection.root / "wide.png")
+    cache = PixelCache(Squares(collection, 16, mode), ["wide.png", "wide.png"], tmp_path)
+    (image,) = read(cache, ["wide.png"])
+    assert image.shape == (3, 16, 16)
+    assert (image[0, :, 0].mean() > 0.9) == (seen == "both")  # a centre crop has lost the red
+
+
+def test_a_second_cache_of_the_same_images_decodes_nothing(collection, tmp_path):
+    Image.new("RGB", (9, 9), "red").save(collection.root / "again.png")
+    PixelCache(Squares(collection, 16, "squash"), ["again.png"], tmp_path)
+    (collection.root / "again.png").unlink()
+    assert read(PixelCache(Squares(collection, 16, "squash"), ["again.png"], tmp_path), ["again.png"])[0, 0].mean() == 1
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_images_that_are_opened_each_time_are_those_of_the_cache(collection, tmp_path, workers):
+    squares, paths = Squares(collection, 24, "shortest"), [f"images/{number}.png" for number in range(20)]
+    cache, opened = PixelCache(squares, paths, tmp_path), OpenedPixels(squares, workers)
+    parts = [paths[:3], [], paths[3:20], paths[2:3]]
+    for (part, images), (again, expected) in zip(opened.ahead(parts, list), cache.ahead(parts, list), strict=True):
+        assert part == again and len(images) == len(part)
+        assert torch.equal(images, expected) or not part
+
+
+def test_a_broken_image_is_named_with_its_collection(collection, tmp_path):
+    (collection.root / "broken.png").write_text("no picture")
+    with pytest.raises(UserError, match=f"{collection.root}, image broken.png: "):
+        PixelCache(Squares(collection, 16, "squash"), ["broken.png"], tmp_path)
+    assert not list(tmp_path.glob("*.npy"))
+
+
+def test_a_process_that_meets_a_broken_image_says_so_in_one_sentence(collection):
+    (collection.root / "broken.png").write_text("no picture")
+    with pytest.raises(UserError, match=f"^{collection.root}, image broken.png: "):
+        read(OpenedPixels(Squares(collection, 16, "squash"), workers=1), ["broken.png"])
+
+
+def test_part_of_the_crops_is_what_the_whole_would_be():
+    images = torch.rand(6, 3, 20, 20, generator=torch.Generator().manual_seed(0))
+    crops = Crops.draw(6, 0.5, True, np.random.default_rng(1))
+    assert torch.equal(augmented(images[2:5], crops.part(slice(2, 5)), 16), augmented(images, crops, 16)[2:5])

@@ -1,0 +1,176 @@
+"""Queries that are imagined for images without texts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from PIL import Image
+
+from genius.collections.checker import Checker
+from genius.collections.from_folders import build
+from genius.collections.images import open_image
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.models.encoder import query_text
+from genius.schema import Modality
+from tests.search.tiny import tiny_encoder
+from training import pseudo_queries as imagination
+from training.pseudo_queries import (
+    FEWEST,
+    Recipe,
+    embed_images,
+    imagine,
+    imagined,
+    matching_pursuit,
+    nearest,
+    visual_words,
+)
+
+
+def noise(seed: int) -> Image.Image:
+    return Image.fromarray(np.random.default_rng(seed).integers(256, size=(12, 12, 3), dtype=np.uint8))
+
+
+@pytest.fixture
+def collection(tmp_path, monkeypatch) -> Collection:
+    monkeypatch.setattr(imagination, "visual_words", lambda: ["dog", "snow", "ball", "tree", "red", "street"])
+    (tmp_path / "photos").mkdir()
+    for number in range(30):
+        noise(number).save(tmp_path / "photos" / f"{number:02d}.png")
+    build([str(tmp_path / "photos")], tmp_path / "collection")
+    return Collection(tmp_path / "collection")
+
+
+def test_an_image_is_taken_apart_into_the_words_it_was_made_of_whatever_lies_between_images_and_words():
+    generator = torch.Generator().manual_seed(0)
+    words = torch.randn(40, 200, generator=generator)
+    made_of = [[int(word) for word in torch.randperm(40, generator=generator)[:3]] for _ in range(500)]
+    gap = 5 * torch.randn(200, generator=generator)
+    images = torch.stack([3 * words[a] + 2 * words[b] + 1 * words[c] for a, b, c in made_of]) + gap
+
+    assert matching_pursuit(images, words, 3).tolist() == made_of
+
+
+def test_matching_pursuit_is_that_of_the_textbook():
+    rng = np.random.default_rng(0)
+    images, words = rng.normal(size=(7, 5)), rng.normal(size=(9, 5))
+    atoms = words - words.mean(0)
+    atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
+    expected = []
+    for rest in images - images.mean(0):
+        expected.append([])
+        for _ in range(4):
+            best = max(range(9), key=lambda word: rest @ atoms[word])
+            rest = rest - (rest @ atoms[best]) * atoms[best]
+            expected[-1].append(best)
+
+    assert matching_pursuit(torch.from_numpy(images), torch.from_numpy(words), 4).tolist() == expected
+
+
+def test_nearest_is_dense_search_and_never_asks_for_more_images_than_there_are():
+    generator = torch.Generator().manual_seed(0)
+    queries, images = (F.normalize(torch.randn(n, 6, generator=generator), dim=-1) for n in (11, 4))
+    expected = [sorted(range(4), key=lambda row: -float(query @ images[row])) for query in queries]
+    assert nearest(queries, images, 2).tolist() == [ranked[:2] for ranked in expected]
+    assert nearest(queries, images, 9).tolist() == expected
+
+
+def test_texts_hold_an_images_own_words_each_once():
+    words = ["dog", "snow", "ball", "dog", "tree"]
+    for seed in range(50):
+        asked = imagined(7, words, Recipe(texts=5), np.random.default_rng(seed))
+        assert asked[0].text == "" and all(query.image == 7 for query in asked)
+        for query in asked[1:]:
+            drawn = [word for word in query.text.replace(",", "").split() if word in words]
+            assert 1 <= len(drawn) == len(set(drawn)) <= 4
+    assert all(query.text for query in imagined(7, words, Recipe(images=False), np.random.default_rng(0)))
+
+
+def test_an_image_with_one_word_is_asked_for_by_it():
+    assert {query.text for query in imagined(0, ["dog"] * 6, Recipe(texts=9), np.random.default_rng(0))} == {
+        "",
+        "dog",
+        "a photo of dog",
+    }
+
+
+def test_queries_are_answered_by_what_the_encoder_finds_in_their_own_split(collection):
+    encoder = tiny_encoder()
+    imagine(collection, encoder, 0, 8, Recipe(texts=2, answers=3))
+
+    images = {item.id: item for item in collection.all_candidates()}
+    vectors = {
+        name: encoder.encode([open_image(collection.image_path(item.image))], [""]).embedding()[0]
+        for name, item in images.items()
+    }
+    by_path = {item.image: name for name, item in images.items()}
+    phrase = collection.instructions()[0, Modality.TEXT, Modality.IMAGE][0]
+    answers = {}
+    for split in ("train", "val"):
+        queries = list(collection.queries(split))
+        own = {by_path[query.image] for query in queries if query.image}  # every image asks once
+        for query in queries:
+            asking = (
+                vectors[by_path[query.image]]
+                if query.image
+                else encoder.encode([None], [query_text(phrase, query.text)]).embedding()[0]
+            )
+            ranked = sorted(own, key=lambda name: -float(asking @ vectors[name]))
+            scores = [float(asking @ vectors[name]) for name in (*query.positives, ranked[2])]
+            assert len(query.positives) == 3 and min(scores[:3]) > scores[3] - 1e-5
+            assert query.task == (4 if query.image else 0)
+        answers[split] = {name for query in queries for name in query.positives}
+        assert answers[split] <= own
+    assert not answers["train"] & answers["val"] and len(answers["val"]) == 3
+    assert [problem.message for problem in Checker(collection.root).problems()] == []
+
+
+def test_the_same_seed_imagines_the_same_and_can_be_written_twice(collection):
+    imagine(collection, tiny_encoder(), 0, 8, Recipe(texts=2))
+    before = {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()}
+    imagine(collection, tiny_encoder(), 0, 8, Recipe(texts=2))
+    assert {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()} == before
+    with pytest.raises(UserError, match="holds other queries"):
+        imagine(collection, tiny_encoder(), 1, 8, Recipe(texts=2))
+    assert {file for file in collection.root.rglob("*") if file.is_file()} == before.keys()
+
+
+def test_images_opened_by_processes_are_those_opened_by_threads(collection):
+    images = list(collection.all_candidates())
+    alone, helped = (embed_images(tiny_encoder(), collection, images, 8, workers) for workers in (0, 2))
+    expected = torch.cat(
+        [tiny_encoder().encode([open_image(collection.image_path(item.image))], [""]).embedding() for item in images]
+    )
+    torch.testing.assert_close(alone, expected)
+    assert torch.equal(alone, helped)
+
+
+def test_without_dense_answers_the_image_itself_is_the_answer(collection):
+    imagine(collection, tiny_encoder(), 0, 8, Recipe(texts=1, answers=0))
+    images = {item.image: item.id for item in collection.all_candidates()}
+    queries = list(collection.queries("train"))
+    assert all(len(query.positives) == 1 for query in queries)
+    assert all(query.positives == (images[query.image],) for query in queries if query.image)
+
+
+def test_a_sample_of_the_images_asks_and_answers(collection):
+    imagine(collection, tiny_encoder(), 0, 8, Recipe(texts=1, sample=20))
+    asking = {query.image for split in ("train", "val") for query in collection.queries(split) if query.image}
+    assert len(asking) == 20
+
+
+def test_too_few_images_are_refused_in_one_sentence(tmp_path):
+    (tmp_path / "photos").mkdir()
+    for number in range(FEWEST - 1):
+        noise(number).save(tmp_path / "photos" / f"{number}.png")
+    build([str(tmp_path / "photos")], tmp_path / "collection")
+    with pytest.raises(UserError, match="19 images without texts; training needs at least 20"):
+        imagine(Collection(tmp_path / "collection"), tiny_encoder(), 0, 8, replace(Recipe(), texts=1))
+
+
+def test_words_are_different_and_name_what_can_be_seen():
+    words = visual_words()
+    assert len(words) == len(set(words)) > 1000
+    assert {"dog", "beach", "red", "goldfish", "close-up"} <= set(words) and not {"the", "and", ""} & set(words)

@@ -1,0 +1,160 @@
+import numpy as np
+import pytest
+
+from genius.trie.ids import IDTable, check_packed, pack, packed_bytes, unpack
+
+SIZES = (3, 4096, 7, 1, 65536, 2)
+
+
+def random_codes(n: int, sizes: tuple[int, ...] = SIZES, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(sizes, size=(n, len(sizes)))
+
+
+def test_unpacking_gives_back_what_was_packed():
+    codes = random_codes(1000)
+    assert np.array_equal(unpack(pack(codes, SIZES), SIZES), codes)
+
+
+def test_the_largest_and_smallest_code_of_every_level_survive_packing():
+    codes = np.array([[size - 1 for size in SIZES], [0] * len(SIZES)])
+    assert np.array_equal(unpack(pack(codes, SIZES), SIZES), codes)
+
+
+def test_an_id_of_the_papers_size_takes_98_bits():
+    assert packed_bytes((3,) + (4096,) * 8) == 13
+    assert packed_bytes((3,)) == 1
+    assert packed_bytes((3, 64, 256)) == 2
+
+
+def test_packed_ids_sort_as_their_codes_do():
+    codes = random_codes(500, (3, 5, 9), seed=1)
+    packed = pack(codes, (3, 5, 9))
+    by_bytes = sorted(range(500), key=lambda i: (packed[i].tobytes(), i))
+    by_codes = sorted(range(500), key=lambda i: (tuple(codes[i]), i))
+    assert by_bytes == by_codes
+
+
+@pytest.mark.parametrize(
+    "codes, words",
+    [
+        ([[3, 0]], "level 0 has codes from 3 to 3; expected 0 to 2"),
+        ([[0, -1]], "level 1 has codes from -1"),
+        ([[0, 0, 0]], r"shape \(1, 3\); expected \(n, 2\)"),
+        ([0, 0], r"shape \(2,\)"),
+    ],
+)
+def test_codes_that_cannot_be_are_refused(codes, words):
+    with pytest.raises(ValueError, match=words):
+        pack(np.array(codes), (3, 10))
+
+
+@pytest.mark.parametrize(
+    "packed, words",
+    [
+        (np.zeros((2, 3), np.uint8), r"shape \(n, 1\)"),
+        (np.zeros((2, 1), np.int64), "expected uint8"),
+        (np.array([[0b11000000]], np.uint8), "code above 2 at level 0"),
+        (np.array([[0b00110100]], np.uint8), "code above 9 at level 1"),
+        (np.array([[0b00000001]], np.uint8), "bits after its last code"),
+    ],
+)
+def test_bytes_that_are_no_ids_are_refused(packed, words):
+    check_packed(pack(random_codes(9, (3, 10)), (3, 10)), (3, 10))
+    with pytest.raises(ValueError, match=words):
+        check_packed(packed, (3, 10))
+
+
+def crowded_table(n: int = 60, sizes=(3, 4, 4), seed: int = 2) -> tuple[IDTable, list[tuple[tuple, int]]]:
+    """A table at scattered rows, and its (codes, row) in order, the slow way."""
+    codes = random_codes(n, sizes, seed)
+    rows = np.random.default_rng(seed + 1).permutation(1000)[:n]
+    return IDTable.build(codes, sizes, rows), sorted(zip(map(tuple, codes.tolist()), rows.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("sizes", [(3, 4, 4), (3,) + (4096,) * 2, (3,) + (4,) * 40], ids=["crowded", "unique", "long"])
+def test_a_table_holds_every_item_in_the_order_of_ids_then_of_rows(sizes):
+    table, expected = crowded_table(60, sizes)
+    everything = np.arange(60)
+    assert len(table) == 60
+    assert list(zip(map(tuple, table.codes(everything).tolist()), table.rows.tolist(), strict=True)) == expected
+
+
+def test_an_id_is_numbered_by_its_first_item_and_knows_its_bucket():
+    table, expected = crowded_table()
+    keys = [codes for codes, _ in expected]
+    assert table.distinct == len(set(keys)) < len(keys)
+    assert table.ids.tolist() == sorted({keys.index(codes) for codes in keys})
+    assert table.buckets(table.ids).tolist() == [keys.count(keys[id]) for id in table.ids]
+    assert table.ids_of(np.arange(60)).tolist() == [keys.index(codes) for codes in keys]
+
+
+@pytest.mark.parametrize("codes", [[[0, 1]], [[0, 1]] * 4, [[0, 1], [2, 3]], [[0, 1], [2, 3], [2, 3]]])
+def test_shared_ids_are_found_where_none_or_all_are_shared(codes):
+    table = IDTable.build(np.array(codes), (3, 4))
+    assert table.ids.tolist() == sorted({codes.index(key) for key in codes})
+    assert table.buckets(table.ids).sum() == len(codes) and table.distinct == len(table.ids)
+    assert table.ids_of(np.arange(len(codes))).tolist() == [codes.index(key) for key in codes]
+
+
+def test_expanding_follows_the_order_asked_for_and_allows_repeats_and_nothing():
+    owner, positions = IDTable.expand(np.array([4, 0, 2, 4]), np.array([6, 3, 2, 6]))
+    assert owner.tolist() == [0, 0, 1, 1, 1, 3, 3] and positions.tolist() == [4, 5, 0, 1, 2, 4, 5]
+    owner, positions = IDTable.expand(np.array([], dtype=np.int64), np.array([], dtype=np.int64))
+    assert len(owner) == len(positions) == 0
+
+
+def test_expanding_takes_no_more_of_a_range_than_asked():
+    owner, positions = IDTable.expand(np.array([0, 5, 0]), np.array([5, 8, 5]), at_most=np.array([2, 9, 0]))
+    assert owner.tolist() == [0, 0, 1, 1, 1] and positions.tolist() == [0, 1, 5, 6, 7]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("sizes", [(3, 4, 4), (3, 2), (3,) + (4096,) * 8], ids=["crowded", "shared by many", "unique"])
+def test_a_table_that_grew_and_shrank_equals_one_built_from_scratch(sizes, seed):
+    rng = np.random.default_rng(seed)
+    everything = random_codes(200, sizes, seed)
+    present = rng.permutation(200)[: rng.integers(1, 120)]
+    table = IDTable.build(everything[present], sizes, present)
+    for _ in range(12):
+        absent = np.setdiff1d(np.arange(200), present)
+        if rng.random() < 0.5 and len(absent):
+            rows = rng.permutation(absent)[: rng.integers(1, 60)]
+            table = table.inserted(pack(everything[rows], sizes), rows)
+            present = np.append(present, rows)
+        elif len(present) > 1:
+            rows = rng.permutation(present)[: rng.integers(1, len(present))]
+            table = table.removed(rows)
+            present = np.setdiff1d(present, rows)
+        scratch = IDTable.build(everything[present], sizes, present)
+        for name in ("packed", "rows", "shared", "sizes"):
+            mine, theirs = getattr(table, name), getattr(scratch, name)
+            assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), name
+
+
+def test_changing_a_table_leaves_it_as_it_was():
+    table, _ = crowded_table()
+    before = [array.copy() for array in (table.packed, table.rows, table.shared, table.sizes)]
+    table.inserted(pack(np.array([[1, 2, 3]]), (3, 4, 4)), np.array([5000]))
+    table.removed(table.rows[:7])
+    for mine, theirs in zip((table.packed, table.rows, table.shared, table.sizes), before, strict=True):
+        assert np.array_equal(mine, theirs)
+
+
+def test_rows_that_cannot_be_inserted_or_removed_are_named():
+    table = IDTable.build(np.array([[0, 1], [2, 3]]), (3, 4), rows=np.array([7, 9]))
+    one = pack(np.array([[1, 1]]), (3, 4))
+    with pytest.raises(ValueError, match="row 9 is in the table already"):
+        table.inserted(one, np.array([9]))
+    with pytest.raises(ValueError, match="a row comes twice"):
+        table.inserted(np.repeat(one, 2, axis=0), np.array([1, 1]))
+    with pytest.raises(ValueError, match="row 8 is not in the table"):
+        table.removed(np.array([7, 8]))
+    with pytest.raises(ValueError, match="no item would be left"):
+        table.removed(np.array([9, 7]))
+
+
+def test_a_table_of_no_items_or_of_one_row_twice_is_refused():
+    with pytest.raises(ValueError, match="at least one item"):
+        IDTable.build(np.zeros((0, 2), int), (3, 4))
+    with pytest.raises(ValueError, match="a row comes twice"):
+        IDTable.build(np.array([[0, 1], [0, 2]]), (3, 4), rows=np.array([4, 4]))

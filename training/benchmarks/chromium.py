@@ -1,0 +1,27 @@
+"""Headless Chromium: the system's, or the one that playwright installed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ("--no-sandbox", "--use-gl=swiftshader", "--enable-unsafe-swiftshader")  # WebGL, for large plots
+
+
+@contextmanager
+def chromium() -> Iterator[Browser | None]:
+    """The browser, or None where there is none."""
+    with sync_playwright() as playwright:
+        programs = [*map(shutil.which, PROGRAMS), playwright.chromium.executable_path]
+        program = next((program for program in programs if program and Path(program).exists()), None)
+        if program is None:
+            yield None
+            return
+        browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS])
+        yield browser
+        browser.close()

@@ -1,0 +1,233 @@
+"""How long the controls of a served page take to show what they change, searching and editing aside, in Chromium.
+
+python app.py
+python -m training.benchmarks.page_controls [http://127.0.0.1:7860]
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from statistics import median
+
+from playwright.sync_api import Page
+
+from genius.ui.context import TABS
+from training.benchmarks.chromium import chromium
+
+ASKED = "/?q=two+red+cars&instruction=Find+an+everyday+image+that+shows+what+the+caption+says."
+REST = 1_000  # milliseconds between two uses, for what a use leaves behind
+
+# Milliseconds from a use until the second frame after an element was changed first, was shown, or its figure drawn.
+TIMED = """([use, where, effect]) => new Promise((resolve, reject) => {
+  const part = document.querySelector(where), start = performance.now();
+  const late = setTimeout(() => reject(new Error(`nothing changed in ${where}`)), 60000);
+  const changed = () => requestAnimationFrame(() => requestAnimationFrame(() => {
+    clearTimeout(late);
+    resolve(performance.now() - start);
+  }));
+  const look = () => document.querySelector(where)?.checkVisibility() ? changed() : requestAnimationFrame(look);
+  if (effect === 'drawn') part.querySelector('.figure-host').once('plotly_afterplot', changed);
+  else if (effect === 'shown') look();
+  else {
+    const watch = new MutationObserver(() => { watch.disconnect(); changed(); });
+    watch.observe(part, {childList: true, subtree: true, attributes: true, characterData: true});
+  }
+  new Function(use)();
+})"""
+
+
+@dataclass(frozen=True)
+class Control:
+    """Something to use, and where its effect is to be seen."""
+
+    tab: str
+    name: str
+    where: str  # selector of what it changes
+    uses: tuple[str, ...]  # scripts, each a use
+    effect: str = "changed"  # or drawn, of a figure, or shown
+    ready: str = ""  # selector of what must be there before
+    before: str = ""  # script that makes it ready
+
+
+def click(selector: str, *places: int) -> tuple[str, ...]:
+    return tuple(f"document.querySelectorAll({selector!r})[{place}].click()" for place in places or (0,))
+
+
+def slide(selector: str, *values: object) -> tuple[str, ...]:
+    return tuple(
+        f"const it = document.querySelector({selector!r}); it.value = '{value}';"
+        "for (const kind of ['input', 'change']) it.dispatchEvent(new Event(kind, {bubbles: true}))"
+        for value in values
+    )
+
+
+def fold(words: str) -> tuple[str, ...]:
+    """The accordion whose label has these words, there and back."""
+    return (
+        f"[...document.querySelectorAll('button.label-wrap')].find(it => it.textContent.includes({words!r})).click()",
+    ) * 2
+
+
+def option(name: str, label: str, place: int) -> Control:
+    """An option of a dropdown of the map."""
+    listed = f"#map-{name} [role=option]"
+    return Control(
+        "map",
+        label,
+        "#map-figure",
+        (
+            f"document.querySelectorAll('{listed}')[{place}]"
+            ".dispatchEvent(new MouseEvent('mousedown', {bubbles: true, cancelable: true}))",
+        ),
+        "drawn",
+        listed,
+        f"document.querySelector('#map-{name} input').focus()",
+    )
+
+
+SHOWS = {
+    "search": "#cards .card",
+    "codes": "#codes-here h2",
+    "map": "#map-figure .legendtext",
+    "compare": "#compare",
+    "reports": "#reports-hits-plot-0 .main-svg",
+    "collection": "#collection-held table",
+    "api": "#api .endpoint",
+}
+ANOTHER = tuple(
+    f"document.querySelectorAll('#cards .card')[{place}].querySelector('.actions button').click()"
+    for place in range(1, 7)
+)
+CONTROLS = (
+    Control("search", "threshold", "#cards", slide("#least", 0.7, 0.71, 0.72, 0)),
+    Control("search", "examples unfold", "#examples", click(".examples .all", 0, 0)),
+    Control("search", "settings", "#settings", fold("Settings")),
+    Control("search", "history", "#past", fold("History")),
+    Control(
+        "search",
+        "why: another result, in words",
+        "#why",
+        ANOTHER[:3],
+        ready="#why-tree .main-svg",
+        before="document.querySelector('#cards .card .actions button').click()",
+    ),
+    Control("search", "why: another result, its tree", "#why-tree", ANOTHER[3:], "drawn"),
+    Control("search", "why: every prefix drawn", "#why-tree", click("#why-every input", 0, 0), "drawn"),
+    Control(
+        "search",
+        "blend: weight",
+        "#blend",
+        slide("#blend-weight", 3, 9, 15, 20),
+        ready="#blend-weight",
+        before="document.querySelector('#cards .card .actions button:nth-child(3)').click()",
+    ),
+    Control("codes", "a code of the hierarchy", "#codes-here", click("#codes-icicle .depth1 > button", 0, 0)),
+    Control("codes", "the way back", "#codes-here", click("#codes-here .crumbs button", 1, 0)),
+    Control("codes", "words of a code", "#codes-meaning", click("#codes-icicle .depth1 > button", 1, 1)),
+    Control(
+        "codes",
+        "modality of the items",
+        "#codes-items",
+        click("#codes-items .choice", 0, 0),
+        ready="#codes-items .choice",
+        before="document.querySelector('#codes-here .crumbs button').click()",
+    ),
+    Control("codes", "next page", "#codes-items", click("#codes-items nav button:last-child", 0, 0, 0)),
+    Control("codes", "an item's card", "#codes-card", click("#codes-items .tile", 0, 3, 5)),
+    Control("codes", "a neighbour's card", "#codes-card", click("#codes-card .near", 0, 1, 2)),
+    Control("codes", "health of the levels", "#codes-health table", fold("Health of the levels")[:1], "shown"),
+    Control("codes", "factors", "#codes-factors table", fold("What codes say")[:1], "shown"),
+    Control("map", "vectors", "#map-figure", click("#map-view input", 4, 5, 1, 0), "drawn", "#map-figure .legendtext"),
+    Control("map", "drag to", "#map-figure", click("#map-drag input", 1, 0), "drawn"),
+    option("colour", "colour by dataset", 1),
+    option("colour", "colour by code", 2),
+    option("colour", "colour by likeness", 3),
+    option("colour", "colour by modality", 0),
+    option("queries", "queries hidden", 0),
+    option("queries", "queries with lines", 2),
+    Control(
+        "map",
+        "a point's card",
+        "#map-item",
+        tuple(
+            "document.querySelector('#map-figure .figure-host')"
+            f".emit('plotly_click', {{points: [{{pointIndex: 0, customdata: {number}}}]}})"
+            for number in (5, 600, 7000)
+        ),
+    ),
+    Control(
+        "map",
+        "items of a colour",
+        "#map-tiles",
+        click("#map-table .pick", 0, 1, 2),
+        ready="#map-table .pick",
+        before="document.querySelector('#map-table-fold button').click()",
+    ),
+    Control(
+        "compare",
+        "an item's card",
+        "#compare-card",
+        click("#compare .found-item", 0, 12, 24),
+        ready="#compare .found-item",
+        before="document.querySelector('#compare-last').click()",
+    ),
+    Control("compare", "another reference", "#compare", slide("#compare-reference", 0, 1, 2)),
+    Control(
+        "reports",
+        "another pool",
+        "#reports-hits-plot-0",
+        click("#reports-hits-choice input", 1, 0),
+        "drawn",
+        "#reports-hits-plot-0 .main-svg",
+    ),
+    Control("reports", "a table", "#reports-hits-body", click("#reports-hits-body button.label-wrap", 0, 0)),
+)
+
+
+def opening(tab: str) -> str:
+    """The script that opens a tab."""
+    return (
+        "[...document.querySelectorAll('#tabs [role=tab]')]"
+        f".find(it => it.textContent.trim() === {TABS[tab]!r}).click()"
+    )
+
+
+def used(page: Page, control: Control) -> list[float]:
+    """Milliseconds of each use."""
+    spent = []
+    for use in control.uses:
+        spent.append(page.evaluate(TIMED, [use, control.where, control.effect]))
+        page.wait_for_timeout(REST)
+    return spent
+
+
+def told(name: str, spent: list[float]) -> None:
+    print(f"{name:45s} {median(spent):6.0f} ms, at most {max(spent):6.0f}", flush=True)
+
+
+def main() -> None:
+    address = sys.argv[1].rstrip("/") if len(sys.argv) > 1 else "http://127.0.0.1:7860"
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        page.set_default_timeout(120_000)
+        page.goto(address + ASKED)
+        page.locator("#cards .card").first.wait_for()
+        page.wait_for_timeout(REST)
+        for times in ("first", "again"):
+            for tab in [*TABS][1:] + [*TABS][:1]:
+                told(f"tab {TABS[tab]}, {times}", used(page, Control(tab, "", SHOWS[tab], (opening(tab),), "shown")))
+                page.wait_for_timeout(REST)
+        for control in CONTROLS:
+            page.evaluate(opening(control.tab))
+            page.locator(f"#tab-{control.tab}").wait_for()
+            if control.before:
+                page.evaluate(control.before)
+            if control.ready:
+                page.locator(control.ready).first.wait_for()
+            page.wait_for_timeout(REST)
+            told(f"{control.tab}: {control.name}", used(page, control))
+
+
+if __name__ == "__main__":
+    main()

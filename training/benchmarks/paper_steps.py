@@ -1,0 +1,125 @@
+"""Run steps of every stage of the `paper` preset at true size, and tell the time of each and the memory.
+
+    python -m training.benchmarks.paper_steps WORK [--steps 100] [--device cuda]
+
+ViT-L/14 with random weights, the published fusion, K = 4096, M = 9, T5-small. Two collections are made in WORK: one of
+drawn pictures for encoder and features, one of texts alone, with random features, for quantizer and decoder. Beside a
+GPU the batches are those of the preset; on a CPU they are small, numbers have full precision, and k-means makes two
+rounds instead of 1000. Each stage is the command that a person would give, whose lines say how long a step took and
+how much memory the process held at most; a stage that is done is not done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from genius.collections.mbeir import Collection
+from genius.collections.writer import new_collection
+from genius.encoding.features import FeatureFiles
+from genius.run import Run
+from genius.runtime import usable_device
+from genius.schema import Item, LabelledQuery, Modality
+from training.features import facts
+from training.pairs import Candidates, Pairs
+
+DIM = 768
+VAL = 8  # validation queries, each with an item of its own
+REPEATED = 4  # how often training goes through a small collection in an epoch
+ON_CPU = ("encoder.bf16=false", "quantizer.initial_iterations=2", "decoder.bf16=false")
+BATCHES = {"cpu": (2, 128, 128), "cuda": (420, 8000, 1024)}  # of encoder, quantizer and decoder
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.benchmarks.paper_steps",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--device")
+    given = parser.parse_args()
+    device, run = usable_device(given.device), given.work / "run"
+    small, large, many = BATCHES[device.type]
+    pictures, texts = given.work / "pictures", given.work / "texts"
+    if not texts.exists():
+        write(pictures, -(-given.steps * small // REPEATED), drawn=True)
+        write(texts, given.steps * max(large, many), drawn=False)
+
+    def stage(name: str, collection: Path, *settings: str) -> None:
+        if name not in Run(run).manifest.get("stages", {}):
+            changes = ("encoder.pretrained=", *(ON_CPU if device.type == "cpu" else ()), *settings)
+            subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    f"training.{name}",
+                    str(collection),
+                    str(run),
+                    "--preset",
+                    "paper",
+                    "--device",
+                    str(device),
+                    *(part for change in changes for part in ("--set", change)),
+                ],
+                check=True,
+            )
+
+    stage("encoder", pictures, "encoder.epochs=1", f"encoder.batch={small}")
+    stage("features", pictures, f"features.batch={min(small, 256)}")
+    random_features(Run(run), Collection(texts))
+    stage("quantizer", texts, "quantizer.epochs=1", f"quantizer.batch={large}")
+    stage("decoder", texts, "decoder.epochs=1", f"decoder.batch={many}")
+
+
+def write(root: Path, queries: int, drawn: bool) -> None:
+    """Training queries that ask for a picture or, if none are drawn, a text; each has an item of its own."""
+    rng, target = np.random.default_rng(0), Modality.IMAGE if drawn else Modality.TEXT
+    with new_collection(root) as writer:
+        for number in range(queries + VAL):
+            split, path, stream = "train" if number < queries else "val", f"images/{number}.jpg", io.BytesIO()
+            if drawn:
+                pixels = rng.integers(0, 255, (6, 8, 3), dtype=np.uint8)
+                Image.fromarray(pixels).resize((320, 240)).save(stream, "JPEG")
+                writer.image(path, stream.getvalue())
+            writer.candidate(
+                Item(f"1:{number}", target, "" if drawn else f"Text {number}.", path if drawn else None),
+                "steps",
+                [int(target)],
+                [split],
+            )
+            writer.query(
+                LabelledQuery(
+                    f"1:{number}", Modality.TEXT, int(target), f"Thing {number}.", positives=(f"1:{number}",)
+                ),
+                "steps",
+                split,
+            )
+        writer.instructions(1, "steps", Modality.TEXT, target, ["Find it."])
+
+
+def random_features(run: Run, collection: Collection) -> None:
+    """What the encoder would have said, had it read the texts: random unit vectors, the same for query and target."""
+    candidates = Candidates.read(collection)
+    rng = np.random.default_rng(0)
+    known = rng.normal(size=(len(candidates), DIM)).astype(np.float16) / np.float16(DIM**0.5)
+    sets = {"candidates": (candidates.digest, known)}
+    for split in ("train", "val"):
+        pairs = Pairs.read(collection, split, candidates)
+        sets[split] = pairs.digest, known[pairs.positives[pairs.offsets[:-1]]]
+    for name, (digest, vectors) in sets.items():
+        files = FeatureFiles.create(run.path / "features" / name, len(vectors), 1, DIM, facts(run, digest, 0))
+        for array, values in (("image", 0), ("text", vectors[:, None]), ("embedding", vectors), ("masks", [0, 1])):
+            np.load(files.folder / f"{array}.npy", mmap_mode="r+")[:] = values
+        files.note(done=len(vectors))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Decoded images for encoder training, and their augmentation.
+
+Each image is decoded and made square once, the way the encoder sees it later, into a
+memory-mapped file (27 KB an image at 96 px), so that epochs cost no decoding. Where the images are too many
+to be kept so (`encoder.image_cache=0`), they are opened each time, ahead of the model.
+
+Shapes: n images, c side they are kept at, b batch, s side the model sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from PIL import Image, ImageOps
+from torch import Tensor
+from tqdm import tqdm
+
+from genius.collections.images import open_image
+from genius.collections.mbeir import Collection
+from genius.encoding.features import batched
+from genius.encoding.image_loader import opened
+from genius.errors import UserError
+from training.checkpoint import fingerprint
+
+Part = TypeVar("Part")
+BLOCK = 512  # images decoded at a time
+MARGIN = 8 / 7  # of an image that is opened each time, over the side that the model sees: 256 for 224
+
+SQUARED: dict[str, Callable] = {  # open_clip's resize modes: how an image becomes a square
+    "shortest": ImageOps.fit,
+    "longest": ImageOps.pad,
+    "squash": Image.Image.resize,
+}
+
+
+@dataclass(frozen=True)
+class Squares:
+    """Opens an image of a collection as a square of this side."""
+
+    collection: Collection
+    side: int
+    resize_mode: str
+
+    def __call__(self, path: str) -> Tensor:
+        """-> (3, c, c) uint8. Raises UserError for an image that cannot be opened."""
+        image = open_item_image(self.collection, path, max_side=4 * self.side)
+        square = SQUARED[self.resize_mode](image, (self.side, self.side), Image.Resampling.BICUBIC)
+        return torch.from_numpy(np.asarray(square).transpose(2, 0, 1).copy())
+
+
+class OpenedPixels:
+    """Images of a collection, opened when they are needed."""
+
+    def __init__(self, squares: Squares, workers: int):
+        self._squares, self._workers = squares, workers
+
+    def ahead(self, parts: Iterable[Part], paths: Callable[[Part], list[str]]) -> Iterator[tuple[Part, Tensor]]:
+        """Each part with its images, (b, 3, c, c) float in 0 … 1."""
+        for part, pixels, _ in opened(parts, paths, self._squares, self._workers):
+            yield part, pixels.float() / 255
+
+
+class PixelCache:
+    """Images of a collection, decoded once, by their relative paths."""
+
+    def __init__(self, squares: Squares, paths: Sequence[str], folder: Path, workers: int = 0):
+        """Decode what is not in the cache yet. Raises UserError for an image that cannot be opened."""
+        self.row = {path: row for row, path in enumerate(dict.fromkeys(paths))}
+        folder.mkdir(parents=True, exist_ok=True)
+        facts = (str(squares.collection.root.resolve()), squares.side, squares.resize_mode, list(self.row))
+        file = folder / f"{fingerprint(*facts)}.npy"
+        if not file.exists():
+            aside = file.with_suffix(".partial")
+            pixels = np.lib.format.open_memmap(
+                aside, mode="w+", dtype=np.uint8, shape=(len(self.row), 3, squares.side, squares.side)
+            )
+            parts = batched(tqdm(self.row, desc="decode images", unit="image"), BLOCK)
+            for part, decoded, _ in opened(parts, list, squares, workers):
+                pixels[[self.row[path] for path in part]] = decoded.numpy()
+            pixels.flush()
+            aside.rename(file)
+        self.pixels = np.load(file, mmap_mode="r")
+
+    def ahead(self, parts: Iterable[Part], paths: Callable[[Part], list[str]]) -> Iterator[tuple[Part, Tensor]]:
+        """Each part with its images, (b, 3, c, c) float in 0 … 1."""
+        for part in parts:
+            rows = [self.row[path] for path in paths(part)]
+            yield part, torch.from_numpy(self.pixels[rows]).float() / 255
+
+
+@dataclass
+class Crops:
+    """How b images are cropped, stretched, mirrored and lit."""
+
+    theta: np.ndarray  # (b, 2, 3) float32, of an affine grid
+    light: np.ndarray  # (b,) float32
+
+    @classmethod
+    def draw(cls, b: int, crop: float, mirror: bool, rng: np.random.Generator) -> Crops:
+        """Random crops of at least this share of the area, mildly stretched, half of them mirrored if so wished."""
+        scale, stretch = np.sqrt(rng.uniform(crop, 1, b)), np.exp(rng.uniform(-0.15, 0.15, b))
+        sides = np.minimum([scale * stretch, scale / stretch], 1)  # (2, b): width, height
+        turned = rng.choice([-1, 1], b) if mirror else np.ones(b)
+        theta = np.zeros((b, 2, 3), dtype=np.float32)
+        theta[:, 0, 0], theta[:, 1, 1] = sides[0] * turned, sides[1]
+        theta[:, :, 2] = (rng.uniform(-1, 1, (2, b)) * (1 - sides)).T
+        return cls(theta, rng.uniform(0.8, 1.2, b).astype(np.float32))
+
+    def part(self, rows: slice) -> Crops:
+        return Crops(self.theta[rows], self.light[rows])
+
+
+def augmented(images: Tensor, crops: Crops, side: int) -> Tensor:
+    """(b, 3, c, c) -> (b, 3, s, s)."""
+    grid = F.affine_grid(
+        torch.from_numpy(crops.theta).to(images.device), [len(images), 3, side, side], align_corners=False
+    )
+    cropped = F.grid_sample(images, grid, padding_mode="border", align_corners=False)
+    return (cropped * torch.from_numpy(crops.light).to(images.device)[:, None, None, None]).clamp(0, 1)
+
+
+def resized(images: Tensor, side: int) -> Tensor:
+    """(b, 3, c, c) -> (b, 3, s, s)."""
+    return F.interpolate(images, size=(side, side), mode="bicubic", antialias=True).clamp(0, 1)
+
+
+def normalised(images: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
+    """0 … 1 -> what the model was made for."""
+    return (images - images.new_tensor(mean)[:, None, None]) / images.new_tensor(std)[:, None, None]
+
+
+def open_item_image(collection: Collection, path: str, max_side: int | None = None) -> Image.Image:
+    """An image of a collection. Raises UserError that names collection and path if it cannot be opened."""
+    try:
+        return open_image(collection.image_path(path), max_side=max_side)
+    except UserError as error:
+        raise UserError(f"{collection.root}, image {path}: {error}") from None

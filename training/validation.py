@@ -1,0 +1,58 @@
+"""Hit rates of fusion and quantizer on validation queries, block by block over all candidates.
+
+Shapes: s queries.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genius.models.fusion import Fusion
+from genius.models.quantizer import ResidualQuantizer
+from training.features import FeatureSet
+
+SAMPLE = 2000  # validation queries of the line after each epoch
+
+
+@torch.inference_mode()
+def hit_rates(
+    fusion: Fusion, quantizer: ResidualQuantizer, data: FeatureSet, seed: int, device: str, block: int = 8192
+) -> tuple[float, float]:
+    """hit@5 of validation queries among all candidates: by z, and by exhaustive search over quantized vectors.
+
+    Candidates pass block by block; only the best five of each query are kept.
+    """
+    rng = np.random.default_rng(seed)
+    sample = np.sort(rng.permutation(len(data.pairs))[:SAMPLE])
+    query = fusion(data.query_files.features(sample).to(device))  # (s, d)
+    best = [TopRows(len(sample), device) for _ in range(2)]
+    for start in range(0, len(data.candidates), block):
+        rows = slice(start, start + block)
+        modality = torch.from_numpy(data.candidates.modalities[rows]).long().to(device)
+        z = fusion(data.candidate_files.features(rows).to(device))
+        for top, vectors in zip(best, (z, quantizer.decode(quantizer.encode(z, modality))), strict=True):
+            top.add(2 * query @ vectors.T - vectors.square().sum(-1), start)  # by distance
+    plain, quantized = (
+        np.mean([data.pairs.answered(sample[[at]], found).any() for at, found in enumerate(top.rows())]) for top in best
+    )
+    return float(plain), float(quantized)
+
+
+class TopRows:
+    """The five best candidate rows of each of s queries, over blocks."""
+
+    def __init__(self, queries: int, device: str):
+        self._scores = torch.full((queries, 5), -torch.inf, device=device)
+        self._rows = torch.full((queries, 5), -1, device=device)
+
+    def add(self, scores: Tensor, start: int) -> None:
+        """scores (s, block) of the candidates from row `start` on."""
+        rows = torch.arange(start, start + scores.shape[1], device=scores.device).expand_as(scores)
+        self._scores, at = torch.cat([self._scores, scores], dim=1).topk(5)
+        self._rows = torch.cat([self._rows, rows], dim=1).gather(1, at)
+
+    def rows(self) -> np.ndarray:
+        """(s, 5)"""
+        return self._rows.cpu().numpy()
