@@ -148,6 +148,7 @@ class FeatureFiles:
         open_path: the image at a relative path, None if it is to be left out. workers: processes that open images,
         for which open_path can be pickled; 0: threads. Raises UserError if there are fewer things than announced.
         """
+        encoder.check()
         missing = [number for number in self.unfinished() if shards is None or number in shards]
         batches = self._batches(things, missing, batch, label)
         as_seen = AsSeen(open_path, encoder.config.preprocess)

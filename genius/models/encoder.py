@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ import open_clip
 import torch
 import torch.nn.functional as F
 from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+from open_clip.tokenizer import HFTokenizer
 from open_clip.transform import PreprocessCfg, image_transform_v2
 from open_clip.transformer import TextTransformer
 from PIL import Image
@@ -32,7 +34,8 @@ from genius.models.saving import load_model, save_model
 BYTES = 512  # tokens of CLIP's byte-pair encoding before its first merge
 SPECIAL = 2  # its start and its end of a text
 CLIP_VOCABULARY = 49_408
-OPEN_CLIP_SOURCES = ("hf-hub:", "local-dir:")  # places of a configuration with its weights
+LOCAL = "local-dir:"
+OPEN_CLIP_SOURCES = ("hf-hub:", LOCAL)  # places of a configuration with its weights
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,11 @@ def normalize_text(text: str) -> str:
 
 
 def query_text(instruction: str, text: str) -> str:
-    """The text that a query is encoded by: the instruction, then what the person wrote."""
-    return normalize_text(f"{instruction} {text}")
+    """The text of a query for the encoder: the instruction as a sentence of its own, then the query's own text.
+
+    As in the published code: "find it" and "a red car" become "Find it. a red car."
+    """
+    return normalize_text(f"{normalize_text(instruction)} {text}")
 
 
 class ShortTokenizer(open_clip.SimpleTokenizer):
@@ -125,7 +131,11 @@ class Encoder(nn.Module):
         Raises UserError if there is no such architecture or the weights cannot be had.
         """
         pretrained = "" if architecture.startswith(OPEN_CLIP_SOURCES) else pretrained
-        logging.disable()  # of a hub out of reach dozens of lines would be said
+        with _quiet_hub():
+            return cls._from_open_clip(architecture, pretrained)
+
+    @classmethod
+    def _from_open_clip(cls, architecture: str, pretrained: str) -> Encoder:
         try:
             model = open_clip.get_model_config(architecture)
             quick = open_clip.get_pretrained_cfg(architecture, pretrained).get("quick_gelu", False)
@@ -136,6 +146,8 @@ class Encoder(nn.Module):
                 model["quick_gelu"] = True
             if "hf_model_name" in model["text_cfg"]:
                 model["text_cfg"]["hf_model_pretrained"] = False  # its weights are among the checkpoint's
+            if "hf_tokenizer_name" in model["text_cfg"] and architecture.startswith(LOCAL):
+                model["text_cfg"]["hf_tokenizer_name"] = str(Path(architecture.removeprefix(LOCAL)).resolve())
             encoder = cls(
                 EncoderConfig(
                     model,
@@ -144,6 +156,7 @@ class Encoder(nn.Module):
                 )
             )
             encoder.clip.load_state_dict(clip.state_dict())
+            encoder.eval().check()
         except Exception as error:  # open_clip, the hub and the network raise many kinds
             named = f"{architecture} with weights {pretrained!r}" if pretrained else architecture
             if out_of_reach(error):
@@ -156,9 +169,19 @@ class Encoder(nn.Module):
                 "architecture of open_clip and a tag or a checkpoint file, hf-hub:OWNER/REPOSITORY or "
                 "local-dir:FOLDER"
             ) from error
-        finally:
-            logging.disable(logging.NOTSET)
-        return encoder.eval()
+        return encoder
+
+    def check(self) -> None:
+        """Encode a text and an image once, so that what is missing shows before a long pass.
+
+        Raises UserError if that fails, for instance because the tokenizer cannot be fetched.
+        """
+        try:
+            self.encode([Image.new("RGB", (32, 32))], ["a"])
+        except Exception as error:  # tokenizers, the hub and the network raise many kinds
+            raise UserError(
+                f"the encoder cannot encode a text and an image ({textwrap.shorten(str(error), 200)})"
+            ) from error
 
     @property
     def device(self) -> torch.device:
@@ -173,8 +196,11 @@ class Encoder(nn.Module):
         text = self.config.model["text_cfg"]
         length = text.get("context_length", 77)
         if "hf_tokenizer_name" in text:
-            return open_clip.HFTokenizer(
-                text["hf_tokenizer_name"], context_length=length, **text.get("tokenizer_kwargs", {})
+            return HFTokenizer(
+                text["hf_tokenizer_name"],
+                context_length=length,
+                tokenizer_mode=text.get("tokenizer_mode"),
+                **text.get("tokenizer_kwargs", {}),
             )
         vocabulary = text.get("vocab_size", CLIP_VOCABULARY)
         if vocabulary < CLIP_VOCABULARY:
@@ -240,6 +266,26 @@ class Encoder(nn.Module):
     @classmethod
     def load(cls, folder: Path) -> Encoder:
         return load_model(cls, EncoderConfig, folder)
+
+
+@contextmanager
+def _quiet_hub() -> Iterator[None]:
+    """Silence the hub's client and open_clip, which log dozens of lines where the hub is out of reach."""
+    root, clients = logging.getLogger(), [logging.getLogger(name) for name in ("huggingface_hub", "urllib3", "httpx")]
+    levels = [client.level for client in clients]
+
+    def not_open_clip(record: logging.LogRecord) -> bool:  # which logs to the root logger
+        return Path(record.pathname).parent.name != "open_clip"
+
+    root.addFilter(not_open_clip)
+    for client in clients:
+        client.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        root.removeFilter(not_open_clip)
+        for client, level in zip(clients, levels, strict=True):
+            client.setLevel(level)
 
 
 def padding_is_inert(tower: nn.Module) -> bool:

@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import open_clip
 import pytest
@@ -38,6 +39,26 @@ def test_the_instruction_comes_before_what_the_person_wrote():
     assert query_text("find a photo.", "a red dog") == "Find a photo. a red dog."
     assert query_text("find a photo", "") == "Find a photo."
     assert query_text("", "a red dog") == "A red dog."
+
+
+@pytest.mark.parametrize(
+    ("instruction", "text", "published"),
+    [
+        ("find it", "a red car", "Find it. a red car."),
+        ("find it?", "a red car", "Find it? a red car."),
+        (' "Find it." ', "a red car?", "Find it. a red car?"),
+        ("find it", "", "Find it."),
+    ],
+)
+def test_an_instruction_is_a_sentence_of_its_own_as_in_the_published_code(instruction, text, published):
+    assert query_text(instruction, text) == published
+
+
+def test_the_instructions_of_the_shipped_run_are_sentences_already():
+    """So that its queries are encoded as when it was trained."""
+    (file,) = Path("assets/demo").glob("index-*/instructions.json")
+    prompts = [prompt for *_, prompt in json.loads(file.read_text())]
+    assert len(prompts) == 64 and [normalize_text(prompt) for prompt in prompts] == prompts
 
 
 def test_an_embedding_is_the_normalised_sum_of_what_is_there():

@@ -11,6 +11,7 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from open_clip.transform import PreprocessCfg
 from PIL import Image
 from safetensors.torch import save_file
+from transformers import BertConfig, BertTokenizer
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
@@ -30,7 +31,8 @@ COCA = {
 def write_model(folder, config, preprocess=None):
     """A folder as open_clip's local-dir: reads it; -> the model in it."""
     torch.manual_seed(0)
-    kind = open_clip.CoCa if "multimodal_cfg" in config else open_clip.CLIP
+    custom = open_clip.CoCa if "multimodal_cfg" in config else open_clip.CustomTextCLIP
+    kind = custom if config.get("custom_text") else open_clip.CLIP
     model = kind(**{name: value for name, value in config.items() if name != "custom_text"}).eval()
     folder.mkdir(exist_ok=True)
     (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": preprocess or {}}))
@@ -80,6 +82,57 @@ def test_a_tag_brings_the_activation_it_was_trained_with(tmp_path, monkeypatch):
     with torch.inference_mode():
         torch.testing.assert_close(encoder.clip.encode_image(pixels), right.encode_image(pixels))
         assert not torch.allclose(encoder.clip.encode_image(pixels), source.eval().encode_image(pixels), atol=1e-4)
+
+
+def write_tokenizer(folder):
+    """A Hugging Face text tower's configuration and a tokenizer for it."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "red", "dog", "."]
+    (folder / "vocab.txt").write_text("\n".join(words))
+    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+    BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
+    ).save_pretrained(folder)
+
+
+@pytest.mark.parametrize("tower", ["transformers", "open_clip"])
+def test_a_model_with_a_hugging_face_tokenizer_gives_the_features_that_open_clip_gives(tmp_path, tower):
+    write_tokenizer(tmp_path)
+    name = str(tmp_path)
+    text = {"context_length": 16, "hf_tokenizer_name": "somebody/elsewhere"}
+    text |= (
+        {"hf_model_name": name, "hf_model_pretrained": False, "hf_proj_type": "mlp", "hf_pooler_type": "mean_pooler"}
+        if tower == "transformers"
+        else TEXT | {"vocab_size": 8, "no_causal_mask": True, "pool_type": "last"}  # as SigLIP
+    )
+    source = write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": text})
+
+    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
+
+    with torch.inference_mode():
+        tokens = open_clip.get_tokenizer(f"local-dir:{tmp_path}")(["A red dog."])
+        torch.testing.assert_close(encoder.encode([None], ["a red dog"]).text, source.encode_text(tokens))
+
+
+def test_a_model_whose_tokenizer_is_missing_is_refused_before_any_image_is_encoded(tmp_path):
+    write_model(tmp_path, PLAIN | {"text_cfg": TEXT | {"hf_tokenizer_name": "somebody/elsewhere"}})
+    with pytest.raises(UserError, match="cannot encode a text and an image"):
+        Encoder.from_open_clip(f"local-dir:{tmp_path}")
+
+
+def test_other_loggers_are_heard_while_a_model_is_loaded(tmp_path, monkeypatch, caplog):
+    write_model(tmp_path, PLAIN)
+    create = open_clip.create_model
+
+    def create_and_log(*given, **named):
+        logging.getLogger("genius").warning("heard")
+        logging.getLogger().warning("heard from the root logger")
+        logging.getLogger("huggingface_hub.file_download").warning("not heard")
+        return create(*given, **named)
+
+    monkeypatch.setattr(open_clip, "create_model", create_and_log)
+    with caplog.at_level(logging.INFO):
+        Encoder.from_open_clip(f"local-dir:{tmp_path}")
+    assert [record.message for record in caplog.records] == ["heard", "heard from the root logger"]
 
 
 @pytest.mark.parametrize("name", ["ViT-B-32", "hf-hub:laion/some-model"])
