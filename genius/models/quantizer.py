@@ -22,31 +22,46 @@ from torch import Tensor, nn
 
 from genius.models.saving import load_model, save_model
 from genius.schema import Modality
+from genius.trie.ids import check_code_sizes
 
 MODALITY_CODES = ("forced", "emergent")
 GRADIENTS = ("rotation", "straight_through")
+DISTANCES = ("squared", "published")
 AVERAGES = ("hits_", "sums_")  # buffers that move the codebooks in training
 
 
 @dataclass(frozen=True)
 class QuantizerConfig:
-    """The published values; the ratios are their 2 hits a step over the 3.9 that a code gets on average."""
+    """The published values. Departures from the published code stand at the field that they belong to.
+
+    A code's even share of a batch is 1 / k. The published code counts hits: a code is dead below 2 a step, where
+    its even share is 3.906 (16,000 vectors, 4,096 codes).
+    """
 
     dim: int = 768
     levels: int = 9  # length of an ID, modality included
-    codebook_size: int = 4096
-    modality_code: str = "forced"  # one of MODALITY_CODES
+    codebook_size: int = 4096  # K; k-means splits empty clusters, the published one keeps their old centroids
+    modality_code: str = "forced"  # one of MODALITY_CODES; the published first code is emergent
     gradient: str = "rotation"  # one of GRADIENTS: how the loss reaches z through the codes
-    decay: float = 0.9  # of the moving averages, per step
-    dead_ratio: float = 0.5  # below this part of its even share of the batch a code is restarted
-    restart_ratio: float = 0.5  # the part of its even share that a restarted code begins with
-    restart_spread: float = 1.0  # how far from its codeword to a residual of the batch: 1 at the residual itself,
-    #                                  which attracts little else; near 0 it shares what the codeword had (ours)
+    decay: float = 0.9  # of the moving averages, per step; ours lack Laplace smoothing (an effect below 1e-6)
+    dead_ratio: float = 0.5  # a code with less than this part of its even share restarts; published: 0.512
+    restart_ratio: float = 0.5  # the part of its even share that a restarted code begins with; published: 0.512
+    restart_spread: float = 1.0  # where a code restarts between a codeword (0) and a residual of the batch that it
+    #                              quantized (1, published). At the residual it attracts little else; near 0 it
+    #                              shares what the codeword had. Residuals are drawn with replacement, published without
+    distance: str = "squared"  # one of DISTANCES, what the nearest codeword minimizes. squared: ‖e‖² − 2⟨r, e⟩.
+    #                            published: √max(‖r − e‖², 1e-8) in fp32, where nearly equal distances round to one
+    #                            number and the first code wins; set for imported checkpoints only
 
     def __post_init__(self):
-        for value, choices in ((self.modality_code, MODALITY_CODES), (self.gradient, GRADIENTS)):
+        for value, choices in (
+            (self.modality_code, MODALITY_CODES),
+            (self.gradient, GRADIENTS),
+            (self.distance, DISTANCES),
+        ):
             if value not in choices:
-                raise ValueError(f"{value!r} is none of {', '.join(choices)}")
+                raise ValueError(f"{value!r} is unknown; expected one of {', '.join(choices)}")
+        check_code_sizes(self.code_sizes)
 
     @property
     def code_sizes(self) -> tuple[int, ...]:
@@ -117,6 +132,9 @@ class ResidualQuantizer(nn.Module):
         if level == 0 and modality is not None and self.config.modality_code == "forced":
             return modality
         codebook = self.codebooks[level]
+        if self.config.distance == "published":
+            squares = residual.square().sum(-1, keepdim=True) + codebook.square().sum(-1) - 2 * (residual @ codebook.T)
+            return squares.clamp_min(1e-8).sqrt().argmin(dim=-1)
         return (codebook.square().sum(-1) - 2 * residual @ codebook.T).argmin(dim=-1)
 
     def _through(self, residual: Tensor, word: Tensor) -> Tensor:

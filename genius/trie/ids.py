@@ -16,6 +16,8 @@ from itertools import accumulate
 
 import numpy as np
 
+MAX_CODES = 1 << 16  # of a level: the trie stores each code in 16 bits
+
 
 @dataclass(frozen=True)
 class Field:
@@ -27,8 +29,16 @@ class Field:
     mask: int  # its bits, right-aligned
 
 
+def check_code_sizes(code_sizes: Sequence[int]) -> None:
+    """Raise ValueError if a level has more codes than fit 16 bits."""
+    for level, size in enumerate(code_sizes):
+        if size > MAX_CODES:
+            raise ValueError(f"level {level} has {size:,} codes; at most {MAX_CODES:,} are supported")
+
+
 def fields(code_sizes: Sequence[int]) -> list[Field]:
-    """One Field per level."""
+    """One Field per level. Raises ValueError if a level has more than MAX_CODES codes."""
+    check_code_sizes(code_sizes)
     widths = [(size - 1).bit_length() for size in code_sizes]
     places = []
     for width, end in zip(widths, accumulate(widths), strict=True):

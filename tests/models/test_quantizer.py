@@ -151,8 +151,42 @@ def test_k_means_finds_separate_clusters():
 
 
 def test_an_unknown_choice_lists_the_choices():
-    with pytest.raises(ValueError, match="'magic' is none of forced, emergent"):
+    with pytest.raises(ValueError, match="'magic' is unknown; expected one of forced, emergent"):
         QuantizerConfig(modality_code="magic")
+
+
+def test_a_codebook_with_more_codes_than_an_id_can_hold_is_refused():
+    assert QuantizerConfig(codebook_size=65_536).codebook_size == 65_536
+    with pytest.raises(ValueError, match="level 1 has 65,537 codes; at most 65,536 are supported"):
+        QuantizerConfig(codebook_size=65_537)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_published_distance_takes_the_first_of_codewords_at_nearly_equal_distance(seed):
+    """As the published code and as vector-quantize-pytorch compute it: sqrt(clamp(‖r‖² + ‖e‖² − 2⟨r, e⟩))."""
+    generator = torch.Generator().manual_seed(seed)
+    plain = ResidualQuantizer(replace(CONFIG, modality_code="emergent", codebook_size=200)).eval()
+    for codebook in plain.codebooks:  # as k-means leaves them: codewords 4e-6 apart
+        codebook.copy_(torch.randn(6, generator=generator) + 4e-6 * torch.randn(codebook.shape, generator=generator))
+    published = ResidualQuantizer(replace(plain.config, distance="published")).eval()
+    published.load_state_dict(plain.state_dict())
+    z = torch.randn(300, 6, generator=generator)
+
+    residual, expected = z, []
+    for codebook in plain.codebooks:
+        squares = residual.square().sum(-1)[:, None] + codebook.square().sum(-1)[None] + residual @ codebook.T * -2
+        code = (-squares.clamp(min=1e-8).sqrt()).argmax(-1)
+        residual = residual - codebook[code]
+        expected.append(code)
+    assert torch.equal(published.encode(z), torch.stack(expected, dim=-1))
+    assert (published.encode(z) != plain.encode(z)).any(dim=1).float().mean() > 0.1
+
+
+def test_both_distances_agree_where_codewords_lie_apart():
+    plain, (z, modality) = started(), vectors(100, seed=3)
+    published = ResidualQuantizer(replace(CONFIG, distance="published")).eval()
+    published.load_state_dict(plain.state_dict())
+    assert torch.equal(published.encode(z, modality), plain.encode(z, modality))
 
 
 def test_a_saved_quantizer_comes_back_the_same(tmp_path):

@@ -214,6 +214,8 @@ def test_the_published_sizes_give_the_published_models(converted):
     encoder, decoder = (
         kind.load(converted.run.folder(part)).config for part, kind in (("encoder", Encoder), ("decoder", IDDecoder))
     )
+    quantizer = ResidualQuantizer.load(converted.run.folder("quantizer")).config
+    assert (quantizer.modality_code, quantizer.distance) == ("emergent", "published")
     assert decoder.vocabulary == converted.sizes.tokens
     assert (decoder.geometry, decoder.decoder_weight, decoder.prefix_hidden) == (False, 1.0, 0)
     if converted.sizes == TRUE:

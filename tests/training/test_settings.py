@@ -29,7 +29,7 @@ def test_whole_numbers_serve_where_fractions_are_expected():
         ("encoder.crop=0", "crop is a share above 0"),
         ("encoder.substitution=1.0", "substitution is a probability below 1"),
         ("index.thumbnail_quality=101", "thumbnail_quality is 1 to 100"),
-        ("quantizer.quantizer.gradient=magic", "none of rotation, straight_through"),
+        ("quantizer.quantizer.gradient=magic", "expected one of rotation, straight_through"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_in_one_sentence(change, message):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from genius.trie.ids import IDTable, check_packed, pack, packed_bytes, unpack
+from genius.trie.ids import IDTable, check_packed, fields, pack, packed_bytes, unpack
 
 SIZES = (3, 4096, 7, 1, 65536, 2)
 
@@ -46,6 +46,13 @@ def test_packed_ids_sort_as_their_codes_do():
 def test_codes_that_cannot_be_are_refused(codes, words):
     with pytest.raises(ValueError, match=words):
         pack(np.array(codes), (3, 10))
+
+
+@pytest.mark.parametrize("use", [fields, packed_bytes, lambda sizes: pack(np.zeros((1, 2), int), sizes)])
+def test_a_level_with_more_codes_than_16_bits_hold_is_refused(use):
+    assert use((3, 65_536)) is not None
+    with pytest.raises(ValueError, match="level 1 has 65,537 codes; at most 65,536 are supported"):
+        use((3, 65_537))
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def quantizer_of(checkpoint: Checkpoint, prefix: str) -> ResidualQuantizer:
     layers = f"{prefix}residual_rq.layers."
     levels = checkpoint.count(layers)
     _, size, dim = checkpoint.shape(f"{layers}{levels - 1}._codebook.embed", 3)
-    quantizer = ResidualQuantizer(QuantizerConfig(dim, levels, size, modality_code="emergent"))
+    quantizer = ResidualQuantizer(QuantizerConfig(dim, levels, size, modality_code="emergent", distance="published"))
     for level, codebook in enumerate(quantizer.codebooks):
         if not checkpoint.take(f"{layers}{level}._codebook.initted", (1,)).all():
             raise UserError(f"{checkpoint.file}: the codebook of level {level} was never initialised")
