@@ -18,6 +18,7 @@ import uuid
 from dataclasses import replace
 from pathlib import Path
 
+from genius.collections.layout import PROVENANCE
 from genius.collections.mbeir import Collection
 from genius.demo_world.write import SCALE, write_world
 from genius.errors import UserError, exit_on_user_error
@@ -29,7 +30,6 @@ from training.__main__ import train
 from training.curves import CURVES
 from training.examples import write_examples
 from training.settings import DEMO, Arguments, Settings
-from training.stage import WORLD
 from training.vocabulary import teacher_folder
 
 REPORTS = ("reports/health.json", CURVES)  # of those in a run, the ones that training writes
@@ -90,7 +90,7 @@ def draw(world: Path, run: Path, seed: int) -> None:
         started = time.perf_counter()
         write_world(world, seed=seed, scale=SCALE)
         Run(run).record(drawing_seconds=round(time.perf_counter() - started, 2))
-    elif (there := json.loads((world / WORLD).read_text())["seed"]) != seed:
+    elif (there := json.loads((world / PROVENANCE).read_text())["seed"]) != seed:
         raise UserError(f"{world} is the world of seed {there}, not {seed}; name another directory: --work DIR")
 
 

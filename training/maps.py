@@ -30,7 +30,6 @@ from genius.encoding.features import FeatureFiles
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.explore.map_data import PART, MappedQuery, Maps, View
-from genius.explore.projection import agreement, first_layout, next_layout, to_edges
 from genius.index.store import Index
 from genius.models.encoder import Encoder, Features, query_text
 from genius.models.fusion import Fusion, FusionConfig
@@ -41,6 +40,7 @@ from training import quantizer
 from training.features import facts
 from training.pairs import Candidates
 from training.settings import SMALL, Arguments, QuantizerSettings, Settings
+from training.umap_layout import agreement, first_layout, next_layout, to_edges
 
 ITEMS, QUERIES = 100_000, 2_000  # at most so many are drawn
 DEPTHS = (2, 3, 4)  # codes, modality included; and all of them

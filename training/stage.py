@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from genius.collections.layout import PROVENANCE
 from genius.errors import UserError
 from genius.run import Run
 from genius.runtime import keep_freed_memory
@@ -19,7 +20,6 @@ from training.checkpoint import fingerprint
 from training.distributed import is_main, wait
 from training.settings import Arguments
 
-WORLD = "world.json"  # in a collection that was drawn: what it was drawn from
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 TRAINED = ("encoder", "quantizer", "decoder")  # those that make weights
 DIVIDED = (*TRAINED, "features")  # those that several processes share; one does the others
@@ -54,7 +54,7 @@ def record(name: str, arguments: Arguments, seconds: float) -> None:
     before = STAGES[: STAGES.index(name)]
     stages = {stage: done for stage, done in run.manifest.get("stages", {}).items() if stage in before}
     stages[name] = {"facts": facts(name, arguments), "seconds": round(seconds, 2)}
-    drawn = arguments.collection / WORLD
+    drawn = arguments.collection / PROVENANCE
     run.record(
         collection=str(arguments.collection.resolve()),
         preset=arguments.preset,

@@ -20,6 +20,7 @@ TASKS = {  # M-BEIR task id -> (query modality, candidate modality); 5 is unused
 }
 INSTRUCTIONS = Path("instructions/query_instructions.tsv")
 HELD_OUT_INSTRUCTIONS = Path("instructions/held_out_instructions.tsv")  # ours: phrasings to test with alone
+PROVENANCE = Path("world.json")  # ours, optional: the seed and sizes that a procedural dataset was generated from
 SYNONYMS = Path("synonyms.json")  # ours, optional: a word of the texts -> words that people may use instead
 QUERY_FILE = re.compile(r"mbeir_(?P<dataset>.+?)(?:_task(?P<task>\d+))?_(?P<split>train|val|test)\.jsonl")
 POOL_FILE = re.compile(r"mbeir_(?P<pool>.+)_cand_pool\.jsonl")

@@ -29,7 +29,6 @@ from genius.collections.records import items, judgements, queries
 from genius.errors import UserError
 from genius.schema import Item, LabelledQuery
 
-HELD_OUT = Path("instructions/held_out_instructions.tsv")
 GLOBAL_POOLS = tuple(f"union_{split}" for split in layout.SPLITS)
 
 
@@ -128,13 +127,13 @@ class Collection:
         """Like `instructions`: phrasings that training never reads. Raises UserError if there are none."""
         if not self.has_held_out_instructions():
             raise UserError(
-                f"{self.root} has no held-out instructions; write {HELD_OUT}, with the columns of "
+                f"{self.root} has no held-out instructions; write {layout.HELD_OUT_INSTRUCTIONS}, with the columns of "
                 f"{layout.INSTRUCTIONS.name}, or evaluate with --instruction seeded"
             )
-        return read_instructions(self.root / HELD_OUT)
+        return read_instructions(self.root / layout.HELD_OUT_INSTRUCTIONS)
 
     def has_held_out_instructions(self) -> bool:
-        return (self.root / HELD_OUT).is_file()
+        return (self.root / layout.HELD_OUT_INSTRUCTIONS).is_file()
 
     def synonyms(self) -> dict[str, list[str]]:
         """A word of the texts -> words that people may use instead; empty for most collections.

@@ -15,7 +15,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from genius.collections.layout import SYNONYMS, TASKS
+from genius.collections.layout import PROVENANCE, SYNONYMS, TASKS
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.demo_world.datasets import DATASETS, Entry, make_entry
 from genius.demo_world.instructions import PHRASINGS
@@ -28,7 +28,6 @@ SCALES = (1_000, 1_000_000)
 PIXELS = (32, 512)
 LARGE = 100_000  # candidates; above, pictures are small unless --pixels says otherwise
 TOGETHER = 32  # entries that a process makes at a time
-FACTS = "world.json"
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def write_world(
                 bar.update(len(entries))
         writer.finish()
         facts = {"seed": seed, "scale": scale, "pixels": pixels, "digest": digest(writer.root)}
-        for name, value in ((FACTS, facts), (SYNONYMS, synonyms())):
+        for name, value in ((PROVENANCE, facts), (SYNONYMS, synonyms())):
             (writer.root / name).write_text(json.dumps(value, indent=1) + "\n")
     return facts
 

@@ -17,8 +17,8 @@ import numpy as np
 from genius.collections.images import open_image
 from genius.collections.instructions import Instructions
 from genius.collections.keys import id_key, key_dataset
-from genius.collections.layout import INSTRUCTIONS, TASKS
-from genius.collections.mbeir import HELD_OUT, Collection, Row
+from genius.collections.layout import HELD_OUT_INSTRUCTIONS, INSTRUCTIONS, TASKS
+from genius.collections.mbeir import Collection, Row
 from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.index.store import Index
@@ -146,7 +146,7 @@ def _instruction(
 ) -> str:
     choices = phrasings.get((row.dataset_id, query.modality, target))
     if not choices:
-        file = HELD_OUT if phrasing == "held-out" else INSTRUCTIONS
+        file = HELD_OUT_INSTRUCTIONS if phrasing == "held-out" else INSTRUCTIONS
         raise UserError(
             f"{row.dataset} has no instruction from {query.modality.mbeir} to {target.mbeir} ({file.name}); add a line"
         )

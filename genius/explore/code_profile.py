@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genius.explore.code_patterns import CodeTable, Matches, Pattern
 from genius.explore.distinctive_words import Vocabulary, Word, distinctive_words
 from genius.metrics.code_health import level_use
 from genius.metrics.factor_agreement import characteristic_values
 from genius.schema import Modality, Query
+from genius.trie.code_table import CodeTable, Matches, Pattern
 
 if TYPE_CHECKING:
     from genius.index.store import Index

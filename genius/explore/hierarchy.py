@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genius.explore.code_patterns import Matches, Pattern
+from genius.trie.code_table import Matches, Pattern
 
 MOST = 40  # codes shown of a level, which the children of the root share by their items
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from genius.explore.code_patterns import CodeTable
+from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
 
 
@@ -29,7 +29,7 @@ def table_health(table: IDTable, modalities: np.ndarray) -> dict[str, Any]:
     buckets = table.buckets(table.ids)
     return {
         "items": len(table),
-        "levels": [{"level": level} | level_use(codes.level(level)) for level in range(len(table.code_sizes))],
+        "levels": [{"level": level} | level_use(codes.code_counts(level)) for level in range(len(table.code_sizes))],
         "modality_purity": float(pairs.reshape(-1, table.code_sizes[0]).max(1).sum() / len(table)),
         "ids": len(buckets),
         "largest_bucket": int(buckets.max()),

@@ -10,10 +10,11 @@ from gradio.utils import get_upload_folder
 
 from genius.collections.images import open_image
 from genius.errors import UserError
-from genius.explore.code_patterns import CodeTable, parse_pattern, written
+from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.item_facts import describe, row_of
 from genius.schema import Item, Modality, Query, SearchOptions
 from genius.search.checks import checked_k
+from genius.trie.code_table import CodeTable
 from genius.ui import present
 from genius.ui.components import Panel, told, uploaded
 from genius.ui.context import Context
@@ -109,7 +110,7 @@ def endpoints(context: Context) -> list[Callable]:
         matches = CodeTable(engine.pool.table).match(read)
         rows = matches.rows[first : first + most]
         return {
-            "pattern": written(read, "."),
+            "pattern": format_pattern(read, "."),
             "count": len(matches),
             "items": [
                 {**_told(item), "codes": codes}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from genius.explore.code_patterns import Pattern, trimmed, written
+from genius.explore.code_patterns import format_pattern
 from genius.explore.code_profile import Meaning, Nearness, Overview
 from genius.explore.distinctive_words import Word
 from genius.explore.hierarchy import Node
 from genius.schema import Item, Modality
+from genius.trie.code_table import Pattern, trimmed
 from genius.ui.present import NAMES, count, data_uri, number
 
 Words = Mapping[int, tuple[Sequence[Word], int]]  # code -> its words, as Profiles.words_below gives them
@@ -35,7 +36,7 @@ def level_name(level: int, forced: bool) -> str:
 def code_name(code: int | None, level: int, forced: bool) -> str:
     """A code, with its modality where it stands for one."""
     named = level == 0 and forced and code is not None
-    return f"{code} {NAMES[Modality(code)]}" if named else written((code,))
+    return f"{code} {NAMES[Modality(code)]}" if named else format_pattern((code,))
 
 
 def here(pattern: Pattern, overview: Overview, total: int, forced: bool) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def here(pattern: Pattern, overview: Overview, total: int, forced: bool) -> dict
     crumbs += [
         {
             "name": code_name(code, level, forced),
-            "key": written(trimmed(pattern[: level + 1]), "."),
+            "key": format_pattern(trimmed(pattern[: level + 1]), "."),
             "open": code is None,
         }
         for level, code in enumerate(pattern)
@@ -67,7 +68,7 @@ def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
         told.append(f"{percent(overview.items / total)} of all items")
         parent = pattern[:-1]
         if trimmed(parent):
-            told[0] += f", {percent(overview.items / overview.siblings)} of those that match {written(parent)}"
+            told[0] += f", {percent(overview.items / overview.siblings)} of those that match {format_pattern(parent)}"
         told[0] += "."
     if overview.next_level is None:
         told.append(
@@ -117,7 +118,7 @@ def _branch(node: Node, siblings: int, forced: bool) -> dict[str, Any]:
     if node.others:
         name, key, told = f"{node.others:,} others", None, f"{node.others:,} other codes"
     elif pattern:
-        name, key, told = code_name(pattern[-1], level, forced), written(pattern, "."), written(pattern)
+        name, key, told = code_name(pattern[-1], level, forced), format_pattern(pattern, "."), format_pattern(pattern)
     else:
         name, key, told = "all", "", "all"
     return {
@@ -261,14 +262,14 @@ def codes_table(
     return {
         "tables": [
             {
-                "caption": f"Codes of level {level} that follow {written(pattern) or 'the start'}",
+                "caption": f"Codes of level {level} that follow {format_pattern(pattern) or 'the start'}",
                 "note": note,
                 "columns": ["code", "items", "share", "words"],
                 "rows": [
                     [
                         {
                             "text": code_name(int(codes[place]), level, forced),
-                            "key": written((*pattern, int(codes[place])), "."),
+                            "key": format_pattern((*pattern, int(codes[place])), "."),
                         },
                         {"text": f"{counts[place]:,}"},
                         {"text": percent(counts[place] / total), "bar": counts[place] / total},

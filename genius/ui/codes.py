@@ -9,12 +9,13 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
-from genius.explore.code_patterns import LONGEST, Matches, Pattern, at_level, parse_pattern, written
+from genius.explore.code_patterns import MAX_PATTERN_LENGTH, format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.hierarchy import hierarchy
 from genius.metrics.code_health import bucket_sizes, table_health
 from genius.metrics.factor_agreement import reported_factors
 from genius.schema import Modality
+from genius.trie.code_table import Matches, Pattern, at_level
 from genius.ui import codepanels, links
 from genius.ui.components import QUICK, Panel, told
 from genius.ui.context import Context, Signal
@@ -70,8 +71,8 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         matches = profiles.table.match(pattern)
         return (
             pattern,
-            written(pattern),
-            written(pattern, "."),
+            format_pattern(pattern),
+            format_pattern(pattern, "."),
             codepanels.here(pattern, profiles.overview(matches), len(profiles.table), forced),
             codepanels.icicle(hierarchy(matches), forced),
             near_of(profiles, matches) if pattern else None,
@@ -92,11 +93,11 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         with told():
             if code is None:
                 raise UserError("Choose a code of that level.")
-            return opened(parse_pattern(written(at_level(level, code)), code_sizes))
+            return opened(parse_pattern(format_pattern(at_level(level, code)), code_sizes))
 
     def on_first(current: Pattern | None, sent: str | None):
         """Asks for everything if a visitor comes without a pattern; one that was sent here is on its way already."""
-        return written((None,)) if current is None and not sent else None
+        return format_pattern((None,)) if current is None and not sent else None
 
     def on_meaning(current: Pattern):
         """What takes longer: words and factors."""
@@ -132,7 +133,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         with told():
             if type(level) is not int or not 0 <= level < len(code_sizes):
                 raise UserError(f"There is no level {level!r}.")
-            counts = profiles_of(engine.index).table.level(level)
+            counts = profiles_of(engine.index).table.code_counts(level)
             order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
             return gr.Dropdown(
                 choices=[
@@ -147,7 +148,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         pattern = gr.Textbox(
             label="Pattern",
             placeholder="0 · 17 · * · 5",
-            max_length=LONGEST,
+            max_length=MAX_PATTERN_LENGTH,
             scale=3,
             min_width=240,
             info="Codes from the first level on; * stands for any code.",

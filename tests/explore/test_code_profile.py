@@ -66,7 +66,7 @@ def test_an_item_is_not_both_typical_and_borderline(profiles):
     found = profiles.nearness(profiles.table.match((0,)), top=15)
     assert len(found.typical) == 15 and len(found.borderline) == 5
     assert not {row for row, _ in found.typical} & {row for row, _ in found.borderline}
-    nothing = profiles.nearness(profiles.table.match((0,)).narrowed(1, 99))
+    nothing = profiles.nearness(profiles.table.match((0,)).filtered(1, 99))
     assert (nothing.typical, nothing.borderline, nothing.sampled) == ([], [], 0)
 
 

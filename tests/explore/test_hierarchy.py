@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from genius.explore import hierarchy as module
-from genius.explore.code_patterns import CodeTable
 from genius.explore.hierarchy import hierarchy
+from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
 
 SIZES = (3, 9, 7, 5)

@@ -3,11 +3,11 @@ import json
 import numpy as np
 import pytest
 
-from genius.explore.code_patterns import CodeTable
 from genius.explore.code_profile import Meaning, Nearness, Overview
 from genius.explore.distinctive_words import Word
 from genius.explore.hierarchy import hierarchy
 from genius.schema import Item, Modality
+from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
 from genius.ui import codepanels
 

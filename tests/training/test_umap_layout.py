@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from genius.explore.projection import FEWEST, agreement, first_layout, next_layout, onto, to_edges
+from training.umap_layout import FEWEST, agreement, first_layout, next_layout, onto, to_edges
 
 
 def rng():

@@ -1,0 +1,108 @@
+"""Find the items whose IDs match a pattern of codes.
+
+A pattern fixes the codes of some levels and leaves the others open: (0, 17, None, 5) matches every ID with these codes
+at levels 0, 1 and 3. Levels after its last code are open too, so every prefix is a pattern, and () matches all IDs.
+
+    rows = CodeTable(engine.pool.table).match((0, 17, None, 5)).rows
+
+Shapes: n items, m matching items, M levels, k codes of a level, B bytes of a packed ID, c children.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genius.trie.ids import Field, IDTable, fields, pack, read_level
+
+Pattern = tuple[int | None, ...]  # None: any code; the last entry is never None
+
+
+def trimmed(pattern: Pattern) -> Pattern:
+    """The pattern without open levels at its end."""
+    while pattern and pattern[-1] is None:
+        pattern = pattern[:-1]
+    return pattern
+
+
+def at_level(level: int, code: int) -> Pattern:
+    """The pattern of all IDs with this code at this level."""
+    return (None,) * level + (code,)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The items that match a pattern, in the order of their IDs. For a prefix the arrays are views, not copies."""
+
+    pattern: Pattern
+    rows: np.ndarray  # (m,) int32, index rows
+    packed: np.ndarray  # (m, B) packed IDs
+    levels: tuple[Field, ...]  # where each level's code lies in a packed ID
+
+    def __len__(self) -> int:
+        """m."""
+        return len(self.rows)
+
+    def codes(self, level: int) -> np.ndarray:
+        """(m,) int32, the code of each item at this level."""
+        return read_level(self.packed, self.levels[level])
+
+    def children(self) -> tuple[np.ndarray, np.ndarray]:
+        """The next codes (c,), ascending, and the number of items with each (c,); both empty after a complete ID."""
+        if len(self.pattern) == len(self.levels):
+            return np.zeros(0, int), np.zeros(0, int)
+        counts = np.bincount(self.codes(len(self.pattern)))
+        used = np.flatnonzero(counts)
+        return used, counts[used]
+
+    def filtered(self, level: int, code: int) -> Matches:
+        """The matches that have this code at a level after the end of the pattern."""
+        assert level >= len(self.pattern)
+        chosen = self.codes(level) == code
+        return Matches(
+            (*self.pattern, *at_level(level - len(self.pattern), code)),
+            self.rows[chosen],
+            self.packed[chosen],
+            self.levels,
+        )
+
+
+class CodeTable:
+    """Looks up patterns in an ID table. It copies nothing, so creating one is free.
+
+    A prefix takes two binary searches. Other patterns also scan one code per item below their first open level.
+    """
+
+    def __init__(self, table: IDTable):
+        self.table = table
+        self.code_sizes = table.code_sizes
+        self._fields = tuple(fields(table.code_sizes))
+
+    def __len__(self) -> int:
+        """n."""
+        return len(self.table)
+
+    def match(self, pattern: Pattern) -> Matches:
+        """The items that match a pattern. Raises ValueError for a code that does not exist."""
+        prefix = pattern[: pattern.index(None)] if None in pattern else pattern
+        below = self._range(prefix)
+        matches = Matches(prefix, self.table.rows[below], self.table.packed[below], self._fields)
+        for level, code in enumerate(pattern):
+            if level >= len(prefix) and code is not None:
+                matches = matches.filtered(level, code)
+        return matches
+
+    def code_counts(self, level: int) -> np.ndarray:
+        """(k,) number of items with each code of this level."""
+        return np.bincount(read_level(self.table.packed, self._fields[level]), minlength=self.code_sizes[level])
+
+    def _range(self, prefix: Pattern) -> slice:
+        """The table positions of the items below a prefix."""
+        open_sizes = self.code_sizes[len(prefix) :]
+        ends = pack(
+            np.array([prefix + (0,) * len(open_sizes), prefix + tuple(size - 1 for size in open_sizes)]),
+            self.code_sizes,
+        )
+        ids, (first, last) = (packed.view(f"S{packed.shape[1]}")[:, 0] for packed in (self.table.packed, ends))
+        return slice(int(np.searchsorted(ids, first)), int(np.searchsorted(ids, last, side="right")))
