@@ -18,12 +18,13 @@ from torch import Tensor, nn
 from genius.collections.mbeir import Collection
 from genius.encoding.quantize import quantize_all
 from genius.errors import UserError, exit_on_user_error
+from genius.files import write_json
 from genius.metrics.code_health import code_health, summary
 from genius.metrics.factor_agreement import read_factors
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import round_to_half
-from genius.run import Run, write_json
+from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
 from training.curves import record_epoch
 from training.distributed import agree, agreed, average_gradients, bar, gathered, is_main, share
