@@ -40,7 +40,7 @@ from training import quantizer
 from training.features import facts
 from training.pairs import Candidates
 from training.settings import SMALL, Arguments, QuantizerSettings, Settings
-from training.umap_layout import agreement, first_layout, next_layout, to_edges
+from training.umap_layout import first_layout, layout_correlation, next_layout, to_edges
 
 ITEMS, QUERIES = 100_000, 2_000  # at most so many are drawn
 DEPTHS = (2, 3, 4)  # codes, modality included; and all of them
@@ -218,7 +218,7 @@ def lay_out(
         layouts.append(next_layout(vectors, group.reshape(-1), layouts[0], seed))
         tqdm.write(
             f"{view.name}: {len(distinct)} different vectors of {len(group)}, "
-            f"agreement with the features {agreement(layouts[-1], layouts[0]):.2f}"
+            f"layout_correlation with the features {layout_correlation(layouts[-1], layouts[0]):.2f}"
         )
     return views, to_edges(np.stack(layouts))
 

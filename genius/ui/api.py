@@ -11,7 +11,7 @@ from gradio.utils import get_upload_folder
 from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.explore.code_patterns import format_pattern, parse_pattern
-from genius.explore.item_facts import describe, row_of
+from genius.explore.items import describe, row_of
 from genius.schema import Item, Modality, Query, SearchOptions
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable

@@ -10,8 +10,7 @@ import gradio as gr
 from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.examples import Example
-from genius.explore.item_facts import row_of
-from genius.explore.item_query import item_query
+from genius.explore.items import item_query, row_of
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult
 from genius.ui import history, present
 from genius.ui.components import told

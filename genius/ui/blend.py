@@ -8,8 +8,8 @@ from typing import Any
 
 import gradio as gr
 
-from genius.explore.interpolation import Step, steps
-from genius.explore.item_facts import row_of
+from genius.explore.interpolation import Step, interpolate
+from genius.explore.items import row_of
 from genius.schema import Hit
 from genius.ui import present
 from genius.ui.asking import picked_hit
@@ -28,7 +28,7 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
             answer, hit = picked_hit(event, known)
             options = replace(answer.options, k=min(answer.options.k, SHOWN))
             row = row_of(engine.index, hit.item.id)
-            found = steps(engine, answer.result.embedding, answer.result.z, row, options)
+            found = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
             rows = {row} | {one.row for step in found for one in step.result.hits}
             return drawn(answer, replace(hit, row=row), found, {row: engine.index.thumbnail(row) for row in rows})
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from genius.explore.comparison import FLAT, Agreement, Found
+from genius.explore.comparison import FLAT, Agreement, SystemResults
 from genius.schema import Item
 from genius.ui import present
 
@@ -14,7 +14,7 @@ from genius.ui import present
 def compared(
     asked: str,
     encoding: Mapping[str, float],
-    found: Sequence[Found],
+    found: Sequence[SystemResults],
     agreed: Agreement,
     items: Sequence[Item],
     thumbnails: Sequence[bytes | None],
@@ -44,7 +44,7 @@ def compared(
 
 
 def _sentence(asked: str, agreed: Agreement) -> str:
-    everywhere, alone = int((agreed.ranks > 0).all(axis=0).sum()), int(agreed.only_here.sum())
+    everywhere, alone = int((agreed.ranks > 0).all(axis=0).sum()), int(agreed.found_by_one.sum())
     return (
         f"For {asked} the {len(agreed.ranks)} ways found {present.count(len(agreed.rows), 'different item')}: "
         f"{everywhere:,} by all of them, {alone:,} by one only."
@@ -60,7 +60,7 @@ def _encoding(milliseconds: Mapping[str, float]) -> str:
     )
 
 
-def _system(found: Found, agreed: Agreement, number: int, slowest: float) -> dict[str, Any]:
+def _system(found: SystemResults, agreed: Agreement, number: int, slowest: float) -> dict[str, Any]:
     stages = [
         f"{present.STAGES.get(stage, stage)} {present.milliseconds(one)}" for stage, one in found.milliseconds.items()
     ]
@@ -70,7 +70,7 @@ def _system(found: Found, agreed: Agreement, number: int, slowest: float) -> dic
         "time": present.milliseconds(found.total),
         "share": found.total / slowest if slowest else 0.0,
         "stages": ", ".join(stages),
-        "only": int(agreed.only_here[number].sum()),
+        "only": int(agreed.found_by_one[number].sum()),
     }
 
 

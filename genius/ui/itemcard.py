@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from genius.errors import UserError
-from genius.explore.item_facts import describe, row_of
+from genius.explore.items import describe, row_of
 from genius.ui import present
 from genius.ui.components import QUICK, SURE, Panel, told
 from genius.ui.context import Context

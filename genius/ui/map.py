@@ -13,8 +13,8 @@ from genius.collections.keys import key_id
 from genius.errors import UserError
 from genius.explore.code_profile import Profiles
 from genius.explore.distinctive_words import Word, distinctive_words
+from genius.explore.map_colors import Group, Palette, nearest_points
 from genius.explore.map_data import COMMAND, read_maps
-from genius.explore.mapcolours import Group, Palette, nearest
 from genius.schema import Item
 from genius.ui import mappanels
 from genius.ui.codepanels import tile
@@ -83,7 +83,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
                 cosines if colour == "query" else None,
                 queries != "hidden",
                 queries == "answers",
-                Own(last.title, *nearest(cosines)) if last else None,
+                Own(last.title, *nearest_points(cosines)) if last else None,
             )
             return (
                 map_figure(drawing),

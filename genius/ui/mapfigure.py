@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from plotly.graph_objects import Figure, Scatter, Scattergl
 
+from genius.explore.map_colors import Group, spread_overlapping
 from genius.explore.map_data import Maps
-from genius.explore.mapcolours import Group, spread
 from genius.schema import Modality
 from genius.ui.figures import MODALITY_COLOURS, MODALITY_SYMBOLS, escaped, plain
 from genius.ui.present import NAMES
@@ -52,7 +52,7 @@ class Drawing:
 def map_figure(drawing: Drawing) -> Figure:
     """Items below, queries over them, the visitor's own query on top."""
     count = len(drawing.maps.keys)
-    places = spread(drawing.maps.places[drawing.view][:count])
+    places = spread_overlapping(drawing.maps.places[drawing.view][:count])
     asked = drawing.maps.places[drawing.view][count:]
     figure = plain(Figure())
     traces = _by_value(drawing, places) if drawing.values is not None else _by_group(drawing, places)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from genius.explore.distinctive_words import Word
+from genius.explore.map_colors import Group, Palette
 from genius.explore.map_data import MappedQuery, Maps, View
-from genius.explore.mapcolours import Group, Palette
 from genius.schema import Item, Modality
 from genius.ui import present
 from genius.ui.export import FORMULA

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from genius.explore.beamfigure import FATES, percent
-from genius.explore.beamtree import BeamTree, Fate
-from genius.explore.explanation import Reason
+from genius.explore.beam_figure import FATES, format_probability
+from genius.explore.beam_tree import BeamTree, Fate
+from genius.explore.explanation import Explanation
 from genius.ui.present import NAMES, count, identifier, number, score_label
 
 RETRACED = {  # by the mode of the visitor's search
@@ -21,7 +21,7 @@ RETRACED = {  # by the mode of the visitor's search
 
 
 def explanation(
-    reason: Reason,
+    reason: Explanation,
     tree: BeamTree,
     query_codes: Sequence[int],
     beams: int,
@@ -59,7 +59,7 @@ def explanation(
     }
 
 
-def sentence(reason: Reason, tree: BeamTree, beams: int, reranked: bool, decoder_weight: float) -> str:
+def sentence(reason: Explanation, tree: BeamTree, beams: int, reranked: bool, decoder_weight: float) -> str:
     """How the item was found, in words."""
     hit = reason.hit
     found = [generated(reason, tree, beams, decoder_weight)]
@@ -71,7 +71,7 @@ def sentence(reason: Reason, tree: BeamTree, beams: int, reranked: bool, decoder
     return " ".join(found)
 
 
-def generated(reason: Reason, tree: BeamTree, beams: int, decoder_weight: float) -> str:
+def generated(reason: Explanation, tree: BeamTree, beams: int, decoder_weight: float) -> str:
     """Which beam found its ID, or how far one came."""
     if reason.beam is None:
         return (
@@ -114,7 +114,7 @@ def logarithm(value: float) -> str:
     return number(round(value, 2) + 0.0, 2)
 
 
-def flags(reason: Reason) -> list[str]:
+def flags(reason: Explanation) -> list[str]:
     """What is worth seeing at a glance."""
     return (
         ["the best generated ID"] * (reason.beam == 1)
@@ -123,15 +123,15 @@ def flags(reason: Reason) -> list[str]:
     )
 
 
-def steps(reason: Reason, tree: BeamTree) -> list[dict[str, Any]]:
+def steps(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
     """Rows of figures, a column for each level that the search followed its ID to."""
     path = reason.path
     rows = (
-        ("Probability of the code", [percent(share) for share in np.exp(tree.step[path]).tolist()]),
+        ("Probability of the code", [format_probability(share) for share in np.exp(tree.step[path]).tolist()]),
         ("log p so far", [logarithm(log_prob) for log_prob in tree.log_prob[path].tolist()]),
         ("Place at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
         ("Items that begin so", [f"{items:,}" for items in tree.items[path].tolist()]),
-        ("Masked by the trie", [percent(share) for share in tree.masked[path].tolist()]),
+        ("Masked by the trie", [format_probability(share) for share in tree.masked[path].tolist()]),
     )
     return [{"name": name, "figures": figures} for name, figures in rows]
 
@@ -146,7 +146,7 @@ def prefixes(tree: BeamTree) -> dict[str, Any]:
                 "level": level,
                 "place": place,
                 "fate": FATES[Fate(fate)],
-                "step": percent(np.exp(step)),
+                "step": format_probability(np.exp(step)),
                 "log_prob": logarithm(log_prob),
                 "items": f"{items:,}",
             }

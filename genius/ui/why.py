@@ -9,9 +9,9 @@ from typing import Any
 import gradio as gr
 
 from genius.errors import UserError
-from genius.explore.beamfigure import beam_figure
-from genius.explore.beamtree import BeamTree, beam_tree
-from genius.explore.explanation import dense_ranks, reason
+from genius.explore.beam_figure import beam_figure
+from genius.explore.beam_tree import BeamTree, beam_tree
+from genius.explore.explanation import dense_ranks, explain
 from genius.schema import Hit, Modality, SearchOptions, SearchResult
 from genius.search.engine import EncodedQueries, Engine
 from genius.ui import reason as present
@@ -91,7 +91,7 @@ def why_panel(context: Context) -> None:
             if search is None or search.last is not last:
                 search = Retraced.of(last, engine)
             hit = search.hit(id)
-            why = reason(hit, search.tree, engine.index.n, search.dense_ranks[id])
+            why = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
             said = present.explanation(
                 why,
                 search.tree,

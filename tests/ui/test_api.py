@@ -83,7 +83,7 @@ def test_neighbours_are_the_nearest_and_not_the_item_itself(client):
         ({"text": "mug", "modality": "song"}, "/search", "The modality must be one of any, image, text, pair"),
         ({"text": "mug", "k": 0}, "/search", "number of results"),
         ({"id": "nowhere"}, "/item", "There is no item"),
-        ({"pattern": "0.x"}, "/code_items", "is no code"),
+        ({"pattern": "0.x"}, "/code_items", "is not a code"),
         ({"pattern": "0", "limit": 1000}, "/code_items", "The limit must be a whole number from 0 to 100"),
         ({"pattern": "0", "offset": -1}, "/code_items", "The offset must be"),
         ({"id": "3:2", "k": 10**9}, "/neighbours", "number of results"),

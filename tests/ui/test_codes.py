@@ -64,7 +64,7 @@ def test_a_pattern_without_items_says_so(tab):
 
 
 def test_what_is_no_pattern_gets_one_sentence(tab):
-    with pytest.raises(gr.Error, match="is no code; write numbers"):
+    with pytest.raises(gr.Error, match="is not a code; write numbers"):
         tab("on_pattern", "<b>")
 
 

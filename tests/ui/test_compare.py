@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from genius.explore.comparison import FLAT, SYSTEMS, Found, agreement
+from genius.explore.comparison import FLAT, SYSTEMS, SystemResults, agreement
 from genius.schema import Item, Modality
 from genius.ui.compared import compared
 
@@ -14,8 +14,8 @@ ITEMS = {
 }
 
 
-def found(at: int, rows: list[int], **milliseconds: float) -> Found:
-    return Found(SYSTEMS[at], np.array(rows), np.linspace(0.5, -0.5, len(rows)), milliseconds)
+def found(at: int, rows: list[int], **milliseconds: float) -> SystemResults:
+    return SystemResults(SYSTEMS[at], np.array(rows), np.linspace(0.5, -0.5, len(rows)), milliseconds)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genius.explore.mapcolours import Palette, grouped, nearest
+from genius.explore.map_colors import Palette, group_by_value, nearest_points
 from genius.ui.figures import MODALITY_SYMBOLS
 from genius.ui.mapfigure import OKABE_ITO, REST, Drawing, Own, colours, map_figure
 from tests.ui.fake_engine import FakeIndex
@@ -76,7 +76,7 @@ def test_by_value_the_highest_lie_on_top_and_share_one_scale(drawing, palette):
 
 
 def test_the_visitors_query_lies_among_its_nearest_items(drawing, palette):
-    points, weights = nearest(palette.similarity(np.ones(16, dtype=np.float32) / 4))
+    points, weights = nearest_points(palette.similarity(np.ones(16, dtype=np.float32) / 4))
     star = map_figure(replace(drawing, own=Own("<i>mug</i>", points, weights))).data[-1]
     assert np.allclose([star.x[0], star.y[0]], weights @ palette.maps.places[0, points], atol=1e-6)
     assert "&lt;i&gt;mug&lt;/i&gt;" in star.hovertemplate
@@ -98,5 +98,5 @@ def test_groups_have_different_colours_and_the_rest_is_grey(palette):
 def test_fifty_thousand_points_are_less_than_two_megabytes(palette):
     repeated = np.arange(50_000) % len(palette.rows)
     many = replace(palette.maps, keys=np.arange(50_000), queries=(), places=palette.maps.places[:, repeated])
-    text = map_figure(Drawing(many, 0, repeated % 3, grouped(repeated % 3, str), by_modality=True)).to_json()
+    text = map_figure(Drawing(many, 0, repeated % 3, group_by_value(repeated % 3, str), by_modality=True)).to_json()
     assert len(text) < 2_000_000

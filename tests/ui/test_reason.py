@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from genius.explore.beamtree import beam_tree
-from genius.explore.explanation import reason
+from genius.explore.beam_tree import beam_tree
+from genius.explore.explanation import explain
 from genius.schema import Hit, Item, LevelTrace, Modality, SearchTrace
 from genius.ui.reason import explanation, logarithm, moved, ordinal, prefixes, sentence
 
@@ -31,7 +31,7 @@ def tree():
 
 def why(tree, codes, rank=1, generated_rank=5, dense_rank=42):
     hit = Hit(8, Item("3:8", Modality.PAIR, "a cup"), codes, rank, generated_rank, -1.0, 0.3124)
-    return reason(hit, tree, 12_663, dense_rank)
+    return explain(hit, tree, 12_663, dense_rank)
 
 
 def test_the_sentence_of_another_beam_than_the_best(tree):

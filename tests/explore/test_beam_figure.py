@@ -4,8 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genius.explore.beamfigure import AROUND, BARS, CHOSEN, FATES, ROW, THIN, beam_figure, percent
-from genius.explore.beamtree import Fate, beam_tree
+from genius.explore.beam_figure import AROUND, BARS, CHOSEN, FATES, ROW, THIN, beam_figure, format_probability
+from genius.explore.beam_tree import Fate, beam_tree
 from genius.schema import LevelTrace, SearchTrace
 
 NAMES = ("Image", "Text", "Pair")
@@ -102,7 +102,7 @@ def test_bars_show_the_masked_mass_of_each_level(tree):
     ],
 )
 def test_shares_are_never_rounded_to_never_or_always(share, words):
-    assert percent(share) == words
+    assert format_probability(share) == words
 
 
 def test_the_hover_tells_steps_sums_and_items(tree):

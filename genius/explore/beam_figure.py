@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from plotly.graph_objects import Bar, Figure, Scatter
 
-from genius.explore.beamtree import BeamTree, Fate
+from genius.explore.beam_tree import BeamTree, Fate
 
 CHOSEN, OTHER, FAINT, MASKED = "#6366f1", "#64748b", "rgba(100, 116, 139, .5)", "#b45309"
 MARKERS = {Fate.FOUND: ("circle", 11), Fate.ENDED: ("circle", 7), Fate.DROPPED: ("circle-open", 9)}
@@ -56,8 +56,8 @@ def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]
     )
 
 
-def percent(share: float) -> str:
-    """In a few digits, of which none says that something never or always happens if it may."""
+def format_probability(share: float) -> str:
+    """A share of probability in percent; only exactly 0 and 1 are shown as 0 % and 100 %."""
     if share < 0.1:
         digits = 1 if share >= 0.01 else 2
         return "0 %" if share == 0 else "<0.01 %" if share < 1e-4 else f"{100 * share:.{digits}f} %"
@@ -169,12 +169,13 @@ def _bars(tree: BeamTree) -> Bar:
         yaxis="y2",
         width=0.5,
         marker={"color": MASKED},
-        text=[percent(mass) for mass in masses],
+        text=[format_probability(mass) for mass in masses],
         textposition="outside",
         cliponaxis=False,
         hoverinfo="text",
         hovertext=[
-            f"level {level}: of the probability the trie masked {percent(mass)}" for level, mass in enumerate(masses)
+            f"level {level}: of the probability the trie masked {format_probability(mass)}"
+            for level, mass in enumerate(masses)
         ],
     )
 
@@ -183,8 +184,8 @@ def _hover(tree: BeamTree, number: int, prefix: Sequence[int]) -> str:
     return (
         f"<b>{' · '.join(map(str, prefix))}</b><br>place {tree.place[number]} at level {tree.level[number]}: "
         f"{FATES[Fate(tree.fate[number])]}<br>"
-        f"step p {percent(np.exp(tree.step[number]))}, log p {tree.step[number]:.2f}<br>"
+        f"step p {format_probability(np.exp(tree.step[number]))}, log p {tree.step[number]:.2f}<br>"
         f"so far log p {tree.log_prob[number]:.2f}, score {tree.score[number]:.2f}<br>"
         f"items that begin so: {tree.items[number]:,}<br>"
-        f"masked by the trie at this step: {percent(tree.masked[number])}"
+        f"masked by the trie at this step: {format_probability(tree.masked[number])}"
     ).replace("-", "\N{MINUS SIGN}")

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from genius.collections.images import open_image
 from genius.errors import UserError
-from genius.schema import Item
+from genius.schema import Item, Query
+from genius.search.checks import MAX_TEXT
 from genius.search.dense import flat_search
 
 if TYPE_CHECKING:
@@ -33,12 +35,12 @@ def describe(engine: Engine, row: int, neighbours: int = 8) -> dict[str, Any]:
         "row": row,
         **_short(item),
         "codes": index.codes([row])[0].tolist(),
-        "facts": facts(item.source),
+        "facts": source_facts(item.source),
         "neighbours": _neighbours(index, row, neighbours) if neighbours else [],
     }
 
 
-def nearest(index: Index, row: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+def nearest_items(index: Index, row: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     """(cosines, rows) of the k items nearest to an item by embedding, without itself; (≤ k,) each."""
     vector = np.asarray(index.embeddings[row : row + 1], dtype=np.float32)  # (1, d)
     (cosines,), (rows,) = flat_search(index.embeddings, vector, k + 1)
@@ -46,7 +48,7 @@ def nearest(index: Index, row: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     return cosines[others][:k], rows[others][:k]
 
 
-def facts(source: str) -> list[tuple[str, str]]:
+def source_facts(source: str) -> list[tuple[str, str]]:
     """What the source of an item says of it: the plain values of a JSON object, or nothing."""
     try:
         record = json.loads(source)
@@ -55,6 +57,16 @@ def facts(source: str) -> list[tuple[str, str]]:
     if not isinstance(record, dict):
         return []
     return [(name, str(value)) for name, value in record.items() if isinstance(value, str | int | float)]
+
+
+def item_query(index: Index, row: int) -> Query:
+    """The picture and the text of an item, without an instruction, as items themselves are encoded.
+
+    The picture is its thumbnail; a text that no query could hold is cut. Raises IndexError if there is no such row.
+    """
+    (item,) = index.items([row])
+    picture = index.thumbnail(row)
+    return Query(text=item.text[:MAX_TEXT], image=None if picture is None else open_image(picture))
 
 
 def row_of(index: Index, id: str) -> int:
@@ -66,7 +78,7 @@ def row_of(index: Index, id: str) -> int:
 
 
 def _neighbours(index: Index, row: int, k: int) -> list[dict[str, Any]]:
-    cosines, rows = nearest(index, row, k)
+    cosines, rows = nearest_items(index, row, k)
     return [
         {"row": int(at), **_short(other), "cosine": float(cosine)}
         for at, other, cosine in zip(rows, index.items(rows), cosines, strict=True)

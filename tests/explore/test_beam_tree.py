@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from genius.explore.beamtree import ASIDE, Fate, beam_tree
+from genius.explore.beam_tree import ASIDE, Fate, beam_tree
 from genius.schema import SearchTrace
 from genius.search.beam import beam_search
 from genius.trie.ids import IDTable

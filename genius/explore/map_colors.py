@@ -73,10 +73,12 @@ class Palette:
         return cosines
 
     def _grouped(self, values: np.ndarray, label: Callable[[int], str]) -> list[Group]:
-        return [replace(group, members=self.points[group.members]) for group in grouped(values[self.points], label)]
+        return [
+            replace(group, members=self.points[group.members]) for group in group_by_value(values[self.points], label)
+        ]
 
 
-def grouped(values: np.ndarray, label: Callable[[int], str], most: int = MOST) -> list[Group]:
+def group_by_value(values: np.ndarray, label: Callable[[int], str], most: int = MOST) -> list[Group]:
     """A group for each of the commonest values (m,), largest first, then one of all others, if there are any."""
     distinct, number, counts = np.unique(values, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
@@ -98,14 +100,14 @@ def similarity(embeddings: np.ndarray, rows: np.ndarray, vector: np.ndarray) -> 
     )
 
 
-def nearest(cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def nearest_points(cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(points, weights), (s,) each: the items that are most like a query; the weights sum to 1."""
     points = np.argsort(-cosines, kind="stable")[:NEIGHBOURS]
     weights = np.exp(SHARPNESS * (cosines[points] - cosines[points[0]]))
     return points, weights / weights.sum()
 
 
-def spread(places: np.ndarray) -> np.ndarray:
+def spread_overlapping(places: np.ndarray) -> np.ndarray:
     """RowMap (m, 2), those that coincide laid out on small discs, so that every point can be seen and picked.
 
     A disc is filled from its middle outwards, evenly, as the head of a sunflower is.
