@@ -144,7 +144,7 @@ def initialise(
     rng = np.random.default_rng(seed)
     batch = data.draw(rng.permutation(len(data.pairs))[: settings.initial_vectors // 2], rng)
     z = torch.cat([stage.fusion(features) for features in data.features(batch, device)])
-    stage.quantizer.initialise(z, batch.modality.repeat(2).to(device), seed, settings.initial_iterations)
+    stage.quantizer.initialize(z, batch.modality.repeat(2).to(device), seed, settings.initial_iterations)
 
 
 def coarse_labels(collection: Collection, factor: str) -> np.ndarray:
