@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from genius.files import write_json
-from genius.run import Run
+from genius.run import Run, write_json
 
 CURVES = "reports/training.json"  # {"stage": [{"epoch": 0, "loss": …, …}, …], …}
 

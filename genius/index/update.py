@@ -31,7 +31,7 @@ from genius.index.incoming import Incoming
 from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, segment_folder, write_config
 from genius.index.segments import FILES, LOOKUP, ConcatenatedArray
 from genius.index.store import Index
-from genius.index.versions import PART
+from genius.index.versions import PART, publish
 from genius.index.writing import LARGE, write_rows, write_segment
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
@@ -121,7 +121,7 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
             errors = reconstruction_errors(fused, codes, models.quantizer)
             as_indexed = opened.manifest.get("settings", {}).get("index", {})
             _publish_added(
-                opened,
+                run,
                 index,
                 codes[kept],
                 errors[kept],
@@ -148,8 +148,7 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
 def remove(run: Path, ids: Iterable[str]) -> Removed:
     """Remove the items with these ids. Raises UserError if none would be left, or the run cannot be changed."""
     with write_lock(run):
-        opened, ids = Run(run), list(dict.fromkeys(ids))
-        index = Index.load(opened.folder(PART))
+        index, ids = Index.load(Run(run).folder(PART)), list(dict.fromkeys(ids))
         rows = index.rows_of(ids)
         unknown = tuple(compress(ids, rows < 0))
         gone = np.zeros(index.n, dtype=bool)
@@ -157,7 +156,7 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
         if gone.all():
             raise UserError("no item would be left; an index needs at least one")
         if gone.any():
-            _publish_without(opened, index, gone)
+            _publish_without(run, index, gone)
         return Removed(int(gone.sum()), unknown)
 
 
@@ -167,8 +166,7 @@ def compact(run: Path) -> bool:
     ConcatenatedArray stay as they are. Raises UserError if the run cannot be changed.
     """
     with write_lock(run):
-        opened = Run(run)
-        index = Index.load(opened.folder(PART))
+        index = Index.load(Run(run).folder(PART))
         if index.config.segments == (index.n,):
             return False
 
@@ -176,16 +174,16 @@ def compact(run: Path) -> bool:
             merge_segments(folder, index)
             write_config(folder / CONFIG, replace(index.config, segments=(index.n,)))
 
-        opened.replace(
-            PART,
+        publish(
+            run,
+            [name for name in _files(run) if name not in (*FILES, CONFIG, ROWS) and not SEGMENT.fullmatch(name)],
             write,
-            [name for name in _files(opened) if name not in (*FILES, CONFIG, ROWS) and not SEGMENT.fullmatch(name)],
         )
         return True
 
 
 def _publish_added(
-    run: Run, index: Index, codes: np.ndarray, errors: np.ndarray, write_items: Callable[[Path], np.ndarray]
+    run: Path, index: Index, codes: np.ndarray, errors: np.ndarray, write_items: Callable[[Path], np.ndarray]
 ) -> None:
     """codes (m, M), errors (m,): of the new items. write_items: fills a segment; gives their modalities."""
     config, rows, end = index.config, np.arange(index.n, index.n + len(codes)), sum(index.config.segments)
@@ -209,10 +207,10 @@ def _publish_added(
             pool,
         )
 
-    run.replace(PART, write, [name for name in _files(run) if name not in OF_ROWS])
+    publish(run, [name for name in _files(run) if name not in OF_ROWS], write)
 
 
-def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
+def _publish_without(run: Path, index: Index, gone: np.ndarray) -> None:
     """gone (n,) bool: the rows that are removed."""
     config, left, pool = index.config, np.flatnonzero(~gone), None
     positions = left if index.places.kept is None else index.places.kept[left]
@@ -230,12 +228,12 @@ def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
             pool,
         )
 
-    run.replace(PART, write, [name for name in _files(run) if name not in OF_ROWS])
+    publish(run, [name for name in _files(run) if name not in OF_ROWS], write)
 
 
-def _files(run: Run) -> list[str]:
+def _files(run: Path) -> list[str]:
     """Of the run's index."""
-    return list(run.manifest["parts"][PART]["files"])
+    return list(Run(run).manifest["parts"][PART]["files"])
 
 
 @dataclass(frozen=True)

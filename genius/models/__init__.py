@@ -1,1 +1,1 @@
-"""The trained parts: encoder, fusion, quantizer, decoder; one per file."""
+"""The learned parts: encoder, fusion, quantizer, decoder. Each file is one of them."""
