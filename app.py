@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             )
         from genius.search.engine import Engine  # slow to import, so not before there is a run to serve
         from genius.search.snapshots import follow
-        from genius.ui.context import Served
+        from genius.ui.common.context import Served
         from genius.ui.page import build
         from genius.ui.serving import Hosting, serve
 

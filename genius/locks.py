@@ -1,7 +1,12 @@
-"""Who uses which version of an index: readers hold its folder, and what nobody holds may be deleted.
+"""Locks of the operating system on folders and files; they end with their process.
 
-Leases are locks of the operating system on the folder, so they end with their process. Where it has none (on some
-network disks), nothing is held, and a reader that is overtaken by two changes may have to start again.
+`manifest_lock`   short and waiting: taken for every change of a run's manifest
+`write_lock`      long and refusing: taken while items are added to an index, removed, or its segments merged
+`ReadLock`        shared: held on a folder while somebody reads it (an index) or fills it (a temporary folder);
+                  `unused` tells whether the folder may be deleted
+
+A lock belongs to the open file, not to the thread: taking `manifest_lock` inside itself waits for ever. Disks without
+locks (some network disks) behave as if no one else were there: change a run there from one process at a time.
 """
 
 from __future__ import annotations
@@ -9,7 +14,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from genius.errors import UserError
@@ -19,51 +24,75 @@ try:
 except ImportError:  # not on Windows
     fcntl = None
 
+MANIFEST_LOCK = ".lock"  # in the folder of a run
+
 
 class ReadLock:
-    """Holds a folder until it is dropped."""
+    """Keeps a folder from being deleted until `release`, or until this object is gone."""
 
     def __init__(self, folder: Path):
         """Raises FileNotFoundError if the folder is gone, or about to be deleted."""
         handle = os.open(folder, os.O_RDONLY)
-        weakref.finalize(self, os.close, handle)
-        if not _locked(handle, exclusive=False):
+        self.release = weakref.finalize(self, os.close, handle)
+        if not _lock(handle, exclusive=False):
             raise FileNotFoundError(f"{folder} is being deleted")
 
 
 @contextmanager
 def unused(folder: Path) -> Iterator[bool]:
-    """Whether nobody holds the folder; nobody can take it inside the block if so."""
+    """Whether no one holds a ReadLock on the folder; if so, no one can take one inside the block."""
     handle = os.open(folder, os.O_RDONLY)
     try:
-        yield _locked(handle, exclusive=True)
+        yield _lock(handle, exclusive=True)
     finally:
-        os.close(handle)
+        _unlock(handle)
 
 
 @contextmanager
 def write_lock(run: Path) -> Iterator[None]:
-    """Nobody else changes the index of this run inside the block. Raises UserError if somebody does already."""
+    """No one else changes the index of this run inside the block. Raises UserError if somebody does already."""
     try:
         handle = os.open(run, os.O_RDONLY)
     except OSError as error:
         raise UserError(f"{run} cannot be read ({error.strerror}); name a run, e.g. assets/demo") from None
     try:
-        if not _locked(handle, exclusive=True):
+        if not _lock(handle, exclusive=True):
             raise UserError(f"the index of {run.resolve().name} is being changed already; try again when that is done")
         yield
     finally:
-        os.close(handle)
+        _unlock(handle)
 
 
-def _locked(handle: int, exclusive: bool) -> bool:
-    """Lock what is open until it is closed; False if others' locks are in the way."""
+@contextmanager
+def manifest_lock(run: Path) -> Iterator[None]:
+    """No one else changes the manifest of this run inside the block; waits for its turn.
+
+    Keep the block short, and take no `manifest_lock` of the same run inside it.
+    """
+    handle = os.open(run / MANIFEST_LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _lock(handle, exclusive=True, wait=True)
+        yield
+    finally:
+        _unlock(handle)
+
+
+def _lock(handle: int, exclusive: bool, wait: bool = False) -> bool:
+    """Lock an open file or folder; False if the locks of others are in the way."""
     if fcntl is None:
         return True
     try:
-        fcntl.flock(handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
     except OSError:  # this disk has no locks
         return True
     return True
+
+
+def _unlock(handle: int) -> None:
+    """Unlock before closing: a child that was forked meanwhile has the same open file, and would keep the lock."""
+    if fcntl is not None:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
+    os.close(handle)

@@ -1,11 +1,17 @@
 """A run on disk: parts, and the manifest that ties them together.
 
     RUN/manifest.json          names the folder of each part, with checksums; replaced atomically
-    RUN/encoder-1a2b3c4d/      a part: written aside, checksummed, then renamed
+    RUN/encoder-1a2b3c4d/      a part: written to a temporary folder, checksummed, then renamed
     RUN/reports/               evaluation, health and training figures
+    RUN/.tmp-PID-…/            a part that process PID is writing
+    RUN/.lock                  held while the manifest changes
 
 A part records the digests of the parts it was built from, so that loading refuses
 an index or a decoder that belongs to another quantizer.
+
+Several processes may change a run at the same time: every change locks the run, reads the manifest again, changes its
+own entries, and replaces the file (`Run.changing`). The files of a replaced part are deleted unless somebody still
+holds a ReadLock on them; a later change of that part deletes them then.
 """
 
 from __future__ import annotations
@@ -16,21 +22,29 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from genius.errors import UserError
+from genius.files import describe, disk_errors_explained, fsync, link_or_copy, read_json, sha256, write_json
+from genius.locks import ReadLock, manifest_lock, unused
 
 FORMAT = 1
 PARTS = ("encoder", "fusion", "quantizer", "decoder", "index")  # what a search needs
-EXTRAS = ("maps",)  # what a run may hold besides
+EXTRAS = ("maps",)  # what a run may hold in addition
 FIELDS = {"folder", "digest", "files", "built_from"}  # of a part in the manifest
+TEMPORARY = ".tmp-"
 HASHED = 256 * 2**20  # bytes; larger files (embeddings of millions) are checked by size when loading
 
 
 class Run:
-    """The directory that training produces and the app serves."""
+    """The directory that training produces and the app serves.
+
+    `manifest` is what the file said when this object was made, and what this object changed since: a part that it
+    publishes names the digests of the parts that it really used, whatever other processes publish meanwhile.
+    """
 
     def __init__(self, path: Path | str):
         self.path = Path(path)
@@ -41,7 +55,7 @@ class Run:
         if not file.exists():
             return {"format": FORMAT, "parts": {}}
         try:
-            manifest = json.loads(file.read_text())
+            manifest = read_json(file)
             parts, version = manifest["parts"], manifest["format"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{file} is not a run manifest ({error}); train the run again") from None
@@ -102,104 +116,121 @@ class Run:
             ) from None
 
     def publish(self, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()) -> Path:
-        """Write a part aside, checksum it, rename it, then point the manifest at it.
+        """Write a part to a temporary folder, checksum it, rename it, then point the manifest at it.
 
-        write: fills an empty folder. built_from: the parts of this run it depends on.
-        A failure or a kill at any point leaves the run as it was.
+        write: fills an empty folder. built_from: the parts of this run it depends on, as this object read them.
+        A failure or a kill at any point leaves the run as it was. Raises UserError if the disk is full.
         """
+        digests = {other: self.digest(other) for other in built_from}
+        return self._install(part, write, digests)
+
+    def replace(self, part: str, write: Callable[[Path], None], shared: Iterable[str] = ()) -> Path:
+        """Publish a changed version of a part, if neither it nor what it was built from has changed meanwhile.
+
+        write: fills an empty folder with the files that are new. shared: files of the present version that stay; they
+        are linked, not copied. The present version is kept for readers that have just read the manifest; versions
+        before it are deleted.
+        Raises UserError if another process has published one of these parts since this object was made.
+        """
+        return self._install(part, write, self._part(part)["built_from"], shared, self._part(part))
+
+    def _install(
+        self,
+        part: str,
+        write: Callable[[Path], None],
+        built_from: dict[str, str],
+        shared: Iterable[str] = (),
+        present: dict[str, Any] | None = None,
+    ) -> Path:
+        """present: the entry that the manifest must still have for this part; None: whatever it has is replaced."""
         assert part in PARTS + EXTRAS, part
-        before, entry = self.manifest["parts"].get(part), self.store(part, write)
-        self.manifest["parts"][part] = entry | {"built_from": {other: self.digest(other) for other in built_from}}
-        self.record()
-        if before and before["folder"] != entry["folder"]:
-            shutil.rmtree(self.path / before["folder"], ignore_errors=True)
-        return self.path / entry["folder"]
-
-    def store(self, part: str, write: Callable[[Path], None], shared: Iterable[str] = ()) -> dict[str, Any]:
-        """Put a folder into the run that the manifest does not name yet; returns its folder, digest and files.
-
-        write: fills an empty folder. shared: files that it has in common with the part as the manifest names it; they
-        are linked, not copied. A failure or a kill at any point leaves the run as it was.
-        """
-        self.path.mkdir(parents=True, exist_ok=True)
-        for left_over in self.path.glob(".tmp-*"):  # by a process that was killed
-            shutil.rmtree(left_over, ignore_errors=True)
-        aside = self._aside()
-        aside.mkdir()
         try:
-            write(aside)
-            files = describe(aside)
-            for name in files:
-                fsync(aside / name)
-            for name in shared:
-                before = self.manifest["parts"][part]
-                share(self.path / before["folder"] / name, aside / name)
-                files[name] = before["files"][name]
-            digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
-            folder = self.path / f"{part}-{digest[:8]}"
-            if folder.exists() and describe(folder) == files:  # the same bytes were published before
-                shutil.rmtree(aside)
-            else:
-                if folder.exists():  # but were damaged since
-                    folder.rename(self._aside())
-                aside.rename(folder)
-        except BaseException:
-            shutil.rmtree(aside, ignore_errors=True)
-            raise
-        return {"folder": folder.name, "digest": digest, "files": files}
+            with disk_errors_explained(self.path), self._temporary_folder() as aside:
+                write(aside)
+                files = describe(aside)
+                for name in files:
+                    fsync(aside / name)
+                for name in shared:
+                    link_or_copy(self.path / present["folder"] / name, aside / name)
+                    files[name] = present["files"][name]
+                digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+                folder = self.path / f"{part}-{digest[:8]}"
+                entry = {"folder": folder.name, "digest": digest, "files": files, "built_from": built_from}
+                with self.changing() as manifest:
+                    if present is not None:
+                        self._check_unchanged(manifest["parts"], part, present)
+                    if not (folder.exists() and describe(folder) == files):  # else the same bytes were published before
+                        if folder.exists():  # but were damaged since
+                            folder.rename(self._temporary_name())
+                        aside.rename(folder)
+                    manifest["parts"][part] = entry
+            self.manifest["parts"][part] = entry
+        finally:
+            self._sweep(part, present)
+        return folder
 
-    def discard(self, folder: Path) -> None:
-        """Delete a folder of the run so that its name never stands for half of it."""
-        gone = self._aside()
-        folder.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
-
-    def _aside(self) -> Path:
-        return self.path / f".tmp-{uuid.uuid4().hex}"
+    def _check_unchanged(self, parts: dict[str, Any], part: str, present: dict[str, Any]) -> None:
+        """parts: of the manifest as it is now. Raises UserError if the part, or one it was built from, is another."""
+        expected = {part: present["digest"]} | present["built_from"]
+        changed = [name for name, digest in expected.items() if parts.get(name, {}).get("digest") != digest]
+        if changed:
+            raise UserError(
+                f"another process has published a new {' and '.join(changed)} of {self.path} meanwhile; "
+                "nothing was changed, try again"
+            )
 
     def record(self, **facts: Any) -> None:
-        """Add facts (collection, preset, seconds, …) to the manifest and replace it atomically."""
+        """Set facts (collection, preset, settings, …) in the manifest."""
+        with self.changing() as manifest:
+            manifest.update(facts)
         self.manifest.update(facts)
-        write_json(self.path / "manifest.json", self.manifest)
 
+    @contextmanager
+    def changing(self) -> Iterator[dict[str, Any]]:
+        """The manifest as it is on disk, to be changed in the block; no other process changes it meanwhile.
 
-def describe(folder: Path) -> dict[str, dict[str, Any]]:
-    """Size and checksum of every file below a folder, by relative path."""
-    return {
-        str(file.relative_to(folder)): {"bytes": file.stat().st_size, "sha256": sha256(file)}
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    }
+        The block must be short, and must not change the run in another way. If it raises, nothing is written.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with disk_errors_explained(self.path), manifest_lock(self.path):
+            manifest = self._read()
+            yield manifest
+            write_json(self.path / "manifest.json", manifest)
 
+    @contextmanager
+    def _temporary_folder(self) -> Iterator[Path]:
+        """A folder that no other process deletes while this one lives; deleted at the end, unless it was renamed."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        folder = self._temporary_name()
+        with manifest_lock(self.path):  # as in `_sweep`, which deletes what is not locked yet
+            folder.mkdir()
+            lock = ReadLock(folder)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.release()
 
-def share(file: Path, link: Path) -> None:
-    """One file under two names, or a copy where the disk cannot do that."""
-    link.parent.mkdir(exist_ok=True)
-    try:
-        os.link(file, link)
-    except OSError:
-        shutil.copy2(file, link)
+    def _temporary_name(self) -> Path:
+        return self.path / f"{TEMPORARY}{os.getpid()}-{uuid.uuid4().hex}"
 
+    def _sweep(self, part: str, previous: dict[str, Any] | None) -> None:
+        """Delete what processes that are gone have left, and versions of a part that no one reads.
 
-def write_json(file: Path, value: Any) -> None:
-    """Write JSON so that a reader never sees half of it."""
-    write_text(file, json.dumps(value, indent=1) + "\n")
+        previous: the entry of a version that is kept.
+        """
+        version = re.compile(rf"{part}-[0-9a-f]{{8}}")
+        with suppress(OSError, UserError), manifest_lock(self.path):
+            kept = {entry["folder"] for entry in (self._read()["parts"].get(part), previous) if entry}
+            for file in self.path.glob(".manifest.json.*"):
+                file.unlink()
+            for folder in self.path.iterdir():
+                if folder.name.startswith(TEMPORARY) or (version.fullmatch(folder.name) and folder.name not in kept):
+                    self._delete_unless_read(folder)
 
-
-def write_text(file: Path, text: str) -> None:
-    """Write aside, then rename."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
-    aside.write_text(text, encoding="utf-8")
-    fsync(aside)
-    os.replace(aside, file)
-
-
-def sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def fsync(file: Path) -> None:
-    with file.open("rb") as stream:
-        os.fsync(stream.fileno())
+    def _delete_unless_read(self, folder: Path) -> None:
+        with suppress(OSError), unused(folder) as free:
+            if free:
+                renamed = self._temporary_name()  # so that the name of a version never stands for half of it
+                folder.rename(renamed)
+                shutil.rmtree(renamed, ignore_errors=True)

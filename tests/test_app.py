@@ -35,7 +35,7 @@ def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch):
     page = SimpleNamespace(block_thread=lambda: told.append("until Ctrl+C"))
     monkeypatch.setitem(
         sys.modules,
-        "genius.ui.context",
+        "genius.ui.common.context",
         SimpleNamespace(Served=SimpleNamespace(read=lambda run, editable: f"read {run.name}" + ", to edit" * editable)),
     )
     monkeypatch.setitem(sys.modules, "genius.ui.page", SimpleNamespace(build=lambda *built: told.append(built) or page))

@@ -1,8 +1,16 @@
+import errno
 import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
 
 import pytest
 
+from genius import run as run_module
 from genius.errors import UserError
+from genius.files import write_json
+from genius.locks import ReadLock
 from genius.run import Run
 
 
@@ -81,10 +89,136 @@ def test_publishing_again_repairs_a_damaged_part(run, damage):
     assert Run(run.path).folder("fusion").exists() and file.read_text() == "encoder"
 
 
-def test_what_a_killed_process_left_is_swept_away(run):
-    (run.path / ".tmp-left").mkdir()
+KILLED = """
+import os, signal, sys
+from genius.run import Run
+Run(sys.argv[1]).publish("decoder", lambda folder: os.kill(os.getpid(), signal.SIGKILL))
+"""
+
+
+def test_the_temporary_folder_of_a_killed_process_is_deleted_by_the_next_change(run):
+    subprocess.run([sys.executable, "-c", KILLED, run.path], check=False, timeout=60)
+    (run.path / ".manifest.json.1234").write_text("half")
+    assert len(list(run.path.glob(".tmp-*"))) == 1
     run.publish("decoder", write("decoder"))
+    assert not list(run.path.glob(".tmp-*")) and not list(run.path.glob(".manifest.json.*"))
+
+
+def test_the_temporary_folder_of_a_process_at_work_stays(run):
+    def slow(folder):
+        Run(run.path).publish("quantizer", write("quantizer"))
+        write("decoder")(folder)
+
+    run.publish("decoder", slow)
+    assert {Run(run.path).folder(part).name[:-9] for part in ("decoder", "quantizer")} == {"decoder", "quantizer"}
+
+
+def test_what_others_published_meanwhile_stays(run):
+    early = Run(run.path)
+    Run(run.path).publish("decoder", write("decoder"))
+    Run(run.path).record(preset="small")
+    early.publish("quantizer", write("quantizer"))
+    early.record(seconds=3)
+    now = Run(run.path)
+    assert set(now.manifest["parts"]) == {"encoder", "fusion", "decoder", "quantizer"}
+    assert (now.manifest["preset"], now.manifest["seconds"]) == ("small", 3)
+
+
+def test_a_part_names_the_parts_it_was_really_built_from(run):
+    """Also if they were replaced while it was computed: then it does not fit, and loading says so."""
+    early = Run(run.path)
+    Run(run.path).publish("encoder", write("another encoder"))
+    early.publish("quantizer", write("quantizer"), ("encoder",))
+    with pytest.raises(UserError, match="quantizer of .* was built from another encoder"):
+        Run(run.path).folder("quantizer")
+
+
+def test_changes_at_the_same_time_are_all_kept(run):
+    def change(number: int) -> None:
+        for time in range(10):
+            Run(run.path).record(**{f"fact {number} {time}": 1})
+            run.publish("decoder", write(f"{number} {time}"))
+
+    threads = [threading.Thread(target=change, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    now = Run(run.path)
+    assert sum(name.startswith("fact") for name in now.manifest) == 40
+    assert now.folder("decoder").is_dir() and len(list(run.path.glob("decoder-*"))) == 1
     assert not list(run.path.glob(".tmp-*"))
+
+
+def test_a_folder_that_somebody_reads_stays_until_a_later_change(run):
+    old = run.folder("encoder")
+    lock = ReadLock(old)
+    run.publish("encoder", write("another encoder"))
+    assert (old / "model.safetensors").read_text() == "encoder"
+    lock.release()
+    run.publish("encoder", write("a third encoder"))
+    assert not old.exists() and len(list(run.path.glob("encoder-*"))) == 1
+
+
+def test_a_changed_version_of_a_part_shares_files_and_keeps_the_version_before(run):
+    def two_files(folder):
+        (folder / "a").write_text("a")
+        (folder / "b").write_text("b")
+
+    first = run.publish("index", two_files, ("encoder",))
+    second = run.replace("index", lambda folder: (folder / "b").write_text("B"), ["a"])
+    assert (second / "a").stat().st_ino == (first / "a").stat().st_ino and first.exists()
+    assert Run(run.path).manifest["parts"]["index"]["built_from"] == {"encoder": run.digest("encoder")}
+    third = run.replace("index", lambda folder: (folder / "b").write_text("BB"), ["a"])
+    assert {folder.name for folder in run.path.glob("index-*")} == {second.name, third.name}
+
+
+@pytest.mark.parametrize("part", ["index", "encoder"])
+def test_a_version_made_from_what_was_replaced_meanwhile_is_refused(run, part):
+    run.publish("index", write("index"), ("encoder",))
+    early = Run(run.path)
+    Run(run.path).publish(part, write("trained again"))
+    before = (run.path / "manifest.json").read_text()
+    with pytest.raises(UserError, match=f"another process has published a new {part} .* nothing was changed"):
+        early.replace("index", write("one item more"))
+    assert (run.path / "manifest.json").read_text() == before and not list(run.path.glob(".tmp-*"))
+    assert len(list(run.path.glob("index-*"))) == 1
+
+
+@pytest.mark.parametrize(
+    "error, words",
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "the disk of .* is full"),
+        (OSError("200 requested and 100 written"), "the disk of .* is full"),  # numpy
+        (OSError(errno.EROFS, "Read-only file system"), "cannot be written"),
+    ],
+)
+@pytest.mark.parametrize("at", ["part", "manifest"])
+def test_a_full_or_protected_disk_is_one_sentence_and_the_run_stays_as_it_was(run, monkeypatch, error, words, at):
+    before = {file: file.read_bytes() for file in run.path.rglob("*") if file.is_file()}
+
+    def fail(*_):
+        raise error
+
+    if at == "manifest":
+        monkeypatch.setattr(run_module, "write_json", fail)
+    with pytest.raises(UserError, match=f"{words}.*; nothing was changed"):
+        run.publish("encoder", fail if at == "part" else write("another encoder"))
+    assert {file: file.read_bytes() for file in run.path.rglob("*") if file.is_file()} == before
+    assert {folder.name[:-9] for folder in run.path.iterdir() if folder.is_dir()} == {"encoder", "fusion"}
+
+
+def test_other_errors_of_a_writer_pass(run):
+    with pytest.raises(FileNotFoundError):
+        run.publish("encoder", lambda _: Path("/no/such/file").read_bytes())
+
+
+def test_not_a_number_becomes_null_in_json_and_is_refused_in_a_manifest(run):
+    write_json(run.path / "report.json", {"loss": [float("nan"), 1.5, float("inf")], "n": (1, None)})
+    assert json.loads((run.path / "report.json").read_text()) == {"loss": [None, 1.5, None], "n": [1, None]}
+    (run.path / "manifest.json").write_text('{"format": 1, "parts": {}, "seconds": NaN}')
+    with pytest.raises(UserError, match="manifest.json is not a run manifest .NaN is not JSON"):
+        Run(run.path)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import nn
 
 from genius.errors import UserError
-from genius.run import fsync, write_json
+from genius.files import fsync, write_json
 from training.distributed import is_main, number, wait
 
 

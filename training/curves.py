@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from genius.run import Run, write_json
+from genius.files import write_json
+from genius.run import Run
 
 CURVES = "reports/training.json"  # {"stage": [{"epoch": 0, "loss": …, …}, …], …}
 

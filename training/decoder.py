@@ -56,7 +56,7 @@ def train(arguments: Arguments) -> None:
     held_out = Validation(val, samples, fusion, device, seed) if is_main() else None
     torch.manual_seed(seed)
     decoder = IDDecoder(settings.decoder)
-    decoder.initialise(quantizer.cpu())
+    decoder.initialize(quantizer.cpu())
     decoder.to(device)
     parameters = [p for p in decoder.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(

@@ -23,7 +23,8 @@ from genius.collections.mbeir import Collection
 from genius.demo_world.write import SCALE, write_world
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.redraw import picture_digest
-from genius.run import EXTRAS, PARTS, Run, fsync
+from genius.files import fsync, write_json
+from genius.run import EXTRAS, PARTS, Run
 from genius.runtime import usable_device
 from training import maps
 from training.__main__ import train
@@ -112,7 +113,7 @@ def ship(run: Run, collection: Collection, destination: Path) -> None:
             if file.is_file():
                 fsync(file)
         world = run.manifest["world"] | {"pictures": picture_digest(collection)}
-        Run(aside).record(**run.manifest | {"collection": collection.root.name, "world": world})
+        write_json(aside / "manifest.json", run.manifest | {"collection": collection.root.name, "world": world})
         if destination.exists():
             destination.rename(before)
         aside.rename(destination)

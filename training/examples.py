@@ -18,7 +18,7 @@ from genius.collections.layout import TASKS
 from genius.demo_world.instructions import PHRASINGS
 from genius.demo_world.picture import Figure, Picture, render
 from genius.examples import FOLDER, LIST
-from genius.run import write_json
+from genius.files import write_json
 
 PIXELS = 256
 QUALITY = 88

@@ -22,7 +22,7 @@ from pathlib import Path
 from genius.collections.from_folders import build, named
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.models.encoder import OPEN_CLIP_SOURCES, Encoder
+from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import Run
 from training.__main__ import train
 from training.distributed import agreed, default_workers, is_main, join, wait
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="change one setting, e.g. --set decoder.epochs=20",
     )
     given = parser.parse_args(arguments)
-    if not given.pretrained and not given.model.startswith(OPEN_CLIP_SOURCES):
+    if not given.pretrained and not given.model.startswith(MODEL_SOURCES):
         parser.error(
             f"--model {given.model} needs --pretrained TAG or FILE; open_clip lists its tags with: "
             'python -c "import open_clip; print(open_clip.list_pretrained())"'

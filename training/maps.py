@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from genius.collections.keys import id_key, key_dataset, key_id
+from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError, exit_on_user_error
@@ -40,7 +40,7 @@ from training import quantizer
 from training.features import facts
 from training.pairs import Candidates
 from training.settings import SMALL, Arguments, QuantizerSettings, Settings
-from training.umap_layout import agreement, first_layout, next_layout, to_edges
+from training.umap_layout import first_layout, layout_correlation, next_layout, to_edges
 
 ITEMS, QUERIES = 100_000, 2_000  # at most so many are drawn
 DEPTHS = (2, 3, 4)  # codes, modality included; and all of them
@@ -64,6 +64,8 @@ def main(arguments: list[str] | None = None) -> None:
 def draw(root: Path, path: Path, device: str) -> None:
     """Make the maps and publish them as a part of the run.
 
+    They depend on fusion and quantizer alone: items may be added and removed meanwhile and later. Only items of the
+    collection are drawn, for the features of others are not kept.
     Raises UserError if the run was not trained here, or on another collection.
     """
     started = time.perf_counter()
@@ -73,18 +75,23 @@ def draw(root: Path, path: Path, device: str) -> None:
     candidates = Candidates.read(collection)
     files = FeatureFiles.finished(path / "features" / "candidates", facts(run, candidates.digest, settings.seed))
     rows = sample(index)
-    keys = np.array([id_key(item.id) for item in index.items(rows)], dtype=np.int64)
-    order = np.argsort(keys)
-    rows, keys = rows[order], keys[order]
-    of_items = candidates.rows([key_id(key) for key in keys.tolist()])
-    if (of_items < 0).any():
+    ids = [item.id for item in index.items(rows)]
+    encoded_rows = candidates.rows(ids)  # −1: added to the index later, from elsewhere
+    missing = np.flatnonzero((encoded_rows < 0) & (rows < index.config.trained))
+    if len(missing):
         raise UserError(
-            f"{root} has no candidate {key_id(int(keys[of_items.argmin()]))}, which {path} has indexed; "
+            f"{root} has no candidate {ids[missing[0]]}, which {path} has indexed; "
             "name the collection that the run was trained on"
         )
+    if left_out := int((encoded_rows < 0).sum()):
+        print(f"maps: {left_out} items are not drawn, which were added to the index after training")
+    keys = np.array([id_key(id) for id in ids], dtype=np.int64)
+    order = np.argsort(keys)
+    order = order[encoded_rows[order] >= 0]
+    rows, keys, encoded_rows = rows[order], keys[order], encoded_rows[order]
     split, sets = queries(collection, index, settings.seed)
     asked = list(encoded(Encoder.load(run.folder("encoder")).to(device), collection, sets))
-    parts = [*(files.features(chunk) for chunk in np.array_split(of_items, -(-len(of_items) // BLOCK))), *asked]
+    parts = [*(files.features(chunk) for chunk in np.array_split(encoded_rows, -(-len(encoded_rows) // BLOCK))), *asked]
 
     side = train_without_contrast(run, collection, settings, device)
     views, layouts = lay_out(run, side, parts, index.modalities[rows], settings.seed, device)
@@ -171,7 +178,8 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
     The last epoch is kept: validation would choose the one that has gone least astray.
     """
     side = Run(run.path / SIDE)
-    side.record(parts=side.manifest["parts"] | {"encoder": run.manifest["parts"]["encoder"]})
+    with side.changing() as manifest:
+        manifest["parts"]["encoder"] = run.manifest["parts"]["encoder"]
     for folder in (run.path / "features").iterdir():
         mirrored = side.path / "features" / folder.name
         mirrored.mkdir(parents=True, exist_ok=True)
@@ -210,7 +218,7 @@ def lay_out(
         layouts.append(next_layout(vectors, group.reshape(-1), layouts[0], seed))
         tqdm.write(
             f"{view.name}: {len(distinct)} different vectors of {len(group)}, "
-            f"agreement with the features {agreement(layouts[-1], layouts[0]):.2f}"
+            f"layout_correlation with the features {layout_correlation(layouts[-1], layouts[0]):.2f}"
         )
     return views, to_edges(np.stack(layouts))
 

@@ -18,12 +18,13 @@ from torch import Tensor, nn
 from genius.collections.mbeir import Collection
 from genius.encoding.quantize import quantize_all
 from genius.errors import UserError, exit_on_user_error
+from genius.files import write_json
 from genius.metrics.code_health import code_health, summary
 from genius.metrics.factor_agreement import read_factors
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import round_to_half
-from genius.run import Run, write_json
+from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
 from training.curves import record_epoch
 from training.distributed import agree, agreed, average_gradients, bar, gathered, is_main, share
@@ -143,7 +144,7 @@ def initialise(
     rng = np.random.default_rng(seed)
     batch = data.draw(rng.permutation(len(data.pairs))[: settings.initial_vectors // 2], rng)
     z = torch.cat([stage.fusion(features) for features in data.features(batch, device)])
-    stage.quantizer.initialise(z, batch.modality.repeat(2).to(device), seed, settings.initial_iterations)
+    stage.quantizer.initialize(z, batch.modality.repeat(2).to(device), seed, settings.initial_iterations)
 
 
 def coarse_labels(collection: Collection, factor: str) -> np.ndarray:

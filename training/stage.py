@@ -50,18 +50,18 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
 
 def record(name: str, arguments: Arguments, seconds: float) -> None:
     """Note in the manifest that the stage is done."""
-    run = Run(arguments.run)
-    before = STAGES[: STAGES.index(name)]
-    stages = {stage: done for stage, done in run.manifest.get("stages", {}).items() if stage in before}
-    stages[name] = {"facts": facts(name, arguments), "seconds": round(seconds, 2)}
-    drawn = arguments.collection / PROVENANCE
-    run.record(
-        collection=str(arguments.collection.resolve()),
-        preset=arguments.preset,
-        settings=dataclasses.asdict(arguments.settings),
-        stages=stages,
-        **({"world": json.loads(drawn.read_text())} if drawn.is_file() else {}),
-    )
+    before, drawn = STAGES[: STAGES.index(name)], arguments.collection / PROVENANCE
+    world = {"world": json.loads(drawn.read_text())} if drawn.is_file() else {}
+    with Run(arguments.run).changing() as manifest:
+        stages = {stage: done for stage, done in manifest.get("stages", {}).items() if stage in before}
+        stages[name] = {"facts": facts(name, arguments), "seconds": round(seconds, 2)}
+        manifest |= {
+            "collection": str(arguments.collection.resolve()),
+            "preset": arguments.preset,
+            "settings": dataclasses.asdict(arguments.settings),
+            "stages": stages,
+            **world,
+        }
 
 
 def is_done(name: str, arguments: Arguments) -> bool:

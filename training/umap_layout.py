@@ -49,7 +49,7 @@ def onto(places: np.ndarray, target: np.ndarray) -> np.ndarray:
     return (places - centre) @ (left @ right) * scale + middle
 
 
-def agreement(places: np.ndarray, target: np.ndarray) -> float:
+def layout_correlation(places: np.ndarray, target: np.ndarray) -> float:
     """Correlation of the places (n, 2) with those of the target: 1 if every thing stayed where it was."""
     one, other = places - places.mean(0), target - target.mean(0)
     size = np.sqrt(np.square(one).sum() * np.square(other).sum())

@@ -24,7 +24,7 @@ from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
 from genius.errors import UserError
-from genius.run import write_json
+from genius.files import write_json
 from training.checkpoint import fingerprint
 
 PHRASE = "a photo of a {}"

@@ -13,7 +13,7 @@ from typing import IO
 from genius.collections import layout
 from genius.collections.instructions import COLUMNS
 from genius.errors import UserError
-from genius.run import fsync
+from genius.files import fsync
 from genius.schema import Item, LabelledQuery, Modality
 
 

@@ -25,9 +25,9 @@ from tqdm import tqdm
 from genius.encoding.encode import AsSeen, Thing, encode
 from genius.encoding.image_loader import opened
 from genius.errors import UserError
+from genius.files import fsync, write_json
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
-from genius.run import fsync, write_json
 
 SHARD = 4096  # things; their vectors are kept in memory until the shard is written
 ARRAYS = ("image", "text", "embedding", "masks")

@@ -24,7 +24,8 @@ from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.queries import PHRASINGS
 from genius.evaluation.redraw import World, picture_digest
 from genius.evaluation.report import OTHER_PICTURES, markdown
-from genius.run import Run, write_json, write_text
+from genius.files import write_json, write_text
+from genius.run import Run
 from genius.schema import SearchOptions
 from genius.search.checks import checked_options
 from genius.search.engine import Engine

@@ -36,8 +36,9 @@ from genius.evaluation.__main__ import positive, trained_on
 from genius.evaluation.queries import QuerySet, read_queries, training_targets
 from genius.evaluation.redraw import World
 from genius.evaluation.systems import BATCH, Encoded, ranks_of
+from genius.files import write_json, write_text
 from genius.metrics.hit_rate import Qrels, bootstrap_hit_rates, headline_cut, interval
-from genius.run import Run, write_json, write_text
+from genius.run import Run
 from genius.search.engine import EncodedQueries, Engine
 from genius.trie.pool import Pool
 

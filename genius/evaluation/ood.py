@@ -24,7 +24,8 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.__main__ import positive, trained_on
 from genius.evaluation.queries import draw
 from genius.evaluation.redraw import World
-from genius.run import Run, write_json
+from genius.files import write_json
+from genius.run import Run
 from genius.schema import Query
 from genius.search.engine import Engine
 

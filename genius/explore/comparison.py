@@ -25,7 +25,7 @@ EXACT = SearchOptions(mode="exact", rerank=False)
 
 
 @dataclass(frozen=True)
-class System:
+class SearchSystem:
     """A way to search."""
 
     name: str
@@ -33,12 +33,12 @@ class System:
     options: SearchOptions | None = None  # of a beam search
 
 
-FLAT = System("faiss flat", "The embeddings of all items are compared with the query’s: exact.")
-HNSW = System("faiss HNSW", "A graph of near neighbours is walked from item to item: approximate.")
+FLAT = SearchSystem("faiss flat", "The embeddings of all items are compared with the query’s: exact.")
+HNSW = SearchSystem("faiss HNSW", "A graph of near neighbours is walked from item to item: approximate.")
 SYSTEMS = (  # in the order shown
-    System("Generation", "The decoder writes IDs by beam search; items come in the order of ID scores.", EXACT),
-    System("Generation + re-rank", "The same IDs, their items ordered by embedding.", SearchOptions(mode="set")),
-    System(
+    SearchSystem("Generation", "The decoder writes IDs by beam search; items come in the order of ID scores.", EXACT),
+    SearchSystem("Generation + re-rank", "The same IDs, their items ordered by embedding.", SearchOptions(mode="set")),
+    SearchSystem(
         "Geometry",
         "The same beam search by codeword distances alone, without the decoder.",
         replace(EXACT, decoder_weight=0.0),
@@ -55,10 +55,10 @@ Answer = tuple[np.ndarray, np.ndarray, dict[str, float]]  # cosines and rows (1,
 
 
 @dataclass(frozen=True)
-class Found:
+class SystemResults:
     """What one system found for one query."""
 
-    system: System
+    system: SearchSystem
     rows: np.ndarray  # (≤ k,) of the index, best first
     cosines: np.ndarray  # (≤ k,) between the embeddings of query and item
     milliseconds: dict[str, float]  # by stage; encoding, which all share, is not among them
@@ -78,7 +78,7 @@ class Agreement:
     shift: np.ndarray  # (s, s) mean difference of the ranks of those; NaN if there are none
 
     @property
-    def only_here(self) -> np.ndarray:
+    def found_by_one(self) -> np.ndarray:
         """(s, u) bool: found by this system alone."""
         found = self.ranks > 0
         return found & (found.sum(axis=0) == 1)
@@ -119,7 +119,7 @@ class Comparison:
         beams: int,
         modality: Modality | None = None,
         hnsw: bool = True,
-    ) -> Iterator[Found]:
+    ) -> Iterator[SystemResults]:
         """Every system in turn, for one query's vectors (d,).
 
         modality: find nothing else; hnsw: that system, too, after building its graph if need be. Raises UserError for
@@ -150,7 +150,7 @@ class Comparison:
         return found.ranked.cosines, found.ranked.rows, found.milliseconds
 
 
-def agreement(found: Sequence[Found]) -> Agreement:
+def agreement(found: Sequence[SystemResults]) -> Agreement:
     """Compare what the systems found for one query."""
     rows = np.unique(np.concatenate([one.rows for one in found]))
     ranks = np.zeros((len(found), len(rows)), dtype=int)
@@ -190,13 +190,13 @@ def _clocked(search: Callable[..., tuple[np.ndarray, np.ndarray]], *given: objec
     return cosines, rows, {"search": 1000 * (time.perf_counter() - start)}
 
 
-def _median(system: System, search: Callable[[], Answer]) -> Found:
+def _median(system: SearchSystem, search: Callable[[], Answer]) -> SystemResults:
     """What it finds, and the times of its middle turn."""
     cosines, rows, first = search()
     turns = [first]
     if sum(first.values()) < PATIENCE:
         turns += [search()[2] for _ in range(TURNS - 1)]
     there = rows[0] >= 0
-    return Found(
+    return SystemResults(
         system, rows[0][there], cosines[0][there], sorted(turns, key=lambda spent: sum(spent.values()))[len(turns) // 2]
     )

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genius.explore.beamtree import BeamTree, Fate
+from genius.explore.beam_tree import BeamTree, Fate
 from genius.schema import Hit
 
 BLOCK = 16_384  # embeddings in memory at once
 
 
 @dataclass(frozen=True)
-class Reason:
+class Explanation:
     """What an exact search and a dense one say of a hit."""
 
     hit: Hit
@@ -29,14 +29,14 @@ class Reason:
     dense_rank: int  # among them all; 1 is best
 
 
-def reason(hit: Hit, tree: BeamTree, items: int, dense_rank: int) -> Reason:
+def explain(hit: Hit, tree: BeamTree, items: int, dense_rank: int) -> Explanation:
     """tree: everything that an exact search for the hit's query considered."""
     path = tree.lineage(hit.codes)
     whole, last = len(path) == tree.levels, path[-1:]
     generated = whole and tree.fate[last[0]] == Fate.FOUND
     best = best_id(tree)
     differs = np.flatnonzero(np.array(best) != np.array(hit.codes))
-    return Reason(
+    return Explanation(
         hit,
         path,
         int(tree.place[last[0]]) if generated else None,

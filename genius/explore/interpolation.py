@@ -2,9 +2,9 @@
 
     z = weight · z of the query + (1 − weight) · z of the item          (Eq. 11, query augmentation)
 
-Embeddings are mixed alike for re-ranking, and normalised, so that cosines stay cosines.
+Embeddings are interpolated alike for re-ranking, and normalised, so that cosines stay cosines.
 
-Shapes: s steps, d embedding dim.
+Shapes: s interpolate, d embedding dim.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genius.explore.item_query import item_query
+from genius.explore.items import item_query
 from genius.schema import SearchOptions, SearchResult
 from genius.search.engine import EncodedQueries
 
@@ -33,7 +33,7 @@ class Step:
     result: SearchResult
 
 
-def steps(
+def interpolate(
     engine: Engine,
     embedding: np.ndarray,
     z: np.ndarray,
@@ -48,13 +48,13 @@ def steps(
     """
     own = engine.encode([item_query(engine.index, row)]).z[0].cpu().numpy()
     stored = np.asarray(engine.index.embeddings[row], dtype=np.float32)
-    embeddings = mixed(embedding, stored, weights)
+    embeddings = interpolated(embedding, stored, weights)
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
-    found = engine.search_encoded(EncodedQueries.of_vectors(embeddings, mixed(z, own, weights)), options)
+    found = engine.search_encoded(EncodedQueries.of_vectors(embeddings, interpolated(z, own, weights)), options)
     return [Step(weight, result) for weight, result in zip(weights, found, strict=True)]
 
 
-def mixed(query: np.ndarray, item: np.ndarray, weights: Sequence[float]) -> np.ndarray:
+def interpolated(query: np.ndarray, item: np.ndarray, weights: Sequence[float]) -> np.ndarray:
     """(d,), (d,) -> (s, d)."""
     share = np.asarray(weights, dtype=np.float32)[:, None]
     return share * query + (1 - share) * item

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
+from genius.files import sha256
 from genius.index.drift import DriftReport
 from genius.index.segments import LOOKUP
 from genius.index.store import Index
 from genius.index.versions import PART
-from genius.run import HASHED, Run, sha256
+from genius.run import HASHED, Run
 from genius.schema import Modality
 
 LENGTH = 0.01  # that a stored embedding may be longer or shorter than 1

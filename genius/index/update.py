@@ -31,7 +31,7 @@ from genius.index.incoming import Incoming
 from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, segment_folder, write_config
 from genius.index.segments import FILES, LOOKUP, ConcatenatedArray
 from genius.index.store import Index
-from genius.index.versions import PART, publish
+from genius.index.versions import PART
 from genius.index.writing import LARGE, write_rows, write_segment
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
@@ -121,7 +121,7 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
             errors = reconstruction_errors(fused, codes, models.quantizer)
             as_indexed = opened.manifest.get("settings", {}).get("index", {})
             _publish_added(
-                run,
+                opened,
                 index,
                 codes[kept],
                 errors[kept],
@@ -148,7 +148,8 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
 def remove(run: Path, ids: Iterable[str]) -> Removed:
     """Remove the items with these ids. Raises UserError if none would be left, or the run cannot be changed."""
     with write_lock(run):
-        index, ids = Index.load(Run(run).folder(PART)), list(dict.fromkeys(ids))
+        opened, ids = Run(run), list(dict.fromkeys(ids))
+        index = Index.load(opened.folder(PART))
         rows = index.rows_of(ids)
         unknown = tuple(compress(ids, rows < 0))
         gone = np.zeros(index.n, dtype=bool)
@@ -156,7 +157,7 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
         if gone.all():
             raise UserError("no item would be left; an index needs at least one")
         if gone.any():
-            _publish_without(run, index, gone)
+            _publish_without(opened, index, gone)
         return Removed(int(gone.sum()), unknown)
 
 
@@ -166,7 +167,8 @@ def compact(run: Path) -> bool:
     ConcatenatedArray stay as they are. Raises UserError if the run cannot be changed.
     """
     with write_lock(run):
-        index = Index.load(Run(run).folder(PART))
+        opened = Run(run)
+        index = Index.load(opened.folder(PART))
         if index.config.segments == (index.n,):
             return False
 
@@ -174,16 +176,16 @@ def compact(run: Path) -> bool:
             merge_segments(folder, index)
             write_config(folder / CONFIG, replace(index.config, segments=(index.n,)))
 
-        publish(
-            run,
-            [name for name in _files(run) if name not in (*FILES, CONFIG, ROWS) and not SEGMENT.fullmatch(name)],
+        opened.replace(
+            PART,
             write,
+            [name for name in _files(opened) if name not in (*FILES, CONFIG, ROWS) and not SEGMENT.fullmatch(name)],
         )
         return True
 
 
 def _publish_added(
-    run: Path, index: Index, codes: np.ndarray, errors: np.ndarray, write_items: Callable[[Path], np.ndarray]
+    run: Run, index: Index, codes: np.ndarray, errors: np.ndarray, write_items: Callable[[Path], np.ndarray]
 ) -> None:
     """codes (m, M), errors (m,): of the new items. write_items: fills a segment; gives their modalities."""
     config, rows, end = index.config, np.arange(index.n, index.n + len(codes)), sum(index.config.segments)
@@ -207,10 +209,10 @@ def _publish_added(
             pool,
         )
 
-    publish(run, [name for name in _files(run) if name not in OF_ROWS], write)
+    run.replace(PART, write, [name for name in _files(run) if name not in OF_ROWS])
 
 
-def _publish_without(run: Path, index: Index, gone: np.ndarray) -> None:
+def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
     """gone (n,) bool: the rows that are removed."""
     config, left, pool = index.config, np.flatnonzero(~gone), None
     positions = left if index.places.kept is None else index.places.kept[left]
@@ -228,12 +230,12 @@ def _publish_without(run: Path, index: Index, gone: np.ndarray) -> None:
             pool,
         )
 
-    publish(run, [name for name in _files(run) if name not in OF_ROWS], write)
+    run.replace(PART, write, [name for name in _files(run) if name not in OF_ROWS])
 
 
-def _files(run: Path) -> list[str]:
+def _files(run: Run) -> list[str]:
     """Of the run's index."""
-    return list(Run(run).manifest["parts"][PART]["files"])
+    return list(run.manifest["parts"][PART]["files"])
 
 
 @dataclass(frozen=True)

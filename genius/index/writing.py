@@ -20,11 +20,11 @@ from tqdm import tqdm
 from genius.collections.images import thumbnail
 from genius.encoding.features import batched
 from genius.errors import UserError
+from genius.files import link_or_copy
 from genius.index.database import begun_database, step, steps_done
 from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config, write_instructions
 from genius.index.pool_file import save_pool
 from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, ConcatenatedArray
-from genius.run import share
 from genius.schema import Item
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
@@ -88,7 +88,7 @@ def write_segment(
     shrink = partial(_thumbnail, image_path, thumbnail_side, thumbnail_quality) if image_path is not None else None
     modalities = _write_items(begun or folder, items, len(embeddings), shrink)
     for name in (ITEMS, THUMBNAILS) if begun else ():
-        share(begun / name, folder / name)
+        link_or_copy(begun / name, folder / name)
     write_embeddings(folder / EMBEDDINGS, embeddings)
     return modalities
 

@@ -1,1 +1,1 @@
-"""The learned parts: encoder, fusion, quantizer, decoder. Each file is one of them."""
+"""The trained parts: encoder, fusion, quantizer, decoder; one per file."""

@@ -1,17 +1,16 @@
-"""ID decoder: transformers' T5 decoder generates the codes of an ID from a query's feature.
+"""ID decoder: transformers' T5 decoder generates the codes of an ID from a query's fused feature z.
 
-The feature becomes N prefix embeddings that the decoder attends to (paper, Eq. 9). The token layout is the
-published one: 0 pad and start, 1 end, 2 unknown, 3–5 modality, then K tokens for each further level; an ID
-has no end token.
+z becomes N prefix embeddings that the decoder attends to (paper, Eq. 9). The token layout is the published one:
+0 pad and start, 1 end, 2 unknown, 3–5 modality, then K tokens for each further level; an ID has no end token.
 
-*Geometry in the logits* (option, ours): at each level scale · (2⟨r, e⟩ − ‖e‖²) is added to the logit of
-each code e, where r is what the codes so far leave of the query's feature. It is the log-odds by which the
-quantizer itself would prefer e, so the decoder learns only what the codes' geometry does not say.
+*Geometry in the logits* (option, ours): at each level, scale · (2⟨r, e⟩ − ‖e‖²) is added to the logit of
+each code with codeword e, where r is the residual of z after the codes so far. These are the log-odds by which the
+quantizer itself would prefer e, so the decoder only learns what the codewords do not predict.
 
-`forward` is teacher-forced training through transformers' own code; cached.py is the same arithmetic for a beam
-search.
+`forward` is teacher-forced training through transformers' own code; incremental_decoder.py does the same arithmetic
+for a beam search.
 
-Shapes: b queries, d feature dim, M levels, V tokens, k codes of a level, N prefix length, m model width.
+Shapes: b queries, d dim of z, M levels, V tokens, k codes of a level, N prefix length, m model width.
 """
 
 from __future__ import annotations
@@ -47,13 +46,14 @@ class DecoderConfig:
     prefix: int = 30
     prefix_hidden: int = 0  # 0: one linear layer as published; else an MLP (paper, Eq. 9) of this width
     dropout: float = 0.1
-    embedding_scale: float = 100.0  # of the code embeddings' start: projected codewords times this
+    embedding_scale: float = 100.0  # code embeddings start as projected codewords times this (published)
     geometry: bool = False
-    geometry_scale: float = 20.0  # where the learned scales start
-    decoder_weight: float = 1.0  # against geometry, when searching; chosen on validation queries
+    geometry_scale: float = 20.0  # initial value of the scale that each level learns
+    decoder_weight: float = 1.0  # weight of the decoder against geometry in a search; chosen on validation queries
 
     @property
     def code_sizes(self) -> tuple[int, ...]:
+        """Codes at each level: (3, K, …, K)."""
         return (len(Modality),) + (self.codebook_size,) * (self.levels - 1)
 
     @property
@@ -64,6 +64,7 @@ class DecoderConfig:
 
     @property
     def vocabulary(self) -> int:
+        """V: special tokens and the codes of all levels."""
         return self.offsets[-1] + self.code_sizes[-1]
 
 
@@ -109,55 +110,57 @@ class IDDecoder(nn.Module):
         return [self.get_buffer(f"codebook_{level}") for level in range(self.config.levels)]
 
     @property
-    def geometry_scale(self) -> float:
-        """Puts geometry and log-probabilities on one scale where a search blends them."""
+    def blend_scale(self) -> float:
+        """The mean geometry scale, which makes geometry comparable to log-probabilities where a search blends them."""
         return float(self.log_scales.exp().mean())
 
     @torch.no_grad()
-    def initialise(self, quantizer: ResidualQuantizer) -> None:
-        """Take the quantizer's codebooks; code embeddings start as their random projections (as published)."""
-        lift = nn.Linear(self.config.dim, self.config.width, bias=False)
+    def initialize(self, quantizer: ResidualQuantizer) -> None:
+        """Copy the quantizer's codebooks; code embeddings start as random projections of them (as published)."""
+        projection = nn.Linear(self.config.dim, self.config.width, bias=False)
         embedding = self.t5.shared.weight
-        for offset, mine, codebook in zip(self.config.offsets, self.codebooks, quantizer.codebooks, strict=True):
-            mine.copy_(codebook)
+        for offset, own, codebook in zip(self.config.offsets, self.codebooks, quantizer.codebooks, strict=True):
+            own.copy_(codebook)
             embedding[offset : offset + len(codebook)] = (
-                lift(F.normalize(codebook, dim=-1)) * self.config.embedding_scale
+                projection(F.normalize(codebook, dim=-1)) * self.config.embedding_scale
             )
 
-    def forward(self, features: Tensor, codes: Tensor) -> Tensor:
-        """Teacher-forced logits: features (b, d), codes (b, M) -> (b, M, V)."""
+    def forward(self, z: Tensor, codes: Tensor) -> Tensor:
+        """Teacher-forced logits of each code given those before it: z (b, d), codes (b, M) -> (b, M, V)."""
         tokens = codes + torch.tensor(self.config.offsets, device=codes.device)
         shifted = F.pad(tokens[:, :-1], (1, 0), value=START)
-        logits = self.t5(inputs_embeds=self._prefix(features), decoder_input_ids=shifted).logits.float()
+        logits = self.t5(inputs_embeds=self._prefix(z), decoder_input_ids=shifted).logits.float()
         if self.config.geometry:
-            logits = logits + self._odds(features, codes)
+            logits = logits + self._geometry_logits(z, codes)
         return logits
 
-    def _odds(self, features: Tensor, codes: Tensor) -> Tensor:
+    def _geometry_logits(self, z: Tensor, codes: Tensor) -> Tensor:
         """(b, M, V) scaled geometry of each level's codes given the codes before; 0 for other tokens."""
-        odds, residual = [], features
-        with torch.autocast(features.device.type, enabled=False):  # distances need their digits
+        logits, residual = [], z
+        with torch.autocast(z.device.type, enabled=False):  # distances need full precision
             for level, codebook in enumerate(self.codebooks):
-                here = geometry(residual, codebook) * self.log_scales[level].exp()
+                scaled = codeword_scores(residual, codebook) * self.log_scales[level].exp()
                 start, end = self.config.offsets[level], self.config.offsets[level] + len(codebook)
-                odds.append(F.pad(here, (start, self.config.vocabulary - end)))
+                logits.append(F.pad(scaled, (start, self.config.vocabulary - end)))
                 residual = residual - codebook[codes[:, level]]
-        return torch.stack(odds, dim=1)
+        return torch.stack(logits, dim=1)
 
-    def _prefix(self, features: Tensor) -> Tensor:
-        return self.project(features).unflatten(-1, (self.config.prefix, self.config.width))  # (b, N, m)
+    def _prefix(self, z: Tensor) -> Tensor:
+        return self.project(z).unflatten(-1, (self.config.prefix, self.config.width))  # (b, N, m)
 
     def save(self, folder: Path, half: bool = False) -> None:
+        """Write config and weights into `folder`; half: in half precision."""
         save_model(self, self.config, folder, half=half)
 
     @classmethod
     def load(cls, folder: Path) -> IDDecoder:
+        """A saved decoder in eval mode. Raises UserError if the folder does not hold one."""
         return load_model(cls, DecoderConfig, folder)
 
 
-def geometry(residual: Tensor, codebook: Tensor) -> Tensor:
-    """2⟨r, e⟩ − ‖e‖² for residuals (…, d) and codewords (k, d) -> (…, k).
+def codeword_scores(residual: Tensor, codebook: Tensor) -> Tensor:
+    """The unscaled geometry 2⟨r, e⟩ − ‖e‖² of residuals (…, d) and codewords (k, d) -> (…, k).
 
-    Summed over the levels of an ID it is ‖z‖² − ‖z − ẑ‖²: the best ID is the nearest quantized vector.
+    Summed over the levels of an ID it is ‖z‖² − ‖z − ẑ‖², so the best ID has the nearest quantized vector ẑ.
     """
     return 2 * residual @ codebook.T - codebook.square().sum(-1)

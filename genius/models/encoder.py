@@ -1,7 +1,7 @@
 """CLIP score fusion (CLIP-SF): images and texts become vectors of one space.
 
-The embedding of something with an image and a text is the normalised sum of both features
-(paper, section 4.1; UniIR's CLIPScoreFusion). Any open_clip architecture serves.
+The embedding of an input with an image and a text is the normalized sum of both features
+(paper, section 4.1; UniIR's CLIPScoreFusion). Any open_clip architecture can be used.
 
 Shapes: b batch, d embedding dim, s image side, n tokens.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -31,47 +31,48 @@ from torch import Tensor, nn
 from genius.errors import UserError
 from genius.models.saving import load_model, save_model
 
-BYTES = 512  # tokens of CLIP's byte-pair encoding before its first merge
-SPECIAL = 2  # its start and its end of a text
+BYTE_TOKENS = 512  # tokens of CLIP's byte-pair encoding before its first merge
+SPECIAL_TOKENS = 2  # start and end of a text
 CLIP_VOCABULARY = 49_408
-LOCAL = "local-dir:"
-OPEN_CLIP_SOURCES = ("hf-hub:", LOCAL)  # places of a configuration with its weights
+LOCAL_FOLDER = "local-dir:"
+MODEL_SOURCES = ("hf-hub:", LOCAL_FOLDER)  # hold a model configuration with its weights
 
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """What rebuilds an encoder without any file but its weights."""
+    """All that rebuilds an encoder but its weights and, if it uses them, Hugging Face's text tower and tokenizer."""
 
-    model: dict[str, Any]  # open_clip's: embed_dim, vision_cfg, text_cfg, …
+    model: dict[str, Any]  # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …
     preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
     source: str = "from scratch"  # where the weights came from
 
 
 @dataclass
 class Features:
-    """What the encoder says of b things. A missing part is masked, and zero."""
+    """The encoder's features of b inputs. A missing image or text is masked, and its feature is zero."""
 
-    image: Tensor  # (b, d) as projected, not normalised
+    image: Tensor  # (b, d) as projected, not normalized
     text: Tensor  # (b, d)
     image_mask: Tensor  # (b,) bool
     text_mask: Tensor  # (b,) bool
 
     def embedding(self) -> Tensor:
-        """(b, d) for dense search and re-ranking: the normalised sum of what is there."""
+        """(b, d) for dense search and re-ranking: the L2-normalized sum of image and text features."""
         return F.normalize(self.image + self.text, dim=-1)
 
-    def of(self, chosen: Tensor) -> Features:
-        """Of some of them; chosen (c,) numbers."""
-        return Features(self.image[chosen], self.text[chosen], self.image_mask[chosen], self.text_mask[chosen])
+    def select(self, inputs: Tensor) -> Features:
+        """The features of some inputs (c,), given by number."""
+        return Features(self.image[inputs], self.text[inputs], self.image_mask[inputs], self.text_mask[inputs])
 
     def to(self, device: torch.device | str) -> Features:
+        """The features on another device."""
         return Features(
             self.image.to(device), self.text.to(device), self.image_mask.to(device), self.text_mask.to(device)
         )
 
 
 def normalize_text(text: str) -> str:
-    """M-BEIR's form of a text: one sentence, capital first, with an end mark. Empty stays empty."""
+    """The published form of a text: stripped of spaces and quotes, capitalized, with an end mark; empty stays empty."""
     text = text.replace("\r", "").strip().strip('"')
     if not text:
         return ""
@@ -88,49 +89,52 @@ def query_text(instruction: str, text: str) -> str:
 
 
 class ShortTokenizer(open_clip.SimpleTokenizer):
-    """CLIP's tokenizer with the first merges only: it knows fewer whole words, and still reads any text.
+    """CLIP's tokenizer cut to a smaller vocabulary: fewer words are one token, and any text can still be read.
 
-    Merges are ordered by frequency, so what is left is the tokenizer that training would have stopped at.
+    Merges are ordered by frequency, so keeping the first ones gives the tokenizer of a shorter training.
     """
 
     def __init__(self, vocabulary: int, context_length: int):
-        """Raises UserError if the vocabulary has no room for the bytes."""
+        """Raises UserError if the vocabulary is too small for all bytes."""
         super().__init__(context_length=context_length)
-        if vocabulary < BYTES + SPECIAL:
-            raise UserError(f"text_cfg.vocab_size is {vocabulary}; CLIP's tokenizer needs at least {BYTES + SPECIAL}")
-        merges = vocabulary - BYTES - SPECIAL
+        merges = vocabulary - BYTE_TOKENS - SPECIAL_TOKENS
+        if merges < 0:
+            raise UserError(
+                f"text_cfg.vocab_size is {vocabulary}; CLIP's tokenizer needs {vocabulary - merges} or more"
+            )
         tokens = list(self.encoder)
-        self.encoder = {token: at for at, token in enumerate(tokens[: BYTES + merges] + tokens[-SPECIAL:])}
-        self.decoder = {at: token for token, at in self.encoder.items()}
+        kept = tokens[: BYTE_TOKENS + merges] + tokens[-SPECIAL_TOKENS:]
+        self.encoder = {token: number for number, token in enumerate(kept)}
+        self.decoder = {number: token for token, number in self.encoder.items()}
         self.bpe_ranks = {merge: rank for merge, rank in self.bpe_ranks.items() if rank < merges}
         self.vocab_size = vocabulary
-        self.all_special_ids = list(self.encoder.values())[-SPECIAL:]
+        self.all_special_ids = list(self.encoder.values())[-SPECIAL_TOKENS:]
         self.sot_token_id, self.eot_token_id = self.all_special_ids
 
 
 class Encoder(nn.Module):
-    """open_clip with masks for what is missing."""
+    """An open_clip model with masks for missing images and texts."""
 
     def __init__(self, config: EncoderConfig):
         super().__init__()
         self.config = config
         cfg = dict(config.model)
-        # open_clip keeps the text tower apart where it is not its own transformer
+        # as open_clip.create_model chooses the class
         custom = cfg.pop("custom_text", False) or "hf_model_name" in cfg["text_cfg"]
-        parted = open_clip.CoCa if "multimodal_cfg" in cfg else open_clip.CustomTextCLIP
-        self.clip = (parted if custom else open_clip.CLIP)(**cfg)
+        custom_class = open_clip.CoCa if "multimodal_cfg" in cfg else open_clip.CustomTextCLIP
+        self.clip = (custom_class if custom else open_clip.CLIP)(**cfg)
         self.dim: int = cfg["embed_dim"]
-        self._reads_short = custom and padding_is_inert(self.clip.text)
+        self._trims_padding = custom and padding_is_inert(self.clip.text)
 
     @classmethod
     def from_open_clip(cls, architecture: str, pretrained: str = "") -> Encoder:
-        """An open_clip model with its weights as they are.
+        """A pretrained open_clip model, with its weights unchanged.
 
-        architecture: open_clip's name, with a pretrained tag (downloaded) or a local checkpoint file; or
-        hf-hub:OWNER/REPOSITORY or local-dir:FOLDER, which hold configuration and weights (pretrained is not read).
-        Raises UserError if there is no such architecture or the weights cannot be had.
+        architecture: a name that open_clip knows, with `pretrained`, a tag (downloaded) or a local checkpoint file; or
+        hf-hub:OWNER/REPOSITORY or local-dir:FOLDER, which hold configuration and weights (`pretrained` is ignored).
+        Raises UserError if the architecture is unknown, or weights or tokenizer cannot be loaded.
         """
-        pretrained = "" if architecture.startswith(OPEN_CLIP_SOURCES) else pretrained
+        pretrained = "" if architecture.startswith(MODEL_SOURCES) else pretrained
         with _quiet_hub():
             return cls._from_open_clip(architecture, pretrained)
 
@@ -141,13 +145,13 @@ class Encoder(nn.Module):
             quick = open_clip.get_pretrained_cfg(architecture, pretrained).get("quick_gelu", False)
             clip = open_clip.create_model(
                 architecture, pretrained or None, require_pretrained=True, force_quick_gelu=quick
-            )  # else a tag may get another activation
+            )  # otherwise some tags get another activation
             if quick:
                 model["quick_gelu"] = True
             if "hf_model_name" in model["text_cfg"]:
-                model["text_cfg"]["hf_model_pretrained"] = False  # its weights are among the checkpoint's
-            if "hf_tokenizer_name" in model["text_cfg"] and architecture.startswith(LOCAL):
-                model["text_cfg"]["hf_tokenizer_name"] = str(Path(architecture.removeprefix(LOCAL)).resolve())
+                model["text_cfg"]["hf_model_pretrained"] = False  # its weights are part of the checkpoint
+            if "hf_tokenizer_name" in model["text_cfg"] and architecture.startswith(LOCAL_FOLDER):
+                model["text_cfg"]["hf_tokenizer_name"] = str(Path(architecture.removeprefix(LOCAL_FOLDER)).resolve())
             encoder = cls(
                 EncoderConfig(
                     model,
@@ -157,28 +161,28 @@ class Encoder(nn.Module):
             )
             encoder.clip.load_state_dict(clip.state_dict())
             encoder.eval().check()
-        except Exception as error:  # open_clip, the hub and the network raise many kinds
+        except Exception as error:  # open_clip, the hub and the network raise many types
             named = f"{architecture} with weights {pretrained!r}" if pretrained else architecture
             if out_of_reach(error):
                 raise UserError(
-                    f"open_clip cannot fetch {named}: the hub is out of reach from here, and nothing was "
-                    "fetched before; get the file where there is a network, and give its path"
+                    f"open_clip cannot download {named}: the hub is out of reach, and no earlier download is in "
+                    "its cache; download the file on a machine with a network, and give its path"
                 ) from error
             raise UserError(
-                f"open_clip cannot give {named} ({textwrap.shorten(str(error), 200)}); name an "
+                f"open_clip cannot load {named} ({textwrap.shorten(str(error), 200)}); give an "
                 "architecture of open_clip and a tag or a checkpoint file, hf-hub:OWNER/REPOSITORY or "
                 "local-dir:FOLDER"
             ) from error
         return encoder
 
     def check(self) -> None:
-        """Encode a text and an image once, so that what is missing shows before a long pass.
+        """Encode one text and one image, so that a missing file shows before a long pass.
 
-        Raises UserError if that fails, for instance because the tokenizer cannot be fetched.
+        Raises UserError if that fails, for instance because the tokenizer cannot be downloaded.
         """
         try:
             self.encode([Image.new("RGB", (32, 32))], ["a"])
-        except Exception as error:  # tokenizers, the hub and the network raise many kinds
+        except Exception as error:  # tokenizers, the hub and the network raise many types
             raise UserError(
                 f"the encoder cannot encode a text and an image ({textwrap.shorten(str(error), 200)})"
             ) from error
@@ -208,32 +212,32 @@ class Encoder(nn.Module):
         return open_clip.SimpleTokenizer(context_length=length, **text.get("tokenizer_kwargs", {}))
 
     def preprocess(self, images: Sequence[Image.Image]) -> Tensor:
-        """RGB images -> (b, 3, s, s) as the model was trained to see them."""
+        """RGB images -> (b, 3, s, s), resized and normalized as in the model's training."""
         return torch.stack([self._transform(image) for image in images])
 
     def tokenize(self, texts: Sequence[str]) -> Tensor:
-        """Texts, normalised here -> (b, n) tokens; what is too long is cut.
+        """Texts -> tokens (b, n) of the normalized texts; what exceeds the context length is cut.
 
-        n is the context length, or where the text tower allows it that of the longest of these texts.
+        n is the context length or, if the text tower allows it, the length of the longest of these texts.
         """
         tokens = self._tokenizer([normalize_text(text) for text in texts])
-        return tokens[:, : int(tokens.argmax(-1).max()) + 1] if self._reads_short else tokens
+        return tokens[:, : int(tokens.argmax(-1).max()) + 1] if self._trims_padding else tokens
 
     def forward(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
-        """Encode b things of which some lack an image or a text.
+        """Encode b inputs, some of which lack an image or a text.
 
-        pixels: (images there, 3, s, s); tokens: (texts there, n); masks: (b,) bool, say where they belong.
+        pixels (images, 3, s, s) and tokens (texts, n) of the inputs that have them; masks (b,) bool: which inputs do.
         """
         return Features(
-            self._spread(self.clip.encode_image, pixels, image_mask),
-            self._spread(self._encode_text, tokens, text_mask),
+            self._encode_present(self.clip.encode_image, pixels, image_mask),
+            self._encode_present(self._encode_text, tokens, text_mask),
             image_mask,
             text_mask,
         )
 
     def _encode_text(self, tokens: Tensor) -> Tensor:
-        """(b, n) tokens -> (b, d). Of a tower that reads short: open_clip's arithmetic with its mask cut to n."""
-        if not self._reads_short:
+        """(b, n) tokens -> (b, d). If padding is trimmed: open_clip's arithmetic with its mask cut to n."""
+        if not self._trims_padding:
             return self.clip.encode_text(tokens)
         tower, n = self.clip.text, tokens.shape[1]
         x = tower.token_embedding(tokens) + tower.positional_embedding[:n]
@@ -241,8 +245,8 @@ class Encoder(nn.Module):
         x = x[torch.arange(len(x), device=x.device), tokens.argmax(-1)]  # the end token has the highest number
         return tower.ln_final(x) @ tower.text_projection
 
-    def _spread(self, encode, values: Tensor, mask: Tensor) -> Tensor:
-        """Encode what is there into its rows of a (b, d) tensor; the other rows are zero."""
+    def _encode_present(self, encode: Callable[[Tensor], Tensor], values: Tensor, mask: Tensor) -> Tensor:
+        """Encode values into the rows of a (b, d) tensor where mask (b,) is true; the other rows are zero."""
         out = torch.zeros(len(mask), self.dim, device=self.device)
         if len(values):
             out[mask] = encode(values).float()
@@ -250,27 +254,29 @@ class Encoder(nn.Module):
 
     @torch.inference_mode()
     def encode(self, images: Sequence[Image.Image | None], texts: Sequence[str]) -> Features:
-        """b images (None: missing) and b texts ("": missing) -> features. The caller chooses b."""
+        """Encode b images (None: missing) and b texts ("": missing) in one batch."""
         assert len(images) == len(texts)
-        there = [image for image in images if image is not None]
-        worded = [text for text in texts if normalize_text(text)]
+        present_images = [image for image in images if image is not None]
+        present_texts = [text for text in texts if normalize_text(text)]
         image_mask = torch.tensor([image is not None for image in images], dtype=torch.bool)
         text_mask = torch.tensor([bool(normalize_text(text)) for text in texts], dtype=torch.bool)
-        pixels = self.preprocess(there) if there else torch.zeros(0)
-        tokens = self.tokenize(worded) if worded else torch.zeros(0, dtype=torch.long)
+        pixels = self.preprocess(present_images) if present_images else torch.zeros(0)
+        tokens = self.tokenize(present_texts) if present_texts else torch.zeros(0, dtype=torch.long)
         return self(*(part.to(self.device) for part in (pixels, image_mask, tokens, text_mask)))
 
     def save(self, folder: Path, half: bool = False) -> None:
+        """Write config and weights into `folder`; half: in half precision."""
         save_model(self, self.config, folder, half=half)
 
     @classmethod
     def load(cls, folder: Path) -> Encoder:
+        """A saved encoder in eval mode. Raises UserError if the folder does not hold one."""
         return load_model(cls, EncoderConfig, folder)
 
 
 @contextmanager
 def _quiet_hub() -> Iterator[None]:
-    """Silence the hub's client and open_clip, which log dozens of lines where the hub is out of reach."""
+    """Silence open_clip and the hub's client, which log dozens of lines when the hub is out of reach."""
     root, clients = logging.getLogger(), [logging.getLogger(name) for name in ("huggingface_hub", "urllib3", "httpx")]
     levels = [client.level for client in clients]
 
@@ -289,7 +295,7 @@ def _quiet_hub() -> Iterator[None]:
 
 
 def padding_is_inert(tower: nn.Module) -> bool:
-    """Whether padding behind a text's end changes nothing: open_clip's own causal tower, read at the end token."""
+    """Whether padding after the end token changes nothing: open_clip's own causal tower, pooled at the end token."""
     return (
         isinstance(tower, TextTransformer)
         and tower.attn_mask is not None
@@ -302,7 +308,7 @@ def padding_is_inert(tower: nn.Module) -> bool:
 
 
 def out_of_reach(error: BaseException | None) -> bool:
-    """Whether an error comes, in the end, from a hub or a network that does not answer."""
+    """Whether an error was caused by a hub or a network that does not answer."""
     while error is not None:
         if isinstance(error, (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, URLError)):
             return True

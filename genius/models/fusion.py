@@ -1,8 +1,8 @@
 """The fusion module h(x, y): image and text features become one vector for the quantizer.
 
-h(x, y) = λ·x + (1 − λ)·y + MLP([x; y]), λ from the features themselves (paper, section 4.2.1).
-As in the published code both features pass a linear layer and a ReLU first, the text comes first in
-the concatenation, the gate weighs the text, and the result is normalised. A missing part is zero; its
+h(x, y) = λ·x + (1 − λ)·y + MLP([x; y]), with λ predicted from the features (paper, section 4.2.1).
+As in the published code, both features first pass a linear layer and a ReLU, the text comes first in
+the concatenation, λ weighs the text, and the output is normalized. A missing part is a zero vector; its
 branch still contributes ReLU(bias).
 
 Shapes: b batch, d embedding dim, p width of each branch, h hidden width.
@@ -43,17 +43,19 @@ class Fusion(nn.Module):
         self.gate = nn.Sequential(nn.Linear(both, config.hidden), nn.ReLU(), nn.Linear(config.hidden, 1))
 
     def forward(self, features: Features) -> Tensor:
-        """-> z (b, d), normalised: what is quantized, and what the decoder is given."""
+        """Encoder features -> fused feature z (b, d), L2-normalized: the input of quantizer and decoder."""
         branches = torch.cat(
             [F.relu(self.text_branch(features.text)), F.relu(self.image_branch(features.image))], dim=-1
         )  # (b, 2p)
-        weight = torch.sigmoid(self.gate(branches))  # (b, 1) of the text
-        z = self.mix(branches) + weight * features.text + (1 - weight) * features.image
+        text_weight = torch.sigmoid(self.gate(branches))  # (b, 1) λ
+        z = self.mix(branches) + text_weight * features.text + (1 - text_weight) * features.image
         return F.normalize(z, dim=-1)
 
     def save(self, folder: Path, half: bool = False) -> None:
+        """Write config and weights into `folder`; half: in half precision."""
         save_model(self, self.config, folder, half=half)
 
     @classmethod
     def load(cls, folder: Path) -> Fusion:
+        """A saved fusion module in eval mode. Raises UserError if the folder does not hold one."""
         return load_model(cls, FusionConfig, folder)

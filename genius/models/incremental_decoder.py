@@ -1,21 +1,21 @@
-"""The ID decoder laid out for beam search: the same arithmetic as `IDDecoder`, for one more code at a time.
+"""Incremental decoding for beam search: the arithmetic of `IDDecoder`, level by level, with cached keys and values.
 
-What differs from transformers' `generate`, and why it is several times as fast on the same weights:
+How it differs from transformers' `generate`, and why it is several times as fast with the same weights:
 
 - the prefix's cross-attention keys and values are computed once per query, not once per beam;
-- no cache is ever copied from beam to beam. Every row that was decoded keeps its place, and a beam attends to its
-  own ancestors through a mask (*tree attention*), so beams that share a past share its memory;
-- projections that read the same input are one matrix, stored so that few rows multiply fast, with the gains of
-  T5's layer norms folded in;
-- the softmax over the whole vocabulary runs over blocks of it that stay in the processor's cache, or, if asked,
-  over the level's own part alone;
+- no cache is copied from beam to beam. Every decoded row keeps its place, and a beam attends to its own ancestors
+  through a mask (*tree attention*), so beams with a common past share its keys and values;
+- projections that read the same input are one matrix, stored so that products with few rows are fast, with the gains
+  of T5's layer norms folded in;
+- the softmax over the whole vocabulary runs in blocks that stay in the processor's cache, or, on request, over the
+  codes of the level only;
 - only open beams are decoded.
 
-Memory of a query: 2 · layers · heads · head width · rows numbers for keys and values (T5-small, 50 beams, 9 levels:
-354 rows, 8.7 MB in fp32), and for each of its beams one block of logits (4,096: 0.8 MB for 50).
+Memory per query: 2 · layers · heads · head width · rows numbers for keys and values (T5-small, 50 beams, 9 levels:
+354 rows, 8.7 MB in fp32), and for each of its beams one block of logits (4,096 tokens: 0.8 MB for 50 beams).
 
-Shapes: b queries, w beams, r open beams of all queries, d feature dim, t levels decoded, k codes of a level,
-R rows decoded so far per query, V tokens, h heads, a width of a head, N prefix length, m model width.
+Shapes: b queries, w beams, r open beams of all queries, d dim of z, k codes of a level, R rows decoded so far per
+query, V tokens, h heads, a width of a head, N prefix length, m model width, M levels.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from torch import Tensor
 
 from genius.models.decoder import START, IDDecoder
 
-BLOCK = 4096  # tokens whose logits are in memory at once
-LEAST = -80.0  # below the highest logit: no sum feels it, and exponentials of less are denormal, hence slow
+VOCABULARY_BLOCK = 4096  # tokens whose logits are in memory at once
+MIN_EXPONENT = -80.0  # logits this far below the highest one change no sum; smaller exponentials are denormal and slow
 
 
 class _Layer(NamedTuple):
-    """One T5 block; all matrices (in, out)."""
+    """The weights of one T5 block; all matrices (in, out)."""
 
     qkv: Tensor
     out: Tensor
@@ -46,25 +46,25 @@ class _Layer(NamedTuple):
 
 @dataclass
 class DecoderCache:
-    """What a beam search carries from level to level."""
+    """The state of a beam search from level to level."""
 
-    memory: Tensor  # (layers, 2, b, h, room, a) self-attention keys and values of every row decoded
-    prefix: Tensor  # (layers, 2, b, h, N, a) cross-attention keys and values
+    keys_values: Tensor  # (layers, 2, b, h, capacity, a) self-attention keys and values of every decoded row
+    prefix_keys_values: Tensor  # (layers, 2, b, h, N, a) cross-attention keys and values
     ancestors: Tensor  # (b, w, R) bool: the rows that a beam descends from, itself included
-    residual: Tensor  # (b, w, d) what the codes so far leave of the feature; kept if geometry is in the logits
-    widths: list[int]  # w of each level decoded; their sum is R
+    residual: Tensor  # (b, w, d) residual of z after the codes so far; updated if geometry is in the logits
+    widths: list[int]  # w of each decoded level; their sum is R
 
     def keep(self, queries: Tensor) -> None:
-        """Go on with these queries (b',) alone."""
+        """Drop all queries but these (b',), given by number."""
         rows = self.ancestors.shape[-1]
-        kept = self.memory.new_empty(*self.memory.shape[:2], len(queries), *self.memory.shape[3:])
-        kept[..., :rows, :] = self.memory[:, :, queries, :, :rows]
-        self.memory, self.prefix = kept, self.prefix[:, :, queries]
+        kept = self.keys_values.new_empty(*self.keys_values.shape[:2], len(queries), *self.keys_values.shape[3:])
+        kept[..., :rows, :] = self.keys_values[:, :, queries, :, :rows]
+        self.keys_values, self.prefix_keys_values = kept, self.prefix_keys_values[:, :, queries]
         self.ancestors, self.residual = self.ancestors[queries], self.residual[queries]
 
 
 class IncrementalDecoder:
-    """An IDDecoder, ready to search. Holds copies of its weights: make it anew when they change."""
+    """An IDDecoder prepared for beam search. Holds copies of its weights: create it again when they change."""
 
     @torch.inference_mode()
     def __init__(self, decoder: IDDecoder, dtype: torch.dtype = torch.float32):
@@ -72,15 +72,15 @@ class IncrementalDecoder:
         config, t5 = decoder.config, decoder.t5
         self.config, self.dtype = config, dtype
         self.codebooks = [codebook.detach() for codebook in decoder.codebooks]
-        self.geometry_scale = decoder.geometry_scale
+        self.blend_scale = decoder.blend_scale
         self._norms = [codebook.square().sum(-1) for codebook in self.codebooks]
-        self.radii = [norms.max().sqrt().item() for norms in self._norms]  # of the longest codeword a level
+        self.radii = [norms.max().sqrt().item() for norms in self._norms]  # norm of the longest codeword of each level
         self._scales = decoder.log_scales.exp().tolist()
         self._project = decoder.project
         self._eps = t5.config.layer_norm_epsilon
 
         def matrix(*weights: Tensor, gain: Tensor | None = None) -> Tensor:
-            """Stacked (out, in) weights, reading an input of this gain -> (in, out)."""
+            """Weights (out, in), stacked, for an input with this gain (in,) -> (in, out)."""
             stacked = torch.cat(weights)
             return (stacked if gain is None else stacked * gain).T.to(dtype).contiguous()
 
@@ -101,7 +101,7 @@ class IncrementalDecoder:
             )
             for own, cross, feed in (block.layer for block in blocks)
         ]
-        self._read_prefix = matrix(
+        self._prefix_to_kv = matrix(
             *(
                 projection.weight
                 for block in blocks
@@ -119,16 +119,18 @@ class IncrementalDecoder:
             .to(dtype)
         )  # (h, M, M)
 
-    def start(self, features: Tensor, beams: int) -> DecoderCache:
-        """Everything that is computed once per query. features (b, d); `beams`: the most there will be."""
+    def start(self, z: Tensor, beams: int) -> DecoderCache:
+        """Compute what is needed once per query. z (b, d); beams: the largest number of beams at any level."""
         config = self.config
-        prefix = self._project(features).to(self.dtype).view(-1, config.width)  # (b·N, m)
-        read = self._normalised(prefix) @ self._read_prefix
-        read = read.view(len(features), config.prefix, config.layers, 2, config.heads, config.head_width)
-        room = 1 + min(beams, config.code_sizes[0]) + beams * max(config.levels - 2, 0)
-        memory = read.new_empty(config.layers, 2, len(features), config.heads, room, config.head_width)
-        none = torch.zeros(len(features), 1, 0, dtype=torch.bool, device=features.device)
-        return DecoderCache(memory, read.permute(2, 3, 0, 4, 1, 5).contiguous(), none, features[:, None], [])
+        prefix = self._project(z).to(self.dtype).view(-1, config.width)  # (b·N, m)
+        prefix_kv = self._rms_norm(prefix) @ self._prefix_to_kv
+        prefix_kv = prefix_kv.view(len(z), config.prefix, config.layers, 2, config.heads, config.head_width)
+        capacity = 1 + min(beams, config.code_sizes[0]) + beams * max(config.levels - 2, 0)
+        keys_values = prefix_kv.new_empty(config.layers, 2, len(z), config.heads, capacity, config.head_width)
+        ancestors = torch.zeros(len(z), 1, 0, dtype=torch.bool, device=z.device)
+        return DecoderCache(
+            keys_values, prefix_kv.permute(2, 3, 0, 4, 1, 5).contiguous(), ancestors, z[:, None], widths=[]
+        )
 
     def step(
         self,
@@ -141,9 +143,9 @@ class IncrementalDecoder:
         """Log-probabilities of the next level's codes for the open beams.
 
         parents, codes (b, w): beam j continues beam parents[·, j] of the level before with codes[·, j]; None at
-        level 0 (then w = 1). rows (r,): the open beams among all b · w, ascending; by default all.
-        -> (r, k) float32, softmax over the whole vocabulary, then cut to the level, as the published search
-        scores; or over the level alone.
+        level 0, where w = 1. rows (r,): the open beams among all b · w, ascending; None: all.
+        Returns (r, k) float32: the level's part of a log-softmax over the whole vocabulary, as the published search
+        scores, or without whole_vocabulary a log-softmax over the codes of the level only.
         """
         config, level = self.config, len(cache.widths)
         offset = config.offsets[level]
@@ -162,70 +164,70 @@ class IncrementalDecoder:
         hidden = self._hidden(cache, tokens, rows)  # (r, m)
         logits = (hidden @ self._head[:, offset : offset + config.code_sizes[level]]).float()  # (r, k)
         if config.geometry:
-            residual = _open(cache.residual.flatten(0, 1), rows)
-            logits += self.geometry(residual, level) * self._scales[level]
+            residual = _gather(cache.residual.flatten(0, 1), rows)
+            logits += self.level_scores(residual, level) * self._scales[level]
         if whole_vocabulary:
-            return logits.sub_(self._log_normaliser(hidden, logits, level)[:, None])
+            return logits.sub_(self._log_partition(hidden, logits, level)[:, None])
         return logits.log_softmax(-1)
 
-    def geometry(self, residual: Tensor, level: int) -> Tensor:
-        """2⟨r, e⟩ − ‖e‖² for residuals (…, d) and the codewords of a level -> (…, k)."""
+    def level_scores(self, residual: Tensor, level: int) -> Tensor:
+        """`codeword_scores` for the codebook of a level, whose norms are precomputed: (…, d) -> (…, k)."""
         return (2 * residual @ self.codebooks[level].T).sub_(self._norms[level])
 
     def _hidden(self, cache: DecoderCache, tokens: Tensor, rows: Tensor | None) -> Tensor:
-        """T5's decoder blocks for one more position of the open beams; tokens (b, w) -> (r, m)."""
+        """T5's decoder blocks at the next position of the open beams; tokens (b, w) -> hidden states (r, m)."""
         heads = (self.config.heads, self.config.head_width)
         past, width = sum(cache.widths[:-1]), tokens.shape[1]
         mask = self._mask(cache)  # (b, h, w, R)
-        x = self._embedding[_open(tokens.flatten(), rows)]  # (r, m)
-        for layer, memory, prefix in zip(self._layers, cache.memory, cache.prefix, strict=True):
-            qkv = _rectangle(self._normalised(x) @ layer.qkv, tokens.shape, rows)  # (b, w, 3·h·a)
+        x = self._embedding[_gather(tokens.flatten(), rows)]  # (r, m)
+        for layer, kv, prefix_kv in zip(self._layers, cache.keys_values, cache.prefix_keys_values, strict=True):
+            qkv = _scatter(self._rms_norm(x) @ layer.qkv, tokens.shape, rows)  # (b, w, 3·h·a)
             q, k, v = qkv.unflatten(-1, (3, *heads)).permute(2, 0, 3, 1, 4)  # (b, h, w, a)
-            memory[0, :, :, past : past + width], memory[1, :, :, past : past + width] = k, v
-            keys, values = memory[:, :, :, : past + width]  # (b, h, R, a)
-            seen = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=1.0)
-            x = torch.addmm(x, _open(_joined(seen), rows), layer.out)
+            kv[0, :, :, past : past + width], kv[1, :, :, past : past + width] = k, v
+            keys, values = kv[:, :, :, : past + width]  # (b, h, R, a)
+            attended = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=1.0)
+            x = torch.addmm(x, _gather(_merge_heads(attended), rows), layer.out)
 
-            q = _rectangle(self._normalised(x) @ layer.cross_query, tokens.shape, rows)
+            q = _scatter(self._rms_norm(x) @ layer.cross_query, tokens.shape, rows)
             q = q.unflatten(-1, heads).transpose(1, 2)  # (b, h, w, a)
-            seen = (q @ prefix[0].transpose(-1, -2)).softmax(-1) @ prefix[1]
-            x = torch.addmm(x, _open(_joined(seen), rows), layer.cross_out)
-            x = torch.addmm(x, (self._normalised(x) @ layer.up).relu_(), layer.down)
-        return self._normalised(x)
+            attended = (q @ prefix_kv[0].transpose(-1, -2)).softmax(-1) @ prefix_kv[1]
+            x = torch.addmm(x, _gather(_merge_heads(attended), rows), layer.cross_out)
+            x = torch.addmm(x, (self._rms_norm(x) @ layer.up).relu_(), layer.down)
+        return self._rms_norm(x)
 
     def _mask(self, cache: DecoderCache) -> Tensor:
-        """(b, h, w, R): T5's bias by distance for the rows that a beam descends from, −inf for others."""
+        """(b, h, w, R): T5's relative position bias for the ancestors of each beam, −inf for other rows."""
         level = len(cache.widths) - 1
         widths = torch.tensor(cache.widths, device=cache.ancestors.device)
         bias = self._bias[:, level, : level + 1].repeat_interleave(widths, dim=1)  # (h, R)
         return bias[:, None].masked_fill(~cache.ancestors[:, None], -torch.inf)
 
-    def _log_normaliser(self, hidden: Tensor, logits: Tensor, level: int) -> Tensor:
-        """(r,) log Σ exp over the whole vocabulary, of which `logits` (r, k) are the level's part."""
+    def _log_partition(self, hidden: Tensor, logits: Tensor, level: int) -> Tensor:
+        """(r,) log Σ exp over the logits of the whole vocabulary; `logits` (r, k) are the level's part of them."""
         start = self.config.offsets[level]
         others = [self._head[:, :start], self._head[:, start + self.config.code_sizes[level] :]]
-        blocks = [block for part in others for block in part.split(BLOCK, dim=1) if block.shape[1]]
-        most = logits.amax(-1)
-        total = (logits - most[:, None]).exp_().sum(-1)
+        blocks = [block for part in others for block in part.split(VOCABULARY_BLOCK, dim=1) if block.shape[1]]
+        highest = logits.amax(-1)
+        total = (logits - highest[:, None]).exp_().sum(-1)
         for block in blocks:
-            here = (hidden @ block).float()
-            higher = torch.maximum(most, here.amax(-1))
-            here = here.sub_(higher[:, None]).clamp_(min=LEAST).exp_()
-            total = total * (most - higher).exp_() + here.sum(-1)
-            most = higher
-        return most + total.log_()
+            block_logits = (hidden @ block).float()
+            new_highest = torch.maximum(highest, block_logits.amax(-1))
+            exponentials = block_logits.sub_(new_highest[:, None]).clamp_(min=MIN_EXPONENT).exp_()
+            total = total * (highest - new_highest).exp_() + exponentials.sum(-1)
+            highest = new_highest
+        return highest + total.log_()
 
-    def _normalised(self, x: Tensor) -> Tensor:
+    def _rms_norm(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, x.shape[-1:], eps=self._eps)
 
 
-def _open(values: Tensor, rows: Tensor | None) -> Tensor:
-    """Those of all beams (b · w, …) that are open -> (r, …)."""
+def _gather(values: Tensor, rows: Tensor | None) -> Tensor:
+    """Values of all beams (b · w, …) -> those of the open beams (r, …)."""
     return values if rows is None else values[rows]
 
 
-def _rectangle(values: Tensor, shape: torch.Size, rows: Tensor | None) -> Tensor:
-    """Of the open beams (r, …) -> (b, w, …), zeros for the others."""
+def _scatter(values: Tensor, shape: torch.Size, rows: Tensor | None) -> Tensor:
+    """Values of the open beams (r, …) -> of all beams (b, w, …), zeros for closed ones."""
     if rows is None:
         return values.unflatten(0, shape)
     full = values.new_zeros(shape.numel(), *values.shape[1:])
@@ -233,6 +235,6 @@ def _rectangle(values: Tensor, shape: torch.Size, rows: Tensor | None) -> Tensor
     return full.unflatten(0, shape)
 
 
-def _joined(heads: Tensor) -> Tensor:
+def _merge_heads(heads: Tensor) -> Tensor:
     """(b, h, w, a) -> (b · w, h · a)."""
     return heads.transpose(1, 2).flatten(2).flatten(0, 1)

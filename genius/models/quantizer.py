@@ -1,10 +1,10 @@
 """Residual quantizer: a vector becomes an ID, a short tuple of codes.
 
 Level 0 is the modality (3 codes); levels 1 … M−1 are semantic, coarse to fine, with K codes each
-(paper, section 4.2.3). Codebooks are moved by an exponential moving average, not by gradients.
+(paper, section 4.2.3). Codebooks are updated by an exponential moving average (EMA), not by gradients.
 
-Two ways to the first code. `forced` (default): level 0 is the known modality. `emergent`: as published,
-three clusters form by themselves and their numbers are arbitrary.
+The first code is either `forced` (default), the known modality, or `emergent`, as published: three clusters form
+by themselves, and their numbers are arbitrary.
 
 Shapes: b batch, d dim, M levels, k codes of a level (3 or K).
 """
@@ -27,12 +27,13 @@ from genius.trie.ids import check_code_sizes
 MODALITY_CODES = ("forced", "emergent")
 GRADIENTS = ("rotation", "straight_through")
 DISTANCES = ("squared", "published")
-AVERAGES = ("hits_", "sums_")  # buffers that move the codebooks in training
+EMA_BUFFERS = ("cluster_size_", "embed_avg_")  # only training needs them; a saved quantizer lacks them
+MIN_CLUSTER_SIZE = 1e-8  # a codeword with less stays where it is
 
 
 @dataclass(frozen=True)
 class QuantizerConfig:
-    """The published values. Departures from the published code stand at the field that they belong to.
+    """The published values. Departures from the published code are noted at the field that they belong to.
 
     A code's even share of a batch is 1 / k. The published code counts hits: a code is dead below 2 a step, where
     its even share is 3.906 (16,000 vectors, 4,096 codes).
@@ -71,7 +72,7 @@ class QuantizerConfig:
 
 @dataclass
 class Quantized:
-    """What quantizing a batch gives while training."""
+    """A quantized training batch."""
 
     codes: Tensor  # (b, M)
     z: Tensor  # (b, d) sum of codewords, with a gradient to the input
@@ -79,16 +80,16 @@ class Quantized:
 
 
 class ResidualQuantizer(nn.Module):
-    """Each level quantizes what the levels before it left over."""
+    """Each level quantizes the residual of the levels before it."""
 
     def __init__(self, config: QuantizerConfig):
         super().__init__()
         self.config = config
         for level, size in enumerate(config.code_sizes):
             self.register_buffer(f"codebook_{level}", torch.zeros(size, config.dim))
-            # both are averages of shares of a batch, so that no threshold depends on the batch size
-            self.register_buffer(f"hits_{level}", torch.zeros(size))  # moving average
-            self.register_buffer(f"sums_{level}", torch.zeros(size, config.dim))  # moving average
+            # moving averages of shares of a batch, so that no threshold depends on the batch size
+            self.register_buffer(f"cluster_size_{level}", torch.zeros(size))
+            self.register_buffer(f"embed_avg_{level}", torch.zeros(size, config.dim))
 
     @property
     def codebooks(self) -> list[Tensor]:
@@ -97,7 +98,7 @@ class ResidualQuantizer(nn.Module):
 
     @torch.no_grad()
     def encode(self, z: Tensor, modality: Tensor | None = None) -> Tensor:
-        """(b, d) -> codes (b, M), coarse to fine (Eq. 4–6).
+        """Fused features z (b, d) -> codes (b, M), coarse to fine (Eq. 4–6).
 
         modality (b,): forces the first code, as for candidates, whose modality is known.
         """
@@ -109,26 +110,26 @@ class ResidualQuantizer(nn.Module):
         return torch.stack(codes, dim=-1)
 
     def decode(self, codes: Tensor) -> Tensor:
-        """codes (b, m), m ≤ M levels -> (b, d), the sum of their codewords."""
+        """Codes (b, m) of the first m ≤ M levels -> quantized vectors (b, d), the sums of their codewords."""
         return sum(codebook[codes[:, level]] for level, codebook in enumerate(self.codebooks[: codes.shape[1]]))
 
     def forward(self, z: Tensor, modality: Tensor) -> Quantized:
-        """Quantize a training batch; in train mode the codebooks follow it."""
+        """Quantize a training batch z (b, d), modality (b,); in train mode this updates the codebooks."""
         residual, quantized, losses, codes = z, torch.zeros_like(z), [], []
         for level, codebook in enumerate(self.codebooks):
             with torch.no_grad():
                 code = self._nearest(level, residual, modality)
-            word = codebook[code]  # (b, d)
-            losses.append(F.mse_loss(residual, word))
-            quantized = quantized + self._through(residual, word)
+            codeword = codebook[code]  # (b, d)
+            losses.append(F.mse_loss(residual, codeword))
+            quantized = quantized + self._pass_gradient(residual, codeword)
             if self.training:
-                self._follow(level, residual.detach(), code)
-            residual = residual - word
+                self._update_ema(level, residual.detach(), code)
+            residual = residual - codeword
             codes.append(code)
         return Quantized(torch.stack(codes, dim=-1), quantized, torch.stack(losses).mean())
 
     def _nearest(self, level: int, residual: Tensor, modality: Tensor | None) -> Tensor:
-        """(b,) code of each residual: Eq. 5, or the modality itself."""
+        """(b,) code of each residual (b, d): Eq. 5, or the modality itself."""
         if level == 0 and modality is not None and self.config.modality_code == "forced":
             return modality
         codebook = self.codebooks[level]
@@ -137,34 +138,36 @@ class ResidualQuantizer(nn.Module):
             return squares.clamp_min(1e-8).sqrt().argmin(dim=-1)
         return (codebook.square().sum(-1) - 2 * residual @ codebook.T).argmin(dim=-1)
 
-    def _through(self, residual: Tensor, word: Tensor) -> Tensor:
-        """The codewords in the forward pass; in the backward pass the gradient reaches the residual."""
+    def _pass_gradient(self, residual: Tensor, codeword: Tensor) -> Tensor:
+        """The codewords (b, d), by straight-through or rotation: their gradient reaches the residual."""
         if self.config.gradient == "straight_through":
-            return residual + (word - residual).detach()
-        return rotate(residual, word)
+            return residual + (codeword - residual).detach()
+        return rotate(residual, codeword)
 
     @torch.no_grad()
-    def _follow(self, level: int, residual: Tensor, code: Tensor) -> None:
-        """Move one codebook towards the batch (EMA) and restart codes that nothing hits."""
-        codebook, hits, sums = (self.get_buffer(f"{name}_{level}") for name in ("codebook", "hits", "sums"))
-        hit, total = shares(residual, code, len(codebook))
-        hits.lerp_(hit, 1 - self.config.decay)
-        sums.lerp_(total, 1 - self.config.decay)
-        seen = hits > 1e-8
-        codebook[seen] = sums[seen] / hits[seen, None]
+    def _update_ema(self, level: int, residual: Tensor, code: Tensor) -> None:
+        """Move one codebook towards the batch and restart dead codes, those that hardly any residual chooses."""
+        codebook, cluster_size, embed_avg = (
+            self.get_buffer(f"{name}_{level}") for name in ("codebook", "cluster_size", "embed_avg")
+        )
+        batch_size, batch_sum = cluster_statistics(residual, code, len(codebook))
+        cluster_size.lerp_(batch_size, 1 - self.config.decay)
+        embed_avg.lerp_(batch_sum, 1 - self.config.decay)
+        used = cluster_size > MIN_CLUSTER_SIZE
+        codebook[used] = embed_avg[used] / cluster_size[used, None]
         if level == 0:
             return
         even_share = 1 / len(codebook)
-        dead = (hits < self.config.dead_ratio * even_share).nonzero().squeeze(1)
+        dead = (cluster_size < self.config.dead_ratio * even_share).nonzero().squeeze(1)
         if len(dead):
-            chosen = torch.randint(len(residual), (len(dead),), device=residual.device)
-            picked = torch.lerp(codebook[code[chosen]], residual[chosen], self.config.restart_spread)
-            start = self.config.restart_ratio * even_share
-            codebook[dead], sums[dead], hits[dead] = picked, picked * start, start
+            drawn = torch.randint(len(residual), (len(dead),), device=residual.device)
+            restarted = torch.lerp(codebook[code[drawn]], residual[drawn], self.config.restart_spread)
+            size = self.config.restart_ratio * even_share
+            codebook[dead], embed_avg[dead], cluster_size[dead] = restarted, restarted * size, size
 
     @torch.no_grad()
-    def initialise(self, z: Tensor, modality: Tensor, seed: int, iterations: int = 1000) -> None:
-        """k-means on z (n, d), level by level; the forced level 0 takes the mean of each modality."""
+    def initialize(self, z: Tensor, modality: Tensor, seed: int, iterations: int = 1000) -> None:
+        """k-means on z (n, d), level by level; a forced level 0 takes the mean of each modality (n,)."""
         residual = z
         for level, codebook in enumerate(self.codebooks):
             if level == 0 and self.config.modality_code == "forced":
@@ -174,29 +177,30 @@ class ResidualQuantizer(nn.Module):
             else:
                 codebook.copy_(kmeans(residual, len(codebook), iterations, seed + level))
             code = self._nearest(level, residual, modality)
-            hit, total = shares(residual, code, len(codebook))
-            self.get_buffer(f"hits_{level}").copy_(hit)
-            self.get_buffer(f"sums_{level}").copy_(total)
+            cluster_size, cluster_sum = cluster_statistics(residual, code, len(codebook))
+            self.get_buffer(f"cluster_size_{level}").copy_(cluster_size)
+            self.get_buffer(f"embed_avg_{level}").copy_(cluster_sum)
             residual = residual - codebook[code]
 
     def save(self, folder: Path, half: bool = False) -> None:
-        """What a reader needs; the moving averages stay in the checkpoints of training."""
-        save_model(self, self.config, folder, half=half, without=AVERAGES)
+        """Write config and codebooks into `folder`; the moving averages stay in the checkpoints of training."""
+        save_model(self, self.config, folder, half=half, exclude=EMA_BUFFERS)
 
     @classmethod
     def load(cls, folder: Path) -> ResidualQuantizer:
-        return load_model(cls, QuantizerConfig, folder, without=AVERAGES)
+        """A saved quantizer in eval mode. Raises UserError if the folder does not hold one."""
+        return load_model(cls, QuantizerConfig, folder, optional=EMA_BUFFERS)
 
 
-def shares(residual: Tensor, code: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Of a batch (b, d) with codes (b,): the share that hit each code (k,), and their sums over b (k, d)."""
-    hit = torch.bincount(code, minlength=size).to(residual.dtype) / len(code)
+def cluster_statistics(residual: Tensor, code: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """Residuals (b, d), codes (b,) -> each code's share of the batch (k,), and its residuals' sum over b (k, d)."""
+    share = torch.bincount(code, minlength=size).to(residual.dtype) / len(code)
     total = torch.zeros(size, residual.shape[1], dtype=residual.dtype, device=residual.device)
-    return hit, total.index_add_(0, code, residual) / len(code)
+    return share, total.index_add_(0, code, residual) / len(code)
 
 
 def rotate(source: Tensor, target: Tensor) -> Tensor:
-    """(b, d) targets, through which gradients turn and scale as source turns into target.
+    """The targets (b, d); gradients pass to the sources (b, d), rotated and scaled as source turns into target.
 
     The rotation trick: R maps source onto target's direction and is held constant
     (Fifty et al. 2024, "Restructuring vector quantization with the rotation trick").
@@ -211,7 +215,7 @@ def rotate(source: Tensor, target: Tensor) -> Tensor:
 
 
 def kmeans(points: Tensor, k: int, iterations: int, seed: int) -> Tensor:
-    """(n, d) -> (k, d) centroids by faiss. With fewer points than k, points repeat with a little noise."""
+    """Points (n, d) -> centroids (k, d) by faiss. With fewer points than k, points repeat with a little noise."""
     vectors = np.ascontiguousarray(points.cpu().numpy(), dtype=np.float32)
     if len(vectors) <= k:
         rng = np.random.default_rng(seed)

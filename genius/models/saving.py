@@ -1,4 +1,4 @@
-"""How a learned part is kept: a folder with config.json and model.safetensors."""
+"""How a trained part is stored: a folder with config.json and model.safetensors."""
 
 from __future__ import annotations
 
@@ -19,34 +19,33 @@ M = TypeVar("M", bound=nn.Module)
 
 
 def save_model(
-    model: nn.Module, config: Any, folder: Path, *, half: bool = False, without: tuple[str, ...] = ()
+    model: nn.Module, config: Any, folder: Path, *, half: bool = False, exclude: tuple[str, ...] = ()
 ) -> None:
     """Write the config (a dataclass) and the weights into `folder`, which exists.
 
-    half: floating-point weights are stored in half precision. without: how the names of buffers begin
-    that no reader needs.
+    half: store floating-point weights in half precision. exclude: name prefixes of buffers that are not stored.
     """
     (folder / "config.json").write_text(json.dumps(dataclasses.asdict(config), indent=1) + "\n")
-    if half or without:
+    if half or exclude:
         model = copy.deepcopy(model)
-        for name in [name for name, _ in model.named_buffers(recurse=False) if name.startswith(without)]:
+        for name in [name for name, _ in model.named_buffers(recurse=False) if name.startswith(exclude)]:
             delattr(model, name)
         if half:
             model.half()
     safetensors.save_model(model, str(folder / "model.safetensors"))  # stores tied weights once
 
 
-def load_model(kind: type[M], config_kind: type, folder: Path, *, without: tuple[str, ...] = ()) -> M:
-    """Build `kind` from its config and load its weights, strictly and in fp32; the model is in eval mode.
+def load_model(model_class: type[M], config_class: type, folder: Path, *, optional: tuple[str, ...] = ()) -> M:
+    """Build a model from its config and load its weights strictly, as fp32; returned in eval mode.
 
-    without: how the names of weights begin that may be missing. Raises UserError that names the folder if config
-    or weights do not fit the code.
+    optional: name prefixes of weights that may be missing. Raises UserError, which names the folder, if config or
+    weights do not fit the code.
     """
     try:
-        config = config_kind(**json.loads((folder / "config.json").read_text()))
-        model = kind(config)
+        config = config_class(**json.loads((folder / "config.json").read_text()))
+        model = model_class(config)
         missing, unexpected = safetensors.load_model(model, folder / "model.safetensors", strict=False)
-        if wrong := [*unexpected, *(name for name in missing if not name.startswith(without))]:
+        if wrong := [*unexpected, *(name for name in missing if not name.startswith(optional))]:
             raise ValueError(f"weights are missing or unknown, such as {min(wrong)}")
     except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
         first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -56,9 +55,9 @@ def load_model(kind: type[M], config_kind: type, folder: Path, *, without: tuple
 
 @torch.no_grad()
 def round_to_half(model: nn.Module) -> None:
-    """Give every weight the value that a reader of its half-precision copy will see.
+    """Round every weight to the value that a reader of its half-precision copy will see, in place.
 
-    Raises UserError that names a weight beyond half precision's range.
+    Raises UserError, which names the weight, if one is beyond the range of half precision.
     """
     for name, tensor in model.state_dict().items():
         if tensor.is_floating_point():

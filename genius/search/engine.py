@@ -62,7 +62,7 @@ class EncodedQueries:
     def of(self, chosen: Tensor) -> EncodedQueries:
         """Some of them; chosen (c,) numbers."""
         return EncodedQueries(
-            self.features and self.features.of(chosen), self.embeddings[chosen], self.z[chosen], self.milliseconds
+            self.features and self.features.select(chosen), self.embeddings[chosen], self.z[chosen], self.milliseconds
         )
 
 

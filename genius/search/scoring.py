@@ -70,7 +70,7 @@ class Scorer:
             self.residual = self.residual[query, parents] - self.decoder.codebooks[self.level - 1][codes]
         residual = self.residual.flatten(0, 1)
         residual = residual if rows is None else residual[rows]
-        scale, odds = self.decoder.geometry_scale, self.decoder.geometry(residual, self.level)
+        scale, odds = self.decoder.blend_scale, self.decoder.level_scores(residual, self.level)
         if not self.bounded:
             return scale * odds, scale * odds
         squared = residual.square().sum(-1, keepdim=True)

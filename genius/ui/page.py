@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 from gradio_client.utils import is_file_obj_with_meta, traverse
 
-from genius.ui import links, present
-from genius.ui.api import api_tab
-from genius.ui.codes import codes_tab
-from genius.ui.collection import collection_tab
-from genius.ui.compare import compare_tab
-from genius.ui.components import REFUSED, SURE, Panel
-from genius.ui.context import TABS, Context, Served, Shared
-from genius.ui.map import map_tab
-from genius.ui.reports import reports_tab
-from genius.ui.search import search_tab
+from genius.ui.api.layout import api_tab
+from genius.ui.codes.layout import codes_tab
+from genius.ui.collection.layout import collection_tab
+from genius.ui.common import links
+from genius.ui.common.components import REFUSED, SURE, Panel
+from genius.ui.common.context import TABS, Context, Served, Shared
+from genius.ui.compare.layout import compare_tab
+from genius.ui.map.layout import map_tab
+from genius.ui.reports.layout import reports_tab
+from genius.ui.search.layout import search_tab
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
@@ -30,6 +31,13 @@ CONTENTS = {
     "collection": collection_tab,
     "api": api_tab,
 }
+
+
+COMMANDS = (  # a collection of one's own
+    "python -m genius.collections FOLDER... my-collection",
+    "python -m training my-collection my-run",
+    "python app.py --run my-run",
+)
 
 
 class Page(gr.Blocks):
@@ -56,13 +64,13 @@ def build(engine: Engine, served: Served) -> gr.Blocks:
 
     def heading() -> dict[str, Any]:
         index = engine.index
-        return present.header(served.name, served.collection, index.n, index.code_sizes, engine.device)
+        return header_view(served.name, served.collection, index.n, index.code_sizes, engine.device)
 
     with Page(
         engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True, delete_cache=(600, 1800)
     ) as page:  # uploads live half an hour
-        header = Panel("header", heading())
-        Panel("about", present.about(served.world, engine.index.n))
+        header = Panel("header", "common/header.js", heading())
+        Panel("about", "common/about.js", about_view(served.world, engine.index.n))
         tabs = gr.Tabs(selected="search", elem_id="tabs")
         shared = Shared.create(tabs)
         context = Context(engine, served, shared)
@@ -90,3 +98,18 @@ def _refuse_link(file: dict[str, Any]) -> dict[str, Any]:
     if str(file["path"]).lower().startswith(("http:", "https:")):
         raise gr.Error(REFUSED, print_exception=False)
     return file
+
+
+def header_view(name: str, collection: str, items: int, code_sizes: Sequence[int], device: object) -> dict[str, Any]:
+    """What is being served. collection: its name, if it is known."""
+    named = [f"collection {collection}"] * bool(collection)
+    return {"facts": [*named, f"{items:,} items", f"IDs of {len(code_sizes)} codes", f"run {name}", str(device)]}
+
+
+def about_view(world: Mapping[str, Any] | None, items: int) -> dict[str, Any] | None:
+    """What a run of the procedural world says of itself; nothing of other runs."""
+    return (
+        None
+        if world is None
+        else {"items": f"{items:,}", "seed": str(world.get("seed", "")), "commands": list(COMMANDS)}
+    )

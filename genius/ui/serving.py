@@ -11,13 +11,13 @@ from starlette.routing import Route
 
 from genius.errors import UserError
 from genius.ui.access import People
-from genius.ui.components import STATIC
-from genius.ui.figures import PLOTLY_ADDRESS
+from genius.ui.common.components import UI
+from genius.ui.common.figures import PLOTLY_ADDRESS
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
 HEALTH = "/healthz"
-SCRIPTS = ("links.js", "reveal.js", "keys.js")  # of the page; those of panels come with them
+SCRIPTS = ("common/links.js", "common/reveal.js", "search/keys.js")  # of the page; those of panels come with them
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ async def health(request: Request) -> JSONResponse:
 
 def head() -> str:
     """Styles and scripts. Not css=: Gradio would rewrite every selector, and get lists of selectors wrong."""
-    common = STATIC / "style.css"
-    styles = [common, *sorted(set(STATIC.glob("*.css")) - {common})]
+    common = UI / "common/style.css"
+    styles = [common, *sorted(set(UI.glob("*/*.css")) - {common})]
     return (
         "".join(f"<style>{file.read_text()}</style>" for file in styles)
-        + "".join(f"<script>{(STATIC / file).read_text()}</script>" for file in SCRIPTS)
+        + "".join(f"<script>{(UI / file).read_text()}</script>" for file in SCRIPTS)
         + f'<link rel="prefetch" as="script" href="{PLOTLY_ADDRESS}">'
     )  # while nothing else is to be done
 

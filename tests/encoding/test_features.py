@@ -10,7 +10,7 @@ from PIL import Image
 
 from genius.encoding.features import FeatureFiles, batched
 from genius.errors import UserError
-from genius.run import write_json
+from genius.files import write_json
 from tests.search.tiny import DIM, tiny_encoder, tiny_fusion
 
 COLOURS = ("red", "green", "blue", "white", "black")

@@ -76,8 +76,8 @@ def publish_micro_run(path: Path, collection: Collection) -> Run:
     )
     with torch.no_grad():
         z = fusion(features)
-    quantizer.initialise(z, modalities, seed=0)
-    decoder.initialise(quantizer)
+    quantizer.initialize(z, modalities, seed=0)
+    decoder.initialize(quantizer)
     codes = quantizer.encode(z, modalities).numpy()
     publish_parts(
         run,

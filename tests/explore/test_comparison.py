@@ -6,7 +6,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.explore import comparison as compare
-from genius.explore.comparison import FLAT, HNSW, SYSTEMS, Comparison, Found, agreement
+from genius.explore.comparison import FLAT, HNSW, SYSTEMS, Comparison, SystemResults, agreement
 from genius.schema import Modality, Query
 from genius.search.dense import build_hnsw
 from genius.search.engine import Engine
@@ -31,9 +31,9 @@ def vectors(engine):
     return result.embedding, result.z
 
 
-def found(*systems: list[int]) -> list[Found]:
+def found(*systems: list[int]) -> list[SystemResults]:
     return [
-        Found(system, np.array(rows, dtype=np.int64), np.zeros(len(rows)), {})
+        SystemResults(system, np.array(rows, dtype=np.int64), np.zeros(len(rows)), {})
         for system, rows in zip(SYSTEMS, systems, strict=False)
     ]
 
@@ -116,7 +116,7 @@ def test_ranks_and_what_only_one_system_found():
     agreed = agreement(found([3, 1], [1, 8], [1, 5]))
     assert agreed.rows.tolist() == [1, 3, 5, 8]
     assert agreed.ranks.tolist() == [[2, 1, 0, 0], [1, 0, 0, 2], [1, 0, 2, 0]]
-    assert agreed.only_here.astype(int).tolist() == [[0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+    assert agreed.found_by_one.astype(int).tolist() == [[0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
 
 
 def test_nothing_found_by_anyone_is_an_answer():

@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from genius.explore import explanation as why
-from genius.explore.beamtree import beam_tree
-from genius.explore.explanation import best_id, dense_ranks, reason
+from genius.explore.beam_tree import beam_tree
+from genius.explore.explanation import best_id, dense_ranks, explain
 from genius.schema import Query, SearchOptions
 from genius.search.dense import flat_search
 from genius.search.engine import Engine
@@ -49,7 +49,7 @@ def test_a_reason_says_what_the_search_says(engine, traced):
     ids = [generated.codes for generated in result.generated]
     assert best_id(tree) == ids[0]
     for hit in result.hits:
-        told = reason(hit, tree, engine.index.n, dense_rank=3)
+        told = explain(hit, tree, engine.index.n, dense_rank=3)
         generated = result.generated[told.beam - 1]
         assert generated.codes == hit.codes and generated.bucket == told.bucket
         assert tree.log_prob[told.path[-1]] == pytest.approx(generated.log_prob, abs=1e-5)
@@ -61,7 +61,7 @@ def test_a_reason_says_what_the_search_says(engine, traced):
 def test_a_hit_that_exact_search_does_not_generate_has_no_beam(engine):
     narrow, whole = (engine.search([QUERY], SearchOptions(beams=beams, k=40, trace=True))[0] for beams in (4, 500))
     tree, bucket = beam_tree(narrow.trace), {generated.codes: generated.bucket for generated in whole.generated}
-    reasons = [reason(hit, tree, 40, 1) for hit in whole.hits]
+    reasons = [explain(hit, tree, 40, 1) for hit in whole.hits]
     assert {told.beam for told in reasons} == {None, 1, 2, 3, 4}
     for told in reasons:
         assert (told.bucket is None) == (len(told.path) < 4) and told.bucket in (None, bucket[told.hit.codes])

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from genius.explore.interpolation import WEIGHTS, mixed, steps
-from genius.explore.item_query import item_query
+from genius.explore.interpolation import WEIGHTS, interpolate, interpolated
+from genius.explore.items import item_query
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
@@ -27,11 +27,11 @@ def rows(result) -> list[int]:
 
 def test_a_mixture_is_linear_in_the_weight():
     query, item = np.array([1.0, 0.0]), np.array([0.0, 2.0])
-    np.testing.assert_allclose(mixed(query, item, (1, 0.25, 0)), [[1, 0], [0.25, 1.5], [0, 2]])
+    np.testing.assert_allclose(interpolated(query, item, (1, 0.25, 0)), [[1, 0], [0.25, 1.5], [0, 2]])
 
 
 def test_the_way_begins_at_the_query_and_ends_at_the_item(engine, asked):
-    way = steps(engine, asked.embedding, asked.z, 7, OPTIONS)
+    way = interpolate(engine, asked.embedding, asked.z, 7, OPTIONS)
     assert [step.weight for step in way] == list(WEIGHTS) and WEIGHTS[0] == 1 and WEIGHTS[-1] == 0
     first, last = way[0].result, way[-1].result
     assert rows(first) == rows(asked) and first.generated[0].codes == asked.generated[0].codes
@@ -41,7 +41,7 @@ def test_the_way_begins_at_the_query_and_ends_at_the_item(engine, asked):
 
 
 def test_cosines_stay_cosines_on_the_way(engine, asked):
-    for step in steps(engine, asked.embedding, asked.z, 4, OPTIONS, (0.9, 0.5, 0.1)):
+    for step in interpolate(engine, asked.embedding, asked.z, 4, OPTIONS, (0.9, 0.5, 0.1)):
         assert np.linalg.norm(step.result.embedding) == pytest.approx(1)
         for hit in step.result.hits:
             stored = engine.index.embeddings[hit.row].astype(np.float32)
@@ -49,5 +49,5 @@ def test_cosines_stay_cosines_on_the_way(engine, asked):
 
 
 def test_the_middle_of_the_way_is_neither_end(engine, asked):
-    query, middle, item = steps(engine, asked.embedding, asked.z, 4, OPTIONS, (1, 0.5, 0))
+    query, middle, item = interpolate(engine, asked.embedding, asked.z, 4, OPTIONS, (1, 0.5, 0))
     np.testing.assert_allclose(middle.result.z, (query.result.z + item.result.z) / 2, atol=1e-6)

@@ -9,8 +9,9 @@ import pytest
 from PIL import Image
 
 from genius.errors import UserError
+from genius.files import describe
 from genius.index.__main__ import main
-from genius.run import Run, describe
+from genius.run import Run
 from tests.search.tiny import publish_tiny_run
 
 N = 12
@@ -74,8 +75,8 @@ def test_check_names_what_is_not_as_it_was_written(run, capsys):
     embeddings = np.load(folder / "embeddings.npy")
     embeddings[5] *= 2
     np.save(folder / "embeddings.npy", embeddings)
-    opened.manifest["parts"]["index"]["files"] = describe(folder)  # as if it had been written so
-    opened.record()
+    with opened.changing() as manifest:
+        manifest["parts"]["index"]["files"] = describe(folder)  # as if it had been written so
     assert main([str(run), "check"]) == 1
     printed = capsys.readouterr().out
     assert "row 3 has another modality than its item '0:3'" in printed

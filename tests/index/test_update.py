@@ -202,7 +202,7 @@ def test_a_failure_at_any_point_leaves_the_run_as_it_was(run, models, others, mo
             broken.setattr(growing, name, lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 add(run, lambda _: others, models)
-    monkeypatch.setattr("genius.index.versions.Run.record", lambda *_: 1 / 0)
+    monkeypatch.setattr("genius.run.write_json", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         add(run, lambda _: others, models)
     assert Run(run).manifest == before and opened(run).items(range(N)) == index.items(range(N))

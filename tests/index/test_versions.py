@@ -1,5 +1,6 @@
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,36 @@ def test_a_version_is_deleted_when_nobody_reads_it_any_more(run):
     del first
     add_texts(run, range(9, 10))
     assert len(folders(run)) == 2 and not list(run.glob(".tmp-*"))
+
+
+def test_an_index_that_is_being_read_survives_training(run):
+    """Every thread of a server, also one that first asks later, reads what it opened."""
+    index = Index.load(Run(run).folder("index"))
+    expected, trained = index.items(range(N)), Run(run)
+    trained.publish("index", lambda folder: (folder / "config.json").write_text("{}"), ("quantizer",))
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(index.items, range(N)).result(60) == expected
+        assert thread.submit(index.thumbnail, 0).result(60)
+    old = index.folder
+    del index
+    trained.publish("index", lambda folder: (folder / "config.json").write_text("[]"), ("quantizer",))
+    assert not old.exists() and len(folders(run)) == 1
+
+
+def test_items_are_not_added_to_a_run_that_is_trained_meanwhile(run):
+    """Nothing is lost: neither the new part nor, for the next try, what was encoded."""
+    models = growing.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
+
+    def read(_: int) -> Incoming:
+        Run(run).publish("fusion", lambda folder: (folder / "config.json").write_text("{}"), ("encoder",))
+        return Incoming(lambda: [Item("7:1", Modality.TEXT, "One.")], Path)
+
+    index = Index.load(Run(run).folder("index"))
+    with pytest.raises(UserError, match="another process has published a new fusion"):
+        growing.add(run, read, models)
+    assert folders(run) == {index.folder.name} and Run(run).manifest["parts"]["fusion"]["files"].keys() == {
+        "config.json"
+    }
 
 
 def test_a_change_of_the_models_is_not_taken_up(run):

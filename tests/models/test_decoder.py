@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from genius.models.decoder import DecoderConfig, IDDecoder, geometry
+from genius.models.decoder import DecoderConfig, IDDecoder, codeword_scores
 from tests.search.tiny import DIM, tiny_decoder, tiny_quantizer
 
 
@@ -18,7 +18,7 @@ def test_the_token_layout_is_the_published_one():
     assert config.vocabulary == 32_774
 
 
-def test_geometry_is_added_to_the_logits_of_its_level_alone():
+def test_geometry_is_added_to_the_logits_of_its_own_level_only():
     plain, geometric = tiny_decoder(geometry=False), tiny_decoder(geometry=True)
     geometric.load_state_dict(plain.state_dict() | {"log_scales": geometric.log_scales.detach()})
     z, codes = queries()
@@ -40,24 +40,24 @@ def test_geometry_summed_over_an_id_is_the_distance_to_its_quantized_vector():
     quantizer, (z, codes) = tiny_quantizer(), queries()
     residual, total = z, torch.zeros(len(z))
     for level, book in enumerate(quantizer.codebooks):
-        total += geometry(residual, book).gather(1, codes[:, [level]])[:, 0]
+        total += codeword_scores(residual, book).gather(1, codes[:, [level]])[:, 0]
         residual = residual - book[codes[:, level]]
     expected = z.square().sum(-1) - (z - quantizer.decode(codes)).square().sum(-1)
     torch.testing.assert_close(total, expected)
 
 
 def test_code_embeddings_start_as_scaled_projections_of_their_codewords():
-    """Equal codewords get equal embeddings, and an embedding scales with nothing but the direction."""
+    """Codewords of equal direction get equal embeddings."""
     quantizer = tiny_quantizer()
     quantizer.codebook_2[3] = 7 * quantizer.codebook_1[1]
     decoder = IDDecoder(tiny_decoder().config)
-    decoder.initialise(quantizer)
+    decoder.initialize(quantizer)
     rows, offsets = decoder.t5.shared.weight, decoder.config.offsets
     torch.testing.assert_close(rows[offsets[2] + 3], rows[offsets[1] + 1])
     assert not torch.allclose(rows[offsets[1]], rows[offsets[1] + 1])
 
 
-def test_a_saved_decoder_comes_back_the_same(tmp_path):
+def test_a_loaded_decoder_gives_the_logits_of_the_saved_one(tmp_path):
     decoder, (z, codes) = tiny_decoder(geometry=True), queries()
     decoder.save(tmp_path)
     with torch.inference_mode():

@@ -14,8 +14,8 @@ from genius.models.encoder import Encoder, ShortTokenizer, normalize_text, query
 from tests.search.tiny import tiny_encoder
 
 
-def picture(colour: str) -> Image.Image:
-    return Image.new("RGB", (40, 30), colour)
+def picture(color: str) -> Image.Image:
+    return Image.new("RGB", (40, 30), color)
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ def picture(colour: str) -> Image.Image:
         ("two\r lines", "Two lines."),
     ],
 )
-def test_texts_take_the_form_that_m_beir_models_were_trained_on(raw, normal):
+def test_texts_are_normalized_as_in_the_published_code(raw, normal):
     assert normalize_text(raw) == normal
 
 
-def test_the_instruction_comes_before_what_the_person_wrote():
+def test_the_instruction_comes_before_the_text():
     assert query_text("find a photo.", "a red dog") == "Find a photo. a red dog."
     assert query_text("find a photo", "") == "Find a photo."
     assert query_text("", "a red dog") == "A red dog."
@@ -61,7 +61,7 @@ def test_the_instructions_of_the_shipped_run_are_sentences_already():
     assert len(prompts) == 64 and [normalize_text(prompt) for prompt in prompts] == prompts
 
 
-def test_an_embedding_is_the_normalised_sum_of_what_is_there():
+def test_an_embedding_is_the_normalized_sum_of_image_and_text_features():
     encoder = tiny_encoder()
     both, image, text = (
         encoder.encode([image], [text])
@@ -77,7 +77,7 @@ def test_an_embedding_is_the_normalised_sum_of_what_is_there():
     assert not image.text.any() and not text.image.any()
 
 
-def test_a_batch_gives_what_each_thing_alone_gives():
+def test_an_embedding_does_not_depend_on_the_batch():
     encoder = tiny_encoder()
     images, texts = [None, picture("red"), picture("blue")], ["a dog", "", "a cat"]
 
@@ -87,7 +87,7 @@ def test_a_batch_gives_what_each_thing_alone_gives():
     torch.testing.assert_close(together, torch.cat(alone), atol=1e-6, rtol=1e-5)
 
 
-WORDY = ["a dog", "An unbelievably multicoloured accordion, 1897 — naïve café 東京 🎈!", "x " * 40, "cats"]
+TEXTS = ["a dog", "An unbelievably multicolored accordion, 1897 — naïve café 東京 🎈!", "x " * 40, "cats"]
 
 
 def short_encoder(vocabulary: int = 700, **text) -> Encoder:
@@ -101,9 +101,9 @@ def short_encoder(vocabulary: int = 700, **text) -> Encoder:
 
 
 @pytest.mark.parametrize("vocabulary", [514, 700, 49_407])
-def test_a_small_vocabulary_has_the_first_merges_and_still_reads_any_text(vocabulary):
+def test_a_small_vocabulary_has_the_first_merges_and_can_still_read_any_text(vocabulary):
     tokenizer, whole = ShortTokenizer(vocabulary, 200), open_clip.SimpleTokenizer()
-    for text in WORDY:
+    for text in TEXTS:
         tokens = tokenizer.encode(text)
         assert max(tokens) < vocabulary - 2
         assert tokenizer.decode(tokens) == whole.decode(whole.encode(text))
@@ -113,20 +113,20 @@ def test_a_small_vocabulary_has_the_first_merges_and_still_reads_any_text(vocabu
     assert list(tokenizer.encoder)[: vocabulary - 2] == list(whole.encoder)[: vocabulary - 2]
 
 
-def test_clips_whole_vocabulary_keeps_clips_own_tokens():
+def test_the_full_vocabulary_gives_clips_own_tokens():
     assert torch.equal(
-        tiny_encoder().tokenize(WORDY),
-        open_clip.SimpleTokenizer(context_length=16)([normalize_text(text) for text in WORDY]),
+        tiny_encoder().tokenize(TEXTS),
+        open_clip.SimpleTokenizer(context_length=16)([normalize_text(text) for text in TEXTS]),
     )
 
 
-def test_a_vocabulary_without_room_for_the_bytes_is_refused_in_one_sentence():
-    with pytest.raises(UserError, match="vocab_size is 513; .* at least 514"):
+def test_a_vocabulary_too_small_for_all_bytes_is_refused():
+    with pytest.raises(UserError, match="vocab_size is 513; .* needs 514 or more"):
         short_encoder(513).tokenize(["x"])
 
 
 @pytest.mark.parametrize("texts", [["a dog", "cats"], ["a dog", "x " * 40]])
-def test_columns_behind_the_longest_text_change_nothing(texts):
+def test_trimming_the_padding_does_not_change_the_features(texts):
     encoder = short_encoder()
     tokens = encoder.tokenize(texts)
     assert tokens.shape[1] == min(16, int((tokens == 699).int().argmax(-1).max()) + 1)
@@ -136,7 +136,7 @@ def test_columns_behind_the_longest_text_change_nothing(texts):
 
 
 @pytest.mark.parametrize("text", [{"pool_type": "last"}, {"no_causal_mask": True}, {"embed_cls": True}])
-def test_a_tower_that_sees_the_padding_is_given_all_of_it(text):
+def test_a_tower_that_attends_to_padding_gets_all_of_it(text):
     assert short_encoder(**text).tokenize(["a dog"]).shape == (1, 16)
 
 
@@ -152,7 +152,7 @@ def test_features_are_those_of_open_clip_itself():
     torch.testing.assert_close(features.text, text)
 
 
-def test_a_saved_encoder_comes_back_the_same(tmp_path):
+def test_a_loaded_encoder_gives_the_embeddings_of_the_saved_one(tmp_path):
     encoder = tiny_encoder()
     encoder.save(tmp_path)
 
@@ -181,12 +181,12 @@ def test_a_damaged_part_is_refused_in_one_sentence(tmp_path):
         Encoder.load(tmp_path)
 
 
-def test_an_architecture_that_open_clip_lacks_is_refused_in_one_sentence():
-    with pytest.raises(UserError, match="open_clip cannot give NoSuch-Net"):
+def test_an_unknown_architecture_is_refused():
+    with pytest.raises(UserError, match="open_clip cannot load NoSuch-Net"):
         Encoder.from_open_clip("NoSuch-Net", "openai")
 
 
-def test_a_local_checkpoint_of_an_open_clip_architecture_is_taken_as_it_is(tmp_path):
+def test_a_local_checkpoint_of_an_open_clip_architecture_is_loaded_unchanged(tmp_path):
     torch.manual_seed(3)
     source = open_clip.create_model("ViT-S-32-alt")
     save_file(

@@ -8,9 +8,9 @@ from tests.search.tiny import DIM, tiny_fusion
 
 def features(b: int = 4, seed: int = 0) -> Features:
     generator = torch.Generator().manual_seed(seed)
-    there = torch.tensor([[True, True], [True, False], [False, True], [True, True]])[:b]
-    image, text = (torch.randn(b, DIM, generator=generator) * there[:, [at]] for at in (0, 1))
-    return Features(image, text, there[:, 0], there[:, 1])
+    mask = torch.tensor([[True, True], [True, False], [False, True], [True, True]])[:b]
+    image, text = (torch.randn(b, DIM, generator=generator) * mask[:, [part]] for part in (0, 1))
+    return Features(image, text, mask[:, 0], mask[:, 1])
 
 
 def test_fusion_is_the_published_formula():
@@ -32,7 +32,7 @@ def test_fusion_is_the_published_formula():
     np.testing.assert_allclose(fusion(given).detach().numpy(), expected, atol=1e-6)
 
 
-def test_a_saved_fusion_comes_back_the_same(tmp_path):
+def test_a_loaded_fusion_gives_the_features_of_the_saved_one(tmp_path):
     fusion = tiny_fusion()
     fusion.save(tmp_path)
     torch.testing.assert_close(Fusion.load(tmp_path)(features()), fusion(features()), atol=0, rtol=0)

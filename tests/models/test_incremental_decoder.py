@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from genius.models import incremental_decoder as cached
+from genius.models import incremental_decoder
 from genius.models.incremental_decoder import IncrementalDecoder
 from tests.search.tiny import CODES, DIM, LEVELS, tiny_decoder, tiny_quantizer
 
@@ -65,7 +65,7 @@ def prefixes_of(family) -> list[list[list[int]]]:
 
 @pytest.mark.parametrize("geometric", [False, True])
 @pytest.mark.parametrize("levels", [1, 2, 3])
-def test_beams_that_swap_places_and_share_parents_keep_their_own_past(levels, geometric):
+def test_beams_that_swap_places_and_share_parents_attend_to_their_own_ancestors(levels, geometric):
     decoder, (z, _) = tiny_decoder(geometry=geometric), queries(2)
     search = IncrementalDecoder(decoder)
     cache = search.start(z, beams=4)
@@ -78,11 +78,11 @@ def test_beams_that_swap_places_and_share_parents_keep_their_own_past(levels, ge
             torch.testing.assert_close(found[query, beam], teacher_forced(decoder, z[query], prefix), **CLOSE)
 
 
-def test_only_open_beams_are_decoded_and_closed_ones_do_not_disturb_them():
+def test_closed_beams_are_not_decoded_and_do_not_change_open_ones():
     decoder, (z, _) = tiny_decoder(geometry=True), queries(2)
     search = IncrementalDecoder(decoder)
     cache = search.start(z, beams=4)
-    cache.memory.fill_(torch.nan)  # what was never written must not be read
+    cache.keys_values.fill_(torch.nan)  # rows that were never written must not be read
     search.step(cache)
     search.step(cache, *map(torch.tensor, FAMILY[0]))
     rows = torch.tensor([0, 2, 3])  # beam 1 of query 0, beams 1 and 2 of query 1 are closed
@@ -98,7 +98,7 @@ def test_only_open_beams_are_decoded_and_closed_ones_do_not_disturb_them():
         torch.testing.assert_close(log_probs, teacher_forced(decoder, z[row // 4], third[row // 4][row % 4]), **CLOSE)
 
 
-def test_going_on_with_some_queries_is_as_if_the_others_had_never_been():
+def test_dropping_queries_does_not_change_the_others():
     decoder, (z, _) = tiny_decoder(geometry=True), queries(2)
     search = IncrementalDecoder(decoder)
     (_, first), (parents, second) = FAMILY[0], FAMILY[1]
@@ -112,20 +112,20 @@ def test_going_on_with_some_queries_is_as_if_the_others_had_never_been():
         torch.testing.assert_close(log_probs, teacher_forced(decoder, z[1], prefix), **CLOSE)
 
 
-def test_the_prefix_is_read_once_per_query_and_no_memory_is_copied_between_beams():
+def test_the_prefix_is_read_once_per_query_and_no_cache_is_copied_between_beams():
     search, (z, _) = IncrementalDecoder(tiny_decoder()), queries(2)
     cache = search.start(z, beams=4)
-    memory = cache.memory.data_ptr()
+    address = cache.keys_values.data_ptr()
     search.step(cache)
     for parents, codes in FAMILY:
         search.step(cache, torch.tensor(parents), torch.tensor(codes))
-    assert cache.prefix.shape[2] == 2 and cache.memory.data_ptr() == memory
+    assert cache.prefix_keys_values.shape[2] == 2 and cache.keys_values.data_ptr() == address
     assert cache.ancestors.shape[-1] == sum(cache.widths) == 1 + 2 + 3 + 4
 
 
 @pytest.mark.parametrize("block", [1, 4, 1000])
-def test_the_softmax_is_over_the_whole_vocabulary_however_it_is_cut_into_blocks(monkeypatch, block):
-    monkeypatch.setattr(cached, "BLOCK", block)
+def test_the_softmax_over_the_whole_vocabulary_does_not_depend_on_the_blocks(monkeypatch, block):
+    monkeypatch.setattr(incremental_decoder, "VOCABULARY_BLOCK", block)
     decoder, (z, _) = tiny_decoder(), queries()
     decoder.t5.shared.weight.mul_(60)  # logits whose exponentials overflow
     search = IncrementalDecoder(decoder)
@@ -134,7 +134,7 @@ def test_the_softmax_is_over_the_whole_vocabulary_however_it_is_cut_into_blocks(
         torch.testing.assert_close(found[query], teacher_forced(decoder, z[query], []), atol=1e-3, rtol=1e-4)
 
 
-def test_the_softmax_may_be_over_the_levels_own_codes_alone():
+def test_the_softmax_may_be_over_the_codes_of_the_level_only():
     decoder, (z, _) = tiny_decoder(geometry=True), queries(2)
     search = IncrementalDecoder(decoder)
     whole, own = (search.step(search.start(z, beams=1), whole_vocabulary=whole) for whole in (True, False))
@@ -142,7 +142,7 @@ def test_the_softmax_may_be_over_the_levels_own_codes_alone():
     torch.testing.assert_close(whole.log_softmax(-1), own, **CLOSE)
 
 
-def test_bf16_gives_nearly_the_same_in_float32():
+def test_bf16_gives_nearly_the_same_log_probabilities_in_float32():
     decoder, (z, _) = tiny_decoder(), queries(2)
     found = []
     for dtype in (torch.float32, torch.bfloat16):

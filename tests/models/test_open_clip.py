@@ -1,4 +1,4 @@
-"""Models of open_clip are taken as they are, wherever they lie."""
+"""Pretrained open_clip models are loaded unchanged, from a tag, a file, the hub or a folder."""
 
 import json
 import logging
@@ -29,7 +29,7 @@ COCA = {
 
 
 def write_model(folder, config, preprocess=None):
-    """A folder as open_clip's local-dir: reads it; -> the model in it."""
+    """Write a folder that open_clip reads as local-dir:; returns the model in it."""
     torch.manual_seed(0)
     custom = open_clip.CoCa if "multimodal_cfg" in config else open_clip.CustomTextCLIP
     kind = custom if config.get("custom_text") else open_clip.CLIP
@@ -47,7 +47,7 @@ def write_model(folder, config, preprocess=None):
 def test_a_model_in_a_folder_gives_the_features_that_open_clip_gives(tmp_path, config):
     source = write_model(tmp_path, config, {"mean": [0.5, 0.4, 0.3], "resize_mode": "squash"})
 
-    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}", "is not read")
+    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}", "is ignored")
 
     images, texts = [Image.new("RGB", (40, 30), "red")], ["A red dog."]
     assert (encoder.config.preprocess["mean"], encoder.config.preprocess["resize_mode"]) == ([0.5, 0.4, 0.3], "squash")
@@ -64,11 +64,11 @@ def test_a_model_in_a_folder_gives_the_features_that_open_clip_gives(tmp_path, c
 def test_a_folder_without_weights_is_refused_rather_than_filled_with_random_ones(tmp_path):
     write_model(tmp_path, PLAIN)
     (tmp_path / "open_clip_model.safetensors").unlink()
-    with pytest.raises(UserError, match="cannot give local-dir:.*Required pretrained weights.*could not be loaded"):
+    with pytest.raises(UserError, match="cannot load local-dir:.*Required pretrained weights.*could not be loaded"):
         Encoder.from_open_clip(f"local-dir:{tmp_path}")
 
 
-def test_a_tag_brings_the_activation_it_was_trained_with(tmp_path, monkeypatch):
+def test_a_tag_sets_the_activation_that_it_was_trained_with(tmp_path, monkeypatch):
     source = open_clip.create_model("ViT-S-32-alt")
     save_file({name: weight.contiguous() for name, weight in source.state_dict().items()}, tmp_path / "w.safetensors")
     tags = {"ours": asdict(PreprocessCfg()) | {"file": str(tmp_path / "w.safetensors"), "quick_gelu": True}}
@@ -136,14 +136,14 @@ def test_other_loggers_are_heard_while_a_model_is_loaded(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize("name", ["ViT-B-32", "hf-hub:laion/some-model"])
-def test_without_a_network_the_hub_is_said_to_be_out_of_reach_and_nothing_else(name, monkeypatch, caplog):
+def test_without_a_network_one_sentence_says_so_and_nothing_is_logged(name, monkeypatch, caplog):
     def unreachable(*given, **named):
         logging.getLogger("huggingface_hub").error("Retrying")
         raise LocalEntryNotFoundError("An error happened while trying to locate the file on the Hub")
 
     monkeypatch.setattr(open_clip.factory, "download_pretrained", unreachable)
     monkeypatch.setattr(open_clip.factory, "download_pretrained_from_hf", unreachable)
-    with pytest.raises(UserError, match=f"cannot fetch {name}.*hub is out of reach.*give its path") as caught:
+    with pytest.raises(UserError, match=f"cannot download {name}.*hub is out of reach.*give its path") as caught:
         Encoder.from_open_clip(name, "laion2b_s34b_b79k")
     assert "\n" not in str(caught.value) and not caplog.records
     logging.getLogger("other").error("heard again")

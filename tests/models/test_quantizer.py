@@ -13,20 +13,20 @@ CONFIG = QuantizerConfig(dim=6, levels=4, codebook_size=7)
 
 
 def vectors(n: int = 200, seed: int = 0, dim: int = 6) -> tuple[torch.Tensor, torch.Tensor]:
-    """z of three modalities, each around a centre of its own."""
+    """z of three modalities, each around its own center."""
     generator = torch.Generator().manual_seed(seed)
     modality = torch.arange(n) % 3
-    centres = torch.randn(3, dim, generator=generator)
-    return F.normalize(centres[modality] + 0.5 * torch.randn(n, dim, generator=generator), dim=-1), modality
+    centers = torch.randn(3, dim, generator=generator)
+    return F.normalize(centers[modality] + 0.5 * torch.randn(n, dim, generator=generator), dim=-1), modality
 
 
 def started(config: QuantizerConfig = CONFIG) -> ResidualQuantizer:
     quantizer = ResidualQuantizer(config)
-    quantizer.initialise(*vectors(), seed=0)
+    quantizer.initialize(*vectors(), seed=0)
     return quantizer.eval()
 
 
-def test_each_level_takes_the_nearest_codeword_of_what_is_left():
+def test_each_level_takes_the_codeword_nearest_to_the_residual():
     quantizer, (z, modality) = started(), vectors(30, seed=1)
     books = [book.double().numpy() for book in quantizer.codebooks]
 
@@ -47,7 +47,7 @@ def test_without_a_known_modality_the_first_code_is_the_nearest_one():
     assert (nearest == modality).float().mean() > 0.8
 
 
-def test_every_level_brings_the_quantized_vector_nearer():
+def test_every_level_reduces_the_reconstruction_error():
     quantizer, (z, modality) = started(), vectors()
     codes = quantizer.encode(z, modality)
     errors = [(z - quantizer.decode(codes[:, :m])).square().sum(-1).mean().item() for m in range(1, 5)]
@@ -69,7 +69,7 @@ def test_the_forward_pass_is_the_sum_of_codewords_whatever_the_gradient(gradient
     assert z.grad.norm() > 0
 
 
-def test_straight_through_hands_the_gradient_on_once_per_level_that_reaches_z():
+def test_straight_through_passes_the_gradient_once_per_level():
     """z̃ = Σ residual_l + const, residual_l = z − const: with M levels dz̃/dz = M·I."""
     quantizer, (z, modality) = started(replace(CONFIG, gradient="straight_through")), vectors(5)
     quantizer(z.requires_grad_(), modality).z.sum().backward()
@@ -91,17 +91,19 @@ def test_the_rotation_trick_is_the_rotation_and_scaling_that_takes_source_to_tar
 def test_codebooks_follow_the_batch_as_a_moving_average():
     quantizer = started()
     z, modality = vectors(50, seed=2)
-    book, hits, sums = (quantizer.get_buffer(f"{name}_0").clone() for name in ("codebook", "hits", "sums"))
+    book, size, average = (
+        quantizer.get_buffer(f"{name}_0").clone() for name in ("codebook", "cluster_size", "embed_avg")
+    )
     quantizer.train()(z, modality)
     for code in range(3):
         own = z[modality == code]
-        share = 0.9 * hits[code] + 0.1 * len(own) / 50
-        total = 0.9 * sums[code] + 0.1 * own.sum(0) / 50
+        share = 0.9 * size[code] + 0.1 * len(own) / 50
+        total = 0.9 * average[code] + 0.1 * own.sum(0) / 50
         torch.testing.assert_close(quantizer.codebooks[0][code], total / share)
     assert not torch.equal(book, quantizer.codebooks[0])
 
 
-def test_in_eval_mode_codebooks_stay_where_they_are():
+def test_codebooks_do_not_move_in_eval_mode():
     quantizer, (z, modality) = started(), vectors(50, seed=2)
     before = [book.clone() for book in quantizer.codebooks]
     quantizer(z, modality)
@@ -111,43 +113,43 @@ def test_in_eval_mode_codebooks_stay_where_they_are():
 @pytest.mark.parametrize("n", [30, 3000])
 def test_a_dead_code_restarts_on_a_residual_of_the_batch_whatever_its_size(n):
     quantizer = started()
-    quantizer.codebook_1[4], quantizer.hits_1[4], quantizer.sums_1[4] = 50.0, 0.0, 0.0
+    quantizer.codebook_1[4], quantizer.cluster_size_1[4], quantizer.embed_avg_1[4] = 50.0, 0.0, 0.0
     z, modality = vectors(n)
     before = quantizer.codebook_1.clone()
     quantizer.train()(z, modality)
     assert quantizer.codebook_1[4].norm() < 2
-    assert quantizer.hits_1[4] == pytest.approx(CONFIG.restart_ratio / 7)
+    assert quantizer.cluster_size_1[4] == pytest.approx(CONFIG.restart_ratio / 7)
     others = [0, 1, 2, 3, 5, 6]
-    assert (quantizer.codebook_1[others] - before[others]).norm(dim=1).max() < 0.2  # they only followed
+    assert (quantizer.codebook_1[others] - before[others]).norm(dim=1).max() < 0.2  # they only followed the batch
 
 
-def test_a_code_that_restarts_near_another_takes_a_part_of_what_that_one_had():
+def test_a_code_that_restarts_near_another_takes_over_a_part_of_its_residuals():
     generator = torch.Generator().manual_seed(0)
     z, modality = torch.randn(2000, 64, generator=generator), torch.zeros(2000, dtype=torch.long)
     shares = []
     for spread in (1.0, 0.2):
         torch.manual_seed(0)
         quantizer = ResidualQuantizer(QuantizerConfig(64, levels=2, codebook_size=2, restart_spread=spread)).train()
-        quantizer.hits_1[0], quantizer.codebook_1[1] = 1.0, 50.0  # nothing is near the second
+        quantizer.cluster_size_1[0], quantizer.codebook_1[1] = 1.0, 50.0  # no residual is near the second
         for _ in range(2):
-            codes = quantizer(z, modality).codes[:, 1]  # it restarts; then it is used
+            codes = quantizer(z, modality).codes[:, 1]  # first it restarts, then it is used
         shares.append((codes == 1).float().mean().item())
     assert shares[0] < 0.01 and 0.1 < shares[1] < 0.7
 
 
-def test_fewer_vectors_than_codes_still_start():
+def test_k_means_starts_with_fewer_vectors_than_codes():
     quantizer = ResidualQuantizer(replace(CONFIG, codebook_size=40))
     z, modality = vectors(9)
-    quantizer.initialise(z, modality, seed=0)
+    quantizer.initialize(z, modality, seed=0)
     assert all(book.isfinite().all() for book in quantizer.codebooks)
 
 
 def test_k_means_finds_separate_clusters():
     generator = torch.Generator().manual_seed(0)
-    centres = 10 * torch.eye(4)
-    points = centres.repeat_interleave(25, 0) + 0.1 * torch.randn(100, 4, generator=generator)
+    centers = 10 * torch.eye(4)
+    points = centers.repeat_interleave(25, 0) + 0.1 * torch.randn(100, 4, generator=generator)
     found = kmeans(points, 4, 20, seed=0)
-    assert torch.cdist(found, centres).min(0).values.max() < 0.5
+    assert torch.cdist(found, centers).min(0).values.max() < 0.5
 
 
 def test_an_unknown_choice_lists_the_choices():
@@ -189,17 +191,17 @@ def test_both_distances_agree_where_codewords_lie_apart():
     assert torch.equal(published.encode(z, modality), plain.encode(z, modality))
 
 
-def test_a_saved_quantizer_comes_back_the_same(tmp_path):
+def test_a_loaded_quantizer_gives_the_codes_of_the_saved_one(tmp_path):
     quantizer, (z, modality) = started(), vectors(20)
     quantizer.save(tmp_path)
     assert torch.equal(ResidualQuantizer.load(tmp_path).encode(z, modality), quantizer.encode(z, modality))
 
 
-def test_a_saved_quantizer_holds_its_codebooks_and_nothing_else(tmp_path):
+def test_a_saved_quantizer_holds_only_its_codebooks(tmp_path):
     quantizer = started()
     quantizer.save(tmp_path)
     assert sorted(load_file(tmp_path / "model.safetensors")) == [f"codebook_{level}" for level in range(4)]
-    assert quantizer.hits_1.any()  # saving takes nothing from the model itself
+    assert quantizer.cluster_size_1.any()  # saving does not change the model itself
 
 
 def test_a_quantizer_that_lacks_a_codebook_is_refused(tmp_path):

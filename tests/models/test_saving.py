@@ -17,8 +17,8 @@ class Config:
     width: int = 3
 
 
-class Counted(nn.Module):
-    """A weight, a buffer of whole numbers, and one that only training needs."""
+class Model(nn.Module):
+    """A weight, an integer buffer, and a buffer that only training needs."""
 
     def __init__(self, config: Config):
         super().__init__()
@@ -29,11 +29,11 @@ class Counted(nn.Module):
 
 def test_half_precision_halves_the_floating_weights_and_rounds_them(tmp_path):
     torch.manual_seed(0)
-    model = Counted(Config())
+    model = Model(Config())
     save_model(model, Config(), tmp_path, half=True)
 
     stored = load_file(tmp_path / "model.safetensors")
-    loaded = load_model(Counted, Config, tmp_path)
+    loaded = load_model(Model, Config, tmp_path)
 
     assert {name: tensor.dtype for name, tensor in stored.items()} == {
         "layer.weight": torch.float16,
@@ -67,15 +67,15 @@ def test_tied_weights_are_stored_once_in_half_precision_too(tmp_path):
 
 
 def test_a_weight_beyond_half_precision_is_named():
-    model = Counted(Config())
+    model = Model(Config())
     nn.init.constant_(model.layer.bias, 70_000.0)
     with pytest.raises(UserError, match="layer.bias does not fit half precision"):
         round_to_half(model)
 
 
-def test_what_is_left_out_is_not_missed_and_all_else_is(tmp_path):
-    save_model(Counted(Config()), Config(), tmp_path, without=("spare_",))
+def test_only_optional_weights_may_be_missing(tmp_path):
+    save_model(Model(Config()), Config(), tmp_path, exclude=("spare_",))
     assert "spare_total" not in load_file(tmp_path / "model.safetensors")
-    assert load_model(Counted, Config, tmp_path, without=("spare_",)).spare_total.sum() == 3
+    assert load_model(Model, Config, tmp_path, optional=("spare_",)).spare_total.sum() == 3
     with pytest.raises(UserError, match="weights are missing or unknown, such as spare_total"):
-        load_model(Counted, Config, tmp_path)
+        load_model(Model, Config, tmp_path)

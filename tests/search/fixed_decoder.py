@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genius.models.decoder import geometry
+from genius.models.decoder import codeword_scores
 
 
 @dataclass
@@ -27,7 +27,7 @@ class FixedDecoder:
     Some probability goes to tokens that are no code of the level, as with a softmax over all tokens.
     """
 
-    geometry_scale = 0.7
+    blend_scale = 0.7
 
     def __init__(self, sizes: tuple[int, ...], queries: int, dim: int = 5, seed: int = 0, shrink: float = 1.0):
         """shrink: how much shorter the codewords of each level are than those before."""
@@ -64,8 +64,8 @@ class FixedDecoder:
         log_probs = log_probs if rows is None else log_probs[rows]
         return log_probs if whole_vocabulary else log_probs.log_softmax(-1)
 
-    def geometry(self, residual: Tensor, level: int) -> Tensor:
-        return geometry(residual, self.codebooks[level])
+    def level_scores(self, residual: Tensor, level: int) -> Tensor:
+        return codeword_scores(residual, self.codebooks[level])
 
     def gains(self, query: int, prefix: tuple[int, ...], weight: float) -> tuple[np.ndarray, np.ndarray]:
         """(k,) log-probabilities and (k,) blended gains after a prefix, the slow way, in float64."""
@@ -75,7 +75,7 @@ class FixedDecoder:
             residual = residual - self.codebooks[level][code].numpy()
             number = number * self.sizes[level] + code
         words = self.codebooks[len(prefix)].numpy().astype(np.float64)
-        odds = self.geometry_scale * (2 * words @ residual - (words**2).sum(1))
+        odds = self.blend_scale * (2 * words @ residual - (words**2).sum(1))
         log_probs = self.tables[len(prefix)][query, number].numpy().astype(np.float64)
         if weight == 0:
             log_probs = odds - np.log(np.exp(odds).sum())

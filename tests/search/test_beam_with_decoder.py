@@ -59,7 +59,7 @@ def test_a_blended_beam_agrees_with_blending_every_id(weight):
     decoder = tiny_decoder()
     nearness = quantized_search(decoder.codebooks, table, queries(), len(table))
     geometry = torch.empty(QUERIES, table.distinct).scatter_(1, numbers(table, nearness), nearness.scores)
-    expected = (weight * exhaustive(decoder, queries(), codes) + (1 - weight) * decoder.geometry_scale * geometry).sort(
+    expected = (weight * exhaustive(decoder, queries(), codes) + (1 - weight) * decoder.blend_scale * geometry).sort(
         descending=True
     )
     found = beam_search(IncrementalDecoder(decoder), queries(), trie, len(table), decoder_weight=weight)

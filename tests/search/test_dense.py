@@ -96,7 +96,7 @@ def test_quantized_search_equals_a_beam_by_geometry_that_keeps_everything(monkey
     for k in (10, table.distinct, 1000):
         found = quantized_search(decoder.codebooks, table, decoder.features, k)
         assert torch.equal(found.low, beams.low[:, :k]) and torch.equal(found.high, beams.high[:, :k])
-        scaled = found.scores * decoder.geometry_scale
+        scaled = found.scores * decoder.blend_scale
         torch.testing.assert_close(scaled, beams.scores[:, :k], rtol=1e-4, atol=1e-4)
         assert (found.first.exp().sum(1) - 1).abs().max() < 1e-5 and (found.depth == 4).all()
 

@@ -51,7 +51,7 @@ def tiny_decoder(geometry: bool = False, seed: int = 0, **changes) -> IDDecoder:
     )
     decoder = IDDecoder(replace(config, **changes))
     if decoder.config.dim == DIM and decoder.config.codebook_size == CODES:
-        decoder.initialise(tiny_quantizer(seed))
+        decoder.initialize(tiny_quantizer(seed))
     return decoder.eval()
 
 

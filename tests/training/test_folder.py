@@ -136,7 +136,7 @@ def test_texts_beside_the_images_are_what_is_asked(tmp_path, model):
 
 def test_a_model_that_cannot_be_had_is_refused_before_anything_is_copied(tmp_path):
     source = photographs(tmp_path / "photos", 2)
-    with pytest.raises(UserError, match="open_clip cannot give NoSuch-Net with weights 'openai'"):
+    with pytest.raises(UserError, match="open_clip cannot load NoSuch-Net with weights 'openai'"):
         main([str(source), str(tmp_path / "run"), "--model", "NoSuch-Net", "--pretrained", "openai"])
     assert not (tmp_path / "run" / "collection").exists()
 

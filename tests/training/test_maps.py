@@ -1,7 +1,9 @@
 """The maps of a run that was trained on the micro collection."""
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +12,11 @@ from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.explore.map_data import PART, read_maps
+from genius.index import update
+from genius.index.incoming import Incoming
 from genius.index.store import Index
 from genius.run import Run
+from genius.schema import Item, Modality
 from tests.evaluation.micro import write_micro_collection
 from tests.training.tiny import LEVELS, TINY
 from training import __main__ as pipeline
@@ -82,6 +87,28 @@ def test_maps_of_a_quantizer_that_was_trained_again_are_not_this_runs(drawn, pat
     run = Run(path)
     run.manifest["parts"]["quantizer"] = run.manifest["parts"]["quantizer"] | {"digest": "0" * 64}
     assert not maps.are_drawn(run)
+
+
+def test_items_that_are_added_while_the_maps_are_drawn_stay(drawn, path, collection, tmp_path, monkeypatch):
+    """Before and meanwhile: neither are of the collection, so they are not drawn."""
+    copy = shutil.copytree(path, tmp_path / "run")
+    models = update.Models.load(copy, "cpu")
+
+    def add(text: str) -> None:
+        items = [Item("7:1", Modality.TEXT, text)] if text == "early" else [Item("7:2", Modality.TEXT, text)]
+        assert update.add(copy, lambda _: Incoming(lambda: items, Path), models).new == 1
+
+    def train(arguments):
+        add("late")
+        return quantizer_train(arguments)
+
+    add("early")
+    n, quantizer_train = Index.load(Run(copy).folder("index")).n, maps.quantizer.train
+    monkeypatch.setattr(maps.quantizer, "train", train)
+    maps.main([str(collection.root), str(copy), "--device", "cpu"])
+    index = Index.load(Run(copy).folder("index"))
+    assert index.n == n + 1 and (index.rows_of(["7:1", "7:2"]) >= 0).all()
+    assert sorted(read_maps(copy).ids()) == sorted(item.id for item in index.items(range(n - 1)))
 
 
 def test_of_many_items_an_even_share_of_every_code_is_drawn(path, monkeypatch):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training.umap_layout import FEWEST, agreement, first_layout, next_layout, onto, to_edges
+from training.umap_layout import FEWEST, first_layout, layout_correlation, next_layout, onto, to_edges
 
 
 def rng():
@@ -23,12 +23,14 @@ def test_a_turned_and_scaled_layout_is_brought_back(mirrored):
 
 def test_layouts_without_extent_are_moved_only():
     assert np.allclose(onto(np.ones((4, 2)), rng().normal(size=(4, 2))).std(0), 0)
-    assert agreement(np.ones((4, 2)), np.ones((4, 2))) == 0.0
+    assert layout_correlation(np.ones((4, 2)), np.ones((4, 2))) == 0.0
 
 
-def test_agreement_falls_as_things_move():
+def test_the_correlation_falls_as_points_move():
     target = rng().normal(size=(200, 2))
-    moved = [agreement(target + amount * rng().normal(size=target.shape)[::-1], target) for amount in (0, 0.5, 5)]
+    moved = [
+        layout_correlation(target + amount * rng().normal(size=target.shape)[::-1], target) for amount in (0, 0.5, 5)
+    ]
     assert moved[0] == pytest.approx(1) and moved[0] > moved[1] > moved[2]
 
 
@@ -47,7 +49,7 @@ def test_neighbours_stay_together_and_views_stay_comparable():
     assert inside < 0.3 * first.std(0).mean()
     again, same = next_layout(vectors, np.arange(150), first, seed=0), first_layout(vectors, seed=0)
     assert (same == first).all()
-    assert agreement(again, first) > 0.8 > 0.2 > agreement(rng().permutation(first), first)
+    assert layout_correlation(again, first) > 0.8 > 0.2 > layout_correlation(rng().permutation(first), first)
 
 
 def test_a_repeated_vector_has_one_place_near_those_of_its_things():
@@ -56,7 +58,7 @@ def test_a_repeated_vector_has_one_place_near_those_of_its_things():
     first = first_layout(vectors, seed=0)
     places = next_layout(middles, which, first, seed=0)
     assert len(np.unique(places, axis=0)) == 30
-    assert agreement(places, first) > 0.6
+    assert layout_correlation(places, first) > 0.6
 
 
 def test_few_vectors_lie_in_the_middle_of_their_things():

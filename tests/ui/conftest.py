@@ -26,7 +26,7 @@ def photo(tmp_path):
 @pytest.fixture(scope="session")
 def served() -> Iterator[SimpleNamespace]:
     """engine, page, url: a page that is being served."""
-    from genius.ui.context import Served
+    from genius.ui.common.context import Served
     from genius.ui.page import build
     from genius.ui.serving import Hosting, serve
 

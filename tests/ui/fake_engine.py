@@ -202,7 +202,7 @@ class FakeEngine:
 
 
 if __name__ == "__main__":
-    from genius.ui.context import Served
+    from genius.ui.common.context import Served
     from genius.ui.page import build
     from genius.ui.serving import Hosting, serve
 

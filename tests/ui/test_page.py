@@ -1,9 +1,12 @@
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
-from genius.ui.context import Served
+from genius.ui.common.context import Served
+from genius.ui.page import COMMANDS, about_view, header_view
 
 
 def upload(served, name, content):
@@ -92,3 +95,29 @@ def test_an_oversized_upload_is_refused(served):
 def test_files_of_the_server_are_not_served(served):
     for path in ("/etc/hostname", "genius/ui/page.py", "app.py"):
         assert httpx.get(f"{served.url}/gradio_api/file={path}", trust_env=False).status_code in (403, 404)
+
+
+def test_the_header_counts_items_and_codes():
+    engine = SimpleNamespace(n=1_234_567, sizes=(3, 256, 256), device="cuda:0")
+    assert header_view("demo", "", engine.n, engine.sizes, engine.device)["facts"] == [
+        "1,234,567 items",
+        "IDs of 3 codes",
+        "run demo",
+        "cuda:0",
+    ]
+
+
+def test_the_header_names_the_collection_where_it_is_known():
+    facts = header_view("demo", "my-photos", 1, (3, 256), "cpu")["facts"]
+    assert facts[0] == "collection my-photos"
+
+
+def test_only_the_worlds_run_speaks_of_the_world():
+    assert about_view(None, 12_345) is None
+    assert about_view({"seed": 0}, 12_345)["items"] == "12,345"
+
+
+def test_the_commands_are_those_of_the_readme():
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    for command in COMMANDS:
+        assert command.split(" FOLDER")[0] in readme

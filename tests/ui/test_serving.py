@@ -1,12 +1,11 @@
 import socket
-from pathlib import Path
 
 import gradio as gr
 import httpx
 import pytest
 
 from genius.errors import UserError
-from genius.ui.components import STATIC
+from genius.ui.common.components import UI
 from genius.ui.serving import Hosting, head, serve
 
 
@@ -51,6 +50,6 @@ def test_an_address_in_use_gets_one_sentence():
 
 
 def test_every_style_is_part_of_the_head_the_common_one_first():
-    styles = [file.read_text() for file in (STATIC / "style.css", *sorted(Path(STATIC).glob("*.css")))]
+    styles = [file.read_text() for file in (UI / "common/style.css", *sorted(UI.glob("*/*.css")))]
     written = head()
     assert all(style in written for style in styles) and written.startswith(f"<style>{styles[0]}</style>")

@@ -15,7 +15,7 @@ from tests.search.tiny import publish_tiny_run
 @contextmanager
 def serving(run: Path, editable: bool = False) -> Iterator[SimpleNamespace]:
     """run, engine, page, url: makes the run and serves it."""
-    from genius.ui.context import Served
+    from genius.ui.common.context import Served
     from genius.ui.page import build
     from genius.ui.serving import Hosting, serve
 

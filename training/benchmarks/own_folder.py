@@ -27,8 +27,9 @@ from genius.collections.sources import Record, read_source
 from genius.collections.writer import further_queries
 from genius.errors import exit_on_user_error
 from genius.evaluation.__main__ import main as evaluate
+from genius.files import write_json
 from genius.models.encoder import Encoder
-from genius.run import Run, write_json
+from genius.run import Run
 from genius.schema import LabelledQuery, Modality
 from training import encoder, folder
 from training.pseudo_queries import RECIPE, Recipe

@@ -12,7 +12,7 @@ from statistics import median
 
 from playwright.sync_api import Page
 
-from genius.ui.context import TABS
+from genius.ui.common.context import TABS
 from training.benchmarks.chromium import chromium
 
 ASKED = "/?q=two+red+cars&instruction=Find+an+everyday+image+that+shows+what+the+caption+says."

@@ -38,8 +38,8 @@ from genius.evaluation.speed.growth import measure_growth
 from genius.evaluation.speed.quality import agreement, certificates, hit_rates
 from genius.evaluation.speed.report import markdown
 from genius.evaluation.speed.world import WORLDS, World
+from genius.files import write_json, write_text
 from genius.models.decoder import DecoderConfig
-from genius.run import write_json, write_text
 from genius.runtime import keep_freed_memory, usable_device
 from genius.search.engine import Engine
 from genius.trie.pool import Pool

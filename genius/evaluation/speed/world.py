@@ -112,7 +112,7 @@ def _quantizer(vectors: Clustered, config: DecoderConfig, work: Path, seed: int)
     quantizer = ResidualQuantizer(
         QuantizerConfig(dim=vectors.native, levels=config.levels, codebook_size=config.codebook_size)
     ).eval()
-    quantizer.initialise(
+    quantizer.initialize(
         torch.from_numpy(np.concatenate([block for block, _ in sample])),
         torch.from_numpy(np.concatenate([modality for _, modality in sample])),
         seed,

@@ -142,7 +142,7 @@ def test_what_is_no_pattern_gets_one_sentence_and_the_tab_stays_usable(opened, s
     ask(page, "dog")
     toast = page.locator("[data-testid=toast-body]")
     toast.wait_for()
-    assert "'dog' is no code" in toast.inner_text()
+    assert "'dog' is not a code" in toast.inner_text()
     ask(page, "2")
     shown(page, expected(served, (2,)))
 

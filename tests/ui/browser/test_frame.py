@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from genius.ui.context import TABS
+from genius.ui.common.context import TABS
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.tiny_page import serving
 

@@ -26,7 +26,7 @@ SETTLED = """async selector => {    // it lies still for ten frames
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """engine, page, url: a page over a real engine, whose searches leave a trace."""
-    from genius.ui.context import Served
+    from genius.ui.common.context import Served
     from genius.ui.page import build
     from genius.ui.serving import Hosting, serve
 

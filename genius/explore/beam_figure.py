@@ -1,0 +1,191 @@
+"""The beam tree as a plotly figure: levels to the right, the best prefix of each level on top.
+
+Above it stands, for each level, how much probability the trie masked. Colours are such as can be seen on light
+and on dark; whoever shows the figure gives it a background.
+
+Shapes: t prefixes drawn, M levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from plotly.graph_objects import Bar, Figure, Scatter
+
+from genius.explore.beam_tree import BeamTree, Fate
+
+CHOSEN, OTHER, FAINT, MASKED = "#6366f1", "#64748b", "rgba(100, 116, 139, .5)", "#b45309"
+MARKERS = {Fate.FOUND: ("circle", 11), Fate.ENDED: ("circle", 7), Fate.DROPPED: ("circle-open", 9)}
+FATES = {
+    Fate.FOUND: "leads to a generated ID",
+    Fate.ENDED: "a beam that led nowhere",
+    Fate.DROPPED: "considered and dropped",
+}
+STEPS = np.array([1e-6, 1e-4, 0.01, 0.1, 0.5])  # probabilities where an edge becomes thicker
+WIDTHS = np.array([0.5, 1, 1.8, 3, 4.5, 6.5])  # pixels
+FEW, FEWEST = 20, 8  # prefixes a level: have room for their codes; and for more
+ROW, THIN = 28, 12  # pixels for each of them; and of more
+CROWDED = 0.5  # times which lines and points are as large where there are more
+BARS, AROUND, LABEL, ROOT = 90, 70, 11, -0.75  # pixels; pixels; pixels; where on the axis of levels
+ROOTED = Scatter(
+    x=[ROOT],
+    y=[0],
+    mode="markers+text",
+    text=["query"],
+    textposition="bottom center",
+    hoverinfo="skip",
+    textfont={"size": LABEL},
+    marker={"symbol": "diamond", "size": 11, "color": CHOSEN},
+)
+
+
+def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]) -> Figure:
+    """The tree with the lineage of `codes` marked; customdata of a point is its prefix, such as 0.17.5.
+
+    first_codes: what to call the codes of level 0.
+    """
+    rows, marked = _rows(tree), np.zeros(len(tree), dtype=bool)
+    marked[tree.lineage(codes)] = True
+    tallest = int(rows.max()) + 1
+    scale = 1 if tallest <= FEW else CROWDED
+    return Figure(
+        [*_edges(tree, rows, marked, scale), ROOTED, *_points(tree, rows, marked, scale, first_codes), _bars(tree)],
+        _layout(tree.levels, tallest),
+    )
+
+
+def format_probability(share: float) -> str:
+    """A share of probability in percent; only exactly 0 and 1 are shown as 0 % and 100 %."""
+    if share < 0.1:
+        digits = 1 if share >= 0.01 else 2
+        return "0 %" if share == 0 else "<0.01 %" if share < 1e-4 else f"{100 * share:.{digits}f} %"
+    return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
+def _layout(levels: int, tallest: int) -> dict[str, object]:
+    rows = max(tallest, FEWEST) + 0.5
+    height = BARS + rows * (ROW if tallest <= FEW else THIN)
+    bars = 1 - BARS / height  # where they begin
+    return {
+        "height": height + AROUND,
+        "showlegend": False,
+        "dragmode": False,  # so that a finger on it scrolls the page
+        "modebar": {"remove": ["zoom", "pan", "lasso", "zoomIn", "zoomOut", "resetScale", "sendChartToCloud"]},
+        "xaxis": {
+            "range": [ROOT - 0.3, levels - 0.6],
+            "tickvals": list(range(levels)),
+            "title": {"text": "level", "font": {"size": 13}},
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+        },
+        "yaxis": {"range": [rows - 1, -1], "domain": [0, bars], "visible": False, "fixedrange": True},
+        "yaxis2": {"range": [0, 1.45], "domain": [bars, 1], "visible": False, "fixedrange": True},
+        "annotations": [
+            {
+                "text": "masked by<br>the trie",
+                "xref": "paper",
+                "yref": "y2 domain",
+                "x": 0,
+                "y": 1,
+                "xanchor": "left",
+                "yanchor": "top",
+                "align": "left",
+                "showarrow": False,
+                "font": {"size": LABEL},
+            }
+        ],
+    }
+
+
+def _rows(tree: BeamTree) -> np.ndarray:
+    """(t,) place of each prefix among those of its level that are drawn, from 0."""
+    return np.arange(len(tree)) - np.searchsorted(tree.level, tree.level)
+
+
+def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float) -> list[Scatter]:
+    """One line for all edges of a colour and width, with gaps; those of the marked lineage on top."""
+    begun = tree.parent >= 0
+    x = np.stack([np.where(begun, tree.level - 1.0, ROOT), tree.level, np.full(len(tree), np.nan)], axis=1)
+    y = np.stack([np.where(begun, rows[tree.parent], 0.0), rows, np.full(len(tree), np.nan)], axis=1)
+    thickness = np.searchsorted(STEPS, np.exp(tree.step))
+    lines = []
+    for ours, colour in ((False, FAINT), (True, CHOSEN)):
+        for number, width in enumerate(WIDTHS.tolist()):
+            these = (marked == ours) & (thickness == number)
+            if these.any():
+                lines.append(
+                    Scatter(
+                        x=x[these].ravel(),
+                        y=y[these].ravel(),
+                        mode="lines",
+                        hoverinfo="skip",
+                        line={"color": colour, "width": width * scale},
+                    )
+                )
+    return lines
+
+
+def _points(
+    tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float, first_codes: Sequence[str]
+) -> list[Scatter]:
+    """Those of a fate together, and of these the marked lineage."""
+    prefixes = tree.prefixes()
+    points = []
+    for (fate, (symbol, size)), (ours, colour) in product(MARKERS.items(), ((False, OTHER), (True, CHOSEN))):
+        these = np.flatnonzero((tree.fate == fate) & (marked == ours)).tolist()
+        if these:
+            codes = [prefixes[number] for number in these]
+            points.append(
+                Scatter(
+                    x=tree.level[these],
+                    y=rows[these],
+                    name=FATES[fate],
+                    mode="markers+text" if scale == 1 else "markers",
+                    text=[first_codes[prefix[0]] if len(prefix) == 1 else str(prefix[-1]) for prefix in codes],
+                    textposition="top center",
+                    textfont={"size": LABEL},
+                    hoverinfo="text",
+                    hovertext=[_hover(tree, number, prefix) for number, prefix in zip(these, codes, strict=True)],
+                    customdata=[".".join(map(str, prefix)) for prefix in codes],
+                    marker={
+                        "symbol": symbol,
+                        "size": size * scale,
+                        "color": colour,
+                        "line": {"width": 1.5 * scale, "color": colour},
+                    },
+                )
+            )
+    return points
+
+
+def _bars(tree: BeamTree) -> Bar:
+    masses = tree.mass.tolist()
+    return Bar(
+        x=np.arange(tree.levels),
+        y=tree.mass,
+        yaxis="y2",
+        width=0.5,
+        marker={"color": MASKED},
+        text=[format_probability(mass) for mass in masses],
+        textposition="outside",
+        cliponaxis=False,
+        hoverinfo="text",
+        hovertext=[
+            f"level {level}: of the probability the trie masked {format_probability(mass)}"
+            for level, mass in enumerate(masses)
+        ],
+    )
+
+
+def _hover(tree: BeamTree, number: int, prefix: Sequence[int]) -> str:
+    return (
+        f"<b>{' · '.join(map(str, prefix))}</b><br>place {tree.place[number]} at level {tree.level[number]}: "
+        f"{FATES[Fate(tree.fate[number])]}<br>"
+        f"step p {format_probability(np.exp(tree.step[number]))}, log p {tree.step[number]:.2f}<br>"
+        f"so far log p {tree.log_prob[number]:.2f}, score {tree.score[number]:.2f}<br>"
+        f"items that begin so: {tree.items[number]:,}<br>"
+        f"masked by the trie at this step: {format_probability(tree.masked[number])}"
+    ).replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,139 @@
+"""The public API: four named endpoints for programs. Every other event of the page is private."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import gradio as gr
+from gradio.utils import get_upload_folder
+
+from genius.collections.images import open_image
+from genius.errors import UserError
+from genius.explore.code_patterns import format_pattern, parse_pattern
+from genius.explore.items import describe, row_of
+from genius.schema import Item, Modality, Query, SearchOptions
+from genius.search.checks import checked_k
+from genius.trie.code_table import CodeTable
+from genius.ui.common import formatting
+from genius.ui.common.components import target_of, told, uploaded
+from genius.ui.common.context import Context
+
+LARGEST_SIDE = 1_024  # pixels of a picture; far more than an encoder sees
+MOST_LISTED = 100  # items of one page of code_items
+
+
+def endpoints(context: Context) -> list[Callable]:
+    """The functions that programs may call; what they raise is told as the page tells it."""
+    engine = context.engine
+
+    def search(
+        text: str = "",
+        picture: gr.FileData | None = None,
+        instruction: str = "",
+        k: int = 10,
+        beams: int = 50,
+        modality: str = "any",
+    ) -> dict:
+        """The items that a text, a picture or both ask for, by generated ID and re-ranked by embedding.
+
+        picture: an uploaded PNG, JPEG or WebP. instruction: what kind of thing is wanted. modality: any, image, text
+        or pair. Returns hits, best first, generated IDs, the query's own codes and milliseconds per stage.
+        """
+        image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
+        options = SearchOptions(beams=beams, k=k, modality=target_of(modality))
+        (result,) = engine.search([Query(text=text, image=image, instruction=instruction)], options)
+        return {
+            "hits": [
+                {
+                    "rank": hit.rank,
+                    **_told(hit.item),
+                    "codes": list(hit.codes),
+                    "cosine": hit.cosine,
+                    "score": hit.score,
+                    "generated_rank": hit.generated_rank,
+                }
+                for hit in result.hits
+            ],
+            "generated": [
+                {"codes": list(found.codes), "score": found.score, "log_prob": found.log_prob, "items": found.bucket}
+                for found in result.generated
+            ],
+            "query_codes": list(result.query_codes),
+            "modality_probabilities": {
+                modality.name.lower(): float(result.modality_probabilities[modality]) for modality in Modality
+            },
+            "milliseconds": result.milliseconds,
+        }
+
+    def item(id: str) -> dict:
+        """One item: its modality, text, picture (a small WebP as a data URI), codes and what its source says of it."""
+        row = row_of(engine.index, id)
+        told, picture = describe(engine, row, neighbours=0), engine.index.thumbnail(row)
+        return {
+            "id": told["id"],
+            "modality": told["modality"].name.lower(),
+            "text": told["text"],
+            "picture": formatting.data_uri(picture) if picture else None,
+            "codes": told["codes"],
+            "facts": dict(told["facts"]),
+        }
+
+    def code_items(pattern: str, limit: int = 20, offset: int = 0) -> dict:
+        """The items whose IDs match a pattern of codes such as 0.17.*.5, where * is any code.
+
+        Returns how many there are, and some of them, at most 100 at once: limit of them from offset on, in the order
+        of their IDs.
+        """
+        index = engine.index
+        read = parse_pattern(pattern, index.code_sizes)
+        first, most = _whole(offset, "offset", 0, index.n), _whole(limit, "limit", 0, MOST_LISTED)
+        matches = CodeTable(engine.pool.table).match(read)
+        rows = matches.rows[first : first + most]
+        return {
+            "pattern": format_pattern(read, "."),
+            "count": len(matches),
+            "items": [
+                {**_told(item), "codes": codes}
+                for item, codes in zip(index.items(rows), index.codes(rows).tolist(), strict=True)
+            ],
+        }
+
+    def neighbours(id: str, k: int = 10) -> list:
+        """The items nearest to an item by embedding, exactly, over the whole index, with their cosines."""
+        near = describe(engine, row_of(engine.index, id), checked_k(k))["neighbours"]
+        return [
+            {
+                "id": item["id"],
+                "modality": item["modality"].name.lower(),
+                "text": item["text"],
+                "cosine": item["cosine"],
+            }
+            for item in near
+        ]
+
+    return [_telling(function) for function in (search, item, code_items, neighbours)]
+
+
+def _telling(function: Callable) -> Callable:
+    @wraps(function)
+    def safe(*given: Any, **named: Any) -> Any:
+        with told():
+            return function(*given, **named)
+
+    return safe
+
+
+def _path(picture: Any) -> str:
+    """Raises UserError for what is no upload."""
+    given = picture if isinstance(picture, dict) else {}
+    return uploaded(given.get("path"), given.get("url"), get_upload_folder())
+
+
+def _whole(number: Any, name: str, least: int, most: int) -> int:
+    if type(number) is not int or not least <= number <= most:
+        raise UserError(f"The {name} must be a whole number from {least} to {most:,}, not {number!r}.")
+    return number
+
+
+def _told(item: Item) -> dict[str, str]:
+    return {"id": item.id, "modality": item.modality.name.lower(), "text": item.text}

@@ -1,0 +1,53 @@
+"""The API tab: declares the endpoints and documents them from their own signatures."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, get_type_hints
+
+import gradio as gr
+
+from genius.ui.api.endpoints import endpoints
+from genius.ui.common.components import Panel
+from genius.ui.common.context import Context
+
+UNLESS = {inspect.Parameter.empty: "required", "": "empty", None: "none"}  # how defaults are told
+TYPES = {str: "text", int: "number", gr.FileData | None: "file"}
+ASKED = {  # what the snippets ask, by endpoint; {id} is the first item of the index
+    "search": {"text": "a red mug", "k": 5},
+    "item": {"id": "{id}"},
+    "code_items": {"pattern": "0.*", "limit": 5},
+    "neighbours": {"id": "{id}", "k": 5},
+}
+
+
+def api_tab(context: Context, tab: gr.Tab) -> None:
+    """Declare the endpoints and say how to call them."""
+    functions = endpoints(context)
+    for function in functions:
+        limits = {"concurrency_id": "search", "concurrency_limit": 32} if function.__name__ == "search" else {}
+        gr.api(function, api_name=function.__name__, **limits)
+    (first,) = context.engine.index.items([0])
+    Panel("api", "api/api.js", documentation(functions, first.id))
+
+
+def documentation(functions: Sequence[Callable], id: str) -> dict[str, Any]:
+    """What api.js draws: every endpoint with its parameters, and calls of it."""
+    return {"endpoints": [_documented(function, id) for function in functions]}
+
+
+def _documented(function: Callable, id: str) -> dict[str, Any]:
+    summary, _, details = inspect.getdoc(function).partition("\n\n")
+    hints, parameters = get_type_hints(function), inspect.signature(function).parameters.values()
+    asked = {name: id if value == "{id}" else value for name, value in ASKED[function.__name__].items()}
+    in_order = [asked.get(one.name, None if one.default is one.empty else one.default) for one in parameters]
+    return {
+        "name": function.__name__,
+        "summary": summary,
+        "details": " ".join(details.split()),
+        "parameters": [
+            {"name": one.name, "type": TYPES[hints[one.name]], "default": UNLESS.get(one.default, str(one.default))}
+            for one in parameters
+        ],
+        "asked": asked,
+        "in_order": in_order,
+    }

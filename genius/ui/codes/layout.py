@@ -1,0 +1,82 @@
+"""The Codes tab: a code or a pattern in; its items, its place in the hierarchy and what it means out."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+from genius.explore.code_patterns import MAX_PATTERN_LENGTH
+from genius.ui.codes.callbacks import CodesCallbacks
+from genius.ui.codes.view import level_name
+from genius.ui.common import links
+from genius.ui.common.components import QUICK, Panel
+from genius.ui.common.context import Context, Signal
+from genius.ui.common.item_card import ItemCard
+
+
+def codes_tab(context: Context, tab: gr.Tab) -> None:
+    """Lay the tab out inside the current gr.Tab and wire it to the engine."""
+    callbacks, open_code = CodesCallbacks(context), context.shared.open_code
+    code_sizes, forced = callbacks.code_sizes, callbacks.forced
+    current, everything = gr.State(None), Signal("codes-everything")
+    with gr.Row(elem_id="codes-ask"):
+        pattern = gr.Textbox(
+            label="Pattern",
+            placeholder="0 · 17 · * · 5",
+            max_length=MAX_PATTERN_LENGTH,
+            scale=3,
+            min_width=240,
+            info="Codes from the first level on; * stands for any code.",
+            elem_id="codes-pattern",
+        )
+        level = gr.Dropdown(
+            [(level_name(at, forced), at) for at in range(len(code_sizes))],
+            value=None,
+            label="Level",
+            info="Or choose a level …",
+            min_width=140,
+            elem_id="codes-level",
+        )
+        code = gr.Dropdown(
+            [], label="Code", info="… and one of its codes, by items.", min_width=180, elem_id="codes-code"
+        )
+    key = gr.Textbox(visible="hidden", elem_id="codes-key")
+    here = Panel("codes-here", "codes/here.js")
+    with gr.Row():
+        with gr.Column(scale=3, min_width=320):
+            icicle = Panel("codes-icicle", "codes/icicle.js")
+        with gr.Column(scale=2, min_width=300):
+            meaning = Panel("codes-meaning", "codes/meaning.js")
+    with gr.Accordion("The codes that follow, as a table", open=False):
+        table = Panel("codes-below", "common/table.js")
+    with gr.Row(elem_id="codes-items-row"):
+        with gr.Column(scale=3, min_width=320):
+            near = Panel("codes-near", "common/tiles.js")
+            items = Panel("codes-items", "common/tiles.js")
+        with gr.Column(scale=2, min_width=300, elem_id="codes-picked"):
+            picked = ItemCard("codes-card", context)
+    with gr.Accordion("Health of the levels", open=False) as healthy:
+        levels = Panel("codes-health", "common/table.js")
+    with gr.Accordion("What codes say of the items’ factors", open=False) as factored:
+        factors = Panel("codes-factors", "common/table.js")
+
+    outputs = [current, pattern, key, here, icicle, near, items, picked, meaning, table]
+    quick = {**QUICK, "trigger_mode": "always_last"}
+    waiting = {**quick, "show_progress": "minimal", "show_progress_on": here}
+    for opening in (
+        pattern.submit(callbacks.on_pattern, pattern, outputs, **waiting),
+        open_code.sent(callbacks.on_pattern, open_code, outputs, **waiting),
+        code.input(callbacks.on_code, [level, code], outputs, **waiting),
+        everything.sent(callbacks.on_pattern, everything, outputs, **waiting),
+        *(panel.select(callbacks.on_key, None, outputs, **waiting) for panel in (here, icicle, table)),
+    ):
+        links.follow(opening, "codes", code=key)
+        opening.success(
+            callbacks.on_meaning, current, [meaning, icicle, table], **waiting | {"show_progress_on": meaning}
+        )
+    tab.select(callbacks.on_first_visit, [current, open_code], everything, **quick)
+    level.input(callbacks.on_level, level, code, **quick)
+    items.turn(callbacks.on_page, current, items, **quick)
+    for panel in (near, items):
+        panel.select(callbacks.on_item, None, picked, **quick)
+    healthy.expand(callbacks.on_level_health, None, levels, **waiting | {"show_progress_on": levels})
+    factored.expand(callbacks.on_factors, None, factors, **waiting | {"show_progress_on": factors})

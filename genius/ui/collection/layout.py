@@ -1,0 +1,100 @@
+"""The Collection tab: what is indexed, whether it still fits, and, where the run may be edited, what comes and goes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+import numpy as np
+
+from genius.errors import UserError
+from genius.explore.map_data import read_maps
+from genius.index.contents import Contents
+from genius.index.drift import DriftReport
+from genius.index.integrity import advice
+from genius.ui.collection import view
+from genius.ui.collection.editing import EditingForm
+from genius.ui.common.components import QUICK, SURE, Panel, told
+from genius.ui.common.context import Context
+from genius.ui.common.item_card import on_query
+
+if TYPE_CHECKING:
+    from genius.index.store import Index
+
+PAGE = 24  # items
+
+
+def collection_tab(context: Context, tab: gr.Tab) -> None:
+    """Lay the tab out inside the current gr.Tab and wire it."""
+    engine, served, shared = context.engine, context.served, context.shared
+
+    @lru_cache(1)
+    def names() -> dict[int, str]:
+        """Of datasets, which the maps of a run know."""
+        try:
+            maps = read_maps(served.path)
+        except UserError:
+            maps = None
+        return dict(maps.names) if maps else {}
+
+    @lru_cache(1)
+    def held_of(index: Index) -> dict[str, Any]:
+        return view.held(Contents.of(index), names())
+
+    @lru_cache(1)
+    def health_of(index: Index) -> tuple[dict[str, Any], dict[str, Any]]:
+        outlook = DriftReport.of(index)
+        return view.verdict(outlook, advice(index, outlook)), view.health(outlook)
+
+    def page_of(index: Index, page: int) -> dict[str, Any] | None:
+        """What was added, the last first."""
+        pages = -(-index.config.grown // PAGE)
+        page = max(0, min(page, pages - 1))
+        rows = np.arange(index.config.trained, index.n)[::-1][page * PAGE : (page + 1) * PAGE].tolist()
+        return view.listed(
+            rows,
+            index.items(rows),
+            [index.thumbnail(row) for row in rows],
+            index.config.grown,
+            page,
+            pages,
+            served.editable,
+        )
+
+    def on_held():
+        with told():
+            return held_of(engine.index), page_of(engine.index, 0)
+
+    def on_health():
+        with told():
+            return health_of(engine.index)
+
+    def on_turn(picked: gr.EventData):
+        page = getattr(picked, "page", None)
+        with told():
+            if type(page) is not int or page < 0:
+                raise UserError("There is no such page; reload the page.")
+            return page_of(engine.index, page)
+
+    with gr.Row(elem_id="collection"):
+        with gr.Column(scale=3, min_width=320):
+            held = Panel("collection-held", "common/table.js")
+            health = Panel("collection-health", "common/table.js")
+            verdict = Panel("collection-verdict", "collection/verdict.js")
+        with gr.Column(scale=2, min_width=320, elem_id="collection-edit"):
+            if served.editable:
+                edit = EditingForm(context)
+            else:
+                Panel("collection-closed", "collection/closed.js", view.closed(served.name))
+    added = Panel("collection-added", "collection/added.js")
+
+    waiting = {"api_visibility": "private", "show_progress": "minimal", "concurrency_limit": None}
+    for trigger in (tab.select, shared.changed.sent):
+        trigger(on_held, None, [held, added], show_progress_on=held, **waiting).success(
+            on_health, None, [verdict, health], show_progress_on=verdict, **waiting
+        )
+    added.turn(on_turn, None, added, **QUICK)
+    added.use_as_query(on_query, None, shared.use_as_query, **SURE)
+    if served.editable:
+        edit.remove_from(added)

@@ -1,0 +1,116 @@
+"""What every tab shares: panels that cannot run data, uploads that nobody opened, errors in one sentence."""
+
+from __future__ import annotations
+
+import html
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from genius.errors import UserError
+from genius.index.store import Index
+from genius.schema import Modality
+from genius.ui.common.formatting import NAMES
+
+UI = Path(__file__).parents[1]
+QUICK = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}  # answered in no time
+SURE = {"api_visibility": "private", "show_progress": "hidden", "queue": False}  # quicker; but errors would go unsaid
+TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
+REFUSED = "Upload the picture as a file; links and embedded data are not read."
+
+
+class Panel(gr.HTML):
+    """Draws JSON data with a script.
+
+    name: the elem_id, unique on the page. script: path within genius/ui, such as "search/cards.js"; it defines
+    `draw`, a function from the data to DOM nodes.
+
+    gr.HTML evaluates whatever its template interpolates, even from data. So the template here is
+    constant, and the script builds nodes by createElement and text nodes: a caption stays a caption.
+    """
+
+    def __init__(self, name: str, script: str, value: Any = None, **layout: Any):
+        drawing = "\n".join((UI / file).read_text() for file in ("common/nodes.js", script))
+        super().__init__(
+            value,
+            html_template='<div class="panel"></div>',
+            js_on_load=f"{drawing}\nshow(draw);",
+            apply_default_css=False,
+            elem_id=name,
+            **layout,
+        )
+
+    def postprocess(self, value: Any) -> Any:
+        """Data goes to the script as it is; None is the panel's empty state."""
+        return value
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "object"}
+
+
+class UploadedImage(gr.Image):
+    """An image input that hands over the path of the upload, unopened.
+
+    gr.Image decodes before the callback runs, with every decoder and without limits;
+    genius.collections.images does it instead.
+    """
+
+    def get_block_name(self) -> str:
+        return "image"  # draw it as Gradio draws gr.Image
+
+    def preprocess(self, payload: Any) -> str | None:
+        if payload is None:
+            return None
+        with told():
+            return uploaded(payload.path, payload.url, self.GRADIO_CACHE)
+
+
+def uploaded(path: Any, url: Any, folder: str) -> str:
+    """The path of a file that Gradio keeps in its folder of uploads. Raises UserError for anything else.
+
+    Gradio checks paths only of what calls itself a file; a forged request may not.
+    """
+    if (
+        not isinstance(path, str)
+        or str(url).startswith("data:")
+        or not Path(path).resolve().is_relative_to(Path(folder).resolve())
+    ):
+        raise UserError(REFUSED)
+    return path
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """A UserError reaches the visitor as its own sentence; anything else goes to the log, without details."""
+    try:
+        yield
+    except UserError as error:
+        # gr.Error renders HTML, and the sentence may quote what the visitor or a file said
+        raise gr.Error(html.escape(str(error)), print_exception=False) from None
+    except Exception:
+        logging.getLogger(__name__).exception("a callback failed")
+        raise gr.Error("That failed on the server; its log says why.", print_exception=False) from None
+
+
+def target_choice(index: Index, name: str) -> gr.Radio:
+    """One of TARGETS, of the modalities that the index holds. name: its elem_id."""
+    kinds = map(Modality, np.unique(index.modalities))
+    return gr.Radio(
+        [("As asked", "any"), *((NAMES[kind], kind.name.lower()) for kind in kinds)],
+        value="any",
+        label="Find",
+        elem_id=name,
+        info="As asked: the first code is generated like the others. Else only such items are found.",
+    )
+
+
+def target_of(name: Any) -> Modality | None:
+    """The modality that one of TARGETS names. Raises UserError for another name."""
+    if not isinstance(name, str) or name not in TARGETS:
+        raise UserError(f"The modality must be one of {', '.join(TARGETS)}, not {name!r}.")
+    return TARGETS[name]

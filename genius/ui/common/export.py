@@ -1,0 +1,84 @@
+"""Results as CSV and JSON, for other tools. The texts travel with the results; no file is kept on the server."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from genius.schema import Hit
+from genius.ui.common.context import LastQuery
+
+COLUMNS = ("query", "instruction", "rank", "generated_rank", "item", "modality", "text", "cosine", "score", "codes")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a spreadsheet begins what it computes
+
+
+def exports(answers: Sequence[LastQuery], run: str) -> list[dict[str, str]]:
+    """Files of the results of one or more queries, to be saved by the browser; none if nothing was found."""
+    if not any(answer.result.hits for answer in answers):
+        return []
+    return [
+        {"name": "genius-results.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": as_csv(answers)},
+        {"name": "genius-results.json", "label": "JSON", "type": "application/json", "text": as_json(answers, run)},
+    ]
+
+
+def as_csv(answers: Sequence[LastQuery]) -> str:
+    """A line for each result. Texts that a spreadsheet would compute begin with an apostrophe."""
+    stream = io.StringIO()
+    table = csv.DictWriter(stream, COLUMNS)
+    table.writeheader()
+    for answer in answers:
+        asked = {"query": answer.title, "instruction": answer.query.instruction}
+        for hit in answer.result.hits:
+            record = asked | _record(hit) | {"codes": " ".join(map(str, hit.codes))}
+            table.writerow({name: _inert(value) if isinstance(value, str) else value for name, value in record.items()})
+    return stream.getvalue()
+
+
+def as_json(answers: Sequence[LastQuery], run: str) -> str:
+    """Also what was asked, how, and the generated IDs."""
+    return json.dumps({"run": run, "searches": [_search(answer) for answer in answers]}, ensure_ascii=False, indent=1)
+
+
+def _search(answer: LastQuery) -> dict[str, Any]:
+    query, options, result = answer.query, answer.options, answer.result
+    return {
+        "query": {
+            "title": answer.title,
+            "text": query.text,
+            "instruction": query.instruction,
+            "picture": query.image is not None,
+            "codes": list(result.query_codes),
+        },
+        "options": {
+            "beams": options.beams,
+            "results": options.k,
+            "rerank": options.rerank,
+            "mode": result.mode,
+            "modality": options.modality and options.modality.name.lower(),
+        },
+        "generated": [
+            {"codes": list(found.codes), "score": found.score, "log_probability": found.log_prob, "items": found.bucket}
+            for found in result.generated
+        ],
+        "results": [_record(hit) | {"codes": list(hit.codes)} for hit in result.hits],
+    }
+
+
+def _record(hit: Hit) -> dict[str, Any]:
+    return {
+        "rank": hit.rank,
+        "generated_rank": hit.generated_rank,
+        "item": hit.item.id,
+        "modality": hit.item.modality.name.lower(),
+        "text": hit.item.text,
+        "cosine": hit.cosine,
+        "score": hit.score,
+    }
+
+
+def _inert(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -1,0 +1,77 @@
+"""Interactive plots: a plotly figure whose points can be clicked and lassoed.
+
+gr.Plot has no such events, bundles another version of plotly.js and loses the zoom at every update; so this
+is a component of its own, drawn by the plotly.js that belongs to the installed plotly.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import plotly
+from plotly.graph_objects import Figure
+
+from genius.ui.common.components import UI
+
+PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+PLOTLY_ADDRESS = f"gradio_api/file={PLOTLY}"
+MOST_LASSOED = 2_000  # points that a lasso sends back; of more it sends the first ones and their number
+MODALITY_COLOURS = ("#1f86cc", "#d55e00", "#009e73")  # after Okabe and Ito, by Modality; seen on light and dark
+MODALITY_SYMBOLS = ("circle", "square", "diamond")
+
+
+class PlotlyFigure(gr.HTML):
+    """A plotly figure, handed over by callbacks; None draws nothing.
+
+    `.select(listener)`: a click; gr.SelectData with `index` of the point, `value` its customdata (or id, in an
+    icicle), also as an event {"index", "value", "label", "points": [...]}.
+    `.lasso(listener)`: gr.EventData with `points` [{"index", "value", "label"}], at most MOST_LASSOED, and `total`.
+
+    name: its elem_id, unique on the page. label: what it shows, for those who cannot see it; every plot has a
+    table beside it. Put what identifies a point into customdata, and a constant into layout.uirevision if the
+    zoom shall survive updates; a ring then marks the point that was picked last. The browser's event "dragmode" on
+    the figure's host says what dragging does from then on. height, in pixels, is that of figures whose layout names
+    none. Colours of text, axes and grid follow the theme by themselves. Data in labels, text and hovers goes through
+    `escaped`: plotly reads markup there.
+    """
+
+    def __init__(self, name: str, label: str, value: Figure | None = None, height: int = 480, **layout: Any):
+        gr.set_static_paths([PLOTLY])
+        super().__init__(
+            value,
+            html_template='<div class="panel figure-host"></div>',
+            alternative=label,
+            figure_height=height,
+            most_lassoed=MOST_LASSOED,
+            js_on_load=(UI / "common/figure.js").read_text(),
+            apply_default_css=False,
+            head=f'<script src="{PLOTLY_ADDRESS}"></script>',
+            elem_id=name,
+            **layout,
+        )
+
+    def postprocess(self, value: Figure | None) -> str | None:
+        return None if value is None else value.to_json()
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "string"}
+
+
+def plain(figure: Figure) -> Figure:
+    """Transparent, without plotly's own template and margins; what every figure here begins from."""
+    return figure.update_layout(
+        template="none",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        hovermode="closest",
+        dragmode=False,
+        margin={"l": 48, "r": 16, "t": 24, "b": 44},
+        legend={"orientation": "h", "y": -0.15},
+    )
+
+
+def escaped(text: str) -> str:
+    """Data that plotly shall show as it is, not as markup."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,96 @@
+"""How numbers, IDs, items and queries are written, wherever a tab shows them. No widget, no markup, no model."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from genius.schema import Item, Modality, Query
+
+NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
+PLURALS = {Modality.IMAGE: "images", Modality.TEXT: "texts", Modality.PAIR: "pairs"}
+STAGES = {  # in the order they run
+    "encode": "encode",
+    "fuse": "fuse",
+    "beam": "beam search",
+    "expand": "expand buckets",
+    "rerank": "re-rank",
+    "fetch": "fetch",
+}
+LONGEST_EXCERPT = 200  # characters of a text on a tile
+MINUS = "\N{MINUS SIGN}"
+
+
+def number(value: float, digits: int) -> str:
+    """A fixed number of decimals, with a real minus sign."""
+    return f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def percent(share: float) -> str:
+    """A share as a person would say it."""
+    if 0 < share < 0.001:
+        return "<0.1 %"
+    return f"{share:.1%}".replace("%", " %") if share < 0.1 else f"{share:.0%}".replace("%", " %")
+
+
+def milliseconds(spent: float) -> str:
+    return f"{spent:.1f} ms" if spent < 10 else f"{spent:,.0f} ms"
+
+
+def score_label(decoder_weight: float) -> str:
+    """What to call the score of an ID; it is a log-probability only where geometry has no part in it."""
+    return "log p" if decoder_weight == 1 else "score"
+
+
+def data_uri(webp: bytes) -> str:
+    """A picture that travels inside the answer: no file is served, no second request is made."""
+    return "data:image/webp;base64," + base64.b64encode(webp).decode()
+
+
+def shared_prefix(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many leading codes two IDs have in common."""
+    for level, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return level
+    return min(len(one), len(other))
+
+
+def identifier(codes: Sequence[int], query_codes: Sequence[int]) -> dict[str, Any]:
+    """An ID and how much of it is the query's own."""
+    return {"codes": [int(code) for code in codes], "shared": shared_prefix(codes, query_codes)}
+
+
+def item_view(item: Item, picture: bytes | None) -> dict[str, Any]:
+    """An item as panels draw it: its id, modality, text and thumbnail, where it has one."""
+    return {
+        "id": item.id,
+        "name": NAMES[item.modality],
+        "kind": item.modality.name.lower(),
+        "text": item.text,
+        "picture": data_uri(picture) if picture else None,
+    }
+
+
+def tile(row: int, item: Item, picture: bytes | None, figure: str = "") -> dict[str, Any]:
+    """An item small enough for a grid, its text cut; figure: a number to show with it."""
+    text = item.text if len(item.text) <= LONGEST_EXCERPT else item.text[:LONGEST_EXCERPT].rstrip() + "…"
+    return {"row": row, **item_view(item, picture), "text": text, "figure": figure}
+
+
+def described(query: Query, longest: int = 60) -> str:
+    """The query in a few words, so that old results cannot pass for new ones."""
+    text = query.text.strip()
+    text = text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+    words = [f"“{text}”"] if text else []
+    return " and ".join(words + ["the picture"] * (query.image is not None))
+
+
+def suggestions(instructions: Iterable[tuple[Modality, Modality, str]], query: Modality | None) -> list[str]:
+    """All instructions, by target; those that fit what the visitor has given come first."""
+    ordered = sorted(instructions, key=lambda entry: (entry[0] != query, entry[1]))
+    return list(dict.fromkeys(text for _, _, text in ordered))

@@ -1,0 +1,75 @@
+"""The card of one item, for tabs that let a visitor pick one: what it is, its ID, what is truly near it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from genius.errors import UserError
+from genius.explore.items import describe, row_of
+from genius.ui.common import formatting
+from genius.ui.common.components import QUICK, SURE, Panel, told
+from genius.ui.common.context import Context
+
+if TYPE_CHECKING:
+    from genius.search.engine import Engine
+
+NEIGHBOURS = 8
+
+
+class ItemCard(Panel):
+    """Written with `card(engine, id)`, or with None for an empty place.
+
+    Its codes open the Codes tab at that prefix, its neighbours take its place, its button makes the item the query.
+    Every card on the page has a name, its elem_id, of its own.
+    """
+
+    def __init__(self, name: str, context: Context, **layout: Any):
+        super().__init__(name, "common/item_card.js", **layout)
+
+        def on_neighbour(picked: gr.EventData):
+            with told():
+                return card(context.engine, getattr(picked, "id", None))
+
+        self.select(on_neighbour, None, self, trigger_mode="always_last", **QUICK)
+        self.open_code(on_code, None, context.shared.open_code, **QUICK)
+        self.use_as_query(on_query, None, context.shared.use_as_query, **SURE)
+
+
+def card(engine: Engine, id: Any) -> dict[str, Any]:
+    """What item_card.js draws. Raises UserError if there is no such item."""
+    item = describe(engine, row_of(engine.index, id), NEIGHBOURS)
+    return {
+        **_drawn(engine, item),
+        "codes": item["codes"],
+        "facts": item["facts"],
+        "neighbours": [
+            {**_drawn(engine, other), "cosine": formatting.number(other["cosine"], 3)} for other in item["neighbours"]
+        ],
+    }
+
+
+def on_code(picked: gr.EventData) -> str:
+    """The pattern of the prefix that was picked."""
+    codes = getattr(picked, "codes", None)
+    with told():
+        if not isinstance(codes, list) or not all(type(code) is int for code in codes):
+            raise UserError("That is no ID; reload the page.")
+    return ".".join(map(str, codes))
+
+
+def on_query(picked: gr.EventData) -> str:
+    """The id of the item."""
+    return str(getattr(picked, "id", ""))
+
+
+def _drawn(engine: Engine, item: dict[str, Any]) -> dict[str, Any]:
+    picture = engine.index.thumbnail(item["row"])
+    return {
+        "id": item["id"],
+        "name": formatting.NAMES[item["modality"]],
+        "kind": item["modality"].name.lower(),
+        "text": item["text"],
+        "picture": formatting.data_uri(picture) if picture else None,
+    }

@@ -1,0 +1,72 @@
+"""The address of the page says what is on show: the tab, and what was asked in it.
+
+    ?q=a+red+mug&instruction=Find+one.    a search in words
+    ?item=7:15171                         what is like this item
+    ?tab=codes&code=0.17.*.5              the items under a code pattern
+    ?tab=map                              a tab
+
+links.js writes it; pictures that were uploaded cannot be part of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+from gradio.events import Dependency
+
+from genius.ui.common.components import SURE
+from genius.ui.common.context import TABS, Shared, Signal
+
+LONGEST = 2_000  # characters of a field
+
+
+def follow(event: Dependency, tab: str, **fields: Component) -> None:
+    """After an event that succeeds the address of its tab holds these fields: q, instruction, item, code.
+
+    Empty ones are left out.
+    """
+    assert tab in TABS, tab
+    event.success(
+        None,
+        [*fields.values()],
+        None,
+        queue=False,
+        api_visibility="private",
+        js=f"(...values) => {{ genius.asked({tab!r}, {[*fields]!r}, values); }}",
+    )
+
+
+def follow_tab(tab: gr.Tab) -> None:
+    """The address names the tab that was chosen, and what was asked in it before."""
+    tab.select(None, None, None, queue=False, api_visibility="private", js=f"() => {{ genius.shown({tab.id!r}); }}")
+
+
+def restore(page: gr.Blocks, shared: Shared) -> None:
+    """Opens what the address says, when the page is loaded."""
+    address = Signal("address")
+    page.load(
+        opened,
+        address,
+        [shared.tabs, shared.ask, shared.use_as_query, shared.open_code],
+        js="() => [{message: genius.address}]",
+        **SURE,
+    )
+
+
+def opened(address: Any) -> tuple[Any, dict[str, str] | None, str | None, str | None]:
+    """(tabs, ask, use_as_query, open_code) for the parameters of an address; unknown ones do nothing.
+
+    An address that names no tab leaves the page as it is: a visitor may have chosen one meanwhile.
+    """
+    given = address if isinstance(address, dict) else {}
+    field = {name: value[:LONGEST] for name, value in given.items() if isinstance(value, str)}
+    tab, ask, item, code = field.get("tab", "search"), None, None, None
+    if tab == "search" and field.get("item"):
+        item = field["item"]
+    elif tab == "search" and (field.get("q") or field.get("instruction")):
+        ask = {"text": field.get("q", ""), "instruction": field.get("instruction", "")}
+    elif tab == "codes" and field.get("code"):
+        code = field["code"]
+    return gr.Tabs(selected=tab) if field.get("tab") in TABS else gr.skip(), ask, item, code

@@ -1,0 +1,138 @@
+"""The Compare tab: one query, found by generation, with and without re-ranking, by geometry and by dense search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from genius.errors import UserError
+from genius.explore.comparison import Comparison, agreement
+from genius.schema import Modality, Query
+from genius.search.checks import MAX_TEXT, check_query
+from genius.ui.common import formatting
+from genius.ui.common.components import QUICK, SURE, Panel, target_choice, target_of, told
+from genius.ui.common.context import Context, LastQuery
+from genius.ui.common.item_card import ItemCard, card
+from genius.ui.compare.view import compared
+
+APART = ("encode", "fuse")  # stages that come before a search
+LARGE = 1_000_000  # items; above it the graph of HNSW is built only if a visitor asks for it
+PROGRESS = gr.Progress()  # Gradio looks for it among the defaults of a callback
+
+
+def compare_tab(context: Context, tab: gr.Tab) -> None:
+    """Lay the tab out inside the current gr.Tab and wire it to the engine."""
+    engine = context.engine
+    comparison = Comparison(engine)
+
+    def on_build(hnsw: bool, progress: gr.Progress = PROGRESS) -> None:
+        """Builds the graph of HNSW if it is wanted and not there yet."""
+        with told():
+            if hnsw and not comparison.built:
+                total = engine.index.n
+                progress((0, total), desc="Building HNSW, once", unit="items")
+                comparison.build(lambda read: progress((read, total), desc="Building HNSW, once", unit="items"))
+
+    def found(
+        asked: str,
+        embedding: np.ndarray,
+        z: np.ndarray,
+        spent: Mapping[str, float],
+        only: Modality | None,
+        k: Any,
+        beams: Any,
+        hnsw: bool,
+    ) -> dict[str, Any]:
+        by_system = list(comparison.search(embedding, z, k, beams, only, hnsw))
+        asked += "" if only is None else f", {formatting.PLURALS[only]} only,"
+        agreed = agreement(by_system)
+        return compared(
+            asked,
+            {stage: spent[stage] for stage in APART if stage in spent},
+            by_system,
+            agreed,
+            engine.index.items(agreed.rows),
+            [engine.index.thumbnail(row) for row in agreed.rows.tolist()],
+        )
+
+    def on_typed(text: Any, instruction: Any, target: Any, k: Any, beams: Any, hnsw: bool):
+        with told():
+            query = Query(text=text or "", instruction=instruction or "")
+            check_query(query)
+            encoded = engine.encode([query])
+            embedding, z = (vectors[0].cpu().numpy() for vectors in (encoded.embeddings, encoded.z))
+            return found(
+                formatting.described(query), embedding, z, encoded.milliseconds, target_of(target), k, beams, hnsw
+            ), None
+
+    def on_last(last: LastQuery | None, k: Any, beams: Any, hnsw: bool):
+        with told():
+            if last is None:
+                raise UserError("Nothing was searched yet: search first, or type a description here.")
+            result = last.result
+            return found(
+                last.title, result.embedding, result.z, result.milliseconds, last.options.modality, k, beams, hnsw
+            ), None
+
+    def on_open(last: LastQuery | None):
+        """Says what the last search was."""
+        return gr.Button("Compare the last search" + (f": {last.title}" if last else ""), interactive=last is not None)
+
+    def on_item(picked: gr.EventData):
+        with told():
+            return card(engine, getattr(picked, "id", None))
+
+    with gr.Row(elem_id="compare-ask"):
+        text = gr.Textbox(
+            label="Description",
+            placeholder="What are you looking for?",
+            max_length=MAX_TEXT,
+            lines=1,
+            max_lines=4,
+            scale=3,
+            min_width=260,
+            elem_id="compare-text",
+        )
+        instruction = gr.Dropdown(
+            formatting.suggestions(engine.index.instructions, None),
+            value=None,
+            scale=3,
+            min_width=260,
+            label="Instruction",
+            allow_custom_value=True,
+            elem_id="compare-instruction",
+        )
+        with gr.Column(scale=2, min_width=220):
+            go = gr.Button("Compare", variant="primary", elem_id="compare-go")
+            again = gr.Button("Compare the last search", interactive=False, elem_id="compare-last")
+    with gr.Accordion("Settings", open=False, elem_id="compare-settings"):
+        target = target_choice(engine.index, "compare-target")
+        k = gr.Slider(1, 50, value=10, step=1, label="Results of each")
+        beams = gr.Slider(1, 200, value=50, step=1, label="Beam size", info="IDs that are generated")
+        hnsw = gr.Checkbox(
+            engine.index.n <= LARGE,
+            label="faiss HNSW",
+            elem_id="compare-hnsw",
+            info=(
+                f"Its graph over {engine.index.n:,} items is built once, when it is first needed."
+                + " That takes long for so many." * (engine.index.n > LARGE)
+            ),
+        )
+    with gr.Column(elem_id="compare-found"):
+        panel = Panel("compare", "compare/compare.js")
+        shown = ItemCard("compare-card", context)
+
+    waiting = {"api_visibility": "private", "show_progress_on": panel}
+    options, outputs = [k, beams, hnsw], [panel, shown]
+    for triggers, ask, inputs in (
+        ([go.click, text.submit], on_typed, [text, instruction, target]),
+        ([again.click], on_last, [context.shared.last_query]),
+    ):
+        gr.on(triggers, on_build, hnsw, None, **waiting).success(  # one at a time: they are timed
+            ask, [*inputs, *options], outputs, concurrency_id="compare", concurrency_limit=1, **waiting
+        )
+    tab.select(on_open, context.shared.last_query, again, **SURE)
+    panel.select(on_item, None, shown, trigger_mode="always_last", **QUICK)

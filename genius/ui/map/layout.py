@@ -1,0 +1,99 @@
+"""The Map tab: where items and queries lie, by features and by codes; pick a point, or lasso many."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+from genius.errors import UserError
+from genius.explore.map_data import COMMAND, read_maps
+from genius.ui.common.components import QUICK, SURE, Panel
+from genius.ui.common.context import Context
+from genius.ui.common.figures import PlotlyFigure
+from genius.ui.common.item_card import ItemCard
+from genius.ui.map.callbacks import MapCallbacks, on_colour
+from genius.ui.map.figure import HEIGHT
+from genius.ui.map.view import title
+
+COLOURINGS = [
+    ("Modality", "modality"),
+    ("Dataset", "dataset"),
+    ("Code", "code"),
+    ("Likeness to the last query", "query"),
+]
+QUERIES = [("Hidden", "hidden"), ("Drawn", "drawn"), ("With a line to their answer", "answers")]
+DRAGS = [("Move", "pan"), ("Select", "lasso")]
+DRAG = """mode => document.querySelector('#map-figure .figure-host')
+    .dispatchEvent(new CustomEvent('dragmode', {detail: mode}))"""
+
+
+def map_tab(context: Context, tab: gr.Tab) -> None:
+    """Lay the tab out inside the current Tab and wire it."""
+    try:
+        maps = read_maps(context.served.path)
+    except UserError as error:
+        maps, reason = None, str(error)
+    else:
+        reason = "This run has no maps yet."
+    if maps is None:
+        Panel(
+            "map-missing", "map/missing.js", {"reason": reason, "command": COMMAND.replace("RUN", context.served.name)}
+        )
+        return
+    shared, callbacks = context.shared, MapCallbacks(context, maps)
+    levels = callbacks.levels
+
+    with gr.Row(elem_id="map-controls"):
+        vectors = gr.Radio(
+            [(title(one, levels), one.name) for one in maps.views],
+            value=callbacks.view_names[0],
+            label="Vectors",
+            elem_id="map-view",
+            scale=5,
+            min_width=320,
+        )
+        colour = gr.Dropdown(COLOURINGS, value="modality", label="Colour", elem_id="map-colour", scale=2, min_width=150)
+        level = gr.Slider(
+            1,
+            levels - 1,
+            value=1,
+            step=1,
+            label="Level of the code",
+            visible=False,
+            elem_id="map-level",
+            scale=2,
+            min_width=150,
+        )
+        queries = gr.Dropdown(QUERIES, value="drawn", label="Queries", elem_id="map-queries", scale=2, min_width=150)
+        drag = gr.Radio(DRAGS, value="pan", label="Drag to", elem_id="map-drag", scale=1, min_width=150)
+    with gr.Row(elem_id="map"):
+        with gr.Column(scale=3, min_width=320):
+            figure = PlotlyFigure(
+                "map-figure",
+                "Map of the items and queries; the table below says how many items have each colour",
+                height=HEIGHT,
+            )
+            note = Panel("map-note", "map/note.js")
+            with gr.Accordion("The map as a table", open=False, elem_id="map-table-fold"):
+                table = Panel("map-table", "map/table.js")
+        with gr.Column(scale=2, min_width=320, elem_id="map-picked"):
+            query = Panel("map-query", "map/query.js")
+            item = ItemCard("map-item", context)
+    selection = Panel("map-selection", "map/selection.js")
+    gallery = Panel("map-tiles", "common/tiles.js")
+
+    quick = {**QUICK, "trigger_mode": "always_last"}
+    waiting = {**quick, "show_progress": "minimal"}
+    gr.on(
+        [tab.select, vectors.change, colour.change, level.release, queries.change],
+        callbacks.on_map,
+        [vectors, colour, level, queries, shared.last_query],
+        [figure, note, table],
+        show_progress_on=figure,
+        **waiting,
+    )
+    drag.input(None, drag, None, js=DRAG, **SURE)
+    colour.change(on_colour, colour, level, **SURE)
+    figure.select(callbacks.on_point, None, [query, item], **quick)
+    figure.lasso(callbacks.on_lasso, None, [selection, gallery], **waiting)
+    table.select(callbacks.on_group, [colour, level], [selection, gallery], **waiting)
+    gr.on([query.select, gallery.select], callbacks.on_answer, None, item, **quick)

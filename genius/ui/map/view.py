@@ -1,0 +1,159 @@
+"""What the panels of the Map tab draw, as plain JSON data."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from genius.explore.distinctive_words import Word
+from genius.explore.map_colors import Group, Palette
+from genius.explore.map_data import MappedQuery, Maps, View
+from genius.schema import Item, Modality
+from genius.ui.common import formatting
+from genius.ui.common.export import FORMULA
+
+COMPARED = (  # of the health of the IDs: name, what to call it, how to write it
+    ("ids", "different IDs", "{:,}"),
+    ("largest_bucket", "items in the largest bucket", "{:,}"),
+    ("items_alone", "items alone in their bucket", "{:.1%}"),
+    ("val_hit_at_5", "validation hit@5 by features", "{:.1%}"),
+    ("val_hit_at_5_quantized", "validation hit@5 by quantized features", "{:.1%}"),
+)
+
+
+def title(view: View, levels: int) -> str:
+    """What to call a view."""
+    if not view.depth:
+        return "Features"
+    codes = f"All {levels} codes" if view.depth == levels else f"First {view.depth} codes"
+    return codes if view.contrastive else f"{codes}, no contrast"
+
+
+def note(palette: Palette, view: int, levels: int, unsearched: bool) -> dict[str, Any]:
+    """What the map shows, in sentences, and where it says something of training, both trainings compared.
+
+    unsearched: it should be coloured by likeness to a query, but there was none.
+    """
+    maps, n = palette.maps, palette.index.n
+    chosen, different = maps.views[view], len(np.unique(maps.places[view][palette.points], axis=0))
+    drawn = f"{n:,} items" if palette.whole else f"{len(palette.points):,} of {n:,} items"
+    sentences = []
+    if unsearched:
+        sentences.append("Nothing was searched yet, so the colours are those of the modality.")
+    if not chosen.depth:
+        sentences.append(f"The features of {drawn}: what the quantizer and the decoder are given.")
+    elif chosen.contrastive:
+        codes = f"all {levels} codes" if chosen.depth == levels else f"the first {chosen.depth} of {levels} codes"
+        sentences.append(f"What {codes} say of {drawn}: the sum of their codewords.")
+    else:
+        sentences.append(
+            f"What all {levels} codes say of {drawn} if fusion and quantizer are trained without the "
+            "contrastive loss (supplement C.1 of the paper)."
+        )
+    if different < len(palette.points):
+        places = f"{different:,} different places" if different > 1 else "one place"
+        sentences.append(f"They have {places}; items that share one are laid out around it.")
+    if not palette.whole:
+        sentences.append("The others came later, or were left out evenly over the hierarchy of IDs.")
+    sentences.append(
+        "All views were fitted together, so an item stays about where it was; only what is near what means anything."
+    )
+    return {"sentences": sentences, "table": compared(maps) if chosen.depth == levels else None}
+
+
+def compared(maps: Maps) -> dict[str, Any]:
+    """The IDs of the whole collection, with and without the contrastive loss."""
+    with_it, without = maps.health["with"], maps.health["without"]
+    return {
+        "headers": ["", "with the contrastive loss", "without"],
+        "rows": [[name, form.format(with_it[key]), form.format(without[key])] for key, name, form in COMPARED],
+    }
+
+
+def group_table(groups: Sequence[Group], modalities: np.ndarray, colours: Sequence[str]) -> dict[str, Any]:
+    """The map in numbers: items of each colour by modality."""
+    return {
+        "headers": ["Colour", "Items", *formatting.NAMES.values()],
+        "rows": [
+            {
+                "label": group.label,
+                "colour": colour,
+                "counts": [
+                    len(group.members),
+                    *np.bincount(modalities[group.members], minlength=len(Modality)).tolist(),
+                ],
+            }
+            for group, colour in zip(groups, colours, strict=True)
+        ],
+    }
+
+
+def asked(query: MappedQuery, answers: Sequence[Item]) -> dict[str, Any]:
+    """A query that was picked, and the items that answer it."""
+    return {
+        "text": query.text,
+        "instruction": query.instruction,
+        "picture": query.modality != Modality.TEXT,
+        "answers": [
+            {"id": item.id, "name": formatting.NAMES[item.modality], "kind": item.modality.name.lower()}
+            for item in answers
+        ],
+    }
+
+
+def selection(
+    label: str, total: int, words: Sequence[Word], items: Sequence[Item], codes: np.ndarray
+) -> dict[str, Any]:
+    """A set of items: how many, their words, and files of the s ones that can be saved.
+
+    codes: (s, M)
+    """
+    return {
+        "label": label,
+        "total": total,
+        "saved": len(items),
+        "files": files(items, codes),
+        "guessed": any(word.share is None for word in words),
+        "words": [
+            {"word": word.word, "share": f"{word.share:.0%}" if word.share is not None else None} for word in words
+        ],
+    }
+
+
+def tiles(drawn: Sequence[dict[str, Any]], total: int) -> dict[str, Any]:
+    """The first items of a set, each a tile (see codepanels.tile)."""
+    title = "All of them" if len(drawn) == total else f"The first {len(drawn)}"
+    return {"groups": [{"title": title, "note": "", "tiles": list(drawn)}]}
+
+
+def files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]:
+    """The items as CSV and JSON, to be saved by the browser."""
+    records = [
+        {"item": item.id, "modality": item.modality.name.lower(), "text": item.text, "codes": own}
+        for item, own in zip(items, codes.tolist(), strict=True)
+    ]
+    stream = io.StringIO()
+    table = csv.DictWriter(stream, ["item", "modality", "text", "codes"])
+    table.writeheader()
+    table.writerows(
+        record | {"text": inert(record["text"]), "codes": " ".join(map(str, record["codes"]))} for record in records
+    )
+    return [
+        {"name": "genius-items.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": stream.getvalue()},
+        {
+            "name": "genius-items.json",
+            "label": "JSON",
+            "type": "application/json",
+            "text": json.dumps(records, ensure_ascii=False, indent=1),
+        },
+    ]
+
+
+def inert(text: str) -> str:
+    """A text that a spreadsheet would compute begins with an apostrophe."""
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -1,0 +1,160 @@
+"""The reports of a run as plots. Each has a table beside it that says the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plotly.graph_objects import Bar, Figure, Scatter
+from plotly.subplots import make_subplots
+
+from genius.collections.layout import TASKS
+from genius.evaluation.report import MODALITY_NAMES
+from genius.explore.report_data import TIMED, Report, is_validation, metric_name, metrics, pool_named, speed_cells
+from genius.ui.common.figures import escaped, plain
+
+COLOURS = ("#8a8f98", "#cc79a7", "#e69f00", "#009e73", "#8c6d31", "#d55e00", "#2b7bba", "#56b4e9")  # Okabe and Ito's
+SYMBOLS = ("circle", "x", "square", "diamond", "cross", "triangle-up", "star", "triangle-down")
+DASHES = ("solid", "dash", "dot", "dashdot")
+STAGE_COLOURS = dict(zip(TIMED, ("#6366f1", "#0ea5e9", "#94a3b8", "#14b8a6", "#84cc16", "#f59e0b"), strict=True))
+SHOWN = ("dense", "geometry + re-rank", "beam", "beam + re-rank")  # the others are a click on the legend away
+ABOVE = {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0, "traceorder": "normal"}
+APART = 100  # losses that differ by more are drawn on a logarithmic axis
+SPREAD = 0.19  # between the systems of one row
+
+
+def hit_rates(report: Report, pool: str) -> Figure:
+    """A line for each row, a mark with its interval for each system; the average on top."""
+    chosen = pool_named(report, pool)
+    lines = [("<b>Average</b>", chosen["average"]), *((_row_name(row), row) for row in chosen["rows"])]
+    figure = plain(Figure())
+    for number, system in enumerate(chosen["average"]["systems"]):
+        found = [line["systems"][system] for _, line in lines]
+        rates = [100 * one["headline"] for one in found]
+        offset = SPREAD * (SHOWN.index(system) - len(SHOWN) / 2 + 0.5) if system in SHOWN else SPREAD * len(SHOWN) / 2
+        figure.add_trace(
+            Scatter(
+                x=rates,
+                y=[place + offset for place in range(len(lines))],
+                name=escaped(system),
+                mode="markers",
+                visible=True if system in SHOWN else "legendonly",
+                text=[name for name, _ in lines],
+                marker={"color": COLOURS[number % len(COLOURS)], "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8},
+                error_x={
+                    "array": [100 * one["interval"][1] - rate for one, rate in zip(found, rates, strict=True)],
+                    "arrayminus": [rate - 100 * one["interval"][0] for one, rate in zip(found, rates, strict=True)],
+                    "thickness": 1,
+                    "width": 0,
+                },
+                hovertemplate=f"%{{text}}<br>{escaped(system)}: %{{x:.1f}} %<extra></extra>",
+            )
+        )
+    return figure.update_layout(
+        xaxis={"title": _title("hit rate, %"), "range": [0, 101]},
+        uirevision=pool,
+        legend=ABOVE,
+        yaxis={
+            "tickvals": list(range(len(lines))),
+            "ticktext": [name for name, _ in lines],
+            "range": [len(lines) - 0.4, -0.6],
+            "zeroline": False,
+            "tickfont": {"size": 11},
+        },
+    )
+
+
+def times(report: Report, pool: str) -> Figure:
+    """A bar for each system, of its stages."""
+    spent = pool_named(report, pool)["average"]["milliseconds"]
+    figure = plain(Figure())
+    for stage, name in TIMED.items():
+        figure.add_trace(
+            Bar(
+                y=[escaped(system) for system in spent],
+                x=[stages.get(stage, 0) for stages in spent.values()],
+                name=name,
+                orientation="h",
+                marker={"color": STAGE_COLOURS[stage]},
+                hovertemplate=f"%{{y}}<br>{name}: %{{x:.2f}} ms<extra></extra>",
+            )
+        )
+    return figure.update_layout(
+        barmode="stack",
+        uirevision=pool,
+        xaxis={"title": _title("milliseconds a query")},
+        yaxis={"autorange": "reversed"},
+        legend=ABOVE,
+        margin={"t": 56},
+    )
+
+
+def speed(report: Report, choice: str | None) -> Figure | None:
+    """Milliseconds by the size of the collection, a line for each system; None if that was not measured."""
+    cells = speed_cells(report, choice)
+    if not cells:
+        return None
+    figure = plain(Figure())
+    for number, (system, by_items) in enumerate(cells.items()):
+        turn, at = divmod(number, len(COLOURS))  # colours and symbols come again with another dash
+        figure.add_trace(
+            Scatter(
+                x=list(by_items),
+                y=list(by_items.values()),
+                name=escaped(system),
+                mode="lines+markers",
+                line={"color": COLOURS[at], "dash": DASHES[turn % len(DASHES)]},
+                marker={"symbol": SYMBOLS[at], "size": 8},
+                hovertemplate=f"{escaped(system)}<br>%{{x:,}} items: %{{y:.2f}} ms<extra></extra>",
+            )
+        )
+    return figure.update_layout(
+        uirevision=choice,
+        legend=ABOVE,
+        margin={"t": 56},
+        xaxis={"type": "log", "dtick": 1, "title": _title("items")},
+        yaxis={"type": "log", "dtick": 1, "title": _title("milliseconds a query")},
+    )
+
+
+def training(report: Report, stage: str) -> Figure | None:
+    """Losses above, rates of validation queries below, by epoch; None if the stage was not recorded."""
+    epochs = report.get(stage)
+    if not epochs:
+        return None
+    figure = plain(make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.1))
+    for number, metric in enumerate(metrics(epochs)):
+        known = [epoch for epoch in epochs if epoch.get(metric) is not None]
+        name = escaped(metric_name(metric))
+        figure.add_trace(
+            Scatter(
+                x=[epoch["epoch"] for epoch in known],
+                y=[epoch[metric] for epoch in known],
+                name=name,
+                mode="lines+markers",
+                marker={"size": 5},
+                line={"color": COLOURS[-1 - number % len(COLOURS)], "dash": DASHES[number % len(DASHES)]},
+                hovertemplate=f"epoch %{{x}}<br>{name}: %{{y:.4f}}<extra></extra>",
+            ),
+            row=1 + is_validation(metric),
+            col=1,
+        )
+    losses = [value for trace in figure.data if trace.yaxis == "y" for value in trace.y if value > 0]
+    apart = bool(losses) and max(losses) > APART * min(losses)
+    return figure.update_layout(
+        title={"text": stage.capitalize(), "x": 0.02, "font": {"size": 15}},
+        uirevision=stage,
+        yaxis={"title": _title("loss"), **({"type": "log", "dtick": 1} if apart else {"rangemode": "tozero"})},
+        yaxis2={"title": _title("validation"), "rangemode": "tozero"},
+        xaxis2={"title": _title("epoch")},
+        margin={"l": 52, "r": 12, "t": 40, "b": 44},
+        legend={"orientation": "h", "y": -0.2},
+    )
+
+
+def _title(text: str) -> dict[str, Any]:
+    return {"text": text, "font": {"size": 13}}
+
+
+def _row_name(row: Report) -> str:
+    query, candidate = TASKS[row["task"]]
+    return f"{escaped(row['dataset'])}<br>{MODALITY_NAMES[query]} → {MODALITY_NAMES[candidate]}"

@@ -1,0 +1,144 @@
+"""The Reports tab: what a run's evaluation, benchmark and training measured, as plots with their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from plotly.graph_objects import Figure
+
+from genius.explore import report_data as reports
+from genius.explore.report_data import STAGES, Missing, Report, Table, from_report
+from genius.ui.common.components import SURE, Panel, told
+from genius.ui.common.context import Context
+from genius.ui.common.figures import PlotlyFigure
+from genius.ui.reports import figure
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One plot of a section; draw: report and choice -> figure, or None."""
+
+    label: str
+    height: int
+    draw: Callable[[Report, str | None], Figure | None]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What is shown of one report."""
+
+    name: str
+    title: str
+    report: str
+    note: Callable[[Report], str]
+    tables: Callable[[Report, str | None], list[Table]]
+    plots: tuple[Plot, ...] = ()
+    choices: Callable[[Report], list[str]] = lambda report: []  # of which the visitor takes one
+
+
+SECTIONS = (
+    Section(
+        "hits",
+        "Hit rate",
+        "retrieval",
+        reports.retrieval_note,
+        reports.hit_tables,
+        (Plot("Hit rate of each row by system, with intervals", 700, figure.hit_rates),),
+        reports.pool_names,
+    ),
+    Section(
+        "times",
+        "Time of a search",
+        "retrieval",
+        reports.times_note,
+        reports.times_table,
+        (Plot("Milliseconds a query by system and stage", 380, figure.times),),
+        reports.pool_names,
+    ),
+    Section(
+        "speed",
+        "Speed by size of the collection",
+        "speed",
+        reports.speed_note,
+        reports.speed_tables,
+        (Plot("Milliseconds a query by number of items", 460, figure.speed),),
+        reports.speed_choices,
+    ),
+    Section(
+        "training",
+        "Training",
+        "training",
+        reports.training_note,
+        reports.training_tables,
+        tuple(
+            Plot(
+                f"Losses and validation rates of the {stage} by epoch",
+                440,
+                lambda report, choice, stage=stage: figure.training(report, stage),
+            )
+            for stage in STAGES
+        ),
+    ),
+    Section("health", "Codes", "health", reports.health_note, reports.health_tables),
+)
+
+
+def reports_tab(context: Context, tab: gr.Tab) -> None:
+    """Lay the tab out inside the current gr.Tab. Reports are read when it is opened: they may be written meanwhile."""
+    for section in SECTIONS:
+        head = Panel(f"reports-{section.name}", "reports/report.js")
+        with gr.Column(visible=False, elem_id=f"reports-{section.name}-body") as body:
+            choice = gr.Radio([], show_label=False, container=False, elem_id=f"reports-{section.name}-choice")
+            figures = []
+            with gr.Row():
+                for number, plot in enumerate(section.plots):
+                    with gr.Column(min_width=320):  # side by side, or below each other on a phone
+                        name = f"reports-{section.name}-plot-{number}"
+                        figures.append(PlotlyFigure(name, plot.label, height=plot.height))
+            with gr.Accordion("As a table" if figures else "Table", open=not figures):
+                tables = Panel(f"reports-{section.name}-table", "reports/report.js")
+        drawn = [*figures, tables]
+        tab.select(partial(_opened, context.served.path, section), None, [head, body, choice, *drawn], **SURE)
+        choice.input(partial(_chosen, context.served.path, section), choice, drawn, **SURE)
+
+
+def _opened(run: Path, section: Section) -> tuple[Any, ...]:
+    """Everything that a section shows, for the first of its choices."""
+
+    def opened(report: Report) -> tuple[Any, ...]:
+        choices = section.choices(report)
+        first = choices[0] if choices else None
+        return (
+            {"title": section.title, "note": section.note(report)},
+            gr.Column(visible=True),
+            gr.Radio(choices, value=first, visible=len(choices) > 1),
+            *_drawn(section, report, first),
+        )
+
+    with told():
+        shown = from_report(run, section.report, opened)
+        if isinstance(shown, Missing):
+            return (
+                {"title": section.title, **asdict(shown)},
+                gr.Column(visible=False),
+                *[gr.skip()] * (len(section.plots) + 2),
+            )
+        return shown
+
+
+def _chosen(run: Path, section: Section, choice: str | None) -> tuple[Any, ...]:
+    with told():
+        shown = from_report(run, section.report, lambda report: _drawn(section, report, choice))
+        return (None,) * (len(section.plots) + 1) if isinstance(shown, Missing) else shown
+
+
+def _drawn(section: Section, report: Report, choice: str | None) -> tuple[Any, ...]:
+    return (
+        *(plot.draw(report, choice) for plot in section.plots),
+        {"tables": [asdict(table) for table in section.tables(report, choice)]},
+    )

@@ -1,0 +1,74 @@
+"""The blend: how the generated ID and the results change from the query to one of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+
+from genius.explore.interpolation import Step, interpolate
+from genius.explore.items import row_of
+from genius.schema import Hit
+from genius.ui.common import formatting
+from genius.ui.common.components import SURE, Panel, told
+from genius.ui.common.context import Context, LastQuery
+from genius.ui.search.callbacks import picked_hit
+
+SHOWN = 6  # results of each step
+
+
+def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
+    """Filled by the event `blend` of the cards; answers: what they show."""
+    engine = context.engine
+
+    def on_blend(event: gr.EventData, known: Any) -> dict[str, Any]:
+        with told():
+            answer, hit = picked_hit(event, known)
+            options = replace(answer.options, k=min(answer.options.k, SHOWN))
+            row = row_of(engine.index, hit.item.id)
+            found = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
+            rows = {row} | {one.row for step in found for one in step.result.hits}
+            return drawn(answer, replace(hit, row=row), found, {row: engine.index.thumbnail(row) for row in rows})
+
+    panel = Panel("blend", "search/blend.js")
+    cards.blend(
+        on_blend,
+        answers,
+        panel,
+        show_progress="minimal",
+        show_progress_on=panel,
+        trigger_mode="always_last",
+        api_visibility="private",
+        concurrency_id="search",
+        concurrency_limit=32,
+    )
+    panel.closed(lambda: None, None, panel, **SURE)
+    return panel
+
+
+def drawn(answer: LastQuery, hit: Hit, found: Sequence[Step], pictures: Mapping[int, bytes | None]) -> dict[str, Any]:
+    """What blend.js draws. pictures: thumbnails of all items in it, by row.
+
+    An item of several steps travels once, in `things`.
+    """
+    ids = [step.result.generated[0].codes for step in found]
+    things = {hit.row: hit.item} | {one.row: one.item for step in found for one in step.result.hits}
+    return {
+        "query": answer.title,
+        "item": hit.row,
+        "ends": {"query": list(ids[0]), "item": list(hit.codes)},
+        "steps": [
+            {
+                "weight": formatting.number(step.weight, 2),
+                "codes": list(codes),
+                "query": formatting.shared_prefix(codes, ids[0]),
+                "item": formatting.shared_prefix(codes, hit.codes),
+                "same": codes == before,
+                "rows": [one.row for one in step.result.hits],
+            }
+            for step, codes, before in zip(found, ids, [None, *ids], strict=False)
+        ],
+        "things": {str(row): formatting.item_view(item, pictures[row]) for row, item in things.items()},
+    }

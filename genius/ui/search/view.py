@@ -1,0 +1,240 @@
+"""What the panels draw, as plain JSON data made from search results. No widget, no markup, no model."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from PIL import Image
+
+from genius.examples import Example
+from genius.schema import GeneratedID, Hit, Modality, Query, SearchOptions, SearchResult
+from genius.ui.common.formatting import (
+    NAMES,
+    PLURALS,
+    STAGES,
+    count,
+    data_uri,
+    described,
+    identifier,
+    item_view,
+    milliseconds,
+    number,
+    score_label,
+)
+
+MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
+SHOWN_SIDE = 256  # pixels of an example's picture
+FAR = "This picture lies far from anything in this collection, so the results are the nearest it has."
+
+
+def examples(worked: Sequence[Example]) -> dict[str, Any] | None:
+    """A card for each example, to be picked by its number; nothing if there are none."""
+    return (
+        {
+            "cards": [
+                {
+                    "title": one.title,
+                    "text": one.text,
+                    "picture": data_uri(webp(one.picture)) if one.picture else None,
+                    "given": MADE_OF[one.modality],
+                    "instructions": [asked.instruction for asked in one.asked],
+                    "targets": [target(asked.target) for asked in one.asked],
+                }
+                for one in worked
+            ]
+        }
+        if worked
+        else None
+    )
+
+
+def target(modality: Modality) -> dict[str, str]:
+    """What is asked for, in a word or two."""
+    return {"name": MADE_OF[modality], "kind": modality.name.lower()}
+
+
+def webp(picture: Image.Image) -> bytes:
+    """A small copy of it."""
+    copy, stream = picture.copy(), io.BytesIO()
+    copy.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+    copy.save(stream, "WEBP", quality=85)
+    return stream.getvalue()
+
+
+def score_note(decoder_weight: float, mode: str) -> str:
+    """How the score of an ID is made, given the decoder's weight against codeword geometry."""
+    if decoder_weight == 1:
+        return "log p: log-probability of the ID."
+    made = (
+        "codeword geometry alone"
+        if decoder_weight == 0
+        else f"{decoder_weight:g} × log-probability + {1 - decoder_weight:g} × codeword geometry"
+    )
+    return f"Score: {made}{', made a probability at each level' if mode == 'fast' else ''}."
+
+
+def ending_note(found: Sequence[GeneratedID], levels: int) -> str:
+    """What a score covers where a search stopped before the last code; empty if it never did."""
+    note = ""
+    if any(one.depth < len(one.codes) for one in found):
+        note = " Dashed codes were not decoded and have no part in it: no other ID begins as theirs does."
+    if any(len(one.codes) < levels for one in found):
+        note += " An open end (…) stands for all IDs that begin so."
+    return note
+
+
+def certificate(result: SearchResult) -> str:
+    """Whether the generated IDs are provably the best; empty where the search did not ask."""
+    if result.certified is None:
+        return ""
+    return (
+        " Proven: no other valid ID can score higher than these."
+        if result.certified
+        else " Not proven: an ID that was dropped on the way may score higher than some of these."
+    )
+
+
+def summary(
+    result: SearchResult, query: Query, only: Modality | None = None, forced: bool = True, title: str = ""
+) -> dict[str, Any]:
+    """What was aimed at, how much was found and how long each stage took.
+
+    only: what alone was to be found. forced: the first code was trained to be the modality; otherwise it is a cluster
+    that emerged. title: of the example that asked this.
+    """
+    return {
+        "title": title,
+        "aim": aim(result, only, forced),
+        "sentence": f"{count(len(result.hits), 'result')} for {described(query)}, "
+        f"out of {count(result.candidates, 'candidate')}, "
+        f"in {milliseconds(sum(result.milliseconds.values()))}.",
+        "note": FAR if result.far else "",
+        "stages": stages([result]),
+    }
+
+
+def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, Any]:
+    """As `summary`, for the instructions of one example; what each aimed at stands above its own results."""
+    spent = milliseconds(sum(sum(result.milliseconds.values()) for result in results))
+    asked = described(Query(example.text, example.picture))
+    return {
+        "title": example.title,
+        "aim": None,
+        "sentence": f"{asked[0].upper()}{asked[1:]}, asked under {count(len(results), 'instruction')}, in {spent}.",
+        "note": FAR if any(result.far for result in results) else "",
+        "stages": stages(results),
+    }
+
+
+def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
+    """How long each stage took, over all results."""
+    spent = {
+        stage: sum(result.milliseconds[stage] for result in results if stage in result.milliseconds)
+        for stage in STAGES
+        if any(stage in result.milliseconds for result in results)
+    }
+    total = sum(spent.values())
+    return [
+        {"name": STAGES[stage], "time": milliseconds(one), "share": one / total if total else 0.0}
+        for stage, one in spent.items()
+    ]
+
+
+def aim(result: SearchResult, only: Modality | None, forced: bool) -> dict[str, Any]:
+    """The first codes, what to call them, and what they say if a visitor chose what to find."""
+    told = "" if only is None else f"Only {PLURALS[only]} were searched, as set."
+    if told and result.mode != "fast":  # which weighs only what can be found
+        told += " The probabilities are those of the query’s own aim."
+    return {"label": "Target modality" if forced else "First code", "targets": targets(result, forced), "only": told}
+
+
+def targets(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
+    """The three first codes by probability; `chosen` is that of the best generated ID."""
+    chosen = result.generated[0].codes[0] if result.generated else None
+    ordered = sorted(Modality, key=lambda modality: -result.modality_probabilities[modality])
+    return [
+        {
+            "name": NAMES[modality] if forced else str(int(modality)),
+            "kind": modality.name.lower(),
+            "probability": number(float(result.modality_probabilities[modality]), 2),
+            "share": float(result.modality_probabilities[modality]),
+            "chosen": modality == chosen,
+        }
+        for modality in ordered
+    ]
+
+
+def column(
+    result: SearchResult,
+    query: Query,
+    options: SearchOptions,
+    thumbnails: Iterable[bytes | None],
+    decoder_weight: float,
+    forced: bool,
+) -> dict[str, Any]:
+    """The results of one instruction among several: what it aimed at, the best ID and a card per hit."""
+    best = result.generated[0].codes if result.generated else ()
+    return {
+        "instruction": query.instruction,
+        "aim": aim(result, options.modality, forced),
+        "best": identifier(best, result.query_codes),
+        **cards(result, thumbnails, options.rerank, decoder_weight),
+    }
+
+
+def cards(
+    result: SearchResult,
+    thumbnails: Iterable[bytes | None],
+    reranked: bool,
+    decoder_weight: float,
+    itself: int | None = None,
+) -> dict[str, Any]:
+    """A card per hit. thumbnails: WebP bytes in the order of the hits, None where there is no picture.
+
+    itself: row of the item that is the query, if one is.
+    """
+    return {
+        "score": score_label(decoder_weight),
+        "itself": itself,
+        "cards": [
+            card(hit, picture, result.query_codes, reranked)
+            for hit, picture in zip(result.hits, thumbnails, strict=True)
+        ],
+    }
+
+
+def card(hit: Hit, picture: bytes | None, query_codes: Sequence[int], reranked: bool) -> dict[str, Any]:
+    """One hit; likeness is the cosine as a number, for a threshold."""
+    return {
+        "row": hit.row,
+        **item_view(hit.item, picture),
+        "rank": hit.rank,
+        "generated_rank": hit.generated_rank if reranked else None,
+        "likeness": round(hit.cosine, 4),
+        "cosine": number(hit.cosine, 3),
+        "score": number(hit.score, 2),
+        **identifier(hit.codes, query_codes),
+    }
+
+
+def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
+    """The table of generated IDs, beside the query's own."""
+    blended, levels = decoder_weight != 1, len(result.query_codes)
+
+    def row(found: GeneratedID) -> dict[str, Any]:
+        scores = [number(found.log_prob, 2)] + [number(found.score, 2)] * blended
+        return {
+            "figures": [*scores, f"{found.bucket:,}"],
+            "decoded": found.depth,
+            "open": len(found.codes) < levels,
+            **identifier(found.codes, result.query_codes),
+        }
+
+    return {
+        "columns": ["#", "ID", "log p"] + ["score"] * blended + ["items"],
+        "note": (score_note(decoder_weight, result.mode) + ending_note(result.generated, levels) + certificate(result)),
+        "query": identifier(result.query_codes, result.query_codes),
+        "rows": [row(found) for found in result.generated],
+    }

@@ -1,0 +1,140 @@
+"""Why, beside the results: the way of one result through the beam search, retraced when a visitor wants to see it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gradio as gr
+
+from genius.errors import UserError
+from genius.explore.beam_figure import beam_figure
+from genius.explore.beam_tree import BeamTree, beam_tree
+from genius.explore.explanation import dense_ranks, explain
+from genius.schema import Hit, Modality, SearchOptions, SearchResult
+from genius.search.engine import EncodedQueries, Engine
+from genius.ui.common.components import QUICK, SURE, Panel, told
+from genius.ui.common.context import Context, LastQuery
+from genius.ui.common.figures import PlotlyFigure, plain
+from genius.ui.common.formatting import NAMES
+from genius.ui.search import why_view
+
+LINEAGES = 10  # drawn unless all are asked for
+PREFIX = re.compile(r"\d{1,6}(\.\d{1,6}){0,63}")
+
+
+@dataclass(frozen=True)
+class Retraced:
+    """A visitor's last search once more, exactly and with a trace."""
+
+    last: LastQuery
+    result: SearchResult
+    tree: BeamTree
+    dense_ranks: dict[str, int]  # id of a hit -> rank
+
+    @classmethod
+    def of(cls, last: LastQuery, engine: Engine) -> Retraced:
+        asked = EncodedQueries.of_vectors(last.result.embedding[None], last.result.z[None])
+        (result,) = engine.search_encoded(asked, replace(last.options, mode="exact", trace=True, widen=False))
+        ids = [hit.item.id for hit in last.result.hits]
+        rows = engine.index.rows_of(ids)  # −1: it was removed since
+        ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows[rows >= 0])
+        there = [id for id, row in zip(ids, rows, strict=True) if row >= 0]
+        return cls(last, result, beam_tree(result.trace), dict(zip(there, ranks.tolist(), strict=True)))
+
+    def hit(self, id: Any) -> Hit:
+        """One of the visitor's, with its rank before re-ranking as exact search has it, unless theirs was fast.
+
+        Raises UserError if there is no such hit.
+        """
+        theirs = self.last.result.hits
+        for hit in theirs if self.last.result.mode == "fast" else (*self.result.hits, *theirs):
+            if hit.item.id == id and id in self.dense_ranks:
+                return hit
+        raise UserError("That result is not among those of your last search; search again.")
+
+
+def why_panel(context: Context) -> None:
+    """Lay the panel out beside the results and wire it. It explains what `Shared.chosen` names, while it is open."""
+    engine, shared = context.engine, context.shared
+    weight = engine.decoder.config.decoder_weight
+    forced = engine.quantizer.config.modality_code == "forced"
+    first_codes = [NAMES[modality] if forced else str(int(modality)) for modality in Modality]
+
+    def drawn(search: Retraced, hit: Hit, every: bool) -> tuple[Any, ...]:
+        """The tree as a figure and as a table."""
+        tree = search.tree if every else search.tree.best(LINEAGES, hit.codes)
+        return plain(beam_figure(tree, hit.codes, first_codes)), why_view.prefixes(tree)
+
+    def on_chosen(
+        id: Any, last: LastQuery | None, search: Retraced | None, every: bool, is_open: bool, seen: SearchOptions | None
+    ):
+        """A new search leaves the panel as it is; if a visitor chooses among results that were there, it opens."""
+        options = last and last.options
+        opens = is_open or seen is options  # all answers of a search share them
+        return (
+            opens,
+            options,
+            gr.Accordion(open=opens),
+            *(explained(id, last, search, every) if opens else [gr.skip()] * 4),
+        )
+
+    def on_open(id: Any, last: LastQuery | None, search: Retraced | None, every: bool):
+        return True, *explained(id, last, search, every)
+
+    def explained(id: Any, last: LastQuery | None, search: Retraced | None, every: bool):
+        """What was searched once more is kept until there is another search to explain."""
+        if last is None or not last.result.hits:
+            return [None] * 4
+        with told():
+            if search is None or search.last is not last:
+                search = Retraced.of(last, engine)
+            hit = search.hit(id)
+            why = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
+            said = why_view.explanation(
+                why,
+                search.tree,
+                last.result.query_codes,
+                len(search.result.generated),
+                last.options.rerank,
+                last.result.mode,
+                weight,
+                first_codes,
+            )
+            return search, said, *drawn(search, hit, every)
+
+    def on_every(id: Any, search: Retraced | None, every: bool):
+        with told():
+            return [gr.skip()] * 2 if search is None else drawn(search, search.hit(id), every)
+
+    def on_prefix(picked: gr.EventData) -> str:
+        """Opens Codes at the prefix that was clicked, in the tree or in a table."""
+        prefix = getattr(picked, "value", None)
+        return prefix if isinstance(prefix, str) and PREFIX.fullmatch(prefix) else gr.skip()
+
+    is_open, seen, search = gr.State(False), gr.State(None), gr.State(None)
+    with gr.Accordion("Why this result?", open=False, elem_id="why-open") as section:
+        panel = Panel("why", "search/why.js")
+        figure = PlotlyFigure(
+            "why-tree",
+            "The beam tree: which prefixes the search considered, level by level. "
+            "The table below says the same in words.",
+        )
+        every = gr.Checkbox(
+            False,
+            label="Draw every prefix that was considered",
+            elem_id="why-every",
+            info=f"Otherwise the lineages of the {LINEAGES} best IDs and of this result",
+        )
+        with gr.Accordion("The tree as a table", open=False, elem_id="why-rows"):
+            table = Panel("why-prefixes", "search/why_prefixes.js")
+
+    explains, drawings = [shared.chosen, shared.last_query, search, every], [search, panel, figure, table]
+    waiting = {**QUICK, "show_progress": "minimal", "show_progress_on": panel, "trigger_mode": "always_last"}
+    section.expand(on_open, explains, [is_open, *drawings], **waiting)
+    section.collapse(lambda: False, None, is_open, **SURE)
+    shared.chosen.sent(on_chosen, [*explains, is_open, seen], [is_open, seen, section, *drawings], **waiting)
+    every.change(on_every, [shared.chosen, search, every], [figure, table], trigger_mode="always_last", **QUICK)
+    for drawing in (panel, figure, table):
+        drawing.select(on_prefix, None, shared.open_code, **SURE)

@@ -1,0 +1,162 @@
+"""What the Why panels draw, as plain JSON data made from a reason and a beam tree. No widget, no markup, no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from genius.explore.beam_figure import FATES, format_probability
+from genius.explore.beam_tree import BeamTree, Fate
+from genius.explore.explanation import Explanation
+from genius.ui.common.formatting import NAMES, count, identifier, number, score_label
+
+RETRACED = {  # by the mode of the visitor's search
+    "exact": "",
+    "set": "Traced by exact search with as many beams: the IDs of your search, decoded to the end. Yours stopped once "
+    "they were settled, so the order and scores that it shows before re-ranking may differ.",
+    "fast": "Traced by exact search with as many beams; the fast search that found this may have generated other IDs.",
+}
+
+
+def explanation(
+    reason: Explanation,
+    tree: BeamTree,
+    query_codes: Sequence[int],
+    beams: int,
+    reranked: bool,
+    mode: str,
+    decoder_weight: float,
+    first_codes: Sequence[str],
+) -> dict[str, Any]:
+    """The result's ID beside the best one and the query's own, its way level by level, and all of it in a sentence.
+
+    tree: everything that the search considered. mode: in which the visitor searched.
+    """
+    hit, modality = reason.hit, reason.hit.item.modality
+    ids = [
+        {"name": name, "opens": opens, **identifier(codes, hit.codes)}
+        for name, opens, codes in (
+            ("This result", True, hit.codes),
+            ("Best generated ID", True, reason.best),
+            ("The query’s own ID", False, query_codes),
+        )
+    ]
+    ids[0]["shared"] = reason.shared
+    return {
+        "title": f"Why result {hit.rank}",
+        "id": hit.item.id,
+        "name": NAMES[modality],
+        "kind": modality.name.lower(),
+        "sentence": sentence(reason, tree, beams, reranked, decoder_weight),
+        "flags": flags(reason),
+        "note": RETRACED[mode],
+        "ids": ids,
+        "first_codes": list(first_codes),
+        "steps": steps(reason, tree),
+        "legend": [{"kind": fate.name.lower(), "name": name} for fate, name in FATES.items()],
+    }
+
+
+def sentence(reason: Explanation, tree: BeamTree, beams: int, reranked: bool, decoder_weight: float) -> str:
+    """How the item was found, in words."""
+    hit = reason.hit
+    found = [generated(reason, tree, beams, decoder_weight)]
+    if reranked:
+        found.append(f"Re-ranking by embedding {moved(hit.generated_rank, hit.rank)} (cosine {number(hit.cosine, 3)}).")
+    else:
+        found.append(f"In the order of the IDs it comes {ordinal(hit.rank)}; nothing was re-ranked.")
+    found.append(f"Dense search over all {count(reason.items, 'item')} would rank it {ordinal(reason.dense_rank)}.")
+    return " ".join(found)
+
+
+def generated(reason: Explanation, tree: BeamTree, beams: int, decoder_weight: float) -> str:
+    """Which beam found its ID, or how far one came."""
+    if reason.beam is None:
+        return (
+            f"Exact search with {count(beams, 'beam')} followed its ID for {len(reason.path)} of "
+            f"{count(tree.levels, 'code')} and dropped it there."
+        )
+    last = reason.path[-1]
+    score = f"log p {logarithm(tree.log_prob[last])}"
+    if decoder_weight != 1:
+        score = f"{score_label(decoder_weight)} {number(tree.score[last], 2)}, {score}"
+    first = "first" if reason.shared == 1 else f"first {reason.shared}"
+    shares = (
+        ""
+        if reason.beam == 1
+        else (
+            f" Its ID shares the {first} of {count(tree.levels, 'code')} with the best one."
+            if reason.shared
+            else " Its ID shares no code with the best one."
+        )
+    )
+    return f"Found at beam {reason.beam} of {beams} ({score}).{shares} {siblings(reason.bucket)}"
+
+
+def siblings(bucket: int) -> str:
+    return "No other item has this ID." if bucket == 1 else f"{bucket:,} items have exactly this ID."
+
+
+def moved(before: int, after: int) -> str:
+    return f"left it at rank {after}" if before == after else f"moved it from rank {before} to {after}"
+
+
+def ordinal(rank: int) -> str:
+    """1 -> 1st, 12 -> 12th, 1002 -> 1,002nd."""
+    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    return f"{rank:,}{ending}"
+
+
+def logarithm(value: float) -> str:
+    """Of a probability; what rounds to none has no sign."""
+    return number(round(value, 2) + 0.0, 2)
+
+
+def flags(reason: Explanation) -> list[str]:
+    """What is worth seeing at a glance."""
+    return (
+        ["the best generated ID"] * (reason.beam == 1)
+        + [f"shares its ID with {count(reason.bucket - 1, 'other')}"] * ((reason.bucket or 1) > 1)
+        + [f"dense rank {reason.dense_rank:,}"]
+    )
+
+
+def steps(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
+    """Rows of figures, a column for each level that the search followed its ID to."""
+    path = reason.path
+    rows = (
+        ("Probability of the code", [format_probability(share) for share in np.exp(tree.step[path]).tolist()]),
+        ("log p so far", [logarithm(log_prob) for log_prob in tree.log_prob[path].tolist()]),
+        ("Place at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
+        ("Items that begin so", [f"{items:,}" for items in tree.items[path].tolist()]),
+        ("Masked by the trie", [format_probability(share) for share in tree.masked[path].tolist()]),
+    )
+    return [{"name": name, "figures": figures} for name, figures in rows]
+
+
+def prefixes(tree: BeamTree) -> dict[str, Any]:
+    """The figure as a table: a row for each prefix that is drawn, its ID marked as far as a generated one begins so."""
+    return {
+        "rows": [
+            {
+                "codes": list(codes),
+                "shared": len(codes) if fate == Fate.FOUND else 0,
+                "level": level,
+                "place": place,
+                "fate": FATES[Fate(fate)],
+                "step": format_probability(np.exp(step)),
+                "log_prob": logarithm(log_prob),
+                "items": f"{items:,}",
+            }
+            for codes, level, place, fate, step, log_prob, items in zip(
+                tree.prefixes(),
+                *(
+                    column.tolist()
+                    for column in (tree.level, tree.place, tree.fate, tree.step, tree.log_prob, tree.items)
+                ),
+                strict=True,
+            )
+        ]
+    }

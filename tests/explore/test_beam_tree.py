@@ -1,0 +1,116 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from genius.explore.beam_tree import ASIDE, Fate, beam_tree
+from genius.schema import SearchTrace
+from genius.search.beam import beam_search
+from genius.trie.ids import IDTable
+from genius.trie.trie import Trie
+from tests.search.fixed_decoder import FixedDecoder
+
+SIZES = (3, 4, 5, 6)
+BEAMS = 6
+
+
+@pytest.fixture(scope="module")
+def decoder():
+    return FixedDecoder(SIZES, queries=2)
+
+
+@pytest.fixture(scope="module")
+def codes():
+    return np.random.default_rng(0).integers(SIZES, size=(70, len(SIZES)))
+
+
+@pytest.fixture(scope="module")
+def found(decoder, codes):
+    """The beams of two queries, and the IDs they stand for."""
+    table = IDTable.build(codes, SIZES)
+    beams = beam_search(decoder, decoder.features, Trie(table), BEAMS, decoder_weight=0.5, trace=True)
+    return beams, [[tuple(table.codes(number).tolist()) for number in row] for row in beams.low.tolist()]
+
+
+@pytest.fixture(scope="module", params=[0, 1])
+def query(request):
+    return request.param
+
+
+@pytest.fixture
+def tree(found, query):
+    return beam_tree(SearchTrace(found[0].trace[query]))
+
+
+def test_every_prefix_continues_its_parent_and_counts_its_items(tree, codes):
+    prefixes = tree.prefixes()
+    for number, prefix in enumerate(prefixes):
+        parent = tree.parent[number]
+        assert len(prefix) == tree.level[number] + 1
+        assert prefix[:-1] == (prefixes[parent] if parent >= 0 else ())
+        assert tree.items[number] == (codes[:, : len(prefix)] == prefix).all(1).sum()
+    assert len(set(prefixes)) == len(tree)
+
+
+def test_log_probabilities_are_those_of_the_decoder(tree, decoder, query):
+    for prefix, step, log_prob, score in zip(tree.prefixes(), tree.step, tree.log_prob, tree.score, strict=True):
+        steps = [decoder.gains(query, prefix[:level], 0.5)[0][code] for level, code in enumerate(prefix)]
+        assert step == pytest.approx(steps[-1], abs=1e-4) and log_prob == pytest.approx(sum(steps), abs=1e-4)
+        assert score == pytest.approx(decoder.score(query, prefix, 0.5), abs=1e-4)
+
+
+def test_what_begins_a_generated_id_is_found_and_all_else_came_to_an_end(tree, found, query):
+    ids = found[1][query]
+    for prefix, fate, place in zip(tree.prefixes(), tree.fate, tree.place, strict=True):
+        begins = any(codes[: len(prefix)] == prefix for codes in ids)
+        expected = Fate.FOUND if begins else Fate.ENDED if place <= BEAMS else Fate.DROPPED
+        assert fate == expected
+    assert {Fate.FOUND, Fate.ENDED, Fate.DROPPED} == set(tree.fate)
+
+
+def test_masked_is_what_the_valid_continuations_leave_of_the_probability(tree, decoder, codes, query):
+    prefixes = tree.prefixes()
+    for number, prefix in enumerate(prefixes):
+        valid = {row[len(prefix) - 1] for row in codes.tolist() if tuple(row[: len(prefix) - 1]) == prefix[:-1]}
+        log_probs = decoder.gains(query, prefix[:-1], 1)[0]
+        assert tree.masked[number] == pytest.approx(1 - np.exp(log_probs[sorted(valid)]).sum(), abs=1e-4)
+    assert tree.mass[0] == pytest.approx(tree.masked[0])
+    beams = [number for number, level in enumerate(tree.level) if level == 1 and tree.place[number] <= BEAMS]
+    weights = np.exp(tree.log_prob[beams])
+    masked = [
+        1
+        - sum(
+            np.exp(decoder.gains(query, prefixes[beam], 1)[0][code])
+            for code in {row[2] for row in codes.tolist() if tuple(row[:2]) == prefixes[beam]}
+        )
+        for beam in beams
+    ]
+    assert tree.mass[2] == pytest.approx((weights * masked).sum() / weights.sum(), abs=1e-4)
+
+
+def test_a_lineage_goes_as_far_as_the_search_considered_it(tree, found, query):
+    prefixes, best = tree.prefixes(), found[1][query][0]
+    assert [prefixes[number] for number in tree.lineage(best)] == [best[:length] for length in (1, 2, 3, 4)]
+    ended = prefixes[np.flatnonzero((tree.fate == Fate.DROPPED) & (tree.level == 2))[0]]
+    assert [prefixes[number] for number in tree.lineage((*ended, 99))] == [ended[:length] for length in (1, 2, 3)]
+    assert not len(tree.lineage((9, 9, 9, 9)))
+
+
+def test_the_best_are_few_lineages_and_little_else(tree, found, query):
+    ids = found[1][query]
+    drawn = tree.best(2, ids[4])
+    prefixes, places = drawn.prefixes(), dict(zip(tree.prefixes(), tree.place.tolist(), strict=True))
+    wanted = {codes[:length] for codes in (*ids[:2], ids[4]) for length in (1, 2, 3, 4)}
+    assert wanted <= set(prefixes) <= set(places)
+    assert [places[prefix] for prefix in prefixes] == drawn.place.tolist()
+    others = [(len(prefix), fate) for prefix, fate in zip(prefixes, drawn.fate, strict=True) if prefix not in wanted]
+    assert others and Fate.FOUND not in {fate for _, fate in others} and max(Counter(others).values()) <= ASIDE
+    assert drawn.mass is tree.mass
+
+
+def test_a_tree_of_one_id_is_one_line():
+    decoder = FixedDecoder(SIZES, queries=1)
+    trie = Trie(IDTable.build(np.array([[1, 2, 3, 4]]), SIZES))
+    tree = beam_tree(SearchTrace(beam_search(decoder, decoder.features, trie, 5, trace=True).trace[0]))
+    assert tree.prefixes() == [(1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)] and set(tree.fate) == {Fate.FOUND}
+    assert len(tree.best(1)) == 4

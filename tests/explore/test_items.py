@@ -1,0 +1,100 @@
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from genius.errors import UserError
+from genius.explore.items import describe, item_query, nearest_items, row_of, source_facts
+from genius.index.store import Index
+from genius.schema import Item, Modality
+from tests.search.tiny import publish_tiny_run
+from tests.ui.fake_engine import FakeEngine
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return FakeEngine()
+
+
+def test_neighbours_are_what_comparing_all_pairs_gives_without_the_item_itself(engine):
+    vectors = engine.index.embeddings.astype(np.float32)
+    cosines = vectors @ vectors[41]
+    cosines[41] = -np.inf
+    expected = np.argsort(-cosines, kind="stable")[:8]
+    item = describe(engine, 41)
+    assert [near["row"] for near in item["neighbours"]] == expected.tolist()
+    assert [near["cosine"] for near in item["neighbours"]] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
+
+
+def test_a_twin_of_an_item_is_its_neighbour_and_the_item_is_not(engine):
+    index = FakeEngine().index
+    index.embeddings = index.embeddings[:20].copy()
+    index.embeddings[3] = index.embeddings[12]
+    _, rows = nearest_items(index, 12, 5)
+    assert rows[0] == 3 and 12 not in rows and len(rows) == 5
+
+
+def test_an_index_of_few_items_has_few_neighbours():
+    index = FakeEngine().index
+    index.embeddings = index.embeddings[:3]
+    assert len(nearest_items(index, 0, 8)[1]) == 2
+
+
+def test_an_item_is_told_with_its_codes_and_modality(engine):
+    item = describe(engine, 5, neighbours=0)
+    assert item["id"] == engine.index.item(5).id and item["modality"] is Modality.PAIR
+    assert item["codes"] == engine.index.codes([5])[0].tolist() and item["neighbours"] == []
+
+
+def test_facts_are_the_plain_values_of_the_source(engine, monkeypatch):
+    source = json.dumps({"kind": "house", "count": 1, "nested": {"a": 1}, "none": None})
+    items = engine.index.items
+    monkeypatch.setattr(engine.index, "items", lambda rows: [replace(item, source=source) for item in items(rows)])
+    assert describe(engine, 5, neighbours=0)["facts"] == [("kind", "house"), ("count", "1")]
+
+
+@pytest.mark.parametrize("source", ["", "no json", "[1]", "3", "null"])
+def test_a_source_that_is_no_object_has_no_facts(source):
+    assert source_facts(source) == []
+
+
+@pytest.mark.parametrize("row", [-1, 10**9, "5", None, True, 5.0])
+def test_a_row_that_is_not_there_gets_one_sentence(engine, row):
+    with pytest.raises(UserError, match="There is no item at row"):
+        describe(engine, row)
+
+
+@pytest.mark.parametrize("id", ["nowhere", "", "9:99999999", None, 5])
+def test_an_id_that_is_not_there_gets_one_sentence(engine, id):
+    with pytest.raises(UserError, match="There is no item"):
+        row_of(engine.index, id)
+
+
+def test_an_id_leads_to_its_row(engine):
+    assert row_of(engine.index, engine.index.item(41).id) == 41
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory) -> Index:
+    return Index.load(publish_tiny_run(tmp_path_factory.mktemp("query") / "run", n=6).folder("index"))
+
+
+def test_an_item_asks_with_its_own_picture_and_text_and_no_instruction(index):
+    for row, item in enumerate(index.items(range(index.n))):
+        query = item_query(index, row)
+        assert (query.text, query.instruction) == (item.text, "")
+        assert (query.image is None) == (item.modality is Modality.TEXT)
+        if query.image:
+            assert query.image.size == (40, 30) and query.image.mode == "RGB"
+
+
+def test_a_text_that_no_query_could_hold_is_cut():
+    index = SimpleNamespace(items=lambda rows: [Item("0:0", Modality.TEXT, "x" * 20_000)], thumbnail=lambda row: None)
+    assert len(item_query(index, 0).text) == 10_000
+
+
+def test_a_row_that_is_not_there_is_refused(index):
+    with pytest.raises(IndexError, match="no row 6"):
+        item_query(index, 6)

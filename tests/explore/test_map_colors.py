@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from genius.explore import map_colors
+from genius.explore.map_colors import STEP, Palette, group_by_value, nearest_points, similarity, spread_overlapping
+from tests.ui.fake_engine import FakeIndex
+from tests.ui.fake_maps import many_maps
+
+
+def test_every_point_has_one_colour_and_the_commonest_values_have_their_own():
+    values = np.array([3, 1, 3, 7, 3, 1, 9, 8, 7])
+    groups = group_by_value(values, "value {}".format, most=2)
+    assert [group.label for group in groups] == ["value 3", "value 1", "3 others"]
+    assert [group.value for group in groups] == [3, 1, None]
+    assert np.array_equal(np.sort(np.concatenate([group.members for group in groups])), np.arange(9))
+    assert all((values[group.members] == group.value).all() for group in groups[:2])
+    assert len(group_by_value(values, str)) == 5
+
+
+def test_the_palette_reads_modalities_datasets_and_codes_of_what_is_drawn():
+    index, maps = FakeIndex(), many_maps()
+    palette = Palette(index, maps)
+    assert palette.points.tolist() == list(range(len(maps.keys))) and not palette.whole
+    for groups, values in (
+        (palette.by_modality(), palette.rows % 3),
+        (palette.by_dataset(), maps.datasets),
+        (palette.by_code(1), index.codes(palette.rows)[:, 1]),
+    ):
+        assert sum(len(group.members) for group in groups) == len(maps.keys)
+        assert all((values[group.members] == group.value).all() for group in groups)
+    assert [group.label for group in palette.by_dataset()][:2] == ["birds", "<b>boats</b>"]
+
+
+def test_items_that_were_removed_since_have_no_colour():
+    index, maps = FakeIndex(), many_maps()
+    rows_of = index.rows_of
+    index.rows_of = lambda ids: np.where(np.arange(len(ids)) % 3 == 1, -1, rows_of(ids))
+    palette = Palette(index, maps)
+    kept = [point for point in range(len(maps.keys)) if point % 3 != 1]
+    assert palette.points.tolist() == kept
+    for groups in (palette.by_modality(), palette.by_dataset(), palette.by_code(1)):
+        assert np.array_equal(np.sort(np.concatenate([group.members for group in groups])), kept)
+    cosines = palette.similarity(np.ones(16, dtype=np.float32) / 4)
+    assert (cosines[1::3] == -1).all() and not (cosines[kept] == -1).any()
+
+
+def test_likeness_is_the_cosine_block_by_block(monkeypatch):
+    monkeypatch.setattr(map_colors, "BLOCK", 3)
+    rng = np.random.default_rng(0)
+    embeddings, vector = rng.normal(size=(20, 4)).astype(np.float16), rng.normal(size=4).astype(np.float32)
+    rows = np.array([1, 4, 5, 9, 13, 18, 19])
+    assert np.allclose(similarity(embeddings, rows, vector), embeddings[rows].astype(np.float32) @ vector)
+
+
+def test_the_nearest_count_most():
+    cosines = np.random.default_rng(0).uniform(-1, 1, 50)
+    points, weights = nearest_points(cosines)
+    assert cosines[points].tolist() == sorted(cosines, reverse=True)[: len(points)]
+    assert weights.sum() == pytest.approx(1) and (np.diff(weights) <= 0).all()
+    assert len(nearest_points(cosines[:3])[0]) == 3
+
+
+def test_points_that_share_a_place_are_laid_out_around_it():
+    places = np.array([[0.5, 0.5], [0, 0], [0.5, 0.5], [-1, 1], [0.5, 0.5], [0.5, 0.5]], dtype=np.float32)
+    found = spread_overlapping(places)
+    assert np.array_equal(found[[1, 3, 0]], places[[1, 3, 0]])
+    distances = np.linalg.norm(found[:, None] - found[None], axis=-1) + np.eye(6)
+    assert distances.min() > 0.5 * STEP
+    assert np.linalg.norm(found - places, axis=1).max() <= STEP * 2

@@ -1,0 +1,129 @@
+"""What the callbacks of the Codes tab answer, over a made-up engine."""
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from genius.schema import Modality
+from genius.ui.codes.layout import codes_tab
+from genius.ui.common.context import Context, Served, Shared
+from tests.ui.fake_engine import FakeEngine
+
+NAMES = ("pattern", "typed", "key", "here", "icicle", "near", "items", "card", "meaning", "table")
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return FakeEngine()
+
+
+@pytest.fixture(scope="module")
+def tab(engine, tmp_path_factory):
+    """Calls an event of the tab by its function's name."""
+    with gr.Blocks() as page:
+        tabs = gr.Tabs()
+        context = Context(engine, Served(tmp_path_factory.mktemp("run")), Shared.create(tabs))
+        with tabs, gr.Tab("Codes", id="codes") as shown:
+            codes_tab(context, shown)
+    functions = {event.name: event.fn for event in page.fns.values()}
+    return lambda name, *inputs: functions[name](*inputs)
+
+
+def opened(tab, text):
+    return dict(zip(NAMES, tab("on_pattern", text), strict=True))
+
+
+def matching(engine, pattern):
+    codes = engine.index.codes(range(engine.index.n))
+    wanted = [level for level, code in enumerate(pattern) if code is not None]
+    return np.flatnonzero((codes[:, wanted] == [pattern[level] for level in wanted]).all(1))
+
+
+@pytest.mark.parametrize(
+    "text, pattern", [("0 · 7 · * · 5", (0, 7, None, 5)), ("0.7", (0, 7)), ("*-*-39", (None, None, 39))]
+)
+def test_a_pattern_brings_the_items_that_have_its_codes(tab, engine, text, pattern):
+    shown, rows = opened(tab, text), matching(engine, pattern)
+    assert shown["pattern"] == pattern
+    assert shown["key"] == ".".join("*" if code is None else str(code) for code in pattern)
+    assert shown["here"]["items"] == f"{len(rows):,} items" and shown["icicle"]["items"] == len(rows)
+    tiles = shown["items"]["groups"][0]["tiles"]
+    assert len(tiles) == min(24, len(rows)) and {tile["row"] for tile in tiles} <= set(rows.tolist())
+
+
+def test_nothing_at_all_opens_everything(tab, engine):
+    shown = opened(tab, "")
+    assert shown["here"]["items"] == f"{engine.index.n:,} items"
+    assert [child["name"] for child in shown["icicle"]["children"]] == ["0 Image", "1 Text", "2 Pair"]
+
+
+def test_a_pattern_without_items_says_so(tab):
+    shown = opened(tab, "0 · 200")
+    assert shown["here"]["empty"] and shown["icicle"] is None and shown["near"] is None
+    assert shown["items"]["groups"][0]["tiles"] == []
+
+
+def test_what_is_no_pattern_gets_one_sentence(tab):
+    with pytest.raises(gr.Error, match="is not a code; write numbers"):
+        tab("on_pattern", "<b>")
+
+
+def test_who_comes_without_a_pattern_asks_for_everything_and_nobody_else_does(tab):
+    assert opened(tab, tab("on_first_visit", None, None))["pattern"] == ()
+    assert tab("on_first_visit", (0, 7), None) is None and tab("on_first_visit", None, "0.7") is None
+
+
+def test_a_level_offers_its_codes_and_one_of_them_opens_whatever_comes_before(tab, engine):
+    choices = tab("on_level", 1).choices
+    codes = engine.index.codes(range(engine.index.n))[:, 1]
+    assert {code for _, code in choices} == set(codes.tolist())
+    label, code = choices[0]
+    assert label == f"{code} — {np.bincount(codes).max():,}"
+    assert tab("on_code", 1, code)[0] == (None, code)
+    with pytest.raises(gr.Error, match="Choose a code of that level."):
+        tab("on_code", 1, None)
+
+
+def test_meaning_has_words_of_the_code_its_children_and_the_table(tab):
+    meaning, icicle, table = tab("on_meaning", (int(Modality.TEXT), 3))
+    assert meaning["words"] and not meaning["guess"] and meaning["note"].startswith("From ")
+    assert any(child["words"] for child in icicle["children"])
+    assert table["tables"][0]["columns"] == ["code", "items", "share", "words"]
+
+
+def test_of_what_nothing_matches_nothing_is_meant(tab):
+    assert tab("on_meaning", (0, 200)) == (None, None, None)
+
+
+def test_of_everything_it_is_said_how_to_read_it(tab):
+    introduction, _, table = tab("on_meaning", ())
+    assert introduction["title"] == "How to read this" and len(table["tables"][0]["rows"]) == 3
+
+
+def test_pictures_get_guesses(tab):
+    meaning, _, _ = tab("on_meaning", (int(Modality.IMAGE), 3))
+    assert meaning["guess"]
+
+
+def page(tab, pattern, **event):
+    return tab("on_page", gr.EventData(None, event), pattern)
+
+
+def test_items_are_turned_by_page_and_chosen_by_modality(tab, engine):
+    pattern = (None, 3)
+    rows = matching(engine, pattern)
+    first, second = (page(tab, pattern, kind="pair", page=at)["groups"][0]["tiles"] for at in (0, 1))
+    assert not {tile["row"] for tile in first} & {tile["row"] for tile in second}
+    assert {tile["kind"] for tile in first + second} == {"pair"}
+    pairs = (engine.index.modalities[rows] == Modality.PAIR).sum()
+    assert page(tab, pattern, kind="pair", page=0)["pages"] == -(-pairs // 24)
+
+
+@pytest.mark.parametrize("event", [{}, {"kind": "", "page": -1}, {"kind": "x", "page": 0}, {"kind": "", "page": "0"}])
+def test_a_page_that_cannot_be_gets_one_sentence(tab, event):
+    with pytest.raises(gr.Error, match="There is no such page; reload the page."):
+        page(tab, (0,), **event)
+
+
+def test_an_item_brings_its_card(tab):
+    assert tab("on_item", gr.EventData(None, {"id": "1:5"}))["id"] == "1:5"

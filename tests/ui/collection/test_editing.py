@@ -1,0 +1,41 @@
+from pathlib import Path
+
+import pytest
+
+from genius.errors import UserError
+from genius.ui.collection.editing import MOST, things_of
+
+
+def test_lines_are_the_captions_of_the_pictures_in_their_order():
+    assert things_of(["a.png", "b.png", "c.png"], "  A red dog. \n\nA boat.\n") == [
+        ("A red dog.", Path("a.png")),
+        ("", Path("b.png")),
+        ("A boat.", Path("c.png")),
+    ]
+    assert things_of(["a.png"], None) == things_of(["a.png"], "\n") == [("", Path("a.png"))]
+
+
+def test_a_first_picture_may_be_without_a_caption():
+    assert things_of(["a.png", "b.png"], " \nA boat.") == [("", Path("a.png")), ("A boat.", Path("b.png"))]
+
+
+def test_without_pictures_every_line_is_an_item():
+    assert things_of([], "A red dog.\n\n A boat.\n") == [("A red dog.", None), ("A boat.", None)]
+
+
+@pytest.mark.parametrize(
+    "pictures, lines, said",
+    [
+        ([], "", "Choose pictures, write texts"),
+        ([], None, "Choose pictures"),
+        ([], " \n ", "Choose pictures"),
+        (["a.png"], "one\ntwo", "2 lines for 1 picture"),
+        ([], "x" * 10_001, "shorten it to"),
+        (["a.png"], "\ud800", "half a character"),
+        ([], "a\n" * (MOST + 1), f"at most {MOST} at once"),
+        (["a.png"] * (MOST + 1), "", f"at most {MOST} at once"),
+    ],
+)
+def test_what_cannot_be_added_is_said(pictures, lines, said):
+    with pytest.raises(UserError, match=said):
+        things_of(pictures, lines)

@@ -1,0 +1,119 @@
+"""The Collection tab over HTTP, past the browser's own limits."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from genius.errors import UserError
+from genius.index.contents import Contents
+from genius.schema import Query
+from genius.search.editor import Editor
+from genius.ui.common.context import Served
+from tests.ui.tiny_page import serving
+
+N = 40
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("collection") / "run", editable=True) as page:
+        yield page
+
+
+def uploaded(served, photo):
+    (path,) = httpx.post(
+        f"{served.url}/gradio_api/upload", files={"files": ("photo.jpg", photo.read_bytes())}, trust_env=False
+    ).json()
+    return {"path": path, "meta": {"_type": "gradio.FileData"}}
+
+
+def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
+    answer = ask("on_add", [uploaded(served, photo), uploaded(served, photo)], "A zebra on a tree.")
+    result, pictures, lines, changed = answer["output"]["data"]
+    assert result["title"].startswith("2 items added") and (pictures, lines) == (None, "") and changed
+    found = served.engine.search([Query("A zebra on a tree.")])[0].hits
+    assert "A zebra on a tree." in [hit.item.text for hit in found]
+    held, listed = ask("on_held")["output"]["data"]
+    assert held["tables"][0]["note"].startswith("42 items in 2 segments")
+    ids = [tile["id"] for tile in listed["tiles"]]
+    assert ids == ["1:2", "1:1"]
+    assert ask("on_take_out", event={"id": ids[0]})["output"]["data"][0]["title"] == "1 item removed."
+    assert ask("on_ids", f"{ids[1]}, 9:9")["output"]["data"][0]["lines"] == ["There is no item 9:9."]
+    assert ask("on_compact")["output"]["data"][0]["title"] == "All items lie in one segment now."
+    assert served.engine.index.n == N and ask("on_held")["output"]["data"][1] is None
+    verdict, health = ask("on_health")["output"]["data"]
+    assert verdict["well"] in (True, False) and health["tables"][0]["caption"] == "Health"
+
+
+def test_two_people_at_once_change_it_one_after_the_other(ask, served):
+    with ThreadPoolExecutor(3) as people:
+        answers = list(people.map(lambda name: ask("on_add", [], f"Written by {name}."), ["Ada", "Bob", "Eve"]))
+    assert all(answer["success"] for answer in answers)
+    added = served.engine.index.items(range(N, served.engine.index.n))
+    assert sorted(item.text for item in added) == ["Written by Ada.", "Written by Bob.", "Written by Eve."]
+    ask("on_ids", " ".join(item.id for item in added))
+
+
+def test_a_callback_sees_one_version(ask, served, monkeypatch):
+    editor, of = Editor(served.run, served.engine), Contents.of
+    editor.add([("First.", None)])
+
+    def while_it_grows(index):
+        monkeypatch.setattr(Contents, "of", of)
+        other = threading.Thread(target=editor.add, args=([("Second.", None)],))
+        other.start()
+        other.join()
+        return of(index)
+
+    monkeypatch.setattr(Contents, "of", while_it_grows)
+    for items in (1, 2):
+        held, listed = ask("on_held")["output"]["data"]
+        assert held["tables"][0]["note"].startswith(f"{N + items} items") and len(listed["tiles"]) == items
+    editor.remove(tile["id"] for tile in listed["tiles"])
+
+
+@pytest.mark.parametrize(
+    "function, data, event",
+    [
+        ("on_add", ([], ""), None),
+        ("on_add", ([], "a\nb\n" * 200), None),
+        ("on_add", ([{"path": "/etc/hostname", "meta": {"_type": "gradio.FileData"}}], ""), None),
+        ("on_add", ([{"path": "/etc/hostname"}], ""), None),
+        ("on_add", ("/etc/hostname", ""), None),
+        ("on_add", ([{"path": "http://127.0.0.1:9/x.png", "meta": {"_type": "gradio.FileData"}}], ""), None),
+        ("on_ids", ("",), None),
+        ("on_ids", (None,), None),
+        ("on_ids", ("1:1 " * 300,), None),
+        ("on_turn", (), {"page": -1}),
+        ("on_turn", (), {"page": "0"}),
+        ("on_turn", (), {}),
+    ],
+)
+def test_what_cannot_be_changes_nothing(ask, served, function, data, event):
+    before, answer = served.engine.index, ask(function, *data, event=event)
+    assert not answer["success"] and "Traceback" not in str(answer) and served.engine.index is before
+
+
+def test_an_unknown_item_is_not_removed(ask, served):
+    before = served.engine.index
+    for event in ({"id": "5:5"}, {"id": 7}, {}):
+        assert ask("on_take_out", event=event)["output"]["data"][0]["title"] == "Nothing was removed."
+    assert served.engine.index is before
+
+
+def test_what_was_drawn_before_a_removal_still_means_the_same_item(ask, served):
+    ask("on_add", [], "To be removed.\nTo stay.")
+    first, second = served.engine.index.items([N, N + 1])
+    ask("on_ids", first.id)
+    assert ask("on_neighbour", event={"id": second.id})["output"]["data"][0]["text"] == "To stay."
+    assert "There is no item" in ask("on_neighbour", event={"id": first.id})["output"]["error"]
+    ask("on_ids", second.id)
+
+
+def test_a_run_that_cannot_be_written_is_not_editable(served, monkeypatch):
+    assert Served.read(served.run).editable is False and Served.read(served.run, editable=True).editable
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(UserError, match="cannot be written"):
+        Served.read(served.run, editable=True)

@@ -1,0 +1,72 @@
+import gradio as gr
+import pytest
+from gradio.data_classes import ImageData
+
+from genius.errors import UserError
+from genius.ui.common.components import UI, Panel, UploadedImage, told
+
+SCRIPTS = [file for file in sorted(UI.glob("*/*.js")) if "const draw = " in file.read_text()]
+
+
+@pytest.mark.parametrize("script", [str(file.relative_to(UI)) for file in SCRIPTS])
+def test_no_panel_interpolates_data_or_writes_markup(script):
+    panel = Panel("name", script)
+    assert panel.html_template == '<div class="panel"></div>'
+    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        assert forbidden not in panel.js_on_load
+
+
+def test_a_panel_hands_data_over_as_it_is():
+    data = {"text": "${alert(1)}<script>"}
+    assert Panel("cards", "search/cards.js").postprocess(data) is data
+
+
+def test_the_style_and_scripts_name_no_other_host():
+    for file in [*UI.glob("*/*.js"), *UI.glob("*/*.css")]:
+        text = file.read_text()
+        assert "http:" not in text and "https:" not in text and "@import" not in text, file.name
+
+
+def test_an_upload_is_handed_over_unopened(tmp_path):
+    picture = UploadedImage()
+    picture.GRADIO_CACHE = str(tmp_path)
+    (tmp_path / "bomb.png").write_text("no picture at all")
+    path = str(tmp_path / "bomb.png")
+    assert picture.preprocess(ImageData(path=path, url="/file=bomb.png")) == path
+    assert picture.preprocess(None) is None
+
+
+def test_a_path_outside_the_uploads_is_refused(tmp_path):
+    picture = UploadedImage()
+    picture.GRADIO_CACHE = str(tmp_path / "uploads")
+    (tmp_path / "uploads").mkdir()
+    (tmp_path / "uploads" / "link.png").symlink_to("/etc/hostname")
+    for path in ("cat.png", "uploads/../cat.png", "uploads/link.png"):
+        with pytest.raises(gr.Error, match="Upload the picture as a file"):
+            picture.preprocess(ImageData(path=str(tmp_path / path)))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        ImageData(url="data:image/png;base64,AAAA", path="x.png"),
+        ImageData(url="data:image/png;base64,AAAA"),
+        ImageData(),
+    ],
+)
+def test_embedded_data_is_refused(payload):
+    with pytest.raises(gr.Error, match="Upload the picture as a file"):
+        UploadedImage().preprocess(payload)
+
+
+def test_a_user_error_is_told_in_its_own_words_as_text():
+    with pytest.raises(gr.Error) as caught, told():
+        raise UserError("<b>cat</b>.png is broken; choose another")
+    assert caught.value.message == "&lt;b&gt;cat&lt;/b&gt;.png is broken; choose another"
+
+
+def test_an_unexpected_error_keeps_its_details_in_the_log(caplog):
+    with pytest.raises(gr.Error) as caught, told():
+        raise RuntimeError("/secret/path")
+    assert "secret" not in caught.value.message
+    assert "/secret/path" in caplog.text

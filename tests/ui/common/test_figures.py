@@ -1,0 +1,33 @@
+import json
+
+import plotly.graph_objects as go
+
+from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS, PlotlyFigure, escaped, plain
+from genius.ui.serving import head
+
+
+def test_a_figure_travels_as_json_and_nothing_as_nothing():
+    figure = plain(go.Figure(go.Scatter(x=[1], y=[2], customdata=[7])))
+    sent = json.loads(PlotlyFigure("figure", "one point").postprocess(figure))
+    assert sent["data"][0]["customdata"] == [7]
+    assert PlotlyFigure("figure", "one point").postprocess(None) is None
+
+
+def test_the_script_is_that_of_the_installed_plotly():
+    assert PLOTLY.is_file() and PLOTLY_ADDRESS.endswith(str(PLOTLY))
+    assert f'src="{PLOTLY_ADDRESS}"' in PlotlyFigure("figure", "one point").head
+    assert f'href="{PLOTLY_ADDRESS}"' in head(), "fetched before the first figure is opened"
+
+
+def test_the_template_holds_no_data():
+    figure = PlotlyFigure("figure", "${alert(1)}")
+    assert "alert" not in figure.html_template and "alert" not in figure.js_on_load
+
+
+def test_backgrounds_are_left_to_the_theme():
+    layout = plain(go.Figure()).layout
+    assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
+
+
+def test_markup_in_data_is_shown_as_it_is():
+    assert escaped("<b>a & b</b>") == "&lt;b&gt;a &amp; b&lt;/b&gt;"

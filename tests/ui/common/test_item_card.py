@@ -1,0 +1,37 @@
+import gradio as gr
+import pytest
+
+from genius.ui.common.item_card import card, on_code, on_query
+from tests.ui.fake_engine import FakeEngine
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return FakeEngine()
+
+
+def event(**data):
+    return gr.EventData(None, data)
+
+
+def test_a_card_has_what_its_script_draws(engine):
+    drawn = card(engine, engine.index.item(5).id)
+    assert (drawn["id"], drawn["kind"], drawn["name"]) == (engine.index.item(5).id, "pair", "Pair")
+    assert drawn["picture"].startswith("data:image/webp;base64,") and len(drawn["codes"]) == 9
+    assert len(drawn["neighbours"]) == 8
+    for near in drawn["neighbours"]:
+        assert (near["picture"] is None) == (near["kind"] == "text") and near["cosine"].startswith("0.")
+
+
+def test_a_code_opens_the_pattern_that_ends_there():
+    assert on_code(event(codes=[0, 17, 240])) == "0.17.240"
+
+
+@pytest.mark.parametrize("codes", [None, "0.17", [0, "*"], [True], {"0": 1}])
+def test_what_is_no_list_of_codes_gets_one_sentence(codes):
+    with pytest.raises(gr.Error, match="no ID"):
+        on_code(event(codes=codes))
+
+
+def test_the_button_passes_the_id_on():
+    assert on_query(event(id="7:12")) == "7:12"

@@ -1,0 +1,36 @@
+import gradio as gr
+import pytest
+
+from genius.ui.common.links import LONGEST, opened
+
+
+def selected(tabs):
+    """None: the tab that is open stays so, which is Search when the page is loaded."""
+    return tabs.selected if isinstance(tabs, gr.Tabs) else None
+
+
+@pytest.mark.parametrize(
+    "address, tab, rest",
+    [
+        ({}, None, (None, None, None)),
+        ({"q": "a mug", "instruction": "Find one."}, None, ({"text": "a mug", "instruction": "Find one."}, None, None)),
+        ({"instruction": "Find one."}, None, ({"text": "", "instruction": "Find one."}, None, None)),
+        ({"item": "7:12", "q": "a mug"}, None, (None, "7:12", None)),
+        ({"tab": "codes", "code": "0.17.*.5", "q": "a mug"}, "codes", (None, None, "0.17.*.5")),
+        ({"tab": "map", "code": "0.17"}, "map", (None, None, None)),
+        ({"tab": "search", "q": "a mug"}, "search", ({"text": "a mug", "instruction": ""}, None, None)),
+        ({"tab": "elsewhere", "q": "a mug"}, None, (None, None, None)),
+    ],
+)
+def test_an_address_opens_its_tab_and_what_was_asked_there(address, tab, rest):
+    tabs, *sent = opened(address)
+    assert selected(tabs) == tab and tuple(sent) == rest
+
+
+@pytest.mark.parametrize("address", [None, [], "q=x", {"q": ["a"]}, {"q": None}, {"tab": 3}])
+def test_an_address_that_is_none_asks_nothing(address):
+    assert opened(address)[1:] == (None, None, None)
+
+
+def test_a_long_address_is_cut():
+    assert len(opened({"q": "x" * 10 * LONGEST})[1]["text"]) == LONGEST

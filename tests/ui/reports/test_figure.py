@@ -1,0 +1,53 @@
+"""The plots say what the tables say, and data is no markup in them."""
+
+import pytest
+
+from genius.explore.report_data import pool_names
+from genius.ui.reports.figure import hit_rates, speed, times, training
+from tests.explore.sample_reports import HOSTILE, RETRIEVAL, SPEED, SYSTEMS, TRAINING
+
+GLOBAL = pool_names(RETRIEVAL)[0]
+
+
+def test_every_system_has_a_mark_with_its_interval_on_the_line_of_each_row():
+    figure = hit_rates(RETRIEVAL, GLOBAL)
+    assert [trace.name for trace in figure.data] == list(SYSTEMS)
+    for trace, rate in zip(figure.data, SYSTEMS.values(), strict=True):
+        assert list(trace.x) == pytest.approx([100 * rate] * 3)
+        assert list(trace.error_x.array) == pytest.approx([5] * 3)
+        assert [round(place) for place in trace.y] == [0, 1, 2]
+    assert figure.layout.yaxis.ticktext[0] == "<b>Average</b>"
+    assert figure.layout.yaxis.ticktext[1] == "drawn<br>text → image"
+
+
+def test_the_usual_systems_are_shown_and_the_others_wait_in_the_legend():
+    visible = {trace.name: trace.visible for trace in hit_rates(RETRIEVAL, GLOBAL).data}
+    assert visible == {"dense": True, "beam": True, "beam + re-rank": True, "fast + re-rank": "legendonly"}
+
+
+def test_a_datasets_name_is_no_markup():
+    assert HOSTILE not in hit_rates(RETRIEVAL, GLOBAL).to_json().replace("\\u003c", "<")
+
+
+def test_bars_of_stages_add_up_to_the_time_of_a_search():
+    figure = times(RETRIEVAL, GLOBAL)
+    assert list(figure.data[0].y) == ["dense", "beam"]
+    assert sum(trace.x[1] for trace in figure.data) == pytest.approx(45.6)
+
+
+def test_speed_has_a_line_for_each_system_and_nothing_where_nothing_was_measured():
+    figure = speed(SPEED, "uniform IDs, batch 1")
+    assert {trace.name: list(trace.x) for trace in figure.data} == {"generate": [10_000], "set": [10_000, 100_000]}
+    assert speed(SPEED, None) is None
+
+
+def test_losses_are_drawn_above_validation_rates_and_epochs_without_one_are_left_out():
+    figure = training(TRAINING, "decoder")
+    axes = {trace.name: (trace.yaxis, list(trace.x)) for trace in figure.data}
+    assert axes == {"loss": ("y", [0, 1]), "recall": ("y2", [1]), "recall by geometry": ("y2", [1])}
+    assert training({}, "encoder") is None
+
+
+def test_losses_of_very_different_size_are_drawn_on_a_logarithmic_axis():
+    assert training(TRAINING, "quantizer").layout.yaxis.type == "log"
+    assert training(TRAINING, "encoder").layout.yaxis.type is None

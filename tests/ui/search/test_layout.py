@@ -1,0 +1,269 @@
+from dataclasses import asdict
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+from genius.schema import Modality, SearchOptions
+from genius.ui.common.context import Context, Served, Shared
+from genius.ui.search.history import Entry
+from genius.ui.search.layout import search_tab
+from tests.ui.fake_engine import EXAMPLES, INSTRUCTIONS, FakeEngine
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return FakeEngine()
+
+
+@pytest.fixture(scope="module")
+def page(engine):
+    """The tab alone."""
+    with gr.Blocks() as page:
+        shared = Shared.create(gr.Tabs())
+        with gr.Tab("Search", id="search") as tab:
+            search_tab(Context(engine, Served(Path("made-up"), examples=EXAMPLES), shared), tab)
+    return page
+
+
+def function(page, name):
+    return next(event.fn for event in page.fns.values() if event.name == name)
+
+
+def search(page, text, picture=None, instruction="", beams=5, k=3, rerank=True, mode="set", target="any", stored=None):
+    """summary, cards, generated, blend, answers, last query, chosen, history, and the address."""
+    *shown, q, asked, item = function(page, "on_search")(
+        text, picture, instruction, stored or [], beams, k, rerank, mode, target
+    )
+    return (*shown, (q, asked, item))
+
+
+def pick(page, callback, stored=None, k=3, rerank=True, **event):
+    """Text, picture and instruction of the form, then the same."""
+    *shown, q, asked, item = function(page, callback)(
+        gr.EventData(None, event), stored or [], 5, k, rerank, "set", "any"
+    )
+    return (*shown, (q, asked, item))
+
+
+def send(page, callback, message):
+    *shown, q, asked, item = function(page, callback)(message, [], 5, 3, True, "set", "any")
+    return (*shown, (q, asked, item))
+
+
+def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
+    search(page, "a red mug", str(photo), "Find one.", 7, 4, False, "fast", "text")
+    query, options = engine.queries[-1]
+    assert (query.text, query.instruction) == ("a red mug", "Find one.")
+    assert query.image.size == (256, 256) and query.image.mode == "RGB"
+    assert options == SearchOptions(beams=7, k=4, rerank=False, mode="fast", modality=Modality.TEXT)
+
+
+def test_empty_fields_count_as_nothing(page, engine):
+    search(page, "mug", None, None)
+    query, options = engine.queries[-1]
+    assert query.image is None and query.instruction == "" and options.modality is None
+
+
+@pytest.mark.parametrize("rerank, mode", [(True, "set"), (False, "exact")])
+def test_a_set_without_re_ranking_is_searched_exactly(page, engine, rerank, mode):
+    search(page, "mug", rerank=rerank)
+    assert engine.queries[-1][1].mode == mode
+
+
+@pytest.mark.parametrize(
+    "given, sentence",
+    [
+        ({"mode": "<b>"}, "The mode must be one of exact, set, fast, not &#x27;&lt;b&gt;&#x27;."),
+        ({"target": "sound"}, "The modality must be one of any, image, text, pair, not &#x27;sound&#x27;."),
+        ({"target": ["text"]}, "The modality must be one of any, image, text, pair, not [&#x27;text&#x27;]."),
+    ],
+)
+def test_a_setting_that_is_not_offered_gets_one_sentence(page, given, sentence):
+    with pytest.raises(gr.Error) as caught:
+        search(page, "mug", **given)
+    assert caught.value.message == sentence
+
+
+def test_every_panel_gets_its_data(page):
+    summary, cards, generated, blend, *_ = search(page, "mug")
+    assert summary["aim"]["targets"][0]["name"] == "Image"
+    assert (len(cards["columns"]), len(cards["columns"][0]["cards"]), len(generated["rows"])) == (1, 3, 5)
+    assert [file["label"] for file in cards["exports"]] == ["CSV", "JSON"] and blend is None
+
+
+def test_other_tabs_get_the_query_and_its_first_result(page, engine):
+    *_, answers, last, chosen, _, _ = search(page, "mug", instruction="Find one.")
+    assert answers == (last,) and last.title == "“mug”" and last.query.instruction == "Find one."
+    assert chosen == last.result.hits[0].item.id and last.options == engine.queries[-1][1]
+    *_, last, chosen, _, _ = search(page, "nothing")
+    assert last.result.hits == [] and chosen is None
+
+
+def test_text_items_have_no_picture_and_others_do(page):
+    _, cards, *_ = search(page, "mug", beams=50, k=30)
+    shown = cards["columns"][0]["cards"]
+    assert {card["kind"] for card in shown} == {"image", "text", "pair"}
+    for card in shown:
+        assert (card["picture"] is None) == (card["kind"] == "text")
+
+
+@pytest.mark.parametrize(
+    "text, instruction, sentence",
+    [
+        ("", "", "Type a description, add a picture, or both."),
+        ("   ", "Find one.", "Type a description, add a picture, or both."),
+        ("x" * 50_000, "", "The description has 50,000 characters; shorten it to 10,000."),
+        ("mug", "x" * 10_001, "The instruction has 10,001 characters; shorten it to 10,000."),
+        ({"a": 1}, "", "The description must be a text."),
+        ("mug", ["Find one."], "The instruction must be a text."),
+    ],
+)
+def test_bad_input_gets_one_sentence(page, text, instruction, sentence):
+    with pytest.raises(gr.Error) as caught:
+        search(page, text, instruction=instruction)
+    assert caught.value.message == sentence
+
+
+def test_a_broken_picture_gets_one_sentence_that_names_it(page, tmp_path):
+    (tmp_path / "cat.png").write_text("no picture")
+    with pytest.raises(gr.Error, match="^'?cat.png is not a readable PNG, JPEG or WebP image") as caught:
+        search(page, "", str(tmp_path / "cat.png"))
+    assert str(tmp_path) not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "text, picture, modality",
+    [("mug", None, Modality.TEXT), ("", "x.jpg", Modality.IMAGE), ("mug", "x.jpg", Modality.PAIR)],
+)
+def test_suggestions_that_fit_what_was_given_come_first(page, text, picture, modality):
+    offered = [choice for choice, _ in function(page, "on_given")(text, picture).choices]
+    fitting = [words for query, _, words in INSTRUCTIONS if query == modality]
+    assert offered[: len(fitting)] == fitting
+    assert sorted(offered) == sorted(words for _, _, words in INSTRUCTIONS)
+
+
+def test_an_example_fills_the_form_and_is_asked_as_if_typed(page, engine):
+    text, picture, instruction, summary, cards, generated, *_ = pick(page, "on_example", index=1)
+    query, options = engine.queries[-1]
+    assert (text, picture, instruction) == (query.text, query.image, query.instruction)
+    assert (text, picture, instruction) == ("a dog on a beach", None, "Find an image that matches the caption.")
+    assert options == SearchOptions(beams=5, k=3, rerank=True, mode="set")
+    assert (summary["title"], len(cards["columns"][0]["cards"]), len(generated["rows"])) == ("In words", 3, 5)
+
+
+def test_one_picture_is_asked_under_each_instruction_side_by_side(page, engine):
+    text, picture, instruction, summary, cards, generated, _, answers, last, *_ = pick(
+        page, "on_example", index=0, k=10
+    )
+    asked = [asked.instruction for asked in EXAMPLES[0].asked]
+    assert [query.instruction for query, _ in engine.queries[-3:]] == asked
+    assert all(query.image is EXAMPLES[0].picture for query, _ in engine.queries[-3:])
+    assert (text, picture, instruction) == ("", EXAMPLES[0].picture, asked[0])
+    assert [column["instruction"] for column in cards["columns"]] == asked
+    assert all(len(column["cards"]) == 4 for column in cards["columns"])
+    assert summary["title"] == EXAMPLES[0].title and summary["aim"] is None and generated is None
+    assert [answer.query.instruction for answer in answers] == asked and last is answers[0]
+
+
+def test_examples_take_the_settings_too(page, engine):
+    pick(page, "on_example", index=0, k=2, rerank=False)
+    assert engine.queries[-1][1] == SearchOptions(beams=5, k=2, rerank=False, mode="exact")
+
+
+@pytest.mark.parametrize("index", [-1, 3, "0", None, True, 1.0])
+def test_an_example_that_is_not_there_gets_one_sentence(page, index):
+    with pytest.raises(gr.Error) as caught:
+        pick(page, "on_example", index=index)
+    assert caught.value.message == "There is no such example; reload the page."
+
+
+@pytest.mark.parametrize("row, has_picture", [(300, True), (301, False), (302, True)])
+def test_an_item_becomes_the_query(page, engine, row, has_picture):
+    item = engine.index.item(row)
+    text, picture, instruction, summary, cards, *_, last, _, stored, address = send(page, "on_item", item.id)
+    query, _ = engine.queries[-1]
+    assert (text, picture, instruction) == (query.text, query.image, query.instruction) == (item.text, picture, "")
+    assert (picture is not None) == has_picture and summary["title"] == f"Like item {item.id}"
+    assert last.title == f"item {item.id}" and cards["columns"][0]["itself"] == row
+    assert address == ("", "", item.id) and stored[0]["item"] == item.id
+
+
+@pytest.mark.parametrize("id", ["9:9", "", None, 5, ["1:0"]])
+def test_an_item_that_is_not_there_gets_one_sentence(page, id):
+    with pytest.raises(gr.Error, match="There is no item"):
+        send(page, "on_item", id)
+
+
+def test_words_from_another_tab_fill_the_form_and_are_asked(page, engine):
+    shown = send(page, "on_asked", {"text": "a mug", "instruction": "Find one."})
+    query, _ = engine.queries[-1]
+    assert shown[:3] == ("a mug", None, "Find one.") and (query.text, query.instruction) == ("a mug", "Find one.")
+    assert shown[-1] == ("a mug", "Find one.", "")
+
+
+@pytest.mark.parametrize("message", [None, "mug", {}, {"text": 3}, {"text": ["x"]}])
+def test_a_message_that_asks_nothing_gets_one_sentence(page, message):
+    with pytest.raises(gr.Error, match="description"):
+        send(page, "on_asked", message)
+
+
+def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, photo):
+    *_, stored, address = search(page, "mug", instruction="Find one.")
+    assert address == ("mug", "Find one.", "")
+    *_, stored, address = search(page, "mug", str(photo), stored=stored)
+    assert address == ("", "", "") and [entry["picture"] for entry in stored] == [True, False]
+    *_, again, _ = search(page, "", str(photo), stored=stored)
+    assert again == stored
+
+
+def test_what_was_asked_is_asked_again(page, engine):
+    stored = [asdict(Entry(item="1:0")), asdict(Entry("mug", "Find one.", picture=True))]
+    shown = pick(page, "on_again", stored, index=1)
+    query, _ = engine.queries[-1]
+    assert (
+        (query.text, query.instruction, query.image) == shown[:1] + shown[2:3] + (None,) == ("mug", "Find one.", None)
+    )
+    assert pick(page, "on_again", stored, index=0)[-1] == ("", "", "1:0")
+    with pytest.raises(gr.Error, match="no longer in the history"):
+        pick(page, "on_again", stored, index=2)
+
+
+def test_a_result_is_chosen_among_those_of_its_own_instruction(page):
+    *_, answers, _, _, _, _ = pick(page, "on_example", index=0)
+    hit = answers[2].result.hits[1]
+    last, id = function(page, "on_why")(gr.EventData(None, {"column": 2, "id": hit.item.id}), answers)
+    assert last is answers[2] and id == hit.item.id
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"column": 1, "id": "1:0"},
+        {"column": 0, "id": "no:5"},
+        {"column": "0", "id": "1:0"},
+        {"column": -1, "id": "1:0"},
+        {"column": True, "id": None},
+    ],
+)
+@pytest.mark.parametrize("callback", ["on_why", "on_blend"])
+def test_a_result_that_is_not_there_gets_one_sentence(page, callback, event):
+    answers = search(page, "mug")[4]
+    with pytest.raises(gr.Error, match="no longer there; search again"):
+        function(page, callback)(gr.EventData(None, event), answers)
+
+
+def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
+    answers = search(page, "mug", k=10)[4]
+    hit = answers[0].result.hits[4]
+    shown = function(page, "on_blend")(gr.EventData(None, {"column": 0, "id": hit.item.id}), answers)
+    weights = [step["weight"] for step in shown["steps"]]
+    assert (weights[0], weights[1], weights[-1]) == ("1.00", "0.95", "0.00")
+    assert shown["query"] == "“mug”" and shown["item"] == hit.row and str(hit.row) in shown["things"]
+    for step, before in zip(shown["steps"], [None, *shown["steps"]], strict=False):
+        assert step["same"] == (before is not None and step["codes"] == before["codes"])
+        assert step["codes"][: step["query"]] == shown["steps"][0]["codes"][: step["query"]]
+        assert step["codes"][: step["item"]] == list(hit.codes)[: step["item"]]
+        assert len(step["rows"]) == 6 and all(str(row) in shown["things"] for row in step["rows"])
+    assert {tuple(step["codes"]) for step in shown["steps"]} != {tuple(shown["steps"][0]["codes"])}

@@ -1,0 +1,252 @@
+import base64
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from genius.collections.images import open_image
+from genius.examples import Asked, Example
+from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
+from genius.ui.search import view
+
+OWN = (0, 4, 7)
+
+
+def result(**changes):
+    hits = [
+        Hit(
+            row=9,
+            item=Item("5:9", Modality.PAIR, "a mug", "mug.jpg"),
+            codes=(0, 4, 1),
+            rank=1,
+            generated_rank=3,
+            score=-4.256,
+            cosine=0.3149,
+        ),
+        Hit(
+            row=2,
+            item=Item("5:2", Modality.TEXT, "a cup"),
+            codes=(1, 4, 7),
+            rank=2,
+            generated_rank=1,
+            score=-1.5,
+            cosine=-0.02,
+        ),
+    ]
+    generated = [GeneratedID((1, 4, 7), -1.5, -2.5, 3, 1), GeneratedID((0, 4, 1), -4.256, -6.0, 3, 1200)]
+    fields = {
+        "hits": hits,
+        "generated": generated,
+        "embedding": np.ones(4),
+        "z": np.ones(4),
+        "query_codes": OWN,
+        "candidates": 1201,
+        "modality_probabilities": np.array([0.3, 0.45, 0.25]),
+        "milliseconds": {"rerank": 0.04, "encode": 30.0, "beam": 1200.0},
+    }
+    return SearchResult(**{**fields, **changes})
+
+
+def test_the_target_is_the_first_code_of_the_best_id_even_when_another_is_more_probable():
+    probabilities = np.array([0.5, 0.45, 0.05])
+    shown = view.targets(result(modality_probabilities=probabilities))
+    assert [(target["name"], target["probability"]) for target in shown] == [
+        ("Image", "0.50"),
+        ("Text", "0.45"),
+        ("Pair", "0.05"),
+    ]
+    assert [target["name"] for target in shown if target["chosen"]] == ["Text"]
+
+
+def test_a_first_code_that_emerged_is_not_called_a_modality():
+    aim = view.summary(result(), Query("mug"), forced=False)["aim"]
+    assert aim["label"] == "First code"
+    assert [target["name"] for target in aim["targets"]] == ["1", "0", "2"]
+
+
+@pytest.mark.parametrize(
+    "only, mode, words",
+    [
+        (None, "set", ""),
+        (Modality.PAIR, "fast", "Only pairs were searched, as set."),
+        (
+            Modality.IMAGE,
+            "set",
+            "Only images were searched, as set. The probabilities are those of the query’s own aim.",
+        ),
+    ],
+)
+def test_a_modality_that_the_visitor_chose_is_said_beside_the_probabilities(only, mode, words):
+    answer = result(mode=mode)
+    assert view.summary(answer, Query("mug"), only)["aim"]["only"] == words
+    column = view.column(answer, Query("mug"), SearchOptions(modality=only), [None] * 2, 1.0, True)
+    assert column["aim"]["only"] == words
+
+
+def test_no_modality_is_the_target_when_no_id_was_generated():
+    assert not any(target["chosen"] for target in view.targets(result(generated=[], hits=[])))
+
+
+def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took():
+    shown = view.summary(result(), Query("red mug", Image.new("RGB", (2, 2))))
+    assert shown["sentence"] == ("2 results for “red mug” and the picture, out of 1,201 candidates, in 1,230 ms.")
+    assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
+        ("encode", "30 ms"),
+        ("beam search", "1,200 ms"),
+        ("re-rank", "0.0 ms"),
+    ]
+    assert sum(stage["share"] for stage in shown["stages"]) == pytest.approx(1)
+
+
+def test_a_long_query_is_cut_and_one_thing_is_singular():
+    shown = view.summary(result(candidates=1, milliseconds={}), Query("word " * 100))
+    assert "…”, out of 1 candidate, in 0.0 ms." in shown["sentence"]
+    assert len(shown["sentence"]) < 130
+
+
+def test_a_card_carries_both_ranks_only_after_re_ranking():
+    after = view.cards(result(), [b"webp", None], True, 1.0)["cards"]
+    before = view.cards(result(), [b"webp", None], False, 1.0)["cards"]
+    assert [(card["rank"], card["generated_rank"]) for card in after] == [(1, 3), (2, 1)]
+    assert [(card["rank"], card["generated_rank"]) for card in before] == [(1, None), (2, None)]
+
+
+def test_a_card_tells_modality_cosine_and_id_with_the_part_that_is_the_querys_own():
+    pair, text = view.cards(result(), [b"webp", None], True, 1.0)["cards"]
+    assert (pair["name"], pair["cosine"], pair["codes"], pair["shared"]) == ("Pair", "0.315", [0, 4, 1], 2)
+    assert (text["name"], text["cosine"], text["codes"], text["shared"]) == ("Text", "−0.020", [1, 4, 7], 0)
+    assert pair["picture"] == "data:image/webp;base64,d2VicA==" and text["picture"] is None
+
+
+def test_a_card_can_be_told_from_others_and_held_against_a_threshold():
+    shown = view.cards(result(), [b"webp", None], True, 1.0, itself=2)
+    assert [(card["row"], card["likeness"]) for card in shown["cards"]] == [(9, 0.3149), (2, -0.02)]
+    assert shown["itself"] == 2 and view.cards(result(), [None, None], True, 1.0)["itself"] is None
+
+
+def test_generated_ids_keep_their_order_scores_and_buckets():
+    shown = view.generated(result(), 1.0)
+    assert shown["columns"] == ["#", "ID", "log p", "items"]
+    assert [(row["codes"], row["figures"], row["shared"]) for row in shown["rows"]] == [
+        ([1, 4, 7], ["−2.50", "1"], 0),
+        ([0, 4, 1], ["−6.00", "1,200"], 2),
+    ]
+    assert shown["query"] == {"codes": [0, 4, 7], "shared": 3}
+
+
+@pytest.mark.parametrize(
+    "weight, label, word",
+    [(1.0, "log p", "log-probability"), (0.0, "score", "geometry alone"), (0.25, "score", "0.25 × log-probability")],
+)
+def test_a_score_is_called_log_probability_only_when_geometry_has_no_part_in_it(weight, label, word):
+    shown = view.generated(result(), weight)
+    assert view.cards(result(), [None, None], True, weight)["score"] == label
+    assert ("score" in shown["columns"]) == (label == "score")
+    assert word in shown["note"]
+
+
+@pytest.mark.parametrize(
+    "weight, note",
+    [
+        (1.0, "log p: log-probability of the ID."),
+        (0.0, "Score: codeword geometry alone, made a probability at each level."),
+        (0.25, "Score: 0.25 × log-probability + 0.75 × codeword geometry, made a probability at each level."),
+    ],
+)
+def test_a_blended_score_of_a_fast_search_is_a_probability(weight, note):
+    assert view.generated(result(mode="fast"), weight)["note"] == note
+    assert "made a probability" not in view.generated(result(mode="set"), weight)["note"]
+
+
+def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
+    stopped = [GeneratedID((1, 4, 7), -1.5, -2.5, 2, 1), GeneratedID((0, 4), -4.256, -6.0, 2, 40)]
+    whole, leaf = view.generated(result(), 1.0), view.generated(result(generated=stopped[:1]), 1.0)
+    both, prefix = (view.generated(result(generated=found), 1.0) for found in (stopped, stopped[1:]))
+
+    assert [(row["decoded"], row["open"]) for row in whole["rows"]] == [(3, False), (3, False)]
+    assert [(row["decoded"], row["open"]) for row in both["rows"]] == [(2, False), (2, True)]
+    for shown, dashed, ends in ((whole, False, False), (leaf, True, False), (prefix, False, True), (both, True, True)):
+        assert ("Dashed codes were not decoded" in shown["note"]) == dashed
+        assert ("An open end (…) stands for all IDs that begin so." in shown["note"]) == ends
+
+
+@pytest.mark.parametrize(
+    "certified, words",
+    [
+        (True, "log p: log-probability of the ID. Proven: no other valid ID can score higher than these."),
+        (
+            False,
+            "log p: log-probability of the ID. Not proven: an ID that was dropped on the way may score higher "
+            "than some of these.",
+        ),
+        (None, "log p: log-probability of the ID."),
+    ],
+)
+def test_the_certificate_is_told_beside_the_score_and_only_where_there_is_one(certified, words):
+    assert view.generated(result(certified=certified), 1.0)["note"] == words
+
+
+def test_numpy_numbers_become_plain_ones():
+    import json
+
+    numpy_codes = tuple(np.array([1, 4, 7], dtype=np.uint16))
+    shown = view.generated(result(query_codes=numpy_codes), 1.0)
+    assert json.loads(json.dumps(shown["query"]["codes"])) == [1, 4, 7]
+
+
+@pytest.mark.parametrize("far, note", [(True, view.FAR), (False, ""), (None, "")])
+def test_a_picture_that_is_far_from_all_is_said_to_be(far, note):
+    assert view.summary(result(far=far), Query("mug"))["note"] == note
+
+
+def test_several_results_are_summed_up_together():
+    example = Example(
+        "Twice",
+        "",
+        Image.new("RGB", (2, 2)),
+        (Asked("Find a caption.", Modality.TEXT), Asked("Find a page.", Modality.PAIR)),
+    )
+    shown = view.summaries([result(), result(far=True)], example)
+    assert shown["sentence"] == "The picture, asked under 2 instructions, in 2,460 ms."
+    assert (shown["title"], shown["aim"], shown["note"]) == ("Twice", None, view.FAR)
+    assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
+        ("encode", "60 ms"),
+        ("beam search", "2,400 ms"),
+        ("re-rank", "0.1 ms"),
+    ]
+
+
+def test_a_text_keeps_its_capitals_in_the_sentence():
+    example = Example("Twice", "A Red MUG", None, (Asked("a", Modality.TEXT), Asked("b", Modality.PAIR)))
+    assert view.summaries([result(), result()], example)["sentence"].startswith("“A Red MUG”, asked under 2")
+
+
+def test_a_column_has_its_instruction_aim_best_id_and_cards():
+    asked = Query("mug", instruction="Find a page."), SearchOptions()
+    shown = view.column(result(), *asked, [b"webp", None], 1.0, forced=True)
+    assert (shown["instruction"], shown["aim"]["label"]) == ("Find a page.", "Target modality")
+    assert shown["best"] == {"codes": [1, 4, 7], "shared": 0} and len(shown["cards"]) == 2
+    assert view.column(result(generated=[], hits=[]), *asked, [], 1.0, True)["best"] == {"codes": [], "shared": 0}
+
+
+def test_an_example_tells_what_is_given_and_what_is_wanted():
+    picture = Image.new("RGB", (600, 300), "teal")
+    (card,) = view.examples(
+        [
+            Example(
+                "Changed",
+                "in blue",
+                picture,
+                (Asked("Find it.", Modality.IMAGE), Asked("Find its page.", Modality.PAIR)),
+            )
+        ]
+    )["cards"]
+    assert (card["title"], card["text"], card["given"]) == ("Changed", "in blue", "picture + text")
+    assert card["instructions"] == ["Find it.", "Find its page."]
+    assert card["targets"] == [{"name": "picture", "kind": "image"}, {"name": "picture + text", "kind": "pair"}]
+    shown = open_image(base64.b64decode(card["picture"].removeprefix("data:image/webp;base64,")))
+    assert shown.size == (256, 128) and picture.size == (600, 300)
+
+
+def test_without_examples_nothing_is_shown():
+    assert view.examples([]) is None

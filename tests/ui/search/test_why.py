@@ -1,0 +1,131 @@
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+
+from genius.schema import Modality, Query, SearchOptions
+from genius.search.engine import Engine
+from genius.ui.common.context import Context, LastQuery, Served, Shared
+from genius.ui.search.why import why_panel
+from tests.search.tiny import publish_tiny_run
+
+OPTIONS = SearchOptions(beams=7, k=6)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("why") / "run").path, "cpu")
+
+
+@pytest.fixture(scope="module")
+def page(engine):
+    with gr.Blocks() as page:
+        why_panel(Context(engine, Served(Path("tiny")), Shared.create(gr.Tabs())))
+    return page
+
+
+@pytest.fixture
+def event(page):
+    return lambda name: next(event.fn for event in page.fns.values() if event.name == name)
+
+
+def asked(engine, text="A red dog.", **options) -> LastQuery:
+    query, options = Query(text), replace(OPTIONS, **options)
+    return LastQuery(text, query, options, engine.search([query], options)[0])
+
+
+@pytest.fixture
+def last(engine):
+    return asked(engine)
+
+
+@pytest.fixture
+def explain(event):
+    """-> what is kept of the search, panel, figure, table."""
+    return lambda id, last, search=None, every=False: event("on_open")(id, last, search, every)[1:]
+
+
+def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(explain, last):
+    hit = last.result.hits[2]
+    search, why, figure, table = explain(hit.item.id, last)
+    assert search.last is last and (why["title"], why["id"]) == ("Why result 3", hit.item.id)
+    assert why["ids"][0]["codes"] == list(hit.codes) and why["ids"][2]["codes"] == list(last.result.query_codes)
+    assert f"to {hit.rank} " in why["sentence"] or f"at rank {hit.rank} " in why["sentence"]
+    prefixes = {".".join(map(str, row["codes"])) for row in table["rows"]}
+    assert {prefix for trace in figure.data if trace.customdata is not None for prefix in trace.customdata} == prefixes
+    assert ".".join(map(str, hit.codes)) in prefixes
+
+
+def test_the_order_of_the_results_is_that_of_the_visitors_search(explain, last):
+    titles = [explain(hit.item.id, last)[1]["title"] for hit in last.result.hits]
+    assert titles == [f"Why result {rank}" for rank in range(1, len(titles) + 1)]
+
+
+def test_the_search_is_retraced_once_and_again_for_another_query(explain, engine, last, monkeypatch):
+    searches = []
+    retrace = engine.search_encoded
+    monkeypatch.setattr(engine, "search_encoded", lambda *asked: searches.append(asked[1]) or retrace(*asked))
+    search = explain(last.result.hits[0].item.id, last)[0]
+    assert explain(last.result.hits[1].item.id, last, search)[0] is search
+    assert searches == [replace(OPTIONS, mode="exact", trace=True)]
+    other = asked(engine, "A blue boat.")
+    assert explain(other.result.hits[0].item.id, other, search)[0].last is other
+    assert len(searches) == 2
+
+
+def test_a_new_search_leaves_the_panel_closed_and_then_nothing_is_retraced(event, last, engine, monkeypatch):
+    monkeypatch.setattr(engine, "search_encoded", None)
+    is_open, seen, section, *drawn = event("on_chosen")(last.result.hits[0].item.id, last, None, False, False, None)
+    assert not is_open and seen is last.options and not section.open
+    assert drawn == [gr.skip()] * 4
+
+
+def test_a_choice_among_results_opens_the_panel_and_a_new_search_leaves_it_open(event, engine, last):
+    is_open, seen, section, search, why, *_ = event("on_chosen")(
+        last.result.hits[1].item.id, last, None, False, False, last.options
+    )
+    assert is_open and section.open and why["title"] == "Why result 2"
+    other = asked(engine, "A blue boat.", k=5)
+    is_open, _, section, search, *_ = event("on_chosen")(other.result.hits[0].item.id, other, search, False, True, seen)
+    assert is_open and section.open and search.last is other
+
+
+def test_before_a_search_and_without_results_there_is_nothing_to_explain(explain, last):
+    assert explain(None, None) == (None,) * 4
+    assert explain(3, replace(last, result=replace(last.result, hits=[]))) == (None,) * 4
+
+
+def test_all_prefixes_are_drawn_on_request(event, explain, last):
+    id = last.result.hits[0].item.id
+    search, *_, few = explain(id, last)
+    _, every = event("on_every")(id, search, True)
+    assert len(every["rows"]) == len(search.tree) >= len(few["rows"])
+    assert event("on_every")(id, search, False)[1] == few
+    assert event("on_every")(id, None, True) == [gr.skip()] * 2
+
+
+@pytest.mark.parametrize("id", [None, "0", 10**9, [1]])
+def test_a_result_that_is_not_there_gets_one_sentence(explain, last, id):
+    with pytest.raises(gr.Error) as caught:
+        explain(id, last)
+    assert caught.value.message == "That result is not among those of your last search; search again."
+
+
+def test_a_click_opens_codes_at_the_prefix_and_nothing_else(event):
+    click = event("on_prefix")
+    assert click(SimpleNamespace(value="0.17.5")) == "0.17.5" and click(SimpleNamespace(value="2")) == "2"
+    for value in (None, 3, "", "0.*", "<b>", "0.17.", "9" * 7, ".".join("1" * 65)):
+        assert click(SimpleNamespace(value=value)) == gr.skip()
+
+
+def test_a_search_for_one_modality_is_retraced_within_it(explain, engine):
+    last = asked(engine, modality=Modality.TEXT)
+    table = explain(last.result.hits[0].item.id, last, every=True)[3]
+    assert {row["codes"][0] for row in table["rows"]} == {Modality.TEXT}
+
+
+def test_a_fast_search_is_said_to_have_found_other_ids(explain, engine):
+    last = asked(engine, mode="fast")
+    assert "may have generated other IDs" in explain(last.result.hits[0].item.id, last)[1]["note"]

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+
+from genius.explore.beam_tree import beam_tree
+from genius.explore.explanation import explain
+from genius.schema import Hit, Item, LevelTrace, Modality, SearchTrace
+from genius.ui.search.why_view import explanation, logarithm, moved, ordinal, prefixes, sentence
+
+NAMES = ("Image", "Text", "Pair")
+
+
+def level(parent, code, step, kept, items, masked) -> LevelTrace:
+    step = np.log(step)
+    return LevelTrace(
+        np.array(parent), np.array(code), step, step - 1, np.array(kept, dtype=bool), np.array(items), np.array(masked)
+    )
+
+
+@pytest.fixture
+def tree():
+    """Of two levels and two beams: 2.7 and 2.9 are found, 0.4 is dropped."""
+    return beam_tree(
+        SearchTrace(
+            [
+                level([0, 0], [2, 0], [0.7, 0.2], [True, True], [4, 9], [0.1]),
+                level([0, 0, 1], [7, 9, 4], [0.9, 0.05, 0.01], [True, True, False], [3, 1, 9], [0.05, 0.5]),
+            ]
+        )
+    )
+
+
+def why(tree, codes, rank=1, generated_rank=5, dense_rank=42):
+    hit = Hit(8, Item("3:8", Modality.PAIR, "a cup"), codes, rank, generated_rank, -1.0, 0.3124)
+    return explain(hit, tree, 12_663, dense_rank)
+
+
+def test_the_sentence_of_another_beam_than_the_best(tree):
+    assert sentence(why(tree, (2, 9)), tree, 2, True, 1.0) == (
+        "Found at beam 2 of 2 (log p −3.35). Its ID shares the first of 2 codes with the best one. No other item has "
+        "this ID. Re-ranking by embedding moved it from rank 5 to 1 (cosine 0.312). Dense search over all 12,663 items "
+        "would rank it 42nd."
+    )
+
+
+def test_the_sentence_of_the_best_beam(tree):
+    assert sentence(why(tree, (2, 7), dense_rank=1), tree, 2, False, 0.5) == (
+        "Found at beam 1 of 2 (score −1.11, log p −0.46). 3 items have exactly this ID. In the order of the IDs it "
+        "comes 1st; nothing was re-ranked. Dense search over all 12,663 items would rank it 1st."
+    )
+
+
+@pytest.mark.parametrize("codes, followed", [((0, 4), 2), ((0, 5), 1), ((1, 5), 0)])
+def test_the_sentence_of_an_id_that_was_not_generated(tree, codes, followed):
+    told = sentence(why(tree, codes), tree, 2, True, 1.0)
+    assert told.startswith(f"Exact search with 2 beams followed its ID for {followed} of 2 codes and dropped it there.")
+
+
+def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
+    told = explanation(why(tree, (2, 9)), tree, (2, 3), 2, True, "set", 1.0, NAMES)
+    assert [(row["codes"], row["shared"], row["opens"]) for row in told["ids"]] == [
+        ([2, 9], 1, True),
+        ([2, 7], 1, True),
+        ([2, 3], 1, False),
+    ]
+    assert told["flags"] == ["dense rank 42"] and "decoded to the end" in told["note"]
+    assert {row["name"]: row["figures"] for row in told["steps"]} == {
+        "Probability of the code": ["70 %", "5.0 %"],
+        "log p so far": ["−0.36", "−3.35"],
+        "Place at its level": ["1", "2"],
+        "Items that begin so": ["4", "1"],
+        "Masked by the trie": ["10 %", "5.0 %"],
+    }
+    assert explanation(why(tree, (2, 7)), tree, (2, 3), 2, True, "exact", 1.0, NAMES)["flags"] == [
+        "the best generated ID",
+        "shares its ID with 2 others",
+        "dense rank 42",
+    ]
+
+
+def test_the_table_has_a_row_for_each_prefix(tree):
+    rows = prefixes(tree)["rows"]
+    assert [row["codes"] for row in rows] == [[2], [0], [2, 7], [2, 9], [0, 4]]
+    assert rows[3] == {
+        "codes": [2, 9],
+        "shared": 2,
+        "level": 1,
+        "place": 2,
+        "fate": "leads to a generated ID",
+        "step": "5.0 %",
+        "log_prob": "−3.35",
+        "items": "1",
+    }
+    assert [row["fate"] for row in rows if not row["shared"]] == ["a beam that led nowhere", "considered and dropped"]
+
+
+@pytest.mark.parametrize(
+    "rank, words",
+    [
+        (1, "1st"),
+        (2, "2nd"),
+        (3, "3rd"),
+        (4, "4th"),
+        (11, "11th"),
+        (112, "112th"),
+        (21, "21st"),
+        (1013, "1,013th"),
+        (12_345_672, "12,345,672nd"),
+    ],
+)
+def test_ranks_are_said_as_ordinals(rank, words):
+    assert ordinal(rank) == words
+
+
+def test_movement_is_said_in_words():
+    assert (moved(3, 3), moved(3, 1)) == ("left it at rank 3", "moved it from rank 3 to 1")
+
+
+def test_what_rounds_to_none_has_no_sign():
+    assert [logarithm(value) for value in (-0.0004, 0, -0.006, -3.348)] == ["0.00", "0.00", "−0.01", "−3.35"]
