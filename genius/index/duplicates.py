@@ -31,9 +31,9 @@ def find_duplicates(
     """
     position = np.flatnonzero(table.rows >= first)
     ids = table.ids_of(position)
-    crowded = np.flatnonzero(table.buckets(ids) > 1)
+    crowded = np.flatnonzero(table.bucket_sizes(ids) > 1)
     position, ids = position[crowded], ids[crowded]
-    most = np.minimum(table.buckets(ids), OLDEST)
+    most = np.minimum(table.bucket_sizes(ids), OLDEST)
     copies = np.zeros(len(table) - first, dtype=bool)
     for part in np.split(np.arange(len(ids)), np.flatnonzero(np.diff(np.cumsum(most) // PAIRS)) + 1):
         owner, other = table.expand(ids[part], ids[part] + most[part])

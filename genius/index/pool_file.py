@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 
 from genius.trie.ids import IDTable
 from genius.trie.pool import Pool
-from genius.trie.trie import Listed, Trie
+from genius.trie.trie import CrowdedPrefixes, Trie
 
 FORMAT = 1  # of the file; increased whenever an array changes its meaning
 TABLE = ("packed", "rows", "shared", "sizes")
@@ -25,7 +25,7 @@ TABLE = ("packed", "rows", "shared", "sizes")
 
 def save_pool(pool: Pool, file: Path, packed: np.ndarray) -> None:
     """packed (n, B): the IDs of rows 0 … n−1, which this pool was built from."""
-    arrays = {name: getattr(pool.table, name) for name in TABLE} | pool.trie.listed._asdict()
+    arrays = {name: getattr(pool.table, name) for name in TABLE} | pool.trie.crowded._asdict()
     save_file(arrays, file, metadata=_origin(packed, pool.table.code_sizes))
 
 
@@ -40,13 +40,13 @@ def load_pool(
         with safe_open(file, framework="pt") as stored:  # as tensors they are mapped, as arrays copied
             if stored.metadata() != _origin(packed, code_sizes):
                 return None
-            arrays = {name: stored.get_tensor(name).numpy() for name in (*TABLE, *Listed._fields)}
+            arrays = {name: stored.get_tensor(name).numpy() for name in (*TABLE, *CrowdedPrefixes._fields)}
     except (OSError, SafetensorError):
         return None
     if not _consistent(arrays, packed, len(code_sizes)):
         return None
     table = IDTable(*(arrays[name] for name in TABLE), tuple(code_sizes))
-    return Pool(table, Trie(table, device, Listed(*(arrays[name] for name in Listed._fields))))
+    return Pool(table, Trie(table, device, CrowdedPrefixes(*(arrays[name] for name in CrowdedPrefixes._fields))))
 
 
 def _origin(packed: np.ndarray, code_sizes: Sequence[int]) -> dict[str, str]:

@@ -26,7 +26,7 @@ def table_health(table: IDTable, modalities: np.ndarray) -> dict[str, Any]:
     codes = CodeTable(table)
     of_first = modalities[table.rows].astype(np.int64) * table.code_sizes[0] + codes.match(()).codes(0)
     pairs = np.bincount(of_first, minlength=(int(modalities.max()) + 1) * table.code_sizes[0])
-    buckets = table.buckets(table.ids)
+    buckets = table.bucket_sizes(table.ids)
     return {
         "items": len(table),
         "levels": [{"level": level} | level_use(codes.code_counts(level)) for level in range(len(table.code_sizes))],
@@ -49,7 +49,7 @@ def level_use(counts: np.ndarray) -> dict[str, Any]:
 
 def bucket_sizes(table: IDTable) -> list[tuple[int, int]]:
     """(items that share an ID, how many IDs are shared by so many), smallest first."""
-    sizes, ids = np.unique(table.buckets(table.ids), return_counts=True)
+    sizes, ids = np.unique(table.bucket_sizes(table.ids), return_counts=True)
     return list(zip(sizes.tolist(), ids.tolist(), strict=True))
 
 

@@ -126,7 +126,7 @@ def _handed_over(every: Prefixes, there: Tensor, trie: Trie, beams: int, budget:
     there (b, v) bool: not padding. It may stop where all beams fit into the budget, and must where none of them
     branches any more; then the best that fit are handed over, more than the beams if there is room.
     """
-    fits = there & ((trie.items(every.node) * there).cumsum(1) <= budget)
+    fits = there & ((trie.item_counts(every.node) * there).cumsum(1) <= budget)
     stop = (fits | ~there)[:, :beams].all(1) | ((every.node < 0) | ~there)[:, :beams].all(1)
     fits[:, 0] = True
     return stop, fits

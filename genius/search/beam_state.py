@@ -154,7 +154,7 @@ class Found:
                 grown.step[seen],
                 grown.score[seen],
                 torch.arange(len(seen)) < self._beam_size,
-                self._trie.items(grown.node[seen]),
+                self._trie.item_counts(grown.node[seen]),
                 masked[i],
             )
             self._traces[query].append(LevelTrace(*(column.cpu().numpy() for column in columns)))

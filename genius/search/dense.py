@@ -79,7 +79,7 @@ def quantized_search(
     low, scores = torch.from_numpy(ids), torch.from_numpy(scores)
     return Beams(
         low,
-        torch.from_numpy(ids + table.buckets(ids)),
+        torch.from_numpy(ids + table.bucket_sizes(ids)),
         scores,
         torch.full_like(scores, torch.nan),
         depth=torch.full_like(low, len(codebooks)),

@@ -1,1 +1,1 @@
-"""Packed IDs, the table of items by ID, and the trie of valid prefixes. Needs only numpy and torch."""
+"""Packed IDs, the table of items sorted by ID, and the trie of valid prefixes. Needs only numpy and torch."""

@@ -1,11 +1,11 @@
-"""IDs in as few bits as they need, and the items that share each of them.
+"""Packed IDs, and the table of items sorted by ID.
 
-The bits of an ID's codes follow each other, most significant first, padded with zeros to whole bytes (at
-the paper's size 2 + 8·12 bits -> 13 bytes). So the order of the bytes is the order of the codes, and a
-sorted table of packed IDs is itself a trie: the IDs below a prefix are neighbours.
+A packed ID holds the bits of its codes one after another, most significant first, padded with zeros to whole bytes
+(at the paper's size 2 + 8·12 bits -> 13 bytes). So the order of the bytes is the order of the codes, and a sorted
+table of packed IDs is itself a trie: the IDs with a common prefix are consecutive.
 
-Axes: n items, u different IDs, s IDs that several items share, m items or ranges asked for, M levels,
-B bytes of a packed ID.
+Shapes: n items, u distinct IDs, s IDs that several items share, m items or ranges given, M levels, B bytes of a
+packed ID.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from itertools import accumulate
 
 import numpy as np
 
-MAX_CODES = 1 << 16  # of a level: the trie stores each code in 16 bits
+MAX_CODES = 1 << 16  # per level: the trie stores each code in 16 bits
 
 
 @dataclass(frozen=True)
 class Field:
-    """Where the code of one level lies in a packed ID."""
+    """The bits of a packed ID that hold the code of one level."""
 
-    first: int  # byte that holds its highest bit
-    last: int  # byte that holds its lowest bit
-    shift: int  # bits of the last byte that follow it
-    mask: int  # its bits, right-aligned
+    first: int  # byte that holds the highest bit
+    last: int  # byte that holds the lowest bit
+    shift: int  # number of bits of the last byte that follow the code
+    mask: int  # the code's bits, right-aligned
 
 
 def check_code_sizes(code_sizes: Sequence[int]) -> None:
@@ -40,11 +40,11 @@ def fields(code_sizes: Sequence[int]) -> list[Field]:
     """One Field per level. Raises ValueError if a level has more than MAX_CODES codes."""
     check_code_sizes(code_sizes)
     widths = [(size - 1).bit_length() for size in code_sizes]
-    places = []
+    result = []
     for width, end in zip(widths, accumulate(widths), strict=True):
         last = (max(end, 1) - 1) // 8
-        places.append(Field(min((end - width) // 8, last), last, 8 * (last + 1) - end, (1 << width) - 1))
-    return places
+        result.append(Field(min((end - width) // 8, last), last, 8 * (last + 1) - end, (1 << width) - 1))
+    return result
 
 
 def packed_bytes(code_sizes: Sequence[int]) -> int:
@@ -53,7 +53,7 @@ def packed_bytes(code_sizes: Sequence[int]) -> int:
 
 
 def pack(codes: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
-    """Codes (n, M) -> packed IDs (n, B) uint8. Raises ValueError if a code does not exist."""
+    """Codes (n, M) -> packed IDs (n, B) uint8. Raises ValueError if a code is outside its level's codebook."""
     codes = np.asarray(codes)
     if codes.ndim != 2 or codes.shape[1] != len(code_sizes):
         raise ValueError(f"codes have shape {codes.shape}; expected (n, {len(code_sizes)})")
@@ -71,7 +71,7 @@ def pack(codes: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
 
 def read_level(packed: np.ndarray, field: Field) -> np.ndarray:
     """The codes of one level of packed IDs (…, B) -> (…,) int32."""
-    value = packed[..., field.first].astype(np.int32)  # a code of 16 bits lies in 3 bytes at most
+    value = packed[..., field.first].astype(np.int32)  # a code of 16 bits lies in at most 3 bytes
     for byte in range(field.first + 1, field.last + 1):
         value = value << 8 | packed[..., byte]
     return value >> field.shift & field.mask
@@ -83,59 +83,62 @@ def unpack(packed: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
 
 
 def check_packed(packed: np.ndarray, code_sizes: Sequence[int]) -> None:
-    """Raise ValueError unless `packed` could have come from `pack` with these code sizes."""
+    """Raise ValueError unless `packed` is a possible result of `pack` with these code sizes."""
     expected = packed_bytes(code_sizes)
     if packed.ndim != 2 or packed.shape[1] != expected or packed.dtype != np.uint8:
         raise ValueError(
             f"packed IDs are {packed.dtype} of shape {packed.shape}; expected uint8 of shape (n, {expected})"
         )
-    places = fields(code_sizes)
-    padding = (1 << places[-1].shift) - 1
+    levels = fields(code_sizes)
+    padding = (1 << levels[-1].shift) - 1
     if np.any(packed[:, -1] & padding):
         raise ValueError("a packed ID has bits after its last code")
-    for level, (field, size) in enumerate(zip(places, code_sizes, strict=True)):
+    for level, (field, size) in enumerate(zip(levels, code_sizes, strict=True)):
         if field.mask >= size and np.any(read_level(packed, field) >= size):
             raise ValueError(f"a packed ID has a code above {size - 1} at level {level}")
 
 
 @dataclass(frozen=True)
 class IDTable:
-    """All items in the order of their IDs; items that share an ID (its bucket) are neighbours.
+    """All items sorted by ID; the items that share an ID (a bucket) are consecutive.
 
-    What lies below a prefix is a range of positions, low … high − 1. The number of an ID is the position of
-    its first item. Immutable: `inserted` and `removed` give another table.
+    The items below a prefix are a range of positions, low … high − 1. The number of an ID is the position of its
+    first item. Immutable: `inserted` and `removed` return another table.
     """
 
     packed: np.ndarray  # (n, B) uint8, ascending
     rows: np.ndarray  # (n,) int32 rows of the index, ascending where IDs are equal
-    shared: np.ndarray  # (s + 1,) int32 numbers of the IDs that two or more items share; then n
-    sizes: np.ndarray  # (s + 1,) int32 how many share each; then 1
+    shared: np.ndarray  # (s + 1,) int32 numbers of the IDs that two or more items share, then n
+    sizes: np.ndarray  # (s + 1,) int32 bucket sizes of these IDs, then 1
     code_sizes: tuple[int, ...]
 
     @classmethod
     def build(cls, codes: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None) -> IDTable:
-        """codes (n, M) of the items at `rows` (n,) of the index; by default rows 0 … n−1."""
+        """Sort items by their codes (n, M). rows (n,): their rows of the index; by default 0 … n − 1.
+
+        Raises ValueError for an unknown code, for no items, and for a repeated row.
+        """
         return cls.from_packed(pack(codes, code_sizes), code_sizes, rows)
 
     @classmethod
     def from_packed(cls, packed: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None) -> IDTable:
-        """packed (n, B) as `pack` gives them; 1 ≤ n < 2³¹ and no row twice, or ValueError."""
+        """As `build`, from packed IDs (n, B). Raises ValueError unless 1 ≤ n < 2³¹ and no row is repeated."""
         rows = np.arange(len(packed)) if rows is None else np.asarray(rows)
         if not 0 < len(packed) < 2**31:
             raise ValueError(f"{len(packed)} items; an ID table needs at least one item and fewer than 2³¹")
         order = _sorted_order(packed, rows)
-        return cls._of_sorted(packed[order], rows[order], tuple(code_sizes))
+        return cls._from_sorted(packed[order], rows[order], tuple(code_sizes))
 
     @classmethod
-    def _of_sorted(cls, packed: np.ndarray, rows: np.ndarray, code_sizes: tuple[int, ...]) -> IDTable:
+    def _from_sorted(cls, packed: np.ndarray, rows: np.ndarray, code_sizes: tuple[int, ...]) -> IDTable:
         ids = _as_strings(packed)
-        again = np.flatnonzero(ids[1:] == ids[:-1]) + 1  # has the ID of the item before
-        first = np.flatnonzero(np.diff(again, prepend=-1) > 1)  # where in `again` another ID begins
-        sizes = np.diff(first, append=len(again)) + 1
+        repeats = np.flatnonzero(ids[1:] == ids[:-1]) + 1  # positions of items with the ID of the item before
+        first = np.flatnonzero(np.diff(repeats, prepend=-1) > 1)  # where in `repeats` another ID begins
+        sizes = np.diff(first, append=len(repeats)) + 1
         return cls(
             packed,
             rows.astype(np.int32),
-            np.append(again[first] - 1, len(packed)).astype(np.int32),
+            np.append(repeats[first] - 1, len(packed)).astype(np.int32),
             np.append(sizes, 1).astype(np.int32),
             code_sizes,
         )
@@ -146,40 +149,41 @@ class IDTable:
 
     @property
     def nbytes(self) -> int:
+        """Memory of the arrays."""
         return sum(array.nbytes for array in (self.packed, self.rows, self.shared, self.sizes))
 
     @property
     def distinct(self) -> int:
-        """u: how many different IDs there are."""
+        """u, the number of distinct IDs."""
         return len(self) - int((self.sizes.astype(np.int64) - 1).sum())
 
     @property
     def ids(self) -> np.ndarray:
         """(u,) the numbers of all IDs, ascending."""
-        _, again = self.expand(self.shared[:-1] + 1, self.shared[:-1] + self.sizes[:-1])
-        return np.delete(np.arange(len(self)), again)
+        _, repeats = self.expand(self.shared[:-1] + 1, self.shared[:-1] + self.sizes[:-1])
+        return np.delete(np.arange(len(self)), repeats)
 
     def codes(self, positions: np.ndarray) -> np.ndarray:
-        """Positions or numbers of IDs (…,) -> codes (…, M)."""
+        """Positions of items or numbers of IDs (…,) -> codes (…, M)."""
         return unpack(self.packed[positions], self.code_sizes)
 
-    def buckets(self, ids: np.ndarray) -> np.ndarray:
-        """Numbers of IDs (…,) -> how many items share each (…,)."""
-        place = np.searchsorted(self.shared, ids)
-        return np.where(self.shared[place] == ids, self.sizes[place], 1)
+    def bucket_sizes(self, ids: np.ndarray) -> np.ndarray:
+        """Numbers of IDs (…,) -> number of items with each ID (…,)."""
+        at = np.searchsorted(self.shared, ids)
+        return np.where(self.shared[at] == ids, self.sizes[at], 1)
 
     def ids_of(self, positions: np.ndarray) -> np.ndarray:
         """Positions of items (…,) -> the numbers of their IDs (…,)."""
-        place = np.searchsorted(self.shared, positions, side="right") - 1  # −1 is the end, n
-        first = self.shared[place]
-        return np.where((positions >= first) & (positions < first + self.sizes[place]), first, positions)
+        at = np.searchsorted(self.shared, positions, side="right") - 1  # −1 is the last entry, n
+        first = self.shared[at]
+        return np.where((positions >= first) & (positions < first + self.sizes[at]), first, positions)
 
     @staticmethod
     def expand(low: np.ndarray, high: np.ndarray, at_most: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The positions in many ranges low … high − 1 (m,), range after range.
+        """List the positions in m ranges low … high − 1, given as (m,) each.
 
-        at_most (m,): take no more than these of each range. Returns (owner, positions), (items,) int64 each:
-        which of the m ranges, and position in the table.
+        at_most (m,): the largest number of positions to take of each range. Returns (owner, positions), (items,)
+        int64 each: the number of the range, and a position in it.
         """
         low = np.asarray(low, dtype=np.int64)
         sizes = high - low if at_most is None else np.minimum(high - low, at_most)
@@ -187,58 +191,58 @@ class IDTable:
         return owner, np.arange(len(owner)) + (low - (np.cumsum(sizes) - sizes))[owner]
 
     def inserted(self, packed: np.ndarray, rows: np.ndarray) -> IDTable:
-        """A table with m more items; packed (m, B), rows (m,). Raises ValueError for a row that is there already."""
+        """A table with m more items: packed (m, B), rows (m,). Raises ValueError for a row that is already used."""
         rows = np.asarray(rows)
         order = _sorted_order(packed, rows)
         packed, rows = packed[order], rows[order]
         known = rows[np.isin(rows, self.rows)]
         if len(known):
-            raise ValueError(f"row {known[0]} is in the table already")
+            raise ValueError(f"row {known[0]} is already in the table")
         ids, new = _as_strings(self.packed), _as_strings(packed)
         at = np.searchsorted(ids, new, "right")
-        if len(rows) and rows.min() < self.rows.max():  # not all come last in their ID
-            at = self._places(np.searchsorted(ids, new), at, rows)
-        return self._of_sorted(_as_bytes(np.insert(ids, at, new)), np.insert(self.rows, at, rows), self.code_sizes)
+        if len(rows) and rows.min() < self.rows.max():  # some do not come last in their bucket
+            at = self._insertion_points(np.searchsorted(ids, new), at, rows)
+        return self._from_sorted(_as_bytes(np.insert(ids, at, new)), np.insert(self.rows, at, rows), self.code_sizes)
 
-    def _places(self, low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """(m,) where rows (m,) go among the items low … high − 1, which have their ID and ascend by row."""
+    def _insertion_points(self, low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """(m,) positions at which rows (m,) keep the order within their buckets, the items low … high − 1."""
         keys = self.ids_of(np.arange(len(self))) << 32 | self.rows  # ascend over the whole table
         return np.clip(np.searchsorted(keys, low << 32 | rows), low, high)
 
     def renumbered(self, rows: np.ndarray) -> IDTable:
-        """The same items in the same order at other rows: row r becomes rows[r], which must ascend with r."""
+        """The same items at other rows: row r becomes rows[r], which must ascend with r."""
         return replace(self, rows=rows[self.rows].astype(np.int32))
 
     def removed(self, rows: np.ndarray) -> IDTable:
-        """A table without the items at these rows (m,). Raises ValueError for an unknown row, or if none is left."""
+        """A table without the items at rows (m,). Raises ValueError for an unknown row, or if no item is left."""
         gone = np.isin(self.rows, rows)
         unknown = np.setdiff1d(rows, self.rows[gone])
         if len(unknown):
             raise ValueError(f"row {unknown[0]} is not in the table")
         if gone.all():
             raise ValueError("no item would be left; an ID table needs at least one item")
-        return self._of_sorted(_as_bytes(_as_strings(self.packed)[~gone]), self.rows[~gone], self.code_sizes)
+        return self._from_sorted(_as_bytes(_as_strings(self.packed)[~gone]), self.rows[~gone], self.code_sizes)
 
 
 def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """(n,) positions that sort packed IDs (n, B), and by row where they are equal.
+    """(n,) positions that sort items by packed ID (n, B), then by row (n,).
 
-    Raises ValueError if a row comes twice.
+    Raises ValueError if a row is repeated.
     """
-    ascending = bool((rows[1:] > rows[:-1]).all())  # then a stable sort keeps their order
+    ascending = bool((rows[1:] > rows[:-1]).all())  # then a stable sort keeps the order of rows
     if not ascending and len(np.unique(rows)) < len(rows):
-        raise ValueError("a row comes twice; an item has one ID")
+        raise ValueError("a row is repeated; an item has one ID")
     words = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
     words[:, : packed.shape[1]] = packed
-    words = words.view(">u8").T.astype(np.uint64, order="C")  # sorting integers beats sorting bytes
+    words = words.view(">u8").T.astype(np.uint64, order="C")  # integers sort faster than byte strings
     return np.lexsort(words[::-1] if ascending else (rows, *words[::-1]))
 
 
 def _as_strings(packed: np.ndarray) -> np.ndarray:
-    """Packed IDs (n, B) -> (n,) byte strings, the same memory, which numpy compares, searches and copies whole."""
+    """Packed IDs (n, B) -> (n,) byte strings in the same memory, which numpy can sort, search and copy."""
     return np.ascontiguousarray(packed).view(f"S{packed.shape[1]}")[:, 0]
 
 
 def _as_bytes(strings: np.ndarray) -> np.ndarray:
-    """Byte strings (n,) -> packed IDs (n, B), the same memory."""
+    """Byte strings (n,) -> packed IDs (n, B) in the same memory."""
     return strings.view(np.uint8).reshape(len(strings), -1)

@@ -1,4 +1,4 @@
-"""What a search may find: the ID table of some items, and the trie over it."""
+"""The items that a search can return: an ID table and the trie over it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genius.trie.trie import Trie
 
 @dataclass(frozen=True)
 class Pool:
-    """Immutable, so that a search is not disturbed when the items change: that gives another pool."""
+    """An ID table with its trie. Immutable: a change gives another pool, and a running search keeps the old one."""
 
     table: IDTable
     trie: Trie
@@ -27,20 +27,20 @@ class Pool:
         rows: np.ndarray | None = None,
         device: torch.device | str = "cpu",
     ) -> Pool:
-        """packed IDs (n, B) of the items at `rows` (n,), by default 0 … n−1; the trie lies on the device.
+        """Build table and trie from packed IDs (n, B) of the items at `rows` (n,), by default 0 … n − 1.
 
-        Raises ValueError if there is no item or a row comes twice.
+        device: where the trie lies. Raises ValueError if there are no items or a row is repeated.
         """
         table = IDTable.from_packed(packed, code_sizes, rows)
         return cls(table, Trie(table, device))
 
     def inserted(self, codes: np.ndarray, rows: np.ndarray) -> Pool:
-        """A pool with m more items: codes (m, M), rows (m,). Raises ValueError for a row that is there already."""
+        """A pool with m more items: codes (m, M), rows (m,). Raises ValueError for a row that is already used."""
         table = self.table.inserted(pack(codes, self.table.code_sizes), rows)
         return Pool(table, Trie(table, self.trie.device))
 
     def removed(self, rows: np.ndarray) -> Pool:
-        """A pool without the items at these rows (m,). Raises ValueError for an unknown row, or if none is left."""
+        """A pool without the items at rows (m,). Raises ValueError for an unknown row, or if no item is left."""
         table = self.table.removed(rows)
         return Pool(table, Trie(table, self.trie.device))
 

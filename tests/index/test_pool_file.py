@@ -54,7 +54,7 @@ def damaged(change):
     ],
 )
 def test_a_file_that_does_not_fit_is_not_loaded(monkeypatch, tmp_path, damage):
-    monkeypatch.setattr(trie_module, "SCANNED", 3)
+    monkeypatch.setattr(trie_module, "MAX_SCANNED", 3)
     packed, file = pack(random_codes(), SIZES), tmp_path / "pool"
     save_pool(Pool.build(packed, SIZES), file, packed)
     assert load_pool(file, packed, SIZES) is not None

@@ -181,7 +181,7 @@ def test_a_pool_of_some_rows_holds_exactly_their_ids_and_rows(folder):
     pool = index.pool(np.array([5, 1, 5, 2]))
     assert sorted(pool.table.rows.tolist()) == [1, 2, 5]
     assert np.array_equal(pool.table.codes(np.arange(3)), codes[pool.table.rows])
-    assert pool.trie.items(torch.tensor(pool.trie.root)).item() == 3
+    assert pool.trie.item_counts(torch.tensor(pool.trie.root)).item() == 3
 
 
 def test_the_pool_of_all_rows_is_built_once(folder):

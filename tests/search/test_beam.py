@@ -150,7 +150,7 @@ def test_the_trace_tells_what_the_search_did(weight):
                 log_probs, _ = decoder.gains(query, prefix[:-1], weight)
                 below = [number for number, codes in ids.items() if codes[: level + 1] == prefix]
                 assert log_prob == pytest.approx(log_probs[prefix[-1]], abs=1e-4)
-                assert items == table.buckets(below).sum()
+                assert items == table.bucket_sizes(below).sum()
             for parent, masked in zip(parents, step.masked, strict=True):
                 valid = {codes[level] for codes in ids.values() if codes[:level] == parent}
                 log_probs, _ = decoder.gains(query, parent, weight)

@@ -61,7 +61,7 @@ def test_quantized_search_equals_an_exhaustive_comparison_in_float64(monkeypatch
         scores = (z**2).sum() - ((z - vectors) ** 2).sum(1)
         best = np.argsort(-scores)[:k]
         assert found.low[query].tolist() == table.ids[best].tolist()
-        assert (found.high - found.low)[query].tolist() == table.buckets(table.ids[best]).tolist()
+        assert (found.high - found.low)[query].tolist() == table.bucket_sizes(table.ids[best]).tolist()
         np.testing.assert_allclose(found.scores[query], scores[best], rtol=1e-5, atol=1e-5)
 
 

@@ -43,7 +43,7 @@ def test_packed_ids_sort_as_their_codes_do():
         ([0, 0], r"shape \(2,\)"),
     ],
 )
-def test_codes_that_cannot_be_are_refused(codes, words):
+def test_codes_outside_the_codebook_are_refused(codes, words):
     with pytest.raises(ValueError, match=words):
         pack(np.array(codes), (3, 10))
 
@@ -65,33 +65,33 @@ def test_a_level_with_more_codes_than_16_bits_hold_is_refused(use):
         (np.array([[0b00000001]], np.uint8), "bits after its last code"),
     ],
 )
-def test_bytes_that_are_no_ids_are_refused(packed, words):
+def test_bytes_that_are_not_packed_ids_are_refused(packed, words):
     check_packed(pack(random_codes(9, (3, 10)), (3, 10)), (3, 10))
     with pytest.raises(ValueError, match=words):
         check_packed(packed, (3, 10))
 
 
 def crowded_table(n: int = 60, sizes=(3, 4, 4), seed: int = 2) -> tuple[IDTable, list[tuple[tuple, int]]]:
-    """A table at scattered rows, and its (codes, row) in order, the slow way."""
+    """A table of items at random rows, and its (codes, row) pairs sorted the slow way."""
     codes = random_codes(n, sizes, seed)
     rows = np.random.default_rng(seed + 1).permutation(1000)[:n]
     return IDTable.build(codes, sizes, rows), sorted(zip(map(tuple, codes.tolist()), rows.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("sizes", [(3, 4, 4), (3,) + (4096,) * 2, (3,) + (4,) * 40], ids=["crowded", "unique", "long"])
-def test_a_table_holds_every_item_in_the_order_of_ids_then_of_rows(sizes):
+def test_a_table_sorts_all_items_by_id_then_by_row(sizes):
     table, expected = crowded_table(60, sizes)
     everything = np.arange(60)
     assert len(table) == 60
     assert list(zip(map(tuple, table.codes(everything).tolist()), table.rows.tolist(), strict=True)) == expected
 
 
-def test_an_id_is_numbered_by_its_first_item_and_knows_its_bucket():
+def test_the_number_of_an_id_is_the_position_of_its_first_item():
     table, expected = crowded_table()
     keys = [codes for codes, _ in expected]
     assert table.distinct == len(set(keys)) < len(keys)
     assert table.ids.tolist() == sorted({keys.index(codes) for codes in keys})
-    assert table.buckets(table.ids).tolist() == [keys.count(keys[id]) for id in table.ids]
+    assert table.bucket_sizes(table.ids).tolist() == [keys.count(keys[id]) for id in table.ids]
     assert table.ids_of(np.arange(60)).tolist() == [keys.index(codes) for codes in keys]
 
 
@@ -99,18 +99,18 @@ def test_an_id_is_numbered_by_its_first_item_and_knows_its_bucket():
 def test_shared_ids_are_found_where_none_or_all_are_shared(codes):
     table = IDTable.build(np.array(codes), (3, 4))
     assert table.ids.tolist() == sorted({codes.index(key) for key in codes})
-    assert table.buckets(table.ids).sum() == len(codes) and table.distinct == len(table.ids)
+    assert table.bucket_sizes(table.ids).sum() == len(codes) and table.distinct == len(table.ids)
     assert table.ids_of(np.arange(len(codes))).tolist() == [codes.index(key) for key in codes]
 
 
-def test_expanding_follows_the_order_asked_for_and_allows_repeats_and_nothing():
+def test_expanding_keeps_the_order_of_ranges_and_allows_repeated_ranges_and_none():
     owner, positions = IDTable.expand(np.array([4, 0, 2, 4]), np.array([6, 3, 2, 6]))
     assert owner.tolist() == [0, 0, 1, 1, 1, 3, 3] and positions.tolist() == [4, 5, 0, 1, 2, 4, 5]
     owner, positions = IDTable.expand(np.array([], dtype=np.int64), np.array([], dtype=np.int64))
     assert len(owner) == len(positions) == 0
 
 
-def test_expanding_takes_no_more_of_a_range_than_asked():
+def test_expanding_takes_at_most_the_given_number_of_each_range():
     owner, positions = IDTable.expand(np.array([0, 5, 0]), np.array([5, 8, 5]), at_most=np.array([2, 9, 0]))
     assert owner.tolist() == [0, 0, 1, 1, 1] and positions.tolist() == [0, 1, 5, 6, 7]
 
@@ -138,7 +138,7 @@ def test_a_table_that_grew_and_shrank_equals_one_built_from_scratch(sizes, seed)
             assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), name
 
 
-def test_changing_a_table_leaves_it_as_it_was():
+def test_changing_a_table_gives_another_and_leaves_it_unchanged():
     table, _ = crowded_table()
     before = [array.copy() for array in (table.packed, table.rows, table.shared, table.sizes)]
     table.inserted(pack(np.array([[1, 2, 3]]), (3, 4, 4)), np.array([5000]))
@@ -150,9 +150,9 @@ def test_changing_a_table_leaves_it_as_it_was():
 def test_rows_that_cannot_be_inserted_or_removed_are_named():
     table = IDTable.build(np.array([[0, 1], [2, 3]]), (3, 4), rows=np.array([7, 9]))
     one = pack(np.array([[1, 1]]), (3, 4))
-    with pytest.raises(ValueError, match="row 9 is in the table already"):
+    with pytest.raises(ValueError, match="row 9 is already in the table"):
         table.inserted(one, np.array([9]))
-    with pytest.raises(ValueError, match="a row comes twice"):
+    with pytest.raises(ValueError, match="a row is repeated"):
         table.inserted(np.repeat(one, 2, axis=0), np.array([1, 1]))
     with pytest.raises(ValueError, match="row 8 is not in the table"):
         table.removed(np.array([7, 8]))
@@ -160,8 +160,8 @@ def test_rows_that_cannot_be_inserted_or_removed_are_named():
         table.removed(np.array([9, 7]))
 
 
-def test_a_table_of_no_items_or_of_one_row_twice_is_refused():
+def test_a_table_without_items_or_with_a_repeated_row_is_refused():
     with pytest.raises(ValueError, match="at least one item"):
         IDTable.build(np.zeros((0, 2), int), (3, 4))
-    with pytest.raises(ValueError, match="a row comes twice"):
+    with pytest.raises(ValueError, match="a row is repeated"):
         IDTable.build(np.array([[0, 1], [0, 2]]), (3, 4), rows=np.array([4, 4]))

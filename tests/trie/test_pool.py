@@ -16,11 +16,11 @@ def random_codes(n: int = N, sizes=SIZES, seed: int = 0) -> np.ndarray:
 
 
 def assert_equal(mine: Pool, theirs: Pool) -> None:
-    """In every array, and in what they lead to."""
+    """The arrays are equal, and so are all prefixes reached."""
     for name in ("packed", "rows", "shared", "sizes"):
         assert np.array_equal(getattr(mine.table, name), getattr(theirs.table, name)), name
-    for name, array in mine.trie.listed._asdict().items():
-        other = getattr(theirs.trie.listed, name)
+    for name, array in mine.trie.crowded._asdict().items():
+        other = getattr(theirs.trie.crowded, name)
         assert array.dtype == other.dtype and np.array_equal(array, other), name
     levels = len(mine.table.code_sizes)
     assert walk(mine.trie, levels) == walk(theirs.trie, levels)
@@ -29,7 +29,7 @@ def assert_equal(mine: Pool, theirs: Pool) -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("sizes", [(3, 4, 4), (3, 2), (3, 300, 300)], ids=["crowded", "shared by many", "unique"])
 def test_a_pool_that_grew_and_shrank_equals_one_built_from_scratch(monkeypatch, sizes, seed):
-    monkeypatch.setattr(trie_module, "SCANNED", 3)
+    monkeypatch.setattr(trie_module, "MAX_SCANNED", 3)
     rng, codes = np.random.default_rng(seed), random_codes(150, sizes, seed)
     present = rng.permutation(150)[:20]
     pool = Pool.build(pack(codes[present], sizes), sizes, present)
@@ -44,19 +44,19 @@ def test_a_pool_that_grew_and_shrank_equals_one_built_from_scratch(monkeypatch, 
         assert_equal(pool, Pool.build(pack(codes[present], sizes), sizes, present))
 
 
-def test_what_was_inserted_is_gone_after_removing_it_and_the_old_pool_never_changed():
+def test_removing_what_was_inserted_gives_the_old_pool_back_and_the_old_pool_never_changes():
     codes = random_codes()
     pool = Pool.build(pack(codes, SIZES), SIZES)
     before = walk(pool.trie, 4)
     grown = pool.inserted(random_codes(50, seed=1), np.arange(N, N + 50))
-    assert len(grown.table) == N + 50 and grown.trie.items(torch.tensor(grown.trie.root)) == N + 50
+    assert len(grown.table) == N + 50 and grown.trie.item_counts(torch.tensor(grown.trie.root)) == N + 50
     assert_equal(grown.removed(np.arange(N, N + 50)), pool)
     assert walk(pool.trie, 4) == before
 
 
-def test_rows_and_codes_that_cannot_be_are_named():
+def test_invalid_rows_and_codes_are_named():
     pool = Pool.build(pack(random_codes(3), SIZES), SIZES)
-    with pytest.raises(ValueError, match="row 2 is in the table already"):
+    with pytest.raises(ValueError, match="row 2 is already in the table"):
         pool.inserted(random_codes(1), np.array([2]))
     with pytest.raises(ValueError, match="level 0 has codes from 9"):
         pool.inserted(np.array([[9, 0, 0, 0]]), np.array([3]))

@@ -9,8 +9,8 @@ from genius.trie.trie import Trie
 
 @pytest.fixture(params=[1, 4, 1000], autouse=True, ids=lambda scanned: f"scanned {scanned}")
 def scanned(request, monkeypatch):
-    """All branching prefixes listed, some, or none."""
-    monkeypatch.setattr(trie_module, "SCANNED", request.param)
+    """All branching prefixes crowded, some, or none."""
+    monkeypatch.setattr(trie_module, "MAX_SCANNED", request.param)
 
 
 def build(codes, sizes) -> tuple[IDTable, Trie]:
@@ -41,7 +41,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("sizes, n", SHAPES)
-def test_walking_the_trie_meets_exactly_the_prefixes_of_the_ids(sizes, n):
+def test_walking_the_trie_reaches_exactly_the_prefixes_of_the_ids(sizes, n):
     codes = np.random.default_rng(n).integers(sizes, size=(n, len(sizes)))
     _, trie = build(codes, sizes)
     for length, prefixes in enumerate(walk(trie, len(sizes))):
@@ -49,20 +49,20 @@ def test_walking_the_trie_meets_exactly_the_prefixes_of_the_ids(sizes, n):
 
 
 @pytest.mark.parametrize("sizes, n", SHAPES)
-def test_a_prefix_knows_which_items_lie_below(sizes, n):
+def test_the_range_of_a_prefix_holds_exactly_the_items_below_it(sizes, n):
     codes = np.random.default_rng(n).integers(sizes, size=(n, len(sizes)))
     table, trie = build(codes, sizes)
     everything = [tuple(row) for row in table.codes(np.arange(n)).tolist()]
     for length, prefixes in enumerate(walk(trie, len(sizes))):
         nodes = torch.tensor(list(prefixes.values()))
         low, high = trie.ranges(nodes)
-        for prefix, items, first, end in zip(prefixes, trie.items(nodes), low, high, strict=True):
+        for prefix, items, first, end in zip(prefixes, trie.item_counts(nodes), low, high, strict=True):
             assert items == end - first
             assert [i for i, key in enumerate(everything) if key[:length] == prefix] == list(range(first, end))
 
 
 @pytest.mark.parametrize("sizes, n", SHAPES)
-def test_a_prefix_is_the_number_of_its_id_as_soon_as_it_has_only_one(sizes, n):
+def test_the_node_of_a_prefix_with_one_id_is_the_number_of_that_id(sizes, n):
     codes = [tuple(row) for row in np.random.default_rng(n).integers(sizes, size=(n, len(sizes))).tolist()]
     _, trie = build(codes, sizes)
     ordered = sorted(codes)
@@ -72,7 +72,7 @@ def test_a_prefix_is_the_number_of_its_id_as_soon_as_it_has_only_one(sizes, n):
             assert node == ~ordered.index(*below) if len(below) == 1 else node > 0
 
 
-def test_children_come_ordered_by_owner_then_by_code():
+def test_children_are_ordered_by_owner_then_by_code():
     codes = np.random.default_rng(6).integers((3, 9, 9), size=(150, 3))
     _, trie = build(codes, (3, 9, 9))
     nodes = torch.tensor(list(walk(trie, 1)[-1].values())).flip(0)
@@ -81,7 +81,7 @@ def test_children_come_ordered_by_owner_then_by_code():
     assert pairs == sorted(pairs) and len(set(pairs)) == len(pairs)
 
 
-def test_one_prefix_may_be_asked_for_twice():
+def test_one_prefix_may_be_given_twice():
     _, trie = build([[0, 1], [0, 2], [1, 1]], (3, 4))
     shared, alone = walk(trie, 1)[-1][(0,)], walk(trie, 1)[-1][(1,)]
     children = trie.children(torch.tensor([shared, alone, shared]), 1)
@@ -89,7 +89,7 @@ def test_one_prefix_may_be_asked_for_twice():
     assert children.code.tolist() == [1, 2, 1, 1, 2]
 
 
-def test_prefixes_that_many_items_share_level_after_level_are_walked():
+def test_items_that_share_all_codes_but_the_last_are_reached():
     codes = [[1, 7, 7, 7, last] for last in range(9) for _ in range(3)]
     _, trie = build(codes, (3, 9, 9, 9, 9))
     assert set(walk(trie, 5)[-1]) == {tuple(row) for row in codes}
@@ -103,13 +103,13 @@ def long_tailed_codes(n: int, rng: np.random.Generator) -> np.ndarray:
     return np.where(np.arange(9) < depth[:, None], codes[like], codes)
 
 
-@pytest.mark.parametrize("scanned", [trie_module.SCANNED], indirect=True)
+@pytest.mark.parametrize("scanned", [trie_module.MAX_SCANNED], indirect=True)
 @pytest.mark.parametrize("kind", ["uniform", "long-tailed", "in pairs", "in chains"])
-def test_table_and_trie_take_at_most_25_bytes_an_item(kind):
+def test_table_and_trie_take_at_most_25_bytes_per_item(kind):
     n, sizes, rng = 60_000, (3,) + (4096,) * 8, np.random.default_rng(7)
     uniform = rng.integers(sizes, size=(n, 9))
     chains = np.zeros((n, 9), dtype=int)
-    chains[:, 1], chains[:, 8] = np.arange(n) // 129, np.arange(n) % 129  # listed level after level
+    chains[:, 1], chains[:, 8] = np.arange(n) // 129, np.arange(n) % 129  # crowded at every level
     codes = {
         "uniform": uniform,
         "long-tailed": long_tailed_codes(n, rng),
@@ -120,7 +120,7 @@ def test_table_and_trie_take_at_most_25_bytes_an_item(kind):
     assert table.nbytes + trie.nbytes <= 25 * n
 
 
-def test_a_trie_of_listed_prefixes_at_hand_equals_one_that_lists_them():
+def test_a_trie_from_known_crowded_prefixes_equals_one_that_finds_them():
     sizes = (3, 9, 9)
     table, trie = build(np.random.default_rng(3).integers(sizes, size=(300, 3)), sizes)
-    assert walk(Trie(table, listed=trie.listed), 3) == walk(trie, 3)
+    assert walk(Trie(table, crowded=trie.crowded), 3) == walk(trie, 3)

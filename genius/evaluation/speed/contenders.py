@@ -49,7 +49,7 @@ def build(name: str, world: World, pool: Pool, items: int, beams: int, weight: f
 
 
 def on_device(pool: Pool, device: torch.device) -> Trie:
-    return Trie(pool.table, device, pool.trie.listed)
+    return Trie(pool.table, device, pool.trie.crowded)
 
 
 def _generate(world: World, pool: Pool, items: int, beams: int, weight: float) -> Contender:
