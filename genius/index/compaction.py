@@ -6,16 +6,15 @@ Databases are merged by SQLite itself: an item's new number is its old one less 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from genius.index.database import new_database, read_only
 from genius.index.layout import segment_folder
-from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS
+from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, ConcatenatedArray
 from genius.index.store import Index
 from genius.index.writing import ITEM_KEY, ITEM_TABLE, THUMBNAIL_TABLES, write_embeddings
 
@@ -31,16 +30,18 @@ MERGE_PICTURES = (
 MERGE_SHOWN = f"INSERT INTO shown SELECT {NUMBER}, picture + ? FROM old.shown AS old WHERE {THERE}"
 
 
-def merge_segments(folder: Path, index: Index) -> None:
-    """Fill `folder` with the files of one segment that holds all items of the index, by row."""
-    write_embeddings(folder / EMBEDDINGS, index.embeddings)
+def merge_segments(folder: Path, index: Index, first: int = 0) -> None:
+    """Fill `folder` with the files of one segment that holds the items of the segments from number `first` on."""
+    start = index.places.first_row(first)
+    write_embeddings(folder / EMBEDDINGS, ConcatenatedArray([index.embeddings], np.arange(start, index.n)))
     with ExitStack() as stack:
         items, thumbnails = (
             stack.enter_context(new_database(folder / name, tables))
             for name, tables in ((ITEMS, ITEM_TABLE), (THUMBNAILS, THUMBNAIL_TABLES))
         )
-        for number, (gone, row) in enumerate(_removed(index)):
-            segment = segment_folder(index.folder, number)
+        for number in range(first, len(index.config.segments)):
+            segment, gone = segment_folder(index.folder, number), index.places.removed(number)
+            row = index.places.first_row(number) - start
             with _attached(items, segment / ITEMS, gone):
                 items.execute(MERGE_ITEMS, (row,))
             with _attached(thumbnails, segment / THUMBNAILS, gone):
@@ -50,13 +51,14 @@ def merge_segments(folder: Path, index: Index) -> None:
         items.execute(ITEM_KEY)
 
 
-def _removed(index: Index) -> Iterator[tuple[np.ndarray, int]]:
-    """Of each segment: numbers of the items that were removed, and the row of its first item that was not."""
-    gone, row = index.places.gone(), 0
-    for start, end in pairwise(index.places.starts.tolist()):
-        own = gone[(gone >= start) & (gone < end)] - start
-        yield own, row
-        row += end - start - len(own)
+def first_to_merge(segments: Sequence[int]) -> int:
+    """Of the sizes of segments, the first that is not larger than all after it together; else the last but one.
+
+    Merging from there on keeps few segments, and copies an item only about log₂ n times while n are added.
+    """
+    sizes = np.array(segments)
+    small = np.flatnonzero(sizes <= sizes[::-1].cumsum()[::-1] - sizes)
+    return int(small[0]) if len(small) else len(segments) - 2
 
 
 @contextmanager

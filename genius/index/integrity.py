@@ -17,7 +17,7 @@ from genius.run import HASHED, Run
 from genius.schema import Modality
 
 LENGTH = 0.01  # that a stored embedding may be longer or shorter than 1
-SEGMENTS = 16  # from here on looking an item up takes noticeably longer
+WASTE = 0.5  # removed items that take space, for each item of the index, from which on they should be dropped
 
 
 def problems(run: Path, index: Index) -> Iterator[str]:
@@ -65,6 +65,6 @@ def description(index: Index, outlook: DriftReport) -> str:
 def advice(index: Index, outlook: DriftReport) -> list[str]:
     """What to do, a sentence each; none if all is well."""
     found = outlook.warnings()
-    if len(index.config.segments) >= SEGMENTS or 2 * sum(index.config.segments) > 3 * index.n:
-        found.append("Many segments or removed items: make one segment of them, python -m genius.index RUN compact")
+    if sum(index.config.segments) > (1 + WASTE) * index.n:
+        found.append("Removed items take much space; free it: python -m genius.index RUN compact")
     return found

@@ -56,11 +56,18 @@ class RowMap:
         place = np.searchsorted(self.kept, positions)
         return np.where((positions >= 0) & (self.kept[np.minimum(place, len(self) - 1)] == positions), place, -1)
 
-    def gone(self) -> np.ndarray:
-        """Positions of what was removed, ascending."""
-        there = np.zeros(int(self.starts[-1]), dtype=bool)
-        there[slice(None) if self.kept is None else self.kept] = True
-        return np.flatnonzero(~there)
+    def first_row(self, segment: int) -> int:
+        """The row of the first item of a segment that was not removed, or of the next segment that has one."""
+        start = self.starts[segment]
+        return int(start if self.kept is None else np.searchsorted(self.kept, start))
+
+    def removed(self, segment: int) -> np.ndarray:
+        """Numbers in the segment of the items that were removed, ascending."""
+        start, end = self.starts[segment : segment + 2]
+        if self.kept is None:
+            return np.empty(0, dtype=np.int64)
+        kept = self.kept[self.first_row(segment) : np.searchsorted(self.kept, end)]
+        return np.setdiff1d(np.arange(end - start), kept - start, assume_unique=True)
 
     def split(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """(segment, which of the positions (t,) lie in it, their numbers in it), of each segment that any lies in."""
@@ -173,16 +180,17 @@ class Records:
         if first >= len(self.places):
             return counts
         (start,) = self.places.positions(np.array([first]))
-        gone = self.places.gone()
-        for begin, end, items in zip(self.places.starts[:-1], self.places.starts[1:], self._items, strict=True):
-            counts.update(_counted(items, "FROM items WHERE row >= ?", int(start - begin)))
-            numbers = gone[(gone >= max(start, begin)) & (gone < end)] - begin
-            for at in range(0, len(numbers), LOOKUP):
+        for segment, items in enumerate(self._items):
+            number = max(0, int(start - self.places.starts[segment]))  # in this segment, of the first that counts
+            counts.update(_counted(items, "FROM items WHERE row >= ?", number))
+            removed = self.places.removed(segment)
+            removed = removed[removed >= number]
+            for at in range(0, len(removed), LOOKUP):
                 counts.subtract(
                     _counted(
                         items,
                         "FROM json_each(?) AS gone JOIN items ON items.row = gone.value",
-                        json.dumps(numbers[at : at + LOOKUP].tolist()),
+                        json.dumps(removed[at : at + LOOKUP].tolist()),
                     )
                 )
         return +counts

@@ -10,6 +10,7 @@ Axes: n items of the index, c incoming ones, m of these that are new, d embeddin
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ from genius.collections.images import open_image
 from genius.encoding.features import FeatureFiles, batched
 from genius.encoding.quantize import quantize_all, reconstruction_errors
 from genius.errors import UserError
-from genius.index.compaction import merge_segments
+from genius.index.compaction import first_to_merge, merge_segments
 from genius.index.duplicates import find_duplicates
 from genius.index.incoming import Incoming
 from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, segment_folder, write_config
@@ -45,7 +46,8 @@ from genius.trie.ids import pack
 BATCH = 64  # items encoded together
 NAMED = 5  # examples of what was left out
 OF_ROWS = (CONFIG, "ids.npy", "modalities.npy", ERRORS, ROWS, POOL)  # written anew where rows change
-SEGMENT = re.compile(r"segment-\d+/.+")
+SEGMENT = re.compile(r"segment-(\d+)/.+")
+SEGMENTS = 8  # at most, after adding
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,8 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
                     as_indexed.get("thumbnail_quality", 80),
                 ),
             )
+            if len(index.config.segments) >= SEGMENTS:
+                _merge_small_segments(opened)
         shutil.rmtree(files.folder)
         return Added(
             len(kept),
@@ -164,23 +168,14 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
 def compact(run: Path) -> bool:
     """Write all segments as one, without what was removed; False if there is nothing to do.
 
-    ConcatenatedArray stay as they are. Raises UserError if the run cannot be changed.
+    Rows stay as they are. Raises UserError if the run cannot be changed.
     """
     with write_lock(run):
         opened = Run(run)
         index = Index.load(opened.folder(PART))
         if index.config.segments == (index.n,):
             return False
-
-        def write(folder: Path) -> None:
-            merge_segments(folder, index)
-            write_config(folder / CONFIG, replace(index.config, segments=(index.n,)))
-
-        opened.replace(
-            PART,
-            write,
-            [name for name in _files(opened) if name not in (*FILES, CONFIG, ROWS) and not SEGMENT.fullmatch(name)],
-        )
+        _publish_merged(opened, index, 0)
         return True
 
 
@@ -231,6 +226,38 @@ def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
         )
 
     run.replace(PART, write, [name for name in _files(run) if name not in OF_ROWS])
+
+
+def _publish_merged(run: Run, index: Index, first: int) -> None:
+    """The segments from number `first` on become one, without what was removed of them."""
+    config, kept, row = index.config, index.places.kept, index.places.first_row(first)
+    segments = (*config.segments[:first], index.n - row)
+    if kept is not None:
+        kept = np.concatenate([kept[:row], index.places.starts[first] + np.arange(index.n - row)])
+
+    def write(folder: Path) -> None:
+        segment = segment_folder(folder, first)
+        segment.mkdir(exist_ok=True)
+        merge_segments(segment, index, first)
+        write_config(folder / CONFIG, replace(config, segments=segments))
+        if sum(segments) > index.n:
+            np.save(folder / ROWS, kept.astype(np.int32))
+
+    def stays(name: str) -> bool:
+        match = SEGMENT.fullmatch(name)
+        number = int(match[1]) if match else 0 if name in FILES else -1
+        return number < first and name not in (CONFIG, ROWS)
+
+    run.replace(PART, write, filter(stays, _files(run)))
+
+
+def _merge_small_segments(run: Run) -> None:
+    """Keep the number of segments, and so of open files, small. What was added stays if this fails."""
+    try:
+        index = Index.load(run.folder(PART))
+        _publish_merged(run, index, first_to_merge(index.config.segments))
+    except UserError as error:
+        logging.getLogger(__name__).warning("the segments were not merged: %s", error)
 
 
 def _files(run: Run) -> list[str]:

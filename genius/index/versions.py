@@ -14,7 +14,18 @@ from genius.run import PARTS, Run
 PART = "index"
 
 
-def newer(served: Run, index: Index) -> Index | None:
+def load_index(served: Run) -> Index:
+    """The index of a run, the newest version of it that belongs to the models of `served`.
+
+    Raises UserError for an index that cannot be read, or if the run was trained anew since `served` was read.
+    """
+    index = newer(served)
+    if index is None:
+        raise UserError(f"{served.path} was trained anew while it was loaded; start again")
+    return index
+
+
+def newer(served: Run, index: Index | None = None) -> Index | None:
     """The index that the run on disk names by now, if it is another version than this one; cheap to ask.
 
     served: the run as it was read when its models were loaded. None, too, if the run was trained anew since: then
@@ -22,7 +33,7 @@ def newer(served: Run, index: Index) -> Index | None:
     """
     while True:
         now = Run(served.path)
-        if now.manifest["parts"][PART]["folder"] == index.folder.name or any(
+        if (index and now.manifest["parts"][PART]["folder"] == index.folder.name) or any(
             now.digest(part) != served.digest(part) for part in PARTS if part != PART
         ):
             return None

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from genius.errors import UserError
 from genius.index.store import Index
+from genius.index.versions import load_index
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder, Features, query_text
 from genius.models.fusion import Fusion
@@ -129,7 +130,7 @@ class Engine:
             Fusion.load(folder("fusion")),
             ResidualQuantizer.load(folder("quantizer")),
             IDDecoder.load(folder("decoder")),
-            Index.load(indexed := folder("index")),
+            load_index(opened),
         )
         encoder, fusion, quantizer, decoder, index = parts
         _agree(
@@ -148,7 +149,7 @@ class Engine:
             decoder=decoder.config.code_sizes,
             index=index.code_sizes,
         )
-        return cls(*parts, chosen, OODDetector.load(indexed), opened)
+        return cls(*parts, chosen, OODDetector.load(index.folder), opened)
 
     @property
     def index(self) -> Index:

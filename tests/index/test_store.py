@@ -1,5 +1,7 @@
 import json
 import sqlite3
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -231,6 +233,43 @@ def test_threads_read_the_same_index(folder):
     for thread in threads:
         thread.join()
     assert not errors and len(found) == 8 and all(one == found[0] for one in found)
+
+
+MANY_THREADS = """
+import resource, sys, threading
+from pathlib import Path
+import numpy as np
+from genius.index.segments import Records, RowMap
+
+segments = [Path(sys.argv[1])] * 13
+records = Records(segments, RowMap([7] * 13))
+soft = len(list(Path("/proc/self/fd").iterdir())) + 40
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, soft))
+threads, errors, start = [], [], threading.Barrier(41)
+
+def read():
+    start.wait()
+    try:
+        assert len(records.items(np.arange(7 * 13))) == 91 and records.thumbnail(7 * 12)
+    except BaseException as error:
+        errors.append(error)
+
+for _ in range(41):
+    threads.append(threading.Thread(target=read))
+    threads[-1].start()
+for thread in threads:
+    thread.join()
+sys.exit(str(errors[0]) if errors else 0)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
+def test_many_threads_and_segments_need_few_open_files(folder):
+    """41 threads, 13 segments: the threads of a page, with a limit of 40 more files than the segments have open."""
+    ended = subprocess.run(
+        [sys.executable, "-c", MANY_THREADS, folder], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from PIL import Image
 
 from genius.collections.images import open_image
 from genius.errors import UserError
-from genius.index import update as growing
-from genius.index import writing
+from genius.index import update, writing
 from genius.index.incoming import Incoming, dropped, read_incoming
 from genius.index.store import Index
 from genius.index.update import Added, Models, add, compact, remove
@@ -76,7 +75,7 @@ def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(
 ):
     if large:
         monkeypatch.setattr(writing, "LARGE", 2)
-        monkeypatch.setattr(growing, "LARGE", 2)
+        monkeypatch.setattr(update, "LARGE", 2)
     whole = opened(trained / "whole")
     assert add(run, lambda _: others, models) == Added(WHOLE - N, 0, 0, 0, (), ())
     assert_same(opened(run), whole, list(range(WHOLE)))
@@ -98,6 +97,50 @@ def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(
     assert_same(before, whole, [*rows, 30])  # a reader keeps what it opened
     assert remove(run, ["0:39"]).removed == 1
     assert_same(opened(run), whole, [*(row for row in rows if row != 39), 30])
+
+
+def test_small_segments_are_merged_when_there_are_many(run, models, tmp_path, monkeypatch):
+    """Items that come one by one, and are removed in between, end in few segments; the first one is not rewritten."""
+    monkeypatch.setattr(update, "SEGMENTS", 3)
+    pictures = tmp_path / "more"
+    pictures.mkdir()
+    items = tiny_items(WHOLE, pictures)
+    file, expected, seen = (opened(run).folder / "embeddings.npy").stat().st_ino, items[:N], set()
+    for number in range(N, WHOLE):
+        new = items[number]
+        assert add(run, lambda _, new=new: incoming([new], pictures), models).new == 1
+        expected = [*expected, new]
+        if number % 4 == 0:
+            remove(run, [expected[-1].id, expected[number // 2].id])
+            expected = [item for item in expected[:-1] if item.id != expected[number // 2].id]
+        index = opened(run)
+        seen.add(index.config.segments)
+        assert index.items(range(index.n)) == expected and len(index.config.segments) <= 3
+        assert index.rows_of([item.id for item in expected]).tolist() == list(range(index.n))
+        assert index.modalities.tolist() == [item.modality for item in expected]
+        assert [index.thumbnail(row) is not None for row in range(index.n)] == [
+            item.image is not None for item in expected
+        ]
+        assert np.allclose(
+            index.embeddings[:], models.encoder.encode(*shown(expected, pictures)).embedding(), atol=2e-3
+        )
+    assert len(seen) > 6 and (opened(run).folder / "embeddings.npy").stat().st_ino == file
+    assert not [folder for folder in opened(run).folder.iterdir() if folder.is_dir() and not any(folder.iterdir())]
+
+
+def shown(items: list[Item], pictures: Path) -> tuple[list, list[str]]:
+    return [item.image and open_image(pictures / item.image) for item in items], [item.text for item in items]
+
+
+def test_items_stay_added_if_their_segments_cannot_be_merged(run, models, others, monkeypatch, caplog):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(update, "SEGMENTS", 1)
+    monkeypatch.setattr(update, "merge_segments", full)
+    assert add(run, lambda _: others, models).new == WHOLE - N
+    assert opened(run).n == WHOLE and len(opened(run).config.segments) == 2
+    assert "the segments were not merged: the disk of" in caplog.text
 
 
 def test_what_was_added_is_found_by_the_next_search_and_what_was_removed_is_not(run, models, others):
@@ -183,9 +226,10 @@ def test_encoding_goes_on_where_it_was_killed(run, models, others, monkeypatch):
         encoded.append(len(texts))
         return type(models.encoder).encode(models.encoder, images, texts)
 
-    monkeypatch.setattr(growing, "BATCH", 5)
+    monkeypatch.setattr(update, "BATCH", 5)
     monkeypatch.setattr("genius.encoding.features.SHARD", 5)
     before = Run(run).manifest
+    monkeypatch.setattr(models.encoder, "check", lambda: None, raising=False)  # which encodes, too
     monkeypatch.setattr(models.encoder, "encode", lambda images, texts: encode(images, texts, True), raising=False)
     with pytest.raises(KeyboardInterrupt):
         add(run, lambda _: others, models)
@@ -199,7 +243,7 @@ def test_a_failure_at_any_point_leaves_the_run_as_it_was(run, models, others, mo
     before, index = Run(run).manifest, opened(run)
     for name in ("write_segment", "write_rows"):
         with monkeypatch.context() as broken:
-            broken.setattr(growing, name, lambda *_, **__: 1 / 0)
+            broken.setattr(update, name, lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 add(run, lambda _: others, models)
     monkeypatch.setattr("genius.run.write_json", lambda *_: 1 / 0)
