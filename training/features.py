@@ -17,8 +17,7 @@ import torch
 from torch import Tensor
 
 from genius.collections.mbeir import Collection
-from genius.encoding.encode import Thing
-from genius.encoding.features import FeatureFiles
+from genius.encoding.features import EncoderInput, FeatureFiles
 from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, Features, query_text
 from genius.run import Run
@@ -41,10 +40,11 @@ def train(arguments: Arguments) -> None:
             f"{arguments.settings.quantizer.fusion.dim}; set quantizer.fusion.dim, "
             "quantizer.quantizer.dim and decoder.decoder.dim"
         )
+    encoder.check()
     candidates = Candidates.read(collection)
     splits = {split: Pairs.read(collection, split, candidates) for split in ("train", "val")}
 
-    def fill(name: str, digest: str, n: int, phrasings: int, things: Iterator[Thing]) -> int:
+    def fill(name: str, digest: str, n: int, phrasings: int, inputs: Iterator[EncoderInput]) -> int:
         folder, made_from = run.path / "features" / name, facts(run, digest, seed)
         with main_first():
             files = FeatureFiles.create(folder, n, phrasings, encoder.dim, made_from)
@@ -52,7 +52,7 @@ def train(arguments: Arguments) -> None:
         label = name if count() == 1 else f"{name}, process {number() + 1} of {count()}"
         files.fill(
             encoder,
-            things,
+            inputs,
             partial(open_item_image, collection),
             settings.batch,
             label,
@@ -61,7 +61,7 @@ def train(arguments: Arguments) -> None:
         )
         wait()
         FeatureFiles.finished(folder, made_from)
-        return files.items_in(missing)
+        return files.count_inputs(missing)
 
     started = time.perf_counter()
     done = fill(
@@ -85,7 +85,7 @@ def facts(run: Run, digest: str, seed: int) -> str:
     return fingerprint(run.digest("encoder"), digest, seed)
 
 
-def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[Thing]:
+def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[EncoderInput]:
     """(image, query texts), each query with that many of its instructions, drawn without repetition if it can."""
     for image, text, choices in zip(pairs.images, pairs.texts, pairs.instructions, strict=True):
         drawn = rng.permutation(len(choices))[np.arange(phrasings) % len(choices)]

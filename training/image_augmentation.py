@@ -24,7 +24,7 @@ from tqdm import tqdm
 from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.encoding.features import batched
-from genius.encoding.image_loader import opened
+from genius.encoding.image_loader import load_images
 from genius.errors import UserError
 from training.checkpoint import fingerprint
 
@@ -62,7 +62,7 @@ class OpenedPixels:
 
     def ahead(self, parts: Iterable[Part], paths: Callable[[Part], list[str]]) -> Iterator[tuple[Part, Tensor]]:
         """Each part with its images, (b, 3, c, c) float in 0 … 1."""
-        for part, pixels, _ in opened(parts, paths, self._squares, self._workers):
+        for part, pixels, _ in load_images(parts, paths, self._squares, self._workers):
             yield part, pixels.float() / 255
 
 
@@ -81,7 +81,7 @@ class PixelCache:
                 aside, mode="w+", dtype=np.uint8, shape=(len(self.row), 3, squares.side, squares.side)
             )
             parts = batched(tqdm(self.row, desc="decode images", unit="image"), BLOCK)
-            for part, decoded, _ in opened(parts, list, squares, workers):
+            for part, decoded, _ in load_images(parts, list, squares, workers):
                 pixels[[self.row[path] for path in part]] = decoded.numpy()
             pixels.flush()
             aside.rename(file)

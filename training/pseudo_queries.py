@@ -35,8 +35,7 @@ from tqdm import tqdm
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.collections.writer import further_queries
-from genius.encoding.encode import AsSeen
-from genius.encoding.image_loader import opened
+from genius.encoding.image_loader import ImagePreprocessor, load_images
 from genius.errors import UserError
 from genius.models.encoder import Encoder, query_text
 from genius.schema import Item, LabelledQuery, Modality
@@ -153,16 +152,16 @@ def embed_images(
 ) -> Tensor:
     """(m, d). Raises UserError that names an image which cannot be opened."""
     parts = [images[start : start + batch] for start in range(0, len(images), batch)]
-    seen = opened(
+    loaded = load_images(
         parts,
         lambda part: [item.image for item in part],
-        AsSeen(partial(open_item_image, collection), encoder.config.preprocess),
+        ImagePreprocessor(partial(open_item_image, collection), encoder.config.preprocess),
         workers,
     )
     return torch.cat(
         [
             encoder(pixels.to(encoder.device), there, torch.zeros(0), ~there).embedding().cpu()
-            for _, pixels, there in tqdm(seen, desc="look at images", unit="batch", total=len(parts))
+            for _, pixels, there in tqdm(loaded, desc="look at images", unit="batch", total=len(parts))
         ]
     )
 

@@ -1,11 +1,11 @@
-"""Encoder features of many things, in memory-mapped files that are filled shard by shard.
+"""Encoder features of many inputs, in memory-mapped files that are filled shard by shard.
 
 A folder holds image.npy (n, d), text.npy (n, p, d), embedding.npy (n, d), masks.npy (n, 2) and, once the
-fusion is trained, fused.npy (n, p, d); all vectors are fp16. p is the number of instruction phrasings that
-each query was encoded with, 1 for candidates. While they are filled, shards/NUMBER says of each shard that it is
-whole: a killed run does only what is missing, and processes of several hosts may fill different shards.
+fusion is trained, fused.npy (n, p, d); all vectors are fp16. p is the number of instruction phrasings with which
+each query is encoded, 1 for candidates. The file shards/NUMBER marks a complete shard: a run that was killed
+encodes only the missing ones, and processes on several hosts may fill different shards.
 
-Shapes: n things, p phrasings, d embedding dim, b batch.
+Shapes: n inputs, p phrasings, d embedding dim, b batch, i images, s image side.
 """
 
 from __future__ import annotations
@@ -20,35 +20,36 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from PIL import Image
+from torch import Tensor
 from tqdm import tqdm
 
-from genius.encoding.encode import AsSeen, Thing, encode
-from genius.encoding.image_loader import opened
+from genius.encoding.image_loader import ImagePreprocessor, load_images
 from genius.errors import UserError
 from genius.files import fsync, write_json
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 
-SHARD = 4096  # things; their vectors are kept in memory until the shard is written
+EncoderInput = tuple[str | None, Sequence[str]]  # relative image path, p texts
+SHARD = 4096  # inputs; their vectors stay in memory until the shard is written
 ARRAYS = ("image", "text", "embedding", "masks")
 
 
-class Batch(NamedTuple):
-    """Things that are encoded together."""
+class ShardBatch(NamedTuple):
+    """Inputs of one shard that are encoded together."""
 
     shard: int
     rows: slice  # within the shard
-    things: list[Thing]
+    inputs: list[EncoderInput]
 
-    def pictures(self) -> list[str]:
-        return [image for image, _ in self.things if image]
+    def image_paths(self) -> list[str]:
+        """The images of those inputs that have one."""
+        return [image for image, _ in self.inputs if image]
 
 
 class FeatureFiles:
-    """The arrays of one folder."""
+    """The feature arrays of one folder. Open it with `create` or `finished`."""
 
     def __init__(self, folder: Path):
-        """Use `create` or `finished`."""
         self.folder = folder
         self.progress = json.loads((folder / "progress.json").read_text())
         self.image, self.text, self.embedding, self.masks = (
@@ -56,35 +57,36 @@ class FeatureFiles:
         )
 
     @classmethod
-    def create(cls, folder: Path, n: int, phrasings: int, dim: int, facts: str) -> FeatureFiles:
-        """Open the folder if it was made from the same facts (encoder, collection), else start it anew."""
+    def create(cls, folder: Path, n: int, phrasings: int, dim: int, source: str) -> FeatureFiles:
+        """Open a folder to fill it; start again unless it has the same source and phrasings.
+
+        source: a checksum of the encoder and its inputs.
+        """
         file = folder / "progress.json"
-        if not file.exists() or [json.loads(file.read_text())[key] for key in ("facts", "phrasings")] != [
-            facts,
-            phrasings,
-        ]:
+        progress = json.loads(file.read_text()) if file.exists() else {}
+        if progress.get("facts") != source or progress.get("phrasings") != phrasings:
             folder.mkdir(parents=True, exist_ok=True)
-            for left_over in (file, folder / "fused.npy"):
-                left_over.unlink(missing_ok=True)
+            for outdated in (file, folder / "fused.npy"):
+                outdated.unlink(missing_ok=True)
             shutil.rmtree(folder / "shards", ignore_errors=True)
-            for name, shape, kind in (
+            for name, shape, dtype in (
                 ("image", (n, dim), np.float16),
                 ("text", (n, phrasings, dim), np.float16),
                 ("embedding", (n, dim), np.float16),
                 ("masks", (n, 2), np.bool_),
             ):
-                np.lib.format.open_memmap(folder / f"{name}.npy", mode="w+", dtype=kind, shape=shape).flush()
+                np.lib.format.open_memmap(folder / f"{name}.npy", mode="w+", dtype=dtype, shape=shape).flush()
             write_json(
-                file, {"facts": facts, "things": n, "phrasings": phrasings, "shard": SHARD, "done": 0, "fusion": None}
+                file, {"facts": source, "things": n, "phrasings": phrasings, "shard": SHARD, "done": 0, "fusion": None}
             )
         return cls(folder)
 
     @classmethod
-    def finished(cls, folder: Path, facts: str) -> FeatureFiles:
-        """Open a folder that is complete. Raises UserError if it is not, or was made from other facts."""
+    def finished(cls, folder: Path, source: str) -> FeatureFiles:
+        """Open a complete folder. Raises UserError if it is incomplete or has another source."""
         file = folder / "progress.json"
         progress = json.loads(file.read_text()) if file.exists() else {}
-        if progress.get("facts") != facts or progress["done"] != progress["things"]:
+        if progress.get("facts") != source or progress["done"] != progress["things"]:
             raise UserError(
                 f"{folder} does not hold the features of this encoder and collection; make them with: "
                 "python -m training.features COLLECTION RUN"
@@ -92,20 +94,22 @@ class FeatureFiles:
         return cls(folder)
 
     def __len__(self) -> int:
+        """n."""
         return len(self.image)
 
     @property
     def phrasings(self) -> int:
+        """p."""
         return self.text.shape[1]
 
     @property
-    def shard(self) -> int:
-        """Things of a shard. Files that were begun before there were shards know only how many came first."""
-        return self.progress.get("shard", SHARD)
+    def shard_size(self) -> int:
+        """Inputs per shard."""
+        return self.progress["shard"]
 
-    def fused(self, fusion: str) -> np.ndarray:
-        """(n, p, d) outputs of the fusion with this digest. Raises UserError if they are of another or of none."""
-        if self.progress["fusion"] != fusion:
+    def fused(self, fusion_digest: str) -> np.ndarray:
+        """(n, p, d) fused features. Raises UserError unless they were computed by the fusion with this digest."""
+        if self.progress["fusion"] != fusion_digest:
             raise UserError(
                 f"{self.folder} does not hold the fused features of this run; make them with: "
                 "python -m training.quantizer COLLECTION RUN"
@@ -113,7 +117,7 @@ class FeatureFiles:
         return np.load(self.folder / "fused.npy", mmap_mode="r")
 
     def features(self, rows: np.ndarray | slice, phrasing: np.ndarray | int = 0) -> Features:
-        """What the encoder said of these rows, in fp32."""
+        """The features of some inputs, in fp32; phrasing: of all of them or of each."""
         masks = torch.from_numpy(np.array(self.masks[rows]))
         return Features(
             torch.from_numpy(self.image[rows].astype(np.float32)),
@@ -123,111 +127,139 @@ class FeatureFiles:
         )
 
     def unfinished(self) -> list[int]:
-        """The shards that are not whole."""
-        self.progress = json.loads((self.folder / "progress.json").read_text())  # another process may have ended it
+        """The numbers of the shards that are incomplete."""
+        self.progress = json.loads((self.folder / "progress.json").read_text())  # another process may have finished
         if self.progress["done"] == len(self):
             return []
-        return [
-            number
-            for number in range(self.progress["done"] // self.shard, -(-len(self) // self.shard))
-            if not (self.folder / "shards" / str(number)).exists()
-        ]
+        shards = range(-(-len(self) // self.shard_size))
+        return [number for number in shards if not (self.folder / "shards" / str(number)).exists()]
 
     def fill(
         self,
         encoder: Encoder,
-        things: Iterable[Thing],
+        inputs: Iterable[EncoderInput],
         open_path: Callable[[str], Image.Image | None],
-        batch: int,
+        batch_size: int,
         label: str,
         shards: Collection[int] | None = None,
         workers: int = 0,
     ) -> None:
-        """Encode all things, or those of some shards, that are not there yet.
+        """Encode the incomplete shards, or those of them that are in `shards`.
 
-        open_path: the image at a relative path, None if it is to be left out. workers: processes that open images,
-        for which open_path can be pickled; 0: threads. Raises UserError if there are fewer things than announced.
+        inputs: all n of them. open_path: opens the image at a relative path, or returns None to skip it. label: of the
+        progress bar. workers: processes that open images, for which open_path must be picklable; 0: threads. Raises
+        UserError if there are fewer than n inputs.
         """
-        encoder.check()
         missing = [number for number in self.unfinished() if shards is None or number in shards]
-        batches = self._batches(things, missing, batch, label)
-        as_seen = AsSeen(open_path, encoder.config.preprocess)
-        with tqdm(total=self.items_in(missing), desc=label, unit="item") as bar:
-            for part, pixels, there in opened(batches, Batch.pictures, as_seen, workers):
-                if part.rows.start == 0:
+        batches = self._batches(inputs, missing, batch_size, label)
+        load = ImagePreprocessor(open_path, encoder.config.preprocess)
+        with tqdm(total=self.count_inputs(missing), desc=label, unit="item") as bar:
+            for batch, pixels, opened in load_images(batches, ShardBatch.image_paths, load, workers):
+                if batch.rows.start == 0:
                     vectors = [
-                        np.empty((self._size(part.shard), *array.shape[1:]), array.dtype) for array in self._arrays
+                        np.empty((self._size(batch.shard), *array.shape[1:]), array.dtype) for array in self._arrays
                     ]
-                encode(encoder, part.things, pixels, there, *(values[part.rows] for values in vectors))
-                bar.update(len(part.things))
-                if part.rows.stop == self._size(part.shard):
-                    self._write(part.shard, vectors)
+                encode_batch(encoder, batch.inputs, pixels, opened, *(values[batch.rows] for values in vectors))
+                bar.update(len(batch.inputs))
+                if batch.rows.stop == self._size(batch.shard):
+                    self._write(batch.shard, vectors)
         if not self.unfinished():
-            self.note(done=len(self))
+            self.update_progress(done=len(self))
             shutil.rmtree(self.folder / "shards", ignore_errors=True)
 
     @property
     def _arrays(self) -> tuple[np.ndarray, ...]:
         return self.image, self.text, self.embedding, self.masks
 
-    def items_in(self, shards: Iterable[int]) -> int:
-        """How many things these shards hold."""
+    def count_inputs(self, shards: Iterable[int]) -> int:
+        """The number of inputs in these shards."""
         return sum(map(self._size, shards))
 
     def _size(self, shard: int) -> int:
-        return min(self.shard, len(self) - shard * self.shard)
+        return min(self.shard_size, len(self) - shard * self.shard_size)
 
-    def _batches(self, things: Iterable[Thing], shards: Sequence[int], batch: int, label: str) -> Iterator[Batch]:
-        stream = iter(things)
+    def _batches(
+        self, inputs: Iterable[EncoderInput], shards: Sequence[int], batch_size: int, label: str
+    ) -> Iterator[ShardBatch]:
+        stream = iter(inputs)
         for shard in range(max(shards, default=-1) + 1):
-            for start in range(0, size := self._size(shard), batch):
-                wanted = min(batch, size - start)
-                part = list(islice(stream, wanted))
-                if len(part) < wanted:
+            for start in range(0, size := self._size(shard), batch_size):
+                expected = min(batch_size, size - start)
+                batch = list(islice(stream, expected))
+                if len(batch) < expected:
                     raise UserError(
-                        f"{label}: {shard * self.shard + start + len(part)} of {len(self)} were found; "
+                        f"{label}: only {shard * self.shard_size + start + len(batch)} of {len(self)} were found; "
                         "the collection changed, start again"
                     )
                 if shard in shards:
-                    yield Batch(shard, slice(start, start + wanted), part)
+                    yield ShardBatch(shard, slice(start, start + expected), batch)
 
     def _write(self, shard: int, vectors: Sequence[np.ndarray]) -> None:
-        """Written, not mapped: hosts that share a page of the file do not undo each other's work."""
+        """Write a shard, not through the mapping: hosts that share a page of it would undo each other's work."""
         for name, array, values in zip(ARRAYS, self._arrays, vectors, strict=True):
             file = self.folder / f"{name}.npy"
             with file.open("r+b") as stream:
-                stream.seek(array.offset + shard * self.shard * array.strides[0])
+                stream.seek(array.offset + shard * self.shard_size * array.strides[0])
                 stream.write(values.tobytes())
             fsync(file)
         (self.folder / "shards").mkdir(exist_ok=True)
         (self.folder / "shards" / str(shard)).touch()
 
-    def note(self, **facts: int | str | None) -> None:
-        """Change what progress.json says."""
-        self.progress |= facts
+    def update_progress(self, **changes: int | str | None) -> None:
+        """Change entries of progress.json."""
+        self.progress |= changes
         write_json(self.folder / "progress.json", self.progress)
 
     @torch.inference_mode()
-    def fuse(self, fusion: Fusion, digest: str, batch: int = 4096) -> None:
-        """Write fused.npy, aside first, and note the fusion's digest."""
+    def fuse(self, fusion: Fusion, digest: str, batch_size: int = 4096) -> None:
+        """Compute fused.npy, which replaces the old file at the end, and record the fusion's digest."""
         device = next(fusion.parameters()).device
-        aside = self.folder / "fused.partial"
-        with aside.open("wb") as file:
+        partial = self.folder / "fused.partial"
+        with partial.open("wb") as file:
             np.lib.format.write_array_header_1_0(
                 file, {"descr": self.text.dtype.str, "fortran_order": False, "shape": self.text.shape}
             )
-            for start in range(0, len(self), batch):
-                rows = slice(start, start + batch)
+            for start in range(0, len(self), batch_size):
+                rows = slice(start, start + batch_size)
                 fused = [fusion(self.features(rows, phrasing).to(device)) for phrasing in range(self.phrasings)]
                 file.write(torch.stack(fused, dim=1).half().cpu().numpy().tobytes())
-        fsync(aside)
-        self.note(fusion=None)
-        aside.rename(self.folder / "fused.npy")
-        self.note(fusion=digest)
+        fsync(partial)
+        self.update_progress(fusion=None)
+        partial.rename(self.folder / "fused.npy")
+        self.update_progress(fusion=digest)
 
 
-def batched(things: Iterable, size: int) -> Iterator[list]:
-    """Lists of `size` things; the last may be shorter."""
-    stream = iter(things)
-    while part := list(islice(stream, size)):
-        yield part
+@torch.inference_mode()
+def encode_batch(
+    encoder: Encoder,
+    inputs: Sequence[EncoderInput],
+    pixels: Tensor,
+    opened: Tensor,
+    image: np.ndarray,
+    text: np.ndarray,
+    embedding: np.ndarray,
+    masks: np.ndarray,
+) -> None:
+    """Encode b inputs into image (b, d), text (b, p, d), embedding (b, d), of the first phrasing, and masks (b, 2).
+
+    pixels (i, 3, s, s): the images that could be opened. opened: bool, for each input with an image path whether its
+    image is among them.
+    """
+    image_mask = torch.tensor([bool(path) for path, _ in inputs])
+    image_mask[image_mask.clone()] = opened
+    images = encoder(pixels.to(encoder.device), image_mask, torch.zeros(0), torch.zeros_like(image_mask)).image
+    texts = [
+        encoder.encode([None] * len(inputs), [phrasings[number] for _, phrasings in inputs])
+        for number in range(text.shape[1])
+    ]
+    image[:], masks[:, 0], masks[:, 1] = images.cpu(), image_mask, texts[0].text_mask.cpu()
+    embedding[:] = Features(images, texts[0].text, image_mask, texts[0].text_mask).embedding().cpu()
+    for number, features in enumerate(texts):
+        text[:, number] = features.text.cpu()
+
+
+def batched(values: Iterable, size: int) -> Iterator[list]:
+    """Lists of `size` values; the last one may be shorter."""
+    stream = iter(values)
+    while batch := list(islice(stream, size)):
+        yield batch

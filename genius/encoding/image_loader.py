@@ -1,4 +1,4 @@
-"""Images opened ahead of the model, by threads of this process or by processes of their own.
+"""Load images ahead of the model, with threads of this process or with worker processes.
 
 Shapes: i images, s their side.
 """
@@ -8,88 +8,103 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
+from open_clip.transform import PreprocessCfg, image_transform_v2
+from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from genius.errors import UserError
 
 Part = TypeVar("Part")
-OpenPath = Callable[[str], Tensor | None]
-CHUNK = 32  # images that a process hands over at once: what lies ready in shared memory stays small
-AHEAD = 2  # chunks that each process has ready or is working on
+LoadImage = Callable[[str], Tensor | None]
+CHUNK = 32  # images that a worker returns at once, which bounds what waits in shared memory
+PREFETCH = 2  # chunks that each worker has ready or is working on
 
 
-def opened(
-    parts: Iterable[Part], paths: Callable[[Part], list[str]], open_path: OpenPath, workers: int = 0
+class ImagePreprocessor:
+    """Opens an image and applies the encoder's preprocessing. Can be pickled if `open_path` can."""
+
+    def __init__(self, open_path: Callable[[str], Image.Image | None], preprocess: dict[str, Any]):
+        """open_path: returns None for an image to be skipped. preprocess: of the encoder's config."""
+        self._open, self._transform = open_path, image_transform_v2(PreprocessCfg(**preprocess), is_train=False)
+
+    def __call__(self, path: str) -> Tensor | None:
+        """Pixels (3, s, s), or None for a skipped image."""
+        image = self._open(path)
+        return None if image is None else self._transform(image)
+
+
+def load_images(
+    parts: Iterable[Part], paths: Callable[[Part], list[str]], load: LoadImage, workers: int = 0
 ) -> Iterator[tuple[Part, Tensor, Tensor]]:
-    """Each part, in order, with its images (i, 3, s, s), an empty tensor if it has none, and which there are.
+    """Yield each part, in order, with its images as `stack_images` returns them.
 
-    open_path: gives (3, s, s), or None for an image that is left out. workers: processes, for which open_path can
-    be pickled; 0: threads. Raises UserError as open_path does.
+    paths: the image paths of a part. load: returns (3, s, s), or None for a skipped image; UserErrors are passed on.
+    workers: worker processes, for which `load` must be picklable; 0: threads.
     """
     if workers:
-        yield from _by_processes(parts, paths, open_path, workers)
+        yield from _load_with_processes(parts, paths, load, workers)
         return
     with ThreadPoolExecutor() as pool:
         for part in parts:
-            yield part, *stacked(pool.map(open_path, paths(part)))
+            yield part, *stack_images(pool.map(load, paths(part)))
 
 
-def stacked(images: Iterable[Tensor | None]) -> tuple[Tensor, Tensor]:
-    """-> the images that there are, (i, 3, s, s) or empty, and (wanted,) bool, which."""
+def stack_images(images: Iterable[Tensor | None]) -> tuple[Tensor, Tensor]:
+    """Images (3, s, s) or None -> (i, 3, s, s) without the Nones, or an empty tensor, and a mask: which are kept."""
     images = list(images)
-    there = [image for image in images if image is not None]
+    kept = [image for image in images if image is not None]
     return (
-        torch.stack(there) if there else torch.zeros(0),
+        torch.stack(kept) if kept else torch.zeros(0),
         torch.tensor([image is not None for image in images], dtype=torch.bool),
     )
 
 
-def _by_processes(
-    parts: Iterable[Part], paths: Callable[[Part], list[str]], open_path: OpenPath, workers: int
+def _load_with_processes(
+    parts: Iterable[Part], paths: Callable[[Part], list[str]], load: LoadImage, workers: int
 ) -> Iterator[tuple[Part, Tensor, Tensor]]:
-    asked: deque[tuple[Part, int]] = deque()  # parts on their way, and how many chunks each has
+    pending: deque[tuple[Part, int]] = deque()  # parts that are being loaded, and the number of their chunks
 
     def chunks() -> Iterator[list[str]]:
         for part in parts:
-            wanted = paths(part)
-            starts = range(0, max(len(wanted), 1), CHUNK)  # without images one that is empty: parts wait in a queue
-            asked.append((part, len(starts)))
-            yield from (wanted[start : start + CHUNK] for start in starts)
+            part_paths = paths(part)
+            starts = range(0, max(len(part_paths), 1), CHUNK)  # a part without images has one empty chunk
+            pending.append((part, len(starts)))
+            yield from (part_paths[start : start + CHUNK] for start in starts)
 
-    images = []
+    loaded = []
     for chunk in DataLoader(
-        _Opened(open_path),
+        _ChunkDataset(load),
         batch_sampler=chunks(),
         num_workers=workers,
-        prefetch_factor=AHEAD,
-        collate_fn=_unchanged,
+        prefetch_factor=PREFETCH,
+        collate_fn=_identity,
         generator=torch.Generator(),
     ):
         if isinstance(chunk, UserError):
             raise chunk
-        images.append(chunk)
-        if len(images) == asked[0][1]:
-            pixels, there = zip(*images, strict=True)
-            yield asked.popleft()[0], torch.cat(pixels), torch.cat(there)
-            images = []
+        loaded.append(chunk)
+        if len(loaded) == pending[0][1]:
+            pixels, kept = zip(*loaded, strict=True)
+            yield pending.popleft()[0], torch.cat(pixels), torch.cat(kept)
+            loaded = []
 
 
-class _Opened(Dataset):
-    """What a process is asked for: chunks of paths."""
+class _ChunkDataset(Dataset):
+    """Loads chunks of paths in a worker."""
 
-    def __init__(self, open_path: OpenPath):
-        self._open = open_path
+    def __init__(self, load: LoadImage):
+        self._load = load
 
     def __getitems__(self, paths: list[str]) -> tuple[Tensor, Tensor] | UserError:
         try:
-            return stacked(map(self._open, paths))
-        except UserError as error:  # raised here, it would arrive wrapped in a traceback
+            return stack_images(map(self._load, paths))
+        except UserError as error:  # if a worker raised it, it would arrive wrapped in a traceback
             return error
 
 
-def _unchanged(chunk: tuple[Tensor, Tensor] | UserError) -> tuple[Tensor, Tensor] | UserError:
+def _identity(chunk: tuple[Tensor, Tensor] | UserError) -> tuple[Tensor, Tensor] | UserError:
     return chunk

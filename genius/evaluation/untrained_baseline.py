@@ -39,7 +39,7 @@ class Control:
             for start in range(0, index.n, BATCH)
             for item in index.items(range(start, min(start + BATCH, index.n)))
         )
-        files = FeatureFiles.create(folder, index.n, phrasings=1, dim=encoder.dim, facts="untrained")
+        files = FeatureFiles.create(folder, index.n, phrasings=1, dim=encoder.dim, source="untrained")
         files.fill(
             encoder, things, lambda path: open_image(collection.image_path(path)), BATCH, label="untrained encoder"
         )

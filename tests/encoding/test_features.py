@@ -1,6 +1,5 @@
 import multiprocessing
 import os
-import shutil
 import signal
 
 import numpy as np
@@ -10,13 +9,12 @@ from PIL import Image
 
 from genius.encoding.features import FeatureFiles, batched
 from genius.errors import UserError
-from genius.files import write_json
 from tests.search.tiny import DIM, tiny_encoder, tiny_fusion
 
-COLOURS = ("red", "green", "blue", "white", "black")
-THINGS = [
-    (colour if number % 3 else None, [f"a {colour} thing" if number % 2 or number % 3 == 0 else "", "again"])
-    for number, colour in enumerate(COLOURS)
+COLORS = ("red", "green", "blue", "white", "black")
+INPUTS = [
+    (color if number % 3 else None, [f"a {color} thing" if number % 2 or number % 3 == 0 else "", "again"])
+    for number, color in enumerate(COLORS)
 ]
 
 
@@ -29,9 +27,9 @@ def small_shards(monkeypatch):
     monkeypatch.setattr("genius.encoding.features.SHARD", 2)
 
 
-def filled(folder, things=THINGS, batch=2) -> FeatureFiles:
-    files = FeatureFiles.create(folder, len(things), 2, DIM, "facts")
-    files.fill(tiny_encoder(), things, open_path, batch, "test")
+def filled(folder, inputs=INPUTS, batch=2) -> FeatureFiles:
+    files = FeatureFiles.create(folder, len(inputs), 2, DIM, "source")
+    files.fill(tiny_encoder(), inputs, open_path, batch, "test")
     return files
 
 
@@ -39,7 +37,7 @@ def test_features_in_files_are_those_of_the_encoder(tmp_path):
     files = filled(tmp_path)
     for phrasing in (0, 1):
         expected = tiny_encoder().encode(
-            [path and open_path(path) for path, _ in THINGS], [texts[phrasing] for _, texts in THINGS]
+            [path and open_path(path) for path, _ in INPUTS], [texts[phrasing] for _, texts in INPUTS]
         )
         found = files.features(slice(None), phrasing)
         torch.testing.assert_close(found.image, expected.image, atol=2e-3, rtol=2e-3)
@@ -57,7 +55,7 @@ def test_a_phrasing_can_be_chosen_for_each_row(tmp_path):
     torch.testing.assert_close(found.text, torch.cat([features.text for features in alone]))
 
 
-def test_a_killed_run_does_no_finished_shard_again(tmp_path):
+def test_a_killed_run_encodes_no_finished_shard_again(tmp_path):
     whole = filled(tmp_path / "whole")
     child = multiprocessing.get_context("fork").Process(target=fill_until_killed, args=(tmp_path / "killed",))
     child.start()
@@ -65,11 +63,11 @@ def test_a_killed_run_does_no_finished_shard_again(tmp_path):
     assert child.exitcode == -signal.SIGKILL
 
     opened = []
-    again = FeatureFiles.create(tmp_path / "killed", len(THINGS), 2, DIM, "facts")
+    again = FeatureFiles.create(tmp_path / "killed", len(INPUTS), 2, DIM, "source")
     assert again.unfinished() == [1, 2]
-    again.fill(tiny_encoder(), THINGS, lambda path: opened.append(path) or open_path(path), 2, "test")
+    again.fill(tiny_encoder(), INPUTS, lambda path: opened.append(path) or open_path(path), 2, "test")
 
-    assert set(opened) == {"blue", "black"}  # of the third to the fifth, those that have a picture
+    assert set(opened) == {"blue", "black"}  # the third to the fifth input that have an image
     same(again, whole)
 
 
@@ -79,9 +77,9 @@ def fill_until_killed(folder) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return open_path(path)
 
-    torch.set_num_threads(1)  # a forked process has no others
-    FeatureFiles.create(folder, len(THINGS), 2, DIM, "facts").fill(
-        tiny_encoder(), [*THINGS[:2], THINGS[4]], open_until_black, 1, "test"
+    torch.set_num_threads(1)  # a forked process has no other threads
+    FeatureFiles.create(folder, len(INPUTS), 2, DIM, "source").fill(
+        tiny_encoder(), [*INPUTS[:2], INPUTS[4]], open_until_black, 1, "test"
     )
 
 
@@ -91,17 +89,17 @@ def same(some: FeatureFiles, others: FeatureFiles) -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_shards_that_are_filled_apart_make_the_same_files(tmp_path, workers):
+def test_shards_that_are_filled_separately_make_the_same_files(tmp_path, workers):
     whole = filled(tmp_path / "whole", batch=1)
     for shards in ([1], [2], [0]):
-        files = FeatureFiles.create(tmp_path / "apart", len(THINGS), 2, DIM, "facts")
+        files = FeatureFiles.create(tmp_path / "apart", len(INPUTS), 2, DIM, "source")
         assert set(shards) <= set(files.unfinished())
-        files.fill(tiny_encoder(), THINGS, open_path, 1, "test", shards, workers)
+        files.fill(tiny_encoder(), INPUTS, open_path, 1, "test", shards, workers)
     assert not files.unfinished() and not (tmp_path / "apart" / "shards").exists()
-    same(FeatureFiles.finished(tmp_path / "apart", "facts"), whole)
+    same(FeatureFiles.finished(tmp_path / "apart", "source"), whole)
 
 
-def test_batches_that_do_not_divide_a_shard_encode_the_same(tmp_path, monkeypatch):
+def test_batches_that_do_not_divide_a_shard_give_the_same_features(tmp_path, monkeypatch):
     whole = filled(tmp_path / "whole")
     monkeypatch.setattr("genius.encoding.features.SHARD", 3)
     files = filled(tmp_path / "odd")
@@ -109,25 +107,12 @@ def test_batches_that_do_not_divide_a_shard_encode_the_same(tmp_path, monkeypatc
     assert np.array_equal(files.masks, whole.masks)
 
 
-def test_files_that_were_begun_before_there_were_shards_go_on_where_they_stopped(tmp_path):
-    whole, old = filled(tmp_path / "whole"), FeatureFiles.create(tmp_path / "old", len(THINGS), 2, DIM, "facts")
-    old.fill(tiny_encoder(), THINGS, open_path, 2, "test", shards=[0, 1])
-    facts = {"facts": "facts", "things": len(THINGS), "phrasings": 2, "done": 4, "fusion": None}
-    write_json(tmp_path / "old" / "progress.json", facts)
-    shutil.rmtree(tmp_path / "old" / "shards")
-    files = FeatureFiles.create(tmp_path / "old", len(THINGS), 2, DIM, "facts")
-    files.fill(tiny_encoder(), THINGS, open_path, 2, "test")
-    same(files, whole)
-    write_json(tmp_path / "old" / "progress.json", facts | {"done": len(THINGS)})
-    same(FeatureFiles.finished(tmp_path / "old", "facts"), whole)
-
-
 @pytest.mark.parametrize("workers", [0, 1])
-def test_an_image_that_is_left_out_leaves_the_text(tmp_path, workers):
-    files = FeatureFiles.create(tmp_path, len(THINGS), 2, DIM, "facts")
-    files.fill(tiny_encoder(), THINGS, without_green, 3, "test", workers=workers)
+def test_an_input_whose_image_is_skipped_keeps_its_text(tmp_path, workers):
+    files = FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "source")
+    files.fill(tiny_encoder(), INPUTS, without_green, 3, "test", workers=workers)
     expected = tiny_encoder().encode(
-        [None if path in (None, "green") else open_path(path) for path, _ in THINGS], [texts[0] for _, texts in THINGS]
+        [None if path in (None, "green") else open_path(path) for path, _ in INPUTS], [texts[0] for _, texts in INPUTS]
     )
     assert files.masks[:, 0].tolist() == expected.image_mask.tolist()
     np.testing.assert_allclose(files.embedding, expected.embedding(), atol=2e-3)
@@ -137,41 +122,41 @@ def without_green(path: str) -> Image.Image | None:
     return None if path == "green" else open_path(path)
 
 
-def test_other_facts_start_anew(tmp_path):
+def test_another_source_starts_again(tmp_path):
     filled(tmp_path)
-    assert FeatureFiles.create(tmp_path, len(THINGS), 2, DIM, "facts").progress["done"] == len(THINGS)
-    assert FeatureFiles.create(tmp_path, len(THINGS), 2, DIM, "other facts").progress["done"] == 0
+    assert FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "source").progress["done"] == len(INPUTS)
+    assert FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "other source").progress["done"] == 0
 
 
-def test_fewer_things_than_announced_are_an_error(tmp_path):
-    files = FeatureFiles.create(tmp_path, len(THINGS) + 1, 2, DIM, "facts")
-    with pytest.raises(UserError, match="5 of 6 were found"):
-        files.fill(tiny_encoder(), THINGS, open_path, 2, "test")
+def test_fewer_inputs_than_expected_are_an_error(tmp_path):
+    files = FeatureFiles.create(tmp_path, len(INPUTS) + 1, 2, DIM, "source")
+    with pytest.raises(UserError, match="only 5 of 6 were found"):
+        files.fill(tiny_encoder(), INPUTS, open_path, 2, "test")
 
 
 def test_fused_features_are_those_of_the_fusion(tmp_path):
     files = filled(tmp_path)
     with pytest.raises(UserError, match="python -m training.quantizer"):
         files.fused("digest")
-    files.fuse(tiny_fusion(), "digest", batch=2)
+    files.fuse(tiny_fusion(), "digest", batch_size=2)
     with pytest.raises(UserError, match="python -m training.quantizer"):
-        FeatureFiles.finished(tmp_path, "facts").fused("of another fusion")
+        FeatureFiles.finished(tmp_path, "source").fused("another digest")
     with torch.inference_mode():
         expected = tiny_fusion()(files.features(slice(None), 1))
-    np.testing.assert_allclose(FeatureFiles.finished(tmp_path, "facts").fused("digest")[:, 1], expected, atol=1e-3)
+    np.testing.assert_allclose(FeatureFiles.finished(tmp_path, "source").fused("digest")[:, 1], expected, atol=1e-3)
 
 
-def test_features_that_are_missing_unfinished_or_of_something_else_say_how_to_make_them(tmp_path):
+def test_missing_incomplete_and_outdated_features_name_the_command_that_makes_them(tmp_path):
     with pytest.raises(UserError, match="python -m training.features"):
-        FeatureFiles.finished(tmp_path, "facts")
-    FeatureFiles.create(tmp_path, len(THINGS), 2, DIM, "facts")
+        FeatureFiles.finished(tmp_path, "source")
+    FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "source")
     with pytest.raises(UserError, match="python -m training.features"):
-        FeatureFiles.finished(tmp_path, "facts")
+        FeatureFiles.finished(tmp_path, "source")
     filled(tmp_path)
     with pytest.raises(UserError, match="python -m training.features"):
-        FeatureFiles.finished(tmp_path, "other facts")
+        FeatureFiles.finished(tmp_path, "other source")
 
 
-def test_batches_keep_the_order_and_the_rest():
+def test_batches_keep_the_order_and_the_last_one_may_be_short():
     assert list(batched(range(5), 2)) == [[0, 1], [2, 3], [4]]
     assert list(batched([], 2)) == []

@@ -118,7 +118,7 @@ def random_features(run: Run, collection: Collection) -> None:
         files = FeatureFiles.create(run.path / "features" / name, len(vectors), 1, DIM, facts(run, digest, 0))
         for array, values in (("image", 0), ("text", vectors[:, None]), ("embedding", vectors), ("masks", [0, 1])):
             np.load(files.folder / f"{array}.npy", mmap_mode="r+")[:] = values
-        files.note(done=len(vectors))
+        files.update_progress(done=len(vectors))
 
 
 if __name__ == "__main__":
