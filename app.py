@@ -1,7 +1,7 @@
 """Serve a trained run in the browser.
 
 python app.py [--run RUN] [--host HOST] [--port PORT] [--root-path PATH] [--auth NAME:PASSWORD] [--device DEVICE]
-              [--editable]
+              [--fast-dtype DTYPE] [--editable]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 os.environ.update(GRADIO_ANALYTICS_ENABLED="False", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
 
 from genius.errors import UserError, exit_on_user_error
+from genius.schema import FAST_DTYPES
 from genius.ui.access import read_people
 
 DEMO = Path(__file__).parent / "assets" / "demo"
@@ -48,6 +49,13 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         help="let visitors add items to the run and remove them; by default they only search",
     )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, …; by default a GPU if there is one")
+    parser.add_argument(
+        "--fast-dtype",
+        choices=FAST_DTYPES,
+        default=FAST_DTYPES[0],
+        help="arithmetic of the decoder in mode fast; bfloat16 is faster on processors and GPUs that compute in it, "
+        "and results may differ (%(default)s)",
+    )
     return parser.parse_args(argv)
 
 
@@ -62,15 +70,17 @@ def main(argv: Sequence[str] | None = None) -> None:
                 "python -m genius.collections SOURCE... COLLECTION && "
                 "python -m training COLLECTION RUN, then: python app.py --run RUN"
             )
-        from genius.search.engine import Engine  # slow to import, so not before there is a run to serve
-        from genius.search.snapshots import follow
+        from genius.runtime import keep_freed_memory  # slow to import, so not before there is a run to serve
+        from genius.search.engine import Engine
         from genius.ui.common.context import Served
         from genius.ui.page import build
         from genius.ui.serving import Hosting, serve
 
         print(f"Loading {options.run} …", flush=True)
-        served, engine = Served.read(options.run, options.editable), Engine.load(options.run, options.device)
-        follow(engine)
+        keep_freed_memory()
+        served = Served.read(options.run, options.editable)
+        engine = Engine.load(options.run, options.device, options.fast_dtype)
+        engine.follow()
         page = build(engine, served)
         address = serve(page, Hosting(options.host, options.port, options.root_path, people))
         print(f"Serving at {address} until Ctrl+C", flush=True)

@@ -1,4 +1,4 @@
-"""Errors that are meant for people: one sentence that says what is wrong and what to do."""
+"""Errors for users: one sentence that says what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class UserError(Exception):
-    """Something the person can put right. Its message is shown as it stands, without a traceback."""
+    """An error that the user can fix. Its message is shown as it stands, without a traceback."""
 
 
 @contextmanager

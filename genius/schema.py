@@ -1,4 +1,4 @@
-"""The words every room shares: items, queries, hits and the trace of a search.
+"""Shared data classes: items, queries, hits and the trace of a search.
 
 Plain dataclasses. Nothing here reads a file or holds a model.
 """
@@ -11,6 +11,8 @@ from enum import IntEnum
 import numpy as np
 from PIL import Image
 
+FAST_DTYPES = ("float32", "bfloat16")  # arithmetic of the decoder in mode fast
+
 
 class Modality(IntEnum):
     """What a candidate is made of; its value is the first code of an ID (paper, section 4.2)."""
@@ -21,12 +23,12 @@ class Modality(IntEnum):
 
     @property
     def mbeir(self) -> str:
-        """The name that M-BEIR files use."""
+        """The name in M-BEIR files."""
         return MBEIR_NAMES[self]
 
     @classmethod
     def from_mbeir(cls, name: str) -> Modality:
-        """Read M-BEIR's name; raises ValueError that lists the choices."""
+        """From the name in M-BEIR files; raises ValueError that lists the choices."""
         try:
             return MODALITY_OF[name]
         except KeyError:
@@ -36,7 +38,7 @@ class Modality(IntEnum):
 
     @classmethod
     def of(cls, text: str, image: object | None) -> Modality:
-        """The modality of what has this text and this image; raises ValueError if it has neither."""
+        """The modality of an item with this text and this image; raises ValueError without either."""
         if image is None and not text:
             raise ValueError("an item needs a text, an image, or both")
         if image is None:
@@ -50,7 +52,7 @@ MODALITY_OF = {name: modality for modality, name in MBEIR_NAMES.items()}
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A candidate: something that can be found."""
+    """A candidate: something that can be retrieved."""
 
     id: str  # "dataset:number", M-BEIR's did
     modality: Modality
@@ -75,7 +77,7 @@ class LabelledQuery:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a person asks for. The instruction says what kind of thing is wanted."""
+    """A text, an image or both to search by; the instruction names the kind of item that is wanted."""
 
     text: str = ""
     image: Image.Image | None = None  # opened by genius.collections.images
@@ -89,59 +91,55 @@ class SearchOptions:
     beams: int = 50
     k: int = 10  # hits returned
     rerank: bool = True  # order hits by embedding instead of by ID score
-    modality: Modality | None = None  # find nothing else; None: what the query asks for
+    modality: Modality | None = None  # of the candidates; None: any
     decoder_weight: float | None = None  # 1 decoder alone, 0 geometry alone, None: as the run was tuned
     trace: bool = False  # record every level of the beam search
-    mode: str | None = None  # exact, set or fast (genius.search.beam); None: set if the order comes from
-    #                                       re-ranking and nothing is traced, else exact
-    budget: int = 200  # mode fast: items handed to the re-ranker
-    certify: bool = False  # say whether the IDs are provably the best; mode exact always does
-    widen: bool = False  # double the beams until they are, as far as they may go
+    mode: str | None = None  # exact, set or fast (genius.search.beam); None: set, or exact without re-ranking or traced
+    budget: int = 200  # mode fast: candidates to re-rank
+    certify: bool = False  # check whether the IDs are provably the best; mode exact always does
+    widen: bool = False  # double the beams until they are, up to a limit
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedID:
-    """One ID that the beam search ended with, or, in mode fast, the beginning of a few."""
+    """An ID at the end of a beam search or, in mode fast, a prefix of a few IDs."""
 
     codes: tuple[int, ...]
-    score: float  # what it was ranked by: log_prob, blended with geometry if asked
-    log_prob: float  # summed over the codes decoded
-    depth: int  # how many those are: the first ones; the others follow from the trie or are left open
-    bucket: int  # items that share this ID or beginning
+    score: float  # that it was ranked by: log_prob, blended with geometry depending on the decoder weight
+    log_prob: float  # sum over the decoded codes
+    depth: int  # number of decoded codes; those after them are the only continuation in the trie, or left out
+    bucket: int  # items with this ID or prefix
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An item that was found."""
+    """A retrieved item."""
 
-    row: int  # row of the item in the index
+    row: int  # of the item in the index
     item: Item
     codes: tuple[int, ...]
-    rank: int  # 1 is best, in the order returned
-    generated_rank: int  # 1 is best, in the order of ID scores, before re-ranking
-    score: float  # score of the generated ID
+    rank: int  # 1 is best
+    generated_rank: int  # 1 is best, by ID score, before re-ranking
+    score: float  # of the generated ID
     cosine: float  # between the embeddings of query and item
 
 
 @dataclass(frozen=True)
 class LevelTrace:
-    """One step of the beam search for one query. c prefixes were considered, w beams were open.
+    """One level of the beam search for one query: the c best prefixes of this level, grown from w beams."""
 
-    The prefixes are the best ones only; `masked` accounts for what the trie forbids.
-    """
-
-    parent: np.ndarray  # (c,) beam of the step before
+    parent: np.ndarray  # (c,) beam of the level before
     code: np.ndarray  # (c,)
     step_log_prob: np.ndarray  # (c,) of this code given its prefix
-    score: np.ndarray  # (c,) summed, what the beams are ranked by
-    kept: np.ndarray  # (c,) bool: it became a beam; kept ones come first, in beam order
-    items: np.ndarray  # (c,) items below this prefix
-    masked: np.ndarray  # (w,) probability mass on codes outside the trie, by parent beam
+    score: np.ndarray  # (c,) sum that prefixes are ranked by
+    kept: np.ndarray  # (c,) bool: became a beam; these come first, in beam order
+    items: np.ndarray  # (c,) items below the prefix
+    masked: np.ndarray  # (w,) probability mass on codes that the trie rules out, by parent beam
 
 
 @dataclass(frozen=True)
 class SearchTrace:
-    """Everything that the beam search saw, level by level."""
+    """The levels of a beam search."""
 
     levels: list[LevelTrace]
 
@@ -153,13 +151,15 @@ class SearchResult:
     hits: list[Hit]
     generated: list[GeneratedID]  # best first
     embedding: np.ndarray  # (d,) of the query, for dense search and re-ranking
-    z: np.ndarray  # (d,) of the query, fused: what the decoder was given
+    z: np.ndarray  # (d,) fused features of the query, the decoder's input
     query_codes: tuple[int, ...]  # z, quantized
-    modality_probabilities: np.ndarray  # (3,) of the first code, indexed by Modality
-    candidates: int  # items considered by the re-ranker
+    first_code_probabilities: np.ndarray  # (3,) of the first code; see modality_code
+    candidates: int  # items that were re-ranked
+    modality_code: str = "forced"  # forced: the first code is the item's Modality; emergent: a learned cluster
     mode: str = "exact"  # of the beam search
+    dtype: str = "float32"  # of the decoder, one of FAST_DTYPES
     decoded: int = 0  # beams scored, over all levels
-    certified: bool | None = None  # the generated IDs are provably the best of all; None: not asked
-    far: bool | None = None  # its picture is unlike the indexed ones; None: it has none, or nobody can say
-    milliseconds: dict[str, float] = field(default_factory=dict)  # per stage
+    certified: bool | None = None  # the generated IDs are provably the best of all; None: not checked
+    out_of_distribution: bool | None = None  # the image is unlike the indexed ones; None: no image or no detector
+    milliseconds: dict[str, float] = field(default_factory=dict)  # by stage
     trace: SearchTrace | None = None

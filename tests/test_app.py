@@ -27,11 +27,11 @@ def test_the_default_run_is_the_shipped_one():
 def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch):
     (tmp_path / "manifest.json").write_text("{}")
     told = []
-    engine = SimpleNamespace(load=lambda run, device: told.append((run, device)) or "engine")
-    monkeypatch.setitem(sys.modules, "genius.search.engine", SimpleNamespace(Engine=engine))
-    monkeypatch.setitem(
-        sys.modules, "genius.search.snapshots", SimpleNamespace(follow=lambda engine: told.append(f"follow {engine}"))
-    )
+    engine = SimpleNamespace(follow=lambda: told.append("follow"))
+    loader = SimpleNamespace(load=lambda *given: told.append(given) or engine)
+    monkeypatch.setitem(sys.modules, "genius.search.engine", SimpleNamespace(Engine=loader))
+    memory = SimpleNamespace(keep_freed_memory=lambda: told.append("keep memory"))
+    monkeypatch.setitem(sys.modules, "genius.runtime", memory)
     page = SimpleNamespace(block_thread=lambda: told.append("until Ctrl+C"))
     monkeypatch.setitem(
         sys.modules,
@@ -59,14 +59,17 @@ def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch):
             "ada:one",
             "--device",
             "cpu",
+            "--fast-dtype",
+            "bfloat16",
             "--editable",
         ]
     )
 
     assert told == [
-        (tmp_path, "cpu"),
-        "follow engine",
-        ("engine", f"read {tmp_path.name}, to edit"),
+        "keep memory",
+        (tmp_path, "cpu", "bfloat16"),
+        "follow",
+        (engine, f"read {tmp_path.name}, to edit"),
         (page, ("0.0.0.0", 8000, "/genius", [("ada", "one")])),
         "until Ctrl+C",
     ]

@@ -26,7 +26,8 @@ from genius.evaluation.redraw import World, picture_digest
 from genius.evaluation.report import OTHER_PICTURES, markdown
 from genius.files import write_json, write_text
 from genius.run import Run
-from genius.schema import SearchOptions
+from genius.runtime import keep_freed_memory
+from genius.schema import FAST_DTYPES, SearchOptions
 from genius.search.checks import checked_options
 from genius.search.engine import Engine
 
@@ -71,6 +72,12 @@ def main(arguments: list[str]) -> None:
         help="compare with dense search by the same encoder untrained, which encodes every item anew",
     )
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
+    parser.add_argument(
+        "--fast-dtype",
+        choices=FAST_DTYPES,
+        default=FAST_DTYPES[0],
+        help="arithmetic of the decoder in mode fast (%(default)s)",
+    )
     given = parser.parse_args(arguments)
     options = EvaluationOptions(
         given.split,
@@ -82,7 +89,8 @@ def main(arguments: list[str]) -> None:
         checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight,
         given.every_phrasing,
     )
-    engine = Engine.load(given.run, given.device)
+    keep_freed_memory()
+    engine = Engine.load(given.run, given.device, given.fast_dtype)
     facts = {"command": shlex.join(["python", "-m", "genius.evaluation", *arguments]), "run": given.run.resolve().name}
     world = None if given.collection else World.of(Run(given.run).manifest)
     if world:

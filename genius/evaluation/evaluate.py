@@ -24,7 +24,7 @@ from genius.evaluation.summary import Labels, summarise
 from genius.evaluation.systems import BATCH, Encoded, Outcome, search_every_way
 from genius.evaluation.untrained_baseline import Control
 from genius.schema import SearchOptions
-from genius.search.engine import Engine, queries_together
+from genius.search.engine import Engine, batch_size
 from genius.trie.ids import packed_bytes
 
 
@@ -108,10 +108,11 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
 
     tuned = engine.decoder.config.decoder_weight
     return asdict(options) | {
-        "batch": {"encoded": BATCH, "searched": queries_together(widest)},
+        "batch": {"encoded": BATCH, "searched": batch_size(widest)},
         "machine": _machine(engine.device),
         "decoder_weight": tuned if options.decoder_weight is None else options.decoder_weight,
         "budget": SearchOptions().budget,
+        "fast_dtype": engine.fast_dtype,
         "index": {"items": index.n, "ids": engine.pool.table.distinct, "code_sizes": list(index.code_sizes)},
         "bytes_per_item": _bytes(index.code_sizes, index.config.dim),
         "pools": [asdict(kind) | figures(tables[kind]) for kind in pools.kinds],

@@ -39,6 +39,7 @@ from genius.evaluation.systems import BATCH, Encoded, ranks_of
 from genius.files import write_json, write_text
 from genius.metrics.hit_rate import Qrels, bootstrap_hit_rates, headline_cut, interval
 from genius.run import Run
+from genius.runtime import keep_freed_memory
 from genius.search.engine import EncodedQueries, Engine
 from genius.trie.pool import Pool
 
@@ -152,7 +153,7 @@ def _ranks(
     engine: Engine, pool: Pool, rows: np.ndarray, questions: Questions, asked: np.ndarray, beams: int
 ) -> dict[str, np.ndarray]:
     """System -> (q,) rank of the first positive of the queries with these numbers."""
-    encoded = Encoded([questions.encoded.of(torch.from_numpy(asked).to(engine.device))])
+    encoded = Encoded([questions.encoded.select(torch.from_numpy(asked).to(engine.device))])
     qrels = Qrels.of([questions.positives[number].tolist() for number in asked])
     return ranks_of(SYSTEMS, engine, pool, rows, encoded, qrels, beams)
 
@@ -224,6 +225,7 @@ def main(arguments: list[str]) -> None:
         "limit": positive(given.limit),
         "seed": given.seed,
     }
+    keep_freed_memory()
     engine, world = Engine.load(given.run, given.device), None
     if given.collection is None:
         world = World.of(Run(given.run).manifest)

@@ -26,6 +26,7 @@ from genius.evaluation.queries import draw
 from genius.evaluation.redraw import World
 from genius.files import write_json
 from genius.run import Run
+from genius.runtime import keep_freed_memory
 from genius.schema import Query
 from genius.search.engine import Engine
 
@@ -48,7 +49,7 @@ def asked_pictures(collection: Collection) -> list[Path]:
 
 def measure(engine: Engine, paths: list[Path]) -> dict[str, Any]:
     """How many pictures these are, and the share of them that is far. Raises UserError for one that cannot be read."""
-    far = [engine.far(Query(image=open_image(path))) for path in tqdm(paths, unit="picture")]
+    far = [engine.is_out_of_distribution(Query(image=open_image(path))) for path in tqdm(paths, unit="picture")]
     return {"pictures": len(far), "far": sum(far) / len(far)}
 
 
@@ -74,6 +75,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     given = parser.parse_args(arguments)
+    keep_freed_memory()
     engine = Engine.load(given.run, given.device)
     if engine.ood_detector is None:
         raise UserError(

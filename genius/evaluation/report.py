@@ -127,7 +127,7 @@ def _facts(report: dict[str, Any]) -> str:
             f"- {index['items']:,} items with {index['ids']:,} different IDs; codes a level: "
             + ", ".join(map(str, index["code_sizes"])),
             f"- {report['beams'][-1]} beams, decoder weight {report['decoder_weight']:g} against geometry; mode fast: "
-            f"a budget of {report['budget']} items",
+            f"a budget of {report['budget']} items, decoder in {report['fast_dtype']}",
         ]
     )
 

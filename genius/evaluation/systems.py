@@ -17,7 +17,7 @@ from torch import Tensor
 from genius.metrics.hit_rate import Qrels, first_hits, found_queries
 from genius.schema import Query, SearchOptions
 from genius.search.dense import flat_search, quantized_norms, quantized_search
-from genius.search.engine import EncodedQueries, Engine, Milliseconds, queries_together
+from genius.search.engine import EncodedQueries, Engine, Milliseconds, batch_size
 from genius.search.rerank import expand, rank
 from genius.trie.pool import Pool
 
@@ -40,7 +40,7 @@ class Encoded:
     def together(self, size: int) -> Iterator[EncodedQueries]:
         """In batches of at most `size` queries."""
         for batch in self.batches:
-            yield from map(batch.of, torch.arange(len(batch.z)).split(size))
+            yield from map(batch.select, torch.arange(len(batch.z)).split(size))
 
     @cached_property
     def embeddings(self) -> np.ndarray:
@@ -192,7 +192,7 @@ def search_beam(
     """The system `name`: beam search as these options say, in batches as large as the engine's own."""
     ranks, spent, figures = [], [], []
     start = 0
-    for batch in encoded.together(queries_together(options.beams)):
+    for batch in encoded.together(batch_size(options.beams)):
         found, size = engine.retrieve(batch, options, pool), len(batch.z)
         candidates, certified = found.candidates, found.beams.certified(options.beams)
         ranks.append(first_hits(found.ranked.rows, qrels, start))

@@ -50,7 +50,7 @@ def interpolate(
     stored = np.asarray(engine.index.embeddings[row], dtype=np.float32)
     embeddings = interpolated(embedding, stored, weights)
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
-    found = engine.search_encoded(EncodedQueries.of_vectors(embeddings, interpolated(z, own, weights)), options)
+    found = engine.search_encoded(EncodedQueries.from_vectors(embeddings, interpolated(z, own, weights)), options)
     return [Step(weight, result) for weight, result in zip(weights, found, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""What a search may be asked. Everything that enters the engine passes here, whoever asked."""
+"""Limits of queries and options. Everything that enters the engine is checked here."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from dataclasses import replace
 from numbers import Real
 
 from genius.errors import UserError
+from genius.models.encoder import normalize_text
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.beam import MODES
 
-MAX_BEAMS = 500
+MAX_BEAMS = 200  # that a query may ask for
+MAX_WIDENED_BEAMS = 500  # where `SearchOptions.widen` stops doubling
 MAX_RESULTS = 500
-MAX_BUDGET = 500  # items that mode fast hands over
+MAX_BUDGET = 500  # candidates of mode fast
 MAX_TEXT = 10_000  # characters; encoders read far fewer
 
 
 def checked_options(options: SearchOptions) -> SearchOptions:
-    """The options with whole numbers as ints. Raises UserError that names the option and its range."""
+    """The options, whole numbers as ints. Raises UserError that names the option and its range."""
     for name in ("rerank", "trace", "certify", "widen"):
         if not isinstance(getattr(options, name), bool):
             raise UserError(f"{name} must be true or false, not {getattr(options, name)!r}.")
@@ -33,19 +35,19 @@ def checked_options(options: SearchOptions) -> SearchOptions:
         )
     return replace(
         options,
-        beams=_whole("beam size", options.beams, MAX_BEAMS),
+        beams=_whole_number("beam size", options.beams, MAX_BEAMS),
         k=checked_k(options.k),
-        budget=_whole("candidate budget", options.budget, MAX_BUDGET),
+        budget=_whole_number("candidate budget", options.budget, MAX_BUDGET),
     )
 
 
 def checked_k(k: int) -> int:
     """The number of results. Raises UserError with its range."""
-    return _whole("number of results", k, MAX_RESULTS)
+    return _whole_number("number of results", k, MAX_RESULTS)
 
 
 def check_query(query: Query) -> None:
-    """Raise UserError unless there is something to search by, of bearable length."""
+    """Raise UserError unless there is a text or an image to search by, within the limits."""
     for name, text in (("description", query.text), ("instruction", query.instruction)):
         if not isinstance(text, str):
             raise UserError(f"The {name} must be a text.")
@@ -54,12 +56,12 @@ def check_query(query: Query) -> None:
         try:
             text.encode()
         except UnicodeEncodeError:  # a lone surrogate
-            raise UserError(f"The {name} holds half a character; type it again.") from None
-    if query.image is None and not query.text.strip():
+            raise UserError(f"The {name} contains an invalid Unicode character; type it again.") from None
+    if query.image is None and not normalize_text(query.text):  # as the encoder reads it
         raise UserError("Type a description, add a picture, or both.")
 
 
-def _whole(name: str, value: object, most: int) -> int:
+def _whole_number(name: str, value: object, most: int) -> int:
     """A slider may send 10.0 for 10."""
     if not _is_number(value) or value != int(value) or not 1 <= value <= most:
         raise UserError(f"The {name} must be a whole number from 1 to {most}, not {value!r}.")

@@ -2,17 +2,23 @@
 
     encode -> fuse -> beam -> expand -> rerank -> fetch
 
+All models run on one thread (batching.py); the methods may be called on any.
+
 Shapes: b queries, d embedding dim.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -27,43 +33,44 @@ from genius.models.fusion import Fusion
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
-from genius.runtime import bf16_pays, keep_freed_memory, usable_device
-from genius.schema import Modality, Query, SearchOptions, SearchResult, SearchTrace
+from genius.runtime import usable_device
+from genius.schema import FAST_DTYPES, Modality, Query, SearchOptions, SearchResult, SearchTrace
 from genius.search.batching import Batcher
 from genius.search.beam import beam_search, widened_search
 from genius.search.beam_state import Beams
-from genius.search.checks import MAX_BEAMS, MAX_BUDGET, check_query, checked_k, checked_options
+from genius.search.checks import MAX_BUDGET, MAX_WIDENED_BEAMS, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
 from genius.search.ood_detector import OODDetector
-from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, rank
-from genius.search.results import generated_of, hits_of
+from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, generated_ids, hits, rank
 from genius.search.snapshots import Version, Versions
 from genius.trie.pool import Pool
 
-BEAMS_TOGETHER = 1600  # beams that are decoded together bound memory: 32 queries with 50 beams
-MOST_TOGETHER = 64  # queries, however few their beams
+BATCH_BEAMS = 1600  # beams of a batch, which bound its memory: 32 queries with 50 beams
+MAX_BATCH = 64  # queries, however few their beams
+POLL_SECONDS = 2.0  # between two looks at the run's manifest
 
-Milliseconds = dict[str, float]  # by stage; of one query: its share of its batch
+Milliseconds = dict[str, float]  # by stage, per query: the stage's time divided by the size of the batch
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class EncodedQueries:
-    """What the models say of b queries."""
+    """b queries after encoder and fusion."""
 
-    features: Features | None  # None: the vectors were not encoded, but blended, say
+    features: Features | None  # None if the vectors come from elsewhere, such as a blend of two queries
     embeddings: Tensor  # (b, d) for dense search and re-ranking
-    z: Tensor  # (b, d) fused: what the decoder is given
+    z: Tensor  # (b, d) fused features, the decoder's input
     milliseconds: Milliseconds = field(default_factory=dict)
 
     @classmethod
-    def of_vectors(cls, embeddings: np.ndarray, z: np.ndarray) -> EncodedQueries:
-        """Of vectors (b, d) each, as results carry them."""
+    def from_vectors(cls, embeddings: np.ndarray, z: np.ndarray) -> EncodedQueries:
+        """From the vectors (b, d) that results carry."""
         return cls(None, *(torch.as_tensor(vectors, dtype=torch.float32) for vectors in (embeddings, z)))
 
-    def of(self, chosen: Tensor) -> EncodedQueries:
-        """Some of them; chosen (c,) numbers."""
+    def select(self, rows: Tensor) -> EncodedQueries:
+        """The queries at these rows (c,)."""
         return EncodedQueries(
-            self.features and self.features.select(chosen), self.embeddings[chosen], self.z[chosen], self.milliseconds
+            self.features and self.features.select(rows), self.embeddings[rows], self.z[rows], self.milliseconds
         )
 
 
@@ -78,8 +85,8 @@ class Retrieved:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What queries have in common that are answered together."""
+class BatchOptions:
+    """What the queries of one batch have in common."""
 
     options: SearchOptions
     version: Version  # of the index
@@ -88,10 +95,9 @@ class Asked:
 class Engine:
     """A run, ready to search; any number of threads may share it.
 
-    It owns its device. `search` hands queries to one thread, which decodes together what waits at the same time
-    (batching.py), so the memory of all searches is that of one batch: with 50 beams and T5-small about 20 MB a
-    query (8.7 MB of keys and values, 1.6 MB of logits and activations, up to 10 MB of continuations), 32 queries
-    at once.
+    Models run on one thread, which decodes together the queries that wait at the same time (batching.py). So the
+    memory of all searches is that of one batch: with 50 beams and T5-small about 20 MB per query (8.7 MB of keys and
+    values, 1.6 MB of logits and activations, up to 10 MB of continuations), 32 queries at once.
     """
 
     def __init__(
@@ -104,25 +110,31 @@ class Engine:
         device: torch.device | str = "cpu",
         ood_detector: OODDetector | None = None,
         run: Run | None = None,
+        fast_dtype: str = "float32",
     ):
-        """run: as it was read when the parts were loaded; without it the engine takes up no newer index."""
-        self.device = torch.device(device)
+        """run: as it was read when the parts were loaded; without it `reload` finds no newer index.
+
+        fast_dtype: arithmetic of the decoder in mode fast, one of FAST_DTYPES; the other modes compute in float32.
+        Raises UserError for an unknown one.
+        """
+        if fast_dtype not in FAST_DTYPES:
+            raise UserError(f"fast_dtype must be one of {', '.join(FAST_DTYPES)}, not {fast_dtype!r}.")
+        self.device, self.fast_dtype = torch.device(device), fast_dtype
         self.encoder, self.fusion, self.quantizer, self.decoder = (
             model.to(self.device).eval() for model in (encoder, fusion, quantizer, decoder)
         )
         self.ood_detector, self._versions = ood_detector, Versions(index, self.device, run)
-        self._decoder = IncrementalDecoder(self.decoder)
-        self._fast = IncrementalDecoder(self.decoder, torch.bfloat16) if bf16_pays(self.device) else self._decoder
-        self._models = threading.Lock()  # `encode` and `retrieve` may be called on any thread, too
+        self._decoder = self._fast_decoder = IncrementalDecoder(self.decoder)
+        if fast_dtype != "float32":
+            self._fast_decoder = IncrementalDecoder(self.decoder, getattr(torch, fast_dtype))
         self._batcher = Batcher()
 
     @classmethod
-    def load(cls, run: Path | str, device: str | None = None) -> Engine:
-        """Open a run; device None takes a GPU if there is one.
+    def load(cls, run: Path | str, device: str | None = None, fast_dtype: str = "float32") -> Engine:
+        """Open a run. device None: a GPU if there is one. fast_dtype: see `__init__`.
 
         Raises UserError if a part is missing, damaged or belongs to other parts.
         """
-        keep_freed_memory()
         chosen, opened = usable_device(device), Run(run)
         folder = opened.folder
         parts = (
@@ -133,7 +145,7 @@ class Engine:
             load_index(opened),
         )
         encoder, fusion, quantizer, decoder, index = parts
-        _agree(
+        _require_equal(
             run,
             "embedding size",
             encoder=encoder.dim,
@@ -142,18 +154,18 @@ class Engine:
             decoder=decoder.config.dim,
             index=index.config.dim,
         )
-        _agree(
+        _require_equal(
             run,
             "code sizes",
             quantizer=quantizer.config.code_sizes,
             decoder=decoder.config.code_sizes,
             index=index.code_sizes,
         )
-        return cls(*parts, chosen, OODDetector.load(index.folder), opened)
+        return cls(*parts, chosen, OODDetector.load(index.folder), opened, fast_dtype)
 
     @property
     def index(self) -> Index:
-        """The version that is searched: the newest that was taken up, but inside `snapshot` always the same."""
+        """The newest version that was loaded; inside `snapshot` always the same."""
         return self._versions.current.index
 
     @property
@@ -161,73 +173,114 @@ class Engine:
         """All items of the index."""
         return self._versions.current.pool
 
-    def reload(self) -> bool:
-        """Search the newest index of the run from now on; whether there was a newer one.
-
-        Searches at work end as they began. Raises UserError for an index that cannot be read, and goes on with the
-        one at hand.
-        """
-        return self._versions.reload()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Inside the block its caller sees one version of the index; rows mean the same items throughout."""
-        return self._versions.held()
-
-    @torch.inference_mode()
-    def encode(self, queries: Sequence[Query]) -> EncodedQueries:
-        """Encode and fuse b queries, at least one; the caller chooses b."""
-        texts, spent = [query_text(query.instruction, query.text) for query in queries], {}
-        with self._models:
-            with self._timed("encode", spent, len(queries)):
-                features = self.encoder.encode([query.image for query in queries], texts)
-                embeddings = features.embedding()
-            with self._timed("fuse", spent, len(queries)):
-                z = self.fusion(features)
-        return EncodedQueries(features, embeddings, z, spent)
-
-    def far(self, query: Query) -> bool | None:
-        """Whether the query's picture looks unlike those of the index; None: it has none, or the run cannot say."""
-        return None if query.image is None or self.ood_detector is None else self.ood_detector.far(query.image)
-
-    def search(self, queries: Sequence[Query], options: SearchOptions | None = None) -> list[SearchResult]:
-        """Answer each query, together with those that other threads ask at the same time.
-
-        Raises UserError for a query or an option that cannot be.
-        """
-        asked = self._asked(options)
-        for query in queries:
-            check_query(query)
-        return self._batcher.run(self._search, queries, asked, queries_together(asked.options.beams))
-
-    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions | None = None) -> list[SearchResult]:
-        """As `search`, for queries of which the vectors are known. Raises UserError for an option that cannot be."""
-        asked, alone = self._asked(options), torch.arange(len(encoded.z)).split(1)
-        return self._batcher.run(
-            self._search_encoded, [encoded.of(query) for query in alone], asked, queries_together(asked.options.beams)
-        )
-
     def pool_of(self, modality: Modality | None) -> Pool:
-        """What a search may find: all items, or those of one modality, collected when first asked for.
+        """All items of the index, or those of one modality, collected on first use.
 
         Raises UserError if there are none.
         """
         return self._versions.current.pool_of(modality)
 
-    def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieved:
-        """The part of a search after encoding, for b queries at once, as arrays; `search` goes this way too.
+    def reload(self) -> bool:
+        """Search the newest index of the run from now on; returns whether there was a newer one.
 
-        pool: what may be found, its trie on this device; by default what the options leave of the index.
+        Searches that have started finish on the old one. Raises UserError for an index that cannot be read, and keeps
+        the current one.
         """
-        version, spent, count = self._versions.current, dict(encoded.milliseconds), len(encoded.z)
+        return self._versions.reload()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Inside the block its caller sees one version of the index; rows mean the same items throughout."""
+        return self._versions.snapshot()
+
+    def follow(self, every: float = POLL_SECONDS) -> None:
+        """Call `reload` in the background every so many seconds, while the engine lives.
+
+        An error is logged once, and tried again.
+        """
+        threading.Thread(target=_follow, args=(weakref.ref(self), every), name="reload", daemon=True).start()
+
+    def run_on_engine_thread(self, function: Callable[[], T]) -> T:
+        """function() on the thread that runs the models, between two batches of searches; keep it short."""
+        return self._batcher.call(function)
+
+    def encode(self, queries: Sequence[Query]) -> EncodedQueries:
+        """Encode and fuse b queries, at least one, as one batch."""
+        return self._batcher.call(partial(self._encode, queries))
+
+    def is_out_of_distribution(self, query: Query) -> bool | None:
+        """Whether the query's image looks unlike those of the index; None without an image or a detector."""
+        if query.image is None or self.ood_detector is None:
+            return None
+        return self.ood_detector.is_out_of_distribution(query.image)
+
+    def search(
+        self,
+        queries: Sequence[Query],
+        options: SearchOptions | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> list[SearchResult]:
+        """Answer each query, in batches with those of other threads.
+
+        cancelled: asked, on another thread and quickly, before each batch is formed; once it is true, the queries that
+        still wait are dropped and concurrent.futures.CancelledError is raised.
+        Raises UserError for an invalid query or option.
+        """
+        shared = self._batch_options(options)
+        for query in queries:
+            check_query(query)
+        return self._batcher.run(self._search, queries, shared, batch_size(shared.options.beams), cancelled)
+
+    def search_encoded(
+        self, encoded: EncodedQueries, options: SearchOptions | None = None, cancelled: Callable[[], bool] | None = None
+    ) -> list[SearchResult]:
+        """As `search`, for queries whose vectors are known. Raises UserError for an invalid option."""
+        shared = self._batch_options(options)
+        queries = [encoded.select(row) for row in torch.arange(len(encoded.z)).split(1)]
+        return self._batcher.run(self._search_encoded, queries, shared, batch_size(shared.options.beams), cancelled)
+
+    def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieved:
+        """The part of a search after encoding, for b queries as one batch, as arrays; `search` uses it too.
+
+        pool: the candidates, with their trie on this device; None: those of the index that the options allow.
+        """
+        return self._batcher.call(partial(self._retrieve, encoded, options, self._versions.current, pool))
+
+    def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see `flat_search`."""
+        k = checked_k(k)
+        for query in queries:
+            check_query(query)
+        return flat_search(self.index.embeddings, self.encode(queries).embeddings.cpu().numpy(), k)
+
+    def _batch_options(self, options: SearchOptions | None) -> BatchOptions:
+        """Checked, and the pool that the options allow made ready. Raises UserError for an invalid option."""
+        shared = BatchOptions(checked_options(options or SearchOptions()), self._versions.current)
+        shared.version.pool_of(shared.options.modality)
+        return shared
+
+    @torch.inference_mode()
+    def _encode(self, queries: Sequence[Query]) -> EncodedQueries:
+        texts, spent = [query_text(query.instruction, query.text) for query in queries], {}
+        with self._timed("encode", spent, len(queries)):
+            features = self.encoder.encode([query.image for query in queries], texts)
+            embeddings = features.embedding()
+        with self._timed("fuse", spent, len(queries)):
+            z = self.fusion(features)
+        return EncodedQueries(features, embeddings, z, spent)
+
+    def _retrieve(
+        self, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool | None = None
+    ) -> Retrieved:
+        spent, count = dict(encoded.milliseconds), len(encoded.z)
         pool = pool or version.pool_of(options.modality)
         weight = options.decoder_weight
         weight = self.decoder.config.decoder_weight if weight is None else weight
-        mode = mode_of(options)
-        decoder = self._fast if mode == "fast" else self._decoder
+        mode = search_mode(options)
+        decoder = self._fast_decoder if mode == "fast" else self._decoder
         how = {"mode": mode, "decoder_weight": weight, "budget": options.budget, "trace": options.trace}
-        with self._models, self._timed("beam", spent, count):
+        with self._timed("beam", spent, count):
             if options.widen:
-                beams = widened_search(decoder, encoded.z, pool.trie, options.beams, MAX_BEAMS, **how)
+                beams = widened_search(decoder, encoded.z, pool.trie, options.beams, MAX_WIDENED_BEAMS, **how)
             else:
                 beams = beam_search(
                     decoder, encoded.z, pool.trie, options.beams, **how, certify=options.certify or mode == "exact"
@@ -240,54 +293,42 @@ class Engine:
             )
         return Retrieved(beams, candidates, ranked, spent)
 
-    def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see `flat_search`."""
-        k = checked_k(k)
-        for query in queries:
-            check_query(query)
-        return flat_search(self.index.embeddings, self.encode(queries).embeddings.cpu().numpy(), k)
+    def _search(self, queries: Sequence[Query], shared: BatchOptions) -> list[SearchResult]:
+        return self._results(self._encode(queries), queries, shared)
 
-    def _asked(self, options: SearchOptions | None) -> Asked:
-        """Raises UserError for what cannot be. What the options leave of the index is then at hand."""
-        asked = Asked(checked_options(options or SearchOptions()), self._versions.current)
-        asked.version.pool_of(asked.options.modality)
-        return asked
-
-    def _search(self, queries: Sequence[Query], asked: Asked) -> list[SearchResult]:
-        with self._versions.held(asked.version):
-            return self._answers(self.encode(queries), queries, asked.options)
-
-    def _search_encoded(self, alone: Sequence[EncodedQueries], asked: Asked) -> list[SearchResult]:
+    def _search_encoded(self, queries: Sequence[EncodedQueries], shared: BatchOptions) -> list[SearchResult]:
         embeddings, z = (
             torch.cat(vectors).to(self.device)
-            for vectors in ([query.embeddings for query in alone], [query.z for query in alone])
+            for vectors in ([query.embeddings for query in queries], [query.z for query in queries])
         )
-        with self._versions.held(asked.version):
-            return self._answers(EncodedQueries(None, embeddings, z), [Query()] * len(alone), asked.options)
+        return self._results(EncodedQueries(None, embeddings, z), [Query()] * len(queries), shared)
 
-    def _answers(self, encoded: EncodedQueries, queries: Sequence[Query], options: SearchOptions) -> list[SearchResult]:
-        with self._models:
-            query_codes = self.quantizer.encode(encoded.z).tolist()
-        table, found = self.pool_of(options.modality).table, self.retrieve(encoded, options)
+    def _results(self, encoded: EncodedQueries, queries: Sequence[Query], shared: BatchOptions) -> list[SearchResult]:
+        options, version, mode = shared.options, shared.version, search_mode(shared.options)
+        query_codes = self.quantizer.encode(encoded.z).tolist()
+        table, found = version.pool_of(options.modality).table, self._retrieve(encoded, options, version)
         spent = dict(found.milliseconds)
         with self._timed("fetch", spent, len(queries)):
-            hits, generated = hits_of(self.index, found.ranked, table), generated_of(found.beams, table)
-            far = [self.far(query) for query in queries]
+            hits_per_query = hits(version.index, found.ranked, table)
+            ids_per_query = generated_ids(found.beams, table)
+            out_of_distribution = [self.is_out_of_distribution(query) for query in queries]
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
-        modality, certified = found.beams.first.exp().cpu().numpy(), found.beams.certified(options.beams)
+        first_codes, certified = found.beams.first.exp().cpu().numpy(), found.beams.certified(options.beams)
         return [
             SearchResult(
-                hits=hits[i],
-                generated=generated[i],
+                hits=hits_per_query[i],
+                generated=ids_per_query[i],
                 embedding=embeddings[i],
                 z=z[i],
                 query_codes=tuple(query_codes[i]),
-                modality_probabilities=modality[i],
+                first_code_probabilities=first_codes[i],
+                modality_code=self.quantizer.config.modality_code,
                 candidates=int(found.candidates.counts[i]),
-                mode=mode_of(options),
+                mode=mode,
+                dtype=self.fast_dtype if mode == "fast" else "float32",
                 decoded=int(found.beams.rows[i]),
                 certified=None if certified is None else bool(certified[i]),
-                far=far[i],
+                out_of_distribution=out_of_distribution[i],
                 milliseconds=dict(spent),
                 trace=SearchTrace(found.beams.trace[i]) if found.beams.trace else None,
             )
@@ -303,17 +344,30 @@ class Engine:
         spent[stage] = (time.perf_counter() - start) * 1000 / queries
 
 
-def queries_together(beams: int) -> int:
-    """How many queries one batch holds."""
-    return min(max(BEAMS_TOGETHER // beams, 1), MOST_TOGETHER)
+def batch_size(beams: int) -> int:
+    """How many queries with this beam size are decoded together."""
+    return min(max(BATCH_BEAMS // beams, 1), MAX_BATCH)
 
 
-def mode_of(options: SearchOptions) -> str:
-    """The mode that a search by these options takes. A trace shows every level, so it is of an exact search."""
+def search_mode(options: SearchOptions) -> str:
+    """The mode that these options mean. A trace shows every level, so by default it comes from an exact search."""
     return options.mode or ("set" if options.rerank and not options.trace else "exact")
 
 
-def _agree(run: Path | str, what: str, **parts: object) -> None:
+def _follow(reference: weakref.ref[Engine], every: float) -> None:
+    last_error = ""
+    while (engine := reference()) is not None:
+        try:
+            engine.reload()
+        except Exception as error:
+            if str(error) != last_error:
+                logging.getLogger(__name__).warning("the newest index was not loaded: %s", error)
+            last_error = str(error)
+        del engine
+        time.sleep(every)
+
+
+def _require_equal(run: Path | str, what: str, **parts: object) -> None:
     if len(set(parts.values())) > 1:
         raise UserError(
             f"the parts of {run} have different {what} "

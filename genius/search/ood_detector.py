@@ -75,7 +75,7 @@ class OODDetector:
         """(b, t) -> (b,)."""
         return np.linalg.norm((textures - self.mean) @ self.whitening, axis=-1)
 
-    def far(self, image: Image.Image) -> bool:
+    def is_out_of_distribution(self, image: Image.Image) -> bool:
         """Whether this RGB picture is unlike the indexed ones."""
         return bool(self.distances(texture(image)[None])[0] > self.threshold)
 

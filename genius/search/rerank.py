@@ -1,9 +1,9 @@
-"""From generated IDs to a ranking of items: the items below each are collected and re-ranked by embedding.
+"""From generated IDs to ranked items: collect the items below each ID, re-rank them by embedding, fetch the records.
 
-A beam search gives whole IDs or, in mode fast, prefixes that hold few items; none of them begins another, so
-no item is found twice.
+A beam search returns whole IDs or, in mode fast, prefixes with few items. No returned prefix is a prefix of another,
+so candidates are unique.
 
-Axes: b queries, w beams, t items considered for all queries together, k results, d embedding dim.
+Axes: b queries, w beams, t candidates of all queries together, k results, d embedding dim, M levels.
 """
 
 from __future__ import annotations
@@ -12,38 +12,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genius.index.store import Index
+from genius.schema import GeneratedID, Hit
 from genius.search.beam_state import Beams
 from genius.trie.ids import IDTable
 
-MAX_CANDIDATES = 10_000  # items considered per query; bounds memory where very many items share an ID
+MAX_CANDIDATES = 10_000  # per query; bounds memory where very many items share an ID
 BLOCK = 16_384  # embeddings in memory at once
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The items of all beams: by query, then in generated order (beam, ID, row)."""
+    """The items below all beams, ordered by query, then as generated (beam, ID, row)."""
 
     query: np.ndarray  # (t,)
-    row: np.ndarray  # (t,) of the index
+    row: np.ndarray  # (t,) in the index
     id: np.ndarray  # (t,) number of its ID in the table
     score: np.ndarray  # (t,) of the beam
     generated_rank: np.ndarray  # (t,) 1 is best
-    counts: np.ndarray  # (b,) items considered
+    counts: np.ndarray  # (b,) candidates of each query
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """The k best items of each query. Where a query has fewer: −1, −inf, and rank 0."""
+    """The k best items of each query, best first; padded with −1, −inf and rank 0."""
 
-    rows: np.ndarray  # (b, k) of the index
-    ids: np.ndarray  # (b, k) number in the ID table
+    rows: np.ndarray  # (b, k) in the index
+    ids: np.ndarray  # (b, k) numbers in the ID table
     scores: np.ndarray  # (b, k) of the beam
     cosines: np.ndarray  # (b, k) between the embeddings of query and item
     generated_rank: np.ndarray  # (b, k) before re-ranking
 
 
 def expand(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candidates:
-    """All items below the beams, best beam first; beyond `at_most` of a query the last are left out."""
+    """All items below the beams, best beam first; at most `at_most` for each query."""
     low, high, scores = (values.cpu().numpy() for values in (beams.low, beams.high, beams.scores))  # (b, w)
     items = high - low
     room = np.maximum(at_most - (np.cumsum(items, axis=1) - items), 0)
@@ -63,8 +65,8 @@ def expand(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candi
 def rank(candidates: Candidates, embeddings: np.ndarray, queries: np.ndarray, k: int, rerank: bool = True) -> Ranked:
     """The k best candidates of each query, by cosine or, without re-ranking, in generated order.
 
-    embeddings (n, d) of the index, normalised, memory-mapped; queries (b, d) normalised.
-    Equal cosines keep the generated order.
+    embeddings (n, d) of the index, memory-mapped; queries (b, d); both normalized. Equal cosines keep the generated
+    order.
     """
     chosen = np.arange(len(candidates.row)) if rerank else np.flatnonzero(candidates.generated_rank <= k)
     query, row = candidates.query[chosen], candidates.row[chosen]
@@ -76,18 +78,49 @@ def rank(candidates: Candidates, embeddings: np.ndarray, queries: np.ndarray, k:
     at = np.flatnonzero(place < k)
     chosen, query, place = chosen[at], query[at], place[at]
 
-    def table(values: np.ndarray, padding: float) -> np.ndarray:
+    def padded(values: np.ndarray, padding: float) -> np.ndarray:
         out = np.full((len(queries), k), padding, dtype=values.dtype)
         out[query, place] = values
         return out
 
     return Ranked(
-        table(candidates.row[chosen], -1),
-        table(candidates.id[chosen], -1),
-        table(candidates.score[chosen], -np.inf),
-        table(cosine[at], -np.inf),
-        table(candidates.generated_rank[chosen], 0),
+        padded(candidates.row[chosen], -1),
+        padded(candidates.id[chosen], -1),
+        padded(candidates.score[chosen], -np.inf),
+        padded(cosine[at], -np.inf),
+        padded(candidates.generated_rank[chosen], 0),
     )
+
+
+def hits(index: Index, ranked: Ranked, table: IDTable) -> list[list[Hit]]:
+    """The results of each query, all records fetched at once; table: the one that numbers the IDs."""
+    query, place = np.nonzero(ranked.rows >= 0)
+    rows = ranked.rows[query, place]
+    columns = (
+        rows,
+        table.codes(ranked.ids[query, place]),
+        place + 1,
+        *(values[query, place] for values in (ranked.generated_rank, ranked.scores, ranked.cosines)),
+    )
+    result: list[list[Hit]] = [[] for _ in ranked.rows]
+    for number, item, row, codes, *values in zip(
+        query, index.items(rows), *(column.tolist() for column in columns), strict=True
+    ):
+        result[number].append(Hit(row, item, tuple(codes), *values))
+    return result
+
+
+def generated_ids(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
+    """The IDs or prefixes that were generated for each query, best first."""
+    low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()
+    is_beam = high > low  # else padding
+    first, last = table.codes(low), table.codes(np.where(is_beam, high - 1, low))  # (b, w, M)
+    length = np.where((first == last).all(-1), first.shape[-1], beams.depth.cpu().numpy())
+    columns = (is_beam, first, length, beams.scores, beams.log_probs, beams.depth, high - low)
+    return [
+        [GeneratedID(tuple(codes[:end]), *values) for kept, codes, end, *values in zip(*query, strict=True) if kept]
+        for query in zip(*(column.tolist() for column in columns), strict=True)
+    ]
 
 
 def _place(counts: np.ndarray) -> np.ndarray:

@@ -1,19 +1,16 @@
-"""Which version of a run's index is searched: the newest that was taken up, or inside a block the one it began with.
+"""Which version of a run's index is searched: the newest, or inside a snapshot the one that it began with.
 
-So a search, and all that one callback of the page does, sees one version from trie to records, whatever is added or
-removed meanwhile.
+So a search, and everything that one callback of the page does, sees one version from trie to item records, whatever is
+added or removed meanwhile.
 """
 
 from __future__ import annotations
 
-import logging
 import threading
-import time
-import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -25,14 +22,9 @@ from genius.run import Run
 from genius.schema import Modality
 from genius.trie.pool import Pool
 
-if TYPE_CHECKING:
-    from genius.search.engine import Engine
-
-EVERY = 2.0  # seconds between two looks at the run's manifest
-
 
 class Version:
-    """An index and what a search may find in it. Safe to share between threads."""
+    """One version of an index, with its pools. Safe to share between threads."""
 
     def __init__(self, index: Index, device: torch.device):
         self.index, self.device = index, device
@@ -41,7 +33,7 @@ class Version:
         self._pooling = threading.Lock()
 
     def pool_of(self, modality: Modality | None) -> Pool:
-        """All items, or those of one modality, collected when first asked for. Raises UserError if there are none."""
+        """All items, or those of one modality, collected on first use. Raises UserError if there are none."""
         if modality is None:
             return self.pool
         with self._pooling:
@@ -56,58 +48,39 @@ class Version:
 
 
 class Versions:
-    """The versions of one run. Safe to share between threads."""
+    """The versions of one run's index. Safe to share between threads."""
 
     def __init__(self, index: Index, device: torch.device, run: Run | None = None):
-        """run: as it was read when the index was loaded; without it nothing newer is taken up."""
+        """run: as it was read when the index was loaded; without it `reload` never finds a newer version."""
         self._newest, self._device, self._run = Version(index, device), device, run
-        self._taking_up = threading.Lock()
-        self._held: ContextVar[Version | None] = ContextVar("held", default=None)
+        self._reloading = threading.Lock()
 
     @property
     def current(self) -> Version:
-        return self._held.get() or self._newest
+        return _SNAPSHOTS.get().get(self, self._newest)
 
     @contextmanager
-    def held(self, version: Version | None = None) -> Iterator[None]:
-        """Inside the block this version stays current, or by default that which is."""
-        before = self._held.set(version or self.current)
+    def snapshot(self) -> Iterator[None]:
+        """Inside the block the version stays as it is for the caller's thread or task."""
+        before = _SNAPSHOTS.set({**_SNAPSHOTS.get(), self: self.current})
         try:
             yield
         finally:
-            self._held.reset(before)
+            _SNAPSHOTS.reset(before)
 
     def reload(self) -> bool:
-        """Make the newest index of the run current, for a caller inside a block, too; whether there is a newer one.
+        """Load the newest version of the run's index, if there is a newer one, and return whether there was.
 
-        Raises UserError for an index that cannot be read.
+        It becomes current at once, also inside the caller's own snapshot. Raises UserError for an index that cannot
+        be read.
         """
-        with self._taking_up:
+        with self._reloading:
             index = None if self._run is None else newer(self._run, self._newest.index)
             if index is not None:
                 self._newest = Version(index, self._device)
-        if self._held.get() is not None:
-            self._held.set(self._newest)
+        if self in _SNAPSHOTS.get():
+            _SNAPSHOTS.set({**_SNAPSHOTS.get(), self: self._newest})
         return index is not None
 
 
-def follow(engine: Engine, every: float = EVERY) -> None:
-    """In the background take up what other processes add and remove, while the engine lives.
-
-    What goes wrong is logged, once, and tried again.
-    """
-    known = weakref.ref(engine)
-
-    def look() -> None:
-        said = ""
-        while (living := known()) is not None:
-            try:
-                living.reload()
-            except Exception as error:
-                if said != str(error):
-                    logging.getLogger(__name__).warning("the newest index was not taken up: %s", error)
-                said = str(error)
-            del living
-            time.sleep(every)
-
-    threading.Thread(target=look, name="newer index", daemon=True).start()
+_SNAPSHOTS: ContextVar[Mapping[Versions, Version]] = ContextVar("snapshots", default=MappingProxyType({}))

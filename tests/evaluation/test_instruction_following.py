@@ -48,7 +48,7 @@ def test_shares_agree_with_the_codes_one_query_at_a_time(engine, collection, set
 
     for queries, row in zip(sets, found["rows"], strict=True):
         codes = [
-            int(engine.search([query])[0].modality_probabilities.argmax())
+            int(engine.search([query])[0].first_code_probabilities.argmax())
             for batch in queries.opened(collection, 1)
             for query in batch
         ]

@@ -13,14 +13,15 @@ from genius.evaluation.report import markdown
 def test_it_prints_the_tables_and_writes_them_beside_their_json(run, tmp_path, capsys):
     copy = shutil.copytree(run, tmp_path / "copy")
 
-    given = "--beams 5,2 --limit 2 --decoder-weight 0.5 --device cpu"
+    given = "--beams 5,2 --limit 2 --decoder-weight 0.5 --device cpu --fast-dtype bfloat16"
     main([str(copy), *given.split()])
 
     report = json.loads((copy / "reports/retrieval.json").read_text())
     assert report["command"] == f"python -m genius.evaluation {copy} {given}"
     assert (report["run"], report["collection"], report["split"]) == ("copy", "collection", "test")
     assert (report["beams"], report["limit"], report["seed"]) == ([2, 5], 2, 0)
-    assert (report["decoder_weight"], report["budget"]) == (0.5, 200)
+    assert (report["decoder_weight"], report["budget"], report["fast_dtype"]) == (0.5, 200, "bfloat16")
+    assert "a budget of 200 items, decoder in bfloat16" in markdown(report)
     assert (copy / "reports/retrieval.md").read_text() == markdown(report)
     assert capsys.readouterr().out.rstrip() == markdown(report).rstrip()
     assert sorted(file.name for file in (copy / "reports").iterdir()) == ["retrieval.json", "retrieval.md"]

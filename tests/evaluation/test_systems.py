@@ -102,7 +102,7 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, asked, system
     assert found.ranks[system].tolist() == expected
     assert figures.items.tolist() == [result.candidates for result in served]
     assert figures.kept.tolist() == [rank != MISS for rank in expected]
-    assert figures.first_code.tolist() == [result.modality_probabilities.argmax() for result in served]
+    assert figures.first_code.tolist() == [result.first_code_probabilities.argmax() for result in served]
     assert figures.scored.tolist() == [result.decoded for result in served]
     assert (served[0].certified is None) == (figures.certified is None) == (served[0].mode != "exact")
     if figures.certified is not None:
@@ -133,7 +133,7 @@ def test_batches_are_as_large_as_the_engines_own_and_change_nothing(engine, aske
         return retrieve(batch, *rest)
 
     monkeypatch.setattr(engine, "retrieve", spy)
-    monkeypatch.setattr(systems, "queries_together", lambda beams: beams // 2)
+    monkeypatch.setattr(systems, "batch_size", lambda beams: beams // 2)
     found = search_beam("beam", engine, engine.pool, encoded, qrels, options)
 
     assert sizes == [2, 1, 1]  # of 3 + 1 that were encoded together

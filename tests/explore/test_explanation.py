@@ -59,7 +59,7 @@ def test_a_reason_says_what_the_search_says(engine, traced):
 
 
 def test_a_hit_that_exact_search_does_not_generate_has_no_beam(engine):
-    narrow, whole = (engine.search([QUERY], SearchOptions(beams=beams, k=40, trace=True))[0] for beams in (4, 500))
+    narrow, whole = (engine.search([QUERY], SearchOptions(beams=beams, k=40, trace=True))[0] for beams in (4, 200))
     tree, bucket = beam_tree(narrow.trace), {generated.codes: generated.bucket for generated in whole.generated}
     reasons = [explain(hit, tree, 40, 1) for hit in whole.hits]
     assert {told.beam for told in reasons} == {None, 1, 2, 3, 4}

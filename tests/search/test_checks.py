@@ -12,7 +12,7 @@ from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_optio
 @pytest.mark.parametrize(
     "field, value",
     [
-        *(("beams", value) for value in (0, -1, 501, 2.5, math.nan, math.inf, 1e308, True, "5", None, [5])),
+        *(("beams", value) for value in (0, -1, 201, 2.5, math.nan, math.inf, 1e308, True, "5", None, [5])),
         *(("k", value) for value in (0, -1, 501, 2.5, math.nan, -math.inf, False, "5", None)),
         *(("decoder_weight", value) for value in (-0.1, 1.1, math.nan, math.inf, True, "1")),
         *(("budget", value) for value in (0, -1, 501, 2.5, math.nan, True, "200", None)),
@@ -37,8 +37,8 @@ def test_an_option_that_cannot_be_is_named_with_its_value(field, value):
 
 
 def test_options_at_their_limits_pass_and_whole_floats_become_ints():
-    options = checked_options(SearchOptions(beams=500.0, k=np.int64(500), decoder_weight=0))
-    assert (options.beams, options.k) == (500, 500) and type(options.beams) is type(options.k) is int
+    options = checked_options(SearchOptions(beams=200.0, k=np.int64(500), decoder_weight=0))
+    assert (options.beams, options.k) == (200, 500) and type(options.beams) is type(options.k) is int
     assert checked_options(SearchOptions(beams=1, k=1, decoder_weight=1.0, budget=1)).beams == 1
     budget = checked_options(SearchOptions(budget=500.0)).budget
     assert budget == 500 and type(budget) is int
@@ -56,8 +56,10 @@ def test_an_unknown_mode_is_told_the_choices():
         checked_options(SearchOptions(mode="quick"))
 
 
-@pytest.mark.parametrize("query", [Query(), Query(text="  \n"), Query(instruction="Find a picture.")])
-def test_a_query_of_nothing_says_what_to_do(query):
+@pytest.mark.parametrize(
+    "query", [Query(), Query(text="  \n"), Query(text='""'), Query(text=' "\r" '), Query(instruction="Find a picture.")]
+)
+def test_a_query_without_a_text_or_an_image_is_refused(query):
     with pytest.raises(UserError, match="^Type a description, add a picture, or both.$"):
         check_query(query)
 
@@ -68,7 +70,7 @@ def test_a_query_of_nothing_says_what_to_do(query):
         (Query(text="x" * (MAX_TEXT + 1)), "description has 10,001 characters"),
         (Query(text="x", instruction="y" * 50_000), "instruction has 50,000 characters"),
         (Query(text={"a": 1}), "description must be a text"),
-        (Query(text="half \ud83d"), "half a character"),
+        (Query(text="half \ud83d"), "description contains an invalid Unicode character"),
     ],
 )
 def test_a_text_that_cannot_be_read_is_refused(query, words):

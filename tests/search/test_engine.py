@@ -1,10 +1,14 @@
 import json
 import threading
+from concurrent.futures import CancelledError
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
+from genius import runtime
 from genius.errors import UserError
 from genius.run import Run
 from genius.schema import Modality, Query, SearchOptions
@@ -41,7 +45,7 @@ def shown(result) -> tuple:
         result.generated,
         result.query_codes,
         result.candidates,
-        result.modality_probabilities.tolist(),
+        result.first_code_probabilities.tolist(),
     )
 
 
@@ -72,7 +76,7 @@ def test_a_result_is_whole_and_agrees_with_itself(engine, mode):
             assert hit.codes == tuple(engine.index.codes([hit.row])[0]) and hit.score == scores[hit.codes]
             assert all(type(code) is int for code in hit.codes)
         assert descending([hit.cosine for hit in result.hits])
-        assert result.modality_probabilities.shape == (len(Modality),)
+        assert result.first_code_probabilities.shape == (len(Modality),)
         assert list(result.milliseconds) == STAGES and min(result.milliseconds.values()) >= 0
         assert result.trace is None
 
@@ -97,14 +101,14 @@ def test_without_reranking_hits_come_in_generated_order(engine):
 
 def test_with_all_ids_as_beams_reranking_is_dense_search(engine):
     _, rows = engine.dense(QUERIES, 7)
-    for result, expected in zip(engine.search(QUERIES, SearchOptions(beams=500, k=7)), rows, strict=True):
+    for result, expected in zip(engine.search(QUERIES, SearchOptions(beams=200, k=7)), rows, strict=True):
         assert [hit.row for hit in result.hits] == expected.tolist()
 
 
 def test_a_query_is_answered_alike_alone_and_in_any_batch(engine, monkeypatch):
     options = SearchOptions(beams=6, k=5)
     together = engine.search(QUERIES, options)
-    monkeypatch.setattr(engine_module, "BEAMS_TOGETHER", 18)  # three queries at once
+    monkeypatch.setattr(engine_module, "BATCH_BEAMS", 18)  # three queries at once
     assert all(map(close, together, engine.search(QUERIES, options)))
     assert all(close(together[i], engine.search([query], options)[0]) for i, query in enumerate(QUERIES))
     assert engine.search([], options) == []
@@ -167,7 +171,7 @@ def test_mode_fast_hands_over_the_items_below_what_it_generated_within_its_budge
 def test_a_search_may_be_widened_until_it_is_certified(engine):
     plain, wide = (engine.search(QUERIES, SearchOptions(beams=2, mode="exact", widen=widen)) for widen in (False, True))
     assert not all(result.certified for result in plain) and all(result.certified for result in wide)
-    everything = engine.search(QUERIES, SearchOptions(beams=500, mode="exact"))
+    everything = engine.search(QUERIES, SearchOptions(beams=200, mode="exact"))
     for result, whole in zip(wide, everything, strict=True):
         assert [id.codes for id in result.generated] == [id.codes for id in whole.generated[:2]]
     (asked,) = engine.search(QUERIES[:1], SearchOptions(mode="set", certify=True))
@@ -175,7 +179,7 @@ def test_a_search_may_be_widened_until_it_is_certified(engine):
 
 
 def test_fewer_queries_are_decoded_together_the_more_beams_they_have():
-    sizes = [engine_module.queries_together(beams) for beams in (1, 50, 100, 500, 5000)]
+    sizes = [engine_module.batch_size(beams) for beams in (1, 50, 100, 500, 5000)]
     assert sizes == [64, 32, 16, 3, 1]
 
 
@@ -195,7 +199,7 @@ def test_a_pool_limits_what_is_found(engine):
 @pytest.mark.parametrize("mode", ["exact", "set", "fast"])
 @pytest.mark.parametrize("modality", Modality)
 def test_a_forced_modality_finds_the_best_items_of_that_modality(engine, modality, mode):
-    options = SearchOptions(beams=500, k=6, modality=modality, mode=mode, budget=500)
+    options = SearchOptions(beams=200, k=6, modality=modality, mode=mode, budget=500)
     kept = np.flatnonzero(engine.index.modalities == modality)
     _, expected = flat_search(engine.index.embeddings, engine.encode(QUERIES).embeddings.numpy(), 6, kept)
     plain = engine.search(QUERIES, SearchOptions(mode=mode))
@@ -204,7 +208,7 @@ def test_a_forced_modality_finds_the_best_items_of_that_modality(engine, modalit
         assert {hit.item.modality for hit in result.hits} == {modality}
         assert {found.codes[0] for found in result.generated} == {int(modality)}
         assert all(hit.codes == tuple(engine.index.codes([hit.row])[0]) for hit in result.hits)
-        np.testing.assert_allclose(result.modality_probabilities, unforced.modality_probabilities, rtol=1e-4)
+        np.testing.assert_allclose(result.first_code_probabilities, unforced.first_code_probabilities, rtol=1e-4)
 
 
 def test_a_modality_that_the_index_lacks_gets_one_sentence(tmp_path):
@@ -217,11 +221,11 @@ def test_a_modality_that_the_index_lacks_gets_one_sentence(tmp_path):
 @pytest.mark.parametrize("options", [SearchOptions(beams=6, k=5), SearchOptions(trace=True, modality=Modality.TEXT)])
 def test_the_vectors_of_a_result_search_again_as_its_query_did(engine, options):
     results = engine.search(QUERIES, options)
-    vectors = EncodedQueries.of_vectors(
+    vectors = EncodedQueries.from_vectors(
         np.stack([result.embedding for result in results]), np.stack([result.z for result in results])
     )
     for again, result in zip(engine.search_encoded(vectors, options), results, strict=True):
-        assert close(again, result) and again.query_codes == result.query_codes and again.far is None
+        assert close(again, result) and again.query_codes == result.query_codes and again.out_of_distribution is None
         assert list(again.milliseconds) == ["beam", "expand", "rerank", "fetch"]
         assert (again.trace is None) == (result.trace is None)
 
@@ -229,6 +233,68 @@ def test_the_vectors_of_a_result_search_again_as_its_query_did(engine, options):
 def test_an_option_that_cannot_be_is_refused_for_vectors_too(engine):
     with pytest.raises(UserError, match="beam size"):
         engine.search_encoded(engine.encode(QUERIES), SearchOptions(beams=0))
+
+
+@pytest.fixture
+def threads_of_models(engine, monkeypatch) -> set[threading.Thread]:
+    """The threads on which any model of the engine ran."""
+    seen = set()
+
+    def watched(function):
+        def run(*given, **named):
+            seen.add(threading.current_thread())
+            return function(*given, **named)
+
+        return run
+
+    for model, name in (
+        *((model, "forward") for model in (engine.encoder, engine.fusion)),
+        (engine.quantizer, "encode"),
+        *((engine._decoder, name) for name in ("start", "step")),
+    ):
+        monkeypatch.setattr(model, name, watched(getattr(model, name)))
+    return seen
+
+
+def test_models_run_only_on_the_engines_thread(engine, threads_of_models):
+    encoded = engine.encode(QUERIES)
+    engine.retrieve(encoded, SearchOptions(beams=4))
+    engine.dense(QUERIES, 3)
+    engine.search(QUERIES)
+    engine.search_encoded(encoded)
+    assert threads_of_models == {engine._batcher._thread}
+
+
+def test_a_search_whose_client_has_gone_is_dropped(engine, threads_of_models):
+    with pytest.raises(CancelledError):
+        engine.search(QUERIES, cancelled=lambda: True)
+    with pytest.raises(CancelledError):
+        engine.search_encoded(EncodedQueries.from_vectors(np.zeros((1, 12)), np.zeros((1, 12))), None, lambda: True)
+    assert not threads_of_models
+    assert len(engine.search(QUERIES, cancelled=lambda: False)) == len(QUERIES)
+
+
+def test_the_dtype_of_mode_fast_is_a_setting_that_results_record(run, engine):
+    assert engine.fast_dtype == "float32" and engine._fast_decoder is engine._decoder
+    half = Engine.load(run.path, "cpu", fast_dtype="bfloat16")
+    assert (half._fast_decoder.dtype, half._decoder.dtype) == (torch.bfloat16, torch.float32)
+    for mode, dtype in (("exact", "float32"), ("set", "float32"), ("fast", "bfloat16")):
+        options = SearchOptions(mode=mode)
+        assert [result.dtype for result in half.search(QUERIES, options)] == [dtype] * len(QUERIES)
+        assert {result.dtype for result in engine.search(QUERIES, options)} == {"float32"}
+    with pytest.raises(UserError, match="fast_dtype must be one of float32, bfloat16, not 'float16'"):
+        Engine.load(run.path, "cpu", fast_dtype="float16")
+
+
+def test_loading_a_run_leaves_the_malloc_of_the_process_alone(run, monkeypatch):
+    monkeypatch.setattr(runtime, "ctypes", None)
+    Engine.load(run.path, "cpu")
+
+
+def test_results_say_whether_the_first_code_is_a_modality(engine, monkeypatch):
+    assert engine.search(QUERIES[:1])[0].modality_code == "forced"
+    monkeypatch.setattr(engine.quantizer, "config", replace(engine.quantizer.config, modality_code="emergent"))
+    assert engine.search(QUERIES[:1])[0].modality_code == "emergent"
 
 
 def test_threads_get_what_one_thread_gets(engine):

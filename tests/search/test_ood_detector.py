@@ -79,14 +79,14 @@ def test_a_finer_pattern_has_its_amount_in_a_higher_wave():
 
 
 def test_grainy_pictures_are_far_from_drawings_and_other_drawings_are_not(of_drawings):
-    assert np.mean([of_drawings.far(drawing(seed)) for seed in range(1000, 1100)]) < 0.1
-    assert np.mean([of_drawings.far(grainy(seed)) for seed in range(1000, 1100)]) > 0.9
+    assert np.mean([of_drawings.is_out_of_distribution(drawing(seed)) for seed in range(1000, 1100)]) < 0.1
+    assert np.mean([of_drawings.is_out_of_distribution(grainy(seed)) for seed in range(1000, 1100)]) > 0.9
 
 
 def test_pictures_that_are_all_alike_leave_a_distance_for_others():
     same = np.array([texture(drawing(1))] * FEWEST)
     ood_detector = OODDetector.fit(same, same)
-    assert not ood_detector.far(drawing(1)) and ood_detector.far(grainy(1))
+    assert not ood_detector.is_out_of_distribution(drawing(1)) and ood_detector.is_out_of_distribution(grainy(1))
 
 
 def test_too_few_pictures_say_nothing():
@@ -135,9 +135,9 @@ def test_a_search_says_of_each_query_with_a_picture_whether_it_is_far(engine, of
         Query(image=drawing(0)),
         Query(text="blue", image=drawing(0)),
     ]
-    assert [result.far for result in engine.search(queries)] == [True, None, False, False]
+    assert [result.out_of_distribution for result in engine.search(queries)] == [True, None, False, False]
 
 
 def test_a_run_without_distances_says_nothing(engine):
     assert engine.ood_detector is None
-    assert engine.search([Query(image=drawing(0))])[0].far is None
+    assert engine.search([Query(image=drawing(0))])[0].out_of_distribution is None

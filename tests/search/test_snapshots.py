@@ -13,7 +13,6 @@ from genius.index.incoming import Incoming
 from genius.run import Run
 from genius.schema import Item, Modality, Query, SearchOptions
 from genius.search.engine import Engine
-from genius.search.snapshots import follow
 from tests.search.tiny import publish_tiny_run
 
 N = 30
@@ -96,7 +95,7 @@ def test_inside_a_block_rows_mean_the_same_items(run):
 
 def test_what_another_process_adds_is_followed(run):
     engine = Engine.load(run, "cpu")
-    follow(engine, every=0.01)
+    engine.follow(every=0.01)
     add(run, engine, "A zebra on a tree.")
     while engine.index.n == N:
         time.sleep(0.01)
@@ -110,9 +109,9 @@ def test_an_index_that_cannot_be_read_leaves_the_one_at_hand(run, caplog):
     with pytest.raises(UserError, match="modalities.npy"):
         engine.reload()
     assert len(engine.search([Query("A red dog.")])[0].hits) == 10 and engine.index.n == N
-    follow(engine, every=0.01)
+    engine.follow(every=0.01)
     while not caplog.records:
         time.sleep(0.01)
     for _ in range(5):
         time.sleep(0.01)
-    assert len(caplog.records) == 1 and "was not taken up" in caplog.text
+    assert len(caplog.records) == 1 and "was not loaded" in caplog.text

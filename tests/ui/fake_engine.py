@@ -141,7 +141,7 @@ class FakeEngine:
     def pool(self) -> Pool:
         return self.index.pool()
 
-    def search(self, queries: list[Query], options: SearchOptions | None = None) -> list[SearchResult]:
+    def search(self, queries: list[Query], options: SearchOptions | None = None, cancelled=None) -> list[SearchResult]:
         options = options or SearchOptions()
         self.queries += [(query, options) for query in queries]
         return [self.answer(query, options) for query in queries]
@@ -149,9 +149,9 @@ class FakeEngine:
     def encode(self, queries: list[Query]) -> EncodedQueries:
         """Vectors that depend on the length of the text."""
         vectors = np.stack([np.random.default_rng(len(query.text)).normal(size=DIM) for query in queries])
-        return EncodedQueries.of_vectors(vectors, vectors)
+        return EncodedQueries.from_vectors(vectors, vectors)
 
-    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions) -> list[SearchResult]:
+    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions, cancelled=None) -> list[SearchResult]:
         """Other IDs and items for other vectors."""
         return [self.answer(Query("vectors"), options, seed=int(100 * abs(z[0]))) for z in encoded.z.numpy()]
 
@@ -185,10 +185,11 @@ class FakeEngine:
             embedding=np.ones(DIM, np.float32),
             z=np.ones(DIM, np.float32),
             query_codes=own,
-            modality_probabilities=np.array([0.93, 0.05, 0.02]),
+            first_code_probabilities=np.array([0.93, 0.05, 0.02]),
+            modality_code="emergent" if query.text == "emergent" else "forced",
             candidates=512,
             mode=options.mode or "set",
-            far=None if query.image is None else query.text == "far away",
+            out_of_distribution=None if query.image is None else query.text == "far away",
             certified=len(query.text) % 2 == 0 if options.mode == "exact" else None,
             milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "expand": 0.6, "rerank": 2.4, "fetch": 3.9},
         )

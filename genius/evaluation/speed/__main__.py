@@ -41,6 +41,7 @@ from genius.evaluation.speed.world import WORLDS, World
 from genius.files import write_json, write_text
 from genius.models.decoder import DecoderConfig
 from genius.runtime import keep_freed_memory, usable_device
+from genius.schema import FAST_DTYPES
 from genius.search.engine import Engine
 from genius.trie.pool import Pool
 
@@ -61,6 +62,7 @@ class SpeedOptions:
     patience: float = 20.0  # seconds for the rounds of one system, once it had its least
     beams: int = 50
     decoder_weight: float = 1.0
+    fast_dtype: str = "float32"  # of the decoder in mode fast
     seed: int = 0
 
 
@@ -77,6 +79,7 @@ class Benchmark:
             "beams": options.beams,
             "seed": options.seed,
             "decoder_weight": options.decoder_weight,
+            "fast_dtype": options.fast_dtype,
             "items": list(options.items),
             "batches": list(options.batches),
             "cells": [],
@@ -115,7 +118,7 @@ class Benchmark:
         self.report["indexes"].append({"ids": world.kind} | figures)
         pool = Pool(pool.table, contenders.on_device(pool, self.device))
         systems = {
-            name: contenders.build(name, world, pool, items, options.beams, options.decoder_weight)
+            name: contenders.build(name, world, pool, items, options.beams, options.decoder_weight, options.fast_dtype)
             for name in options.systems
             if items <= dict(options.up_to).get(name, items)
         }
@@ -221,6 +224,12 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--decoder-weight", type=float, default=default.decoder_weight, help="of our modes, against geometry"
     )
+    parser.add_argument(
+        "--fast-dtype",
+        choices=FAST_DTYPES,
+        default=default.fast_dtype,
+        help="arithmetic of the decoder in mode fast (%(default)s)",
+    )
     parser.add_argument("--seed", type=int, default=default.seed)
     parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     parser.add_argument("--work", type=Path, help="keep what is made (up to 20 GB) here; by default it is removed")
@@ -240,6 +249,7 @@ def main(arguments: Sequence[str]) -> None:
         patience=given.patience,
         beams=given.beams,
         decoder_weight=given.decoder_weight,
+        fast_dtype=given.fast_dtype,
         seed=given.seed,
     )
     command = shlex.join(["python", "-m", "genius.evaluation.speed", *arguments])
@@ -248,7 +258,8 @@ def main(arguments: Sequence[str]) -> None:
         benchmark.run()
         if given.run:
             benchmark.compare_on(
-                Engine.load(given.run, given.device), Collection(given.collection or trained_on(given.run))
+                Engine.load(given.run, given.device, given.fast_dtype),
+                Collection(given.collection or trained_on(given.run)),
             )
     print((given.out / "speed.md").read_text())
 

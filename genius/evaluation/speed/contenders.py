@@ -17,7 +17,6 @@ import torch
 from genius.evaluation.speed.published import Generate, nested_bytes, nested_trie, read_nested, read_pool
 from genius.evaluation.speed.world import World
 from genius.models.incremental_decoder import IncrementalDecoder
-from genius.runtime import bf16_pays
 from genius.search.beam import beam_search
 from genius.search.beam_state import Beams
 from genius.search.dense import build_hnsw, build_ivf_pq, flat_search, quantized_norms, quantized_search
@@ -43,9 +42,12 @@ class Contender:
     candidates: list[float] = field(default_factory=list)  # and items found
 
 
-def build(name: str, world: World, pool: Pool, items: int, beams: int, weight: float) -> Contender:
-    """Raises KeyError for a name that is none."""
-    return BUILDERS[name](world, pool, items, beams, weight)
+def build(
+    name: str, world: World, pool: Pool, items: int, beams: int, weight: float, fast_dtype: str = "float32"
+) -> Contender:
+    """fast_dtype: of the decoder in mode fast. Raises KeyError for an unknown name."""
+    builder = BUILDERS[name]
+    return builder(world, pool, items, beams, weight, **({"dtype": fast_dtype} if builder is BUILDERS["fast"] else {}))
 
 
 def on_device(pool: Pool, device: torch.device) -> Trie:
@@ -65,10 +67,9 @@ def _generate(world: World, pool: Pool, items: int, beams: int, weight: float) -
 
 
 def _beams(mode: str, geometry: bool = False) -> Callable[..., Contender]:
-    def builder(world: World, pool: Pool, items: int, beams: int, weight: float) -> Contender:
+    def builder(world: World, pool: Pool, items: int, beams: int, weight: float, dtype: str = "float32") -> Contender:
         device = pool.trie.device
-        halved = bf16_pays(device) and (mode == "fast" or device.type == "cuda")
-        decoder = IncrementalDecoder(world.decoder, torch.bfloat16 if halved else torch.float32)
+        decoder = IncrementalDecoder(world.decoder, getattr(torch, dtype))
 
         def search(queries: np.ndarray) -> Beams:
             found = beam_search(
@@ -84,11 +85,7 @@ def _beams(mode: str, geometry: bool = False) -> Callable[..., Contender]:
             return found
 
         contender = Contender(
-            search,
-            0.0,
-            (pool.table.nbytes + pool.trie.nbytes) / items,
-            None if geometry else mode != "fast",
-            "bfloat16" if halved else "float32",
+            search, 0.0, (pool.table.nbytes + pool.trie.nbytes) / items, None if geometry else mode != "fast", dtype
         )
         return contender
 

@@ -83,7 +83,7 @@ def measure_at_equal_hit_rate(
         return draw
 
     def timed(system: System) -> Callable[[list[tuple[int, int]]], object]:
-        return lambda asked: system.search(encoded[asked[0][0]].of(torch.tensor([query for _, query in asked])))
+        return lambda asked: system.search(encoded[asked[0][0]].select(torch.tensor([query for _, query in asked])))
 
     times = {
         size: measure_in_turns({system.name: timed(system) for system in systems}, drawn(size), rounds, PATIENCE)
@@ -184,7 +184,7 @@ def mean_hit_rate(search: Search, sets: Sequence[QuerySet], encoded: Sequence[En
     """At CUT, every row weighs the same; encoded: the queries of each row."""
     rates = []
     for some, queries in zip(sets, encoded, strict=True):
-        found = [search(queries.of(part)) for part in torch.arange(len(some)).split(TOGETHER)]
+        found = [search(queries.select(part)) for part in torch.arange(len(some)).split(TOGETHER)]
         rates.append(hit_rate(first_hits(np.concatenate(found), some.qrels), CUT))
     return float(np.mean(rates))
 

@@ -11,7 +11,7 @@ from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.items import describe, row_of
-from genius.schema import Item, Modality, Query, SearchOptions
+from genius.schema import Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
@@ -37,7 +37,8 @@ def endpoints(context: Context) -> list[Callable]:
         """The items that a text, a picture or both ask for, by generated ID and re-ranked by embedding.
 
         picture: an uploaded PNG, JPEG or WebP. instruction: what kind of thing is wanted. modality: any, image, text
-        or pair. Returns hits, best first, generated IDs, the query's own codes and milliseconds per stage.
+        or pair. Returns hits, best first, generated IDs, the query's own codes, the probability of each first code
+        (by modality, where the first code of this run is the modality) and milliseconds per stage.
         """
         image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality))
@@ -59,9 +60,8 @@ def endpoints(context: Context) -> list[Callable]:
                 for found in result.generated
             ],
             "query_codes": list(result.query_codes),
-            "modality_probabilities": {
-                modality.name.lower(): float(result.modality_probabilities[modality]) for modality in Modality
-            },
+            "first_code_probabilities": result.first_code_probabilities.tolist(),
+            "modality_probabilities": _by_modality(result),
             "milliseconds": result.milliseconds,
         }
 
@@ -121,6 +121,13 @@ def _telling(function: Callable) -> Callable:
             return function(*given, **named)
 
     return safe
+
+
+def _by_modality(result: SearchResult) -> dict[str, float] | None:
+    """Probabilities of the first code; None where it does not stand for a modality."""
+    if result.modality_code != "forced":
+        return None
+    return {modality.name.lower(): float(result.first_code_probabilities[modality]) for modality in Modality}
 
 
 def _path(picture: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from genius.errors import UserError
 from genius.explore.comparison import Comparison, agreement
 from genius.schema import Modality, Query
-from genius.search.checks import MAX_TEXT, check_query
+from genius.search.checks import MAX_BEAMS, MAX_TEXT, check_query
 from genius.ui.common import formatting
 from genius.ui.common.components import QUICK, SURE, Panel, target_choice, target_of, told
 from genius.ui.common.context import Context, LastQuery
@@ -111,7 +111,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     with gr.Accordion("Settings", open=False, elem_id="compare-settings"):
         target = target_choice(engine.index, "compare-target")
         k = gr.Slider(1, 50, value=10, step=1, label="Results of each")
-        beams = gr.Slider(1, 200, value=50, step=1, label="Beam size", info="IDs that are generated")
+        beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info="IDs that are generated")
         hnsw = gr.Checkbox(
             engine.index.n <= LARGE,
             label="faiss HNSW",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import gradio as gr
 
 from genius.index.store import Index
-from genius.search.checks import MAX_TEXT
+from genius.search.checks import MAX_BEAMS, MAX_TEXT
 from genius.ui.common import formatting, links
 from genius.ui.common.components import QUICK, SURE, Panel, UploadedImage, target_choice
 from genius.ui.common.context import Context
@@ -117,7 +117,7 @@ def form_for(index: Index) -> Form:
     go = gr.Button("Search", variant="primary", elem_id="go")
     with gr.Accordion("Settings", open=False, elem_id="settings"):
         target = target_choice(index, "target")
-        beams = gr.Slider(1, 200, value=50, step=1, label="Beam size", info="IDs that are generated")
+        beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info="IDs that are generated")
         k = gr.Slider(1, 100, value=10, step=1, label="Results")
         rerank = gr.Checkbox(True, label="Re-rank by embedding", info="Off: the order in which the IDs were generated")
         mode = gr.Radio(

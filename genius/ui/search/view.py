@@ -110,7 +110,7 @@ def summary(
         "sentence": f"{count(len(result.hits), 'result')} for {described(query)}, "
         f"out of {count(result.candidates, 'candidate')}, "
         f"in {milliseconds(sum(result.milliseconds.values()))}.",
-        "note": FAR if result.far else "",
+        "note": FAR if result.out_of_distribution else "",
         "stages": stages([result]),
     }
 
@@ -123,7 +123,7 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
         "title": example.title,
         "aim": None,
         "sentence": f"{asked[0].upper()}{asked[1:]}, asked under {count(len(results), 'instruction')}, in {spent}.",
-        "note": FAR if any(result.far for result in results) else "",
+        "note": FAR if any(result.out_of_distribution for result in results) else "",
         "stages": stages(results),
     }
 
@@ -153,13 +153,13 @@ def aim(result: SearchResult, only: Modality | None, forced: bool) -> dict[str, 
 def targets(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
     """The three first codes by probability; `chosen` is that of the best generated ID."""
     chosen = result.generated[0].codes[0] if result.generated else None
-    ordered = sorted(Modality, key=lambda modality: -result.modality_probabilities[modality])
+    ordered = sorted(Modality, key=lambda modality: -result.first_code_probabilities[modality])
     return [
         {
             "name": NAMES[modality] if forced else str(int(modality)),
             "kind": modality.name.lower(),
-            "probability": number(float(result.modality_probabilities[modality]), 2),
-            "share": float(result.modality_probabilities[modality]),
+            "probability": number(float(result.first_code_probabilities[modality]), 2),
+            "share": float(result.first_code_probabilities[modality]),
             "chosen": modality == chosen,
         }
         for modality in ordered

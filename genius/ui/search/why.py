@@ -35,7 +35,7 @@ class Retraced:
 
     @classmethod
     def of(cls, last: LastQuery, engine: Engine) -> Retraced:
-        asked = EncodedQueries.of_vectors(last.result.embedding[None], last.result.z[None])
+        asked = EncodedQueries.from_vectors(last.result.embedding[None], last.result.z[None])
         (result,) = engine.search_encoded(asked, replace(last.options, mode="exact", trace=True, widen=False))
         ids = [hit.item.id for hit in last.result.hits]
         rows = engine.index.rows_of(ids)  # −1: it was removed since

@@ -48,7 +48,13 @@ def test_a_search_by_text_and_picture_reaches_the_engine_as_asked(client, served
     assert (query.text, query.instruction, query.image.size) == ("mug", "Find one.", (256, 256))
     assert (options.k, options.beams, options.modality) == (3, 7, Modality.TEXT)
     assert [hit["rank"] for hit in found["hits"]] == [1, 2, 3] and len(found["generated"]) == 7
-    assert set(found["modality_probabilities"]) == {"image", "text", "pair"}
+    assert found["modality_probabilities"] == {"image": 0.93, "text": 0.05, "pair": 0.02}
+    assert found["first_code_probabilities"] == [0.93, 0.05, 0.02]
+
+
+def test_first_codes_are_no_modalities_where_they_emerged(client):
+    found = client.predict(text="emergent", api_name="/search")
+    assert found["modality_probabilities"] is None and found["first_code_probabilities"] == [0.93, 0.05, 0.02]
 
 
 def test_what_is_left_out_has_a_default(client, served):

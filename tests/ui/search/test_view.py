@@ -41,7 +41,7 @@ def result(**changes):
         "z": np.ones(4),
         "query_codes": OWN,
         "candidates": 1201,
-        "modality_probabilities": np.array([0.3, 0.45, 0.25]),
+        "first_code_probabilities": np.array([0.3, 0.45, 0.25]),
         "milliseconds": {"rerank": 0.04, "encode": 30.0, "beam": 1200.0},
     }
     return SearchResult(**{**fields, **changes})
@@ -49,7 +49,7 @@ def result(**changes):
 
 def test_the_target_is_the_first_code_of_the_best_id_even_when_another_is_more_probable():
     probabilities = np.array([0.5, 0.45, 0.05])
-    shown = view.targets(result(modality_probabilities=probabilities))
+    shown = view.targets(result(first_code_probabilities=probabilities))
     assert [(target["name"], target["probability"]) for target in shown] == [
         ("Image", "0.50"),
         ("Text", "0.45"),
@@ -196,7 +196,7 @@ def test_numpy_numbers_become_plain_ones():
 
 @pytest.mark.parametrize("far, note", [(True, view.FAR), (False, ""), (None, "")])
 def test_a_picture_that_is_far_from_all_is_said_to_be(far, note):
-    assert view.summary(result(far=far), Query("mug"))["note"] == note
+    assert view.summary(result(out_of_distribution=far), Query("mug"))["note"] == note
 
 
 def test_several_results_are_summed_up_together():
@@ -206,7 +206,7 @@ def test_several_results_are_summed_up_together():
         Image.new("RGB", (2, 2)),
         (Asked("Find a caption.", Modality.TEXT), Asked("Find a page.", Modality.PAIR)),
     )
-    shown = view.summaries([result(), result(far=True)], example)
+    shown = view.summaries([result(), result(out_of_distribution=True)], example)
     assert shown["sentence"] == "The picture, asked under 2 instructions, in 2,460 ms."
     assert (shown["title"], shown["aim"], shown["note"]) == ("Twice", None, view.FAR)
     assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
