@@ -18,12 +18,12 @@ TEXTS = sorted(
     for suffix in ("py", "md", "js", "css")
     for file in (ROOT / part).rglob(f"*.{suffix}")
 ) + [ROOT / "app.py", ROOT / "README.md", ROOT / "pyproject.toml"]
-BASE = {"errors", "locks", "run", "runtime", "schema"}  # modules below all packages
+BASE = {"errors", "files", "locks", "run", "runtime", "schema"}  # modules below all packages
 
 # What each package of genius may import besides itself; genius/README.md says it in words.
 ALLOWED = {
     "trie": set(),
-    "models": {"errors", "runtime", "schema", "trie"},
+    "models": {"errors", "files", "runtime", "schema", "trie"},
     "collections": BASE,
     "metrics": {"errors", "schema", "trie"},
     "encoding": BASE | {"collections", "models"},
@@ -169,20 +169,16 @@ def test_no_file_is_tiny_without_a_reason():
 
 @MENDING
 def test_no_text_names_a_module_or_file_that_does_not_exist():
-    names = {file.name for file in TEXTS} | {file.name for file in ROOT.glob("*")}
+    files = {file.name for file in TEXTS} | {file.name for file in ROOT.glob("*")}
     lost = []
     for file in TEXTS:
         text = file.read_text()
-        for dotted in re.findall(r"(?<![\w./-])(?:genius|training)(?:\.[a-z_]\w*)+", text):
-            if not resolves(dotted):
-                lost.append(f"{file.relative_to(ROOT)}: {dotted}")
-        for path in re.findall(r"(?<![\w./-])(?:genius|training|tests)/[\w/.-]+\.(?:py|js|css|md)\b", text):
-            if not (ROOT / path).is_file():
-                lost.append(f"{file.relative_to(ROOT)}: {path}")
-        if file.suffix == ".py" and file.parent.parts[-2:] != ("tests", "ui"):
-            for short in re.findall(r"(?<![\w./*-])[a-z_]+\.py\b", text):
-                if short not in names:
-                    lost.append(f"{file.relative_to(ROOT)}: {short}")
+        modules = re.findall(r"(?:-m |`)((?:genius|training|tests)(?:\.[a-z_]\w*)+)", text)
+        paths = re.findall(r"(?<![\w./-])(?:genius|training|tests)/[\w/.-]+\.(?:py|js|css|md)\b", text)
+        names = re.findall(r"(?<![\w./*-])[a-z_]+\.py\b", text) if file.suffix == ".py" else []
+        lost += [f"{file.relative_to(ROOT)}: {module}" for module in modules if not resolves(module)]
+        lost += [f"{file.relative_to(ROOT)}: {path}" for path in paths if not (ROOT / path).is_file()]
+        lost += [f"{file.relative_to(ROOT)}: {name}" for name in names if name not in files]
     assert lost == []
 
 
