@@ -57,6 +57,7 @@ class Models:
     encoder: Encoder
     fusion: Fusion
     quantizer: ResidualQuantizer
+    batch: int = BATCH  # items encoded together
 
     @classmethod
     def load(cls, run: Path, device: str | None = None) -> Models:
@@ -319,7 +320,7 @@ def _encoded(run: Run, incoming: Incoming, survey: Survey, models: Models, compl
         models.encoder,
         ((item.image, [item.text]) for item in survey.items(incoming)),
         partial(_opened, incoming, complaints),
-        BATCH,
+        models.batch,
         "encode",
     )
     files.fuse(models.fusion, run.digest("fusion"))

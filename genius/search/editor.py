@@ -1,42 +1,68 @@
-"""The collection of a run that is being served changes; the very next search sees it."""
+"""Change the collection of a run that is being served; the very next search sees it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from genius.index import update as growing
+import torch
+from torch import nn
+
+from genius.index import update
 from genius.index.incoming import dropped
 from genius.index.update import Added, Models, Removed
 from genius.search.engine import Engine
 
+BATCH = 8  # items encoded together, between two batches of searches
+
 
 class Editor:
-    """Any number of threads may share it: one change at a time, any other is refused with a UserError."""
+    """Adds and removes items; threads may share it: one change at a time, any other is refused with a UserError."""
 
     def __init__(self, run: Path, engine: Engine):
-        """engine: of this run; its models encode what is added."""
+        """engine: of this run; its models encode new items."""
         self.run, self.engine = run, engine
-        self._models = Models(engine.encoder, engine.fusion, engine.quantizer)
+        self._models = Models(
+            *(_OnEngineThread(model, engine) for model in (engine.encoder, engine.fusion, engine.quantizer)), BATCH
+        )
 
-    def add(self, things: Sequence[tuple[str, Path | None]]) -> Added:
-        """Add texts, pictures or both, as a visitor hands them over, under ids of a dataset of their own.
+    def add(self, uploads: Sequence[tuple[str, Path | None]]) -> Added:
+        """Add (text, image file) pairs, either of which may be missing, as items of a new dataset.
 
-        Raises UserError if the run cannot be changed.
+        Searches go on: items are encoded a few at a time, in turn with them. Raises UserError if the run cannot be
+        changed.
         """
-        added = growing.add(self.run, partial(dropped, things), self._models)
+        added = update.add(self.run, partial(dropped, uploads), self._models)
         self.engine.reload()
         return added
 
     def remove(self, ids: Iterable[str]) -> Removed:
         """Remove items. Raises UserError if none would be left, or the run cannot be changed."""
-        removed = growing.remove(self.run, ids)
+        removed = update.remove(self.run, ids)
         self.engine.reload()
         return removed
 
     def compact(self) -> bool:
-        """Write one segment of many; False if there is nothing to do. Raises UserError if the run cannot be changed."""
-        done = growing.compact(self.run)
+        """Merge all segments; False if there is nothing to do. Raises UserError if the run cannot be changed."""
+        done = update.compact(self.run)
         self.engine.reload()
         return done
+
+
+class _OnEngineThread:
+    """A model whose every call, and every call of its methods, runs on the engine's thread."""
+
+    def __init__(self, model: nn.Module, engine: Engine):
+        self._model, self._engine = model, engine
+
+    def __call__(self, *inputs: Any) -> Any:
+        return self._run(self._model, *inputs)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._model, name)
+        return partial(self._run, value) if callable(value) else value
+
+    def _run(self, function: Callable, *inputs: Any) -> Any:
+        return self._engine.run_on_engine_thread(partial(torch.inference_mode(function), *inputs))

@@ -1,3 +1,5 @@
+import threading
+
 import pytest
 from PIL import Image
 
@@ -5,7 +7,7 @@ from genius.errors import UserError
 from genius.locks import write_lock
 from genius.run import Run
 from genius.schema import Query
-from genius.search.editor import Editor
+from genius.search.editor import BATCH, Editor
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 
@@ -38,3 +40,31 @@ def test_what_comes_while_another_change_is_made_is_refused(editor):
     with write_lock(editor.run), pytest.raises(UserError, match="is being changed already"):
         editor.add([("A zebra.", None)])
     assert editor.engine.index.n == N
+
+
+def test_items_are_encoded_on_the_engines_thread_a_few_at_a_time_and_searches_go_on(editor, monkeypatch):
+    engine, calls, started, release = editor.engine, [], threading.Event(), threading.Event()
+
+    def forward(pixels, image_mask, *texts):
+        calls.append((len(image_mask), threading.current_thread()))
+        started.set()
+        assert release.wait(60)
+        return type(engine.encoder).forward(engine.encoder, pixels, image_mask, *texts)
+
+    monkeypatch.setattr(engine.encoder, "forward", forward)
+    found = []
+    add = threading.Thread(target=lambda: found.append(editor.add([(f"A zebra {n}.", None) for n in range(20)])))
+    search = threading.Thread(target=lambda: found.extend(engine.search([Query("A red dog.")])))
+    add.start()
+    assert started.wait(60)
+    search.start()
+    while not engine._batcher._requests.qsize():
+        assert search.is_alive()
+    release.set()
+    add.join(60)
+    search.join(60)
+
+    sizes = [size for size, _ in calls]
+    assert {thread for _, thread in calls} == {engine._batcher._thread}
+    assert max(sizes) == BATCH and sizes.index(1) < len(sizes) - 1
+    assert len(found) == 2 and engine.index.n == N + 20

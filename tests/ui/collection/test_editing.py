@@ -31,7 +31,7 @@ def test_without_pictures_every_line_is_an_item():
         ([], " \n ", "Choose pictures"),
         (["a.png"], "one\ntwo", "2 lines for 1 picture"),
         ([], "x" * 10_001, "shorten it to"),
-        (["a.png"], "\ud800", "half a character"),
+        (["a.png"], "\ud800", "invalid Unicode character"),
         ([], "a\n" * (MOST + 1), f"at most {MOST} at once"),
         (["a.png"] * (MOST + 1), "", f"at most {MOST} at once"),
     ],
