@@ -1,1 +1,1 @@
-"""Where items and queries come from: M-BEIR-format directories, read, written, checked and built."""
+"""Read, write, check and build datasets in the M-BEIR directory format."""

@@ -1,6 +1,6 @@
-"""Check an M-BEIR-format directory: every problem with its file and line.
+"""Check a directory in M-BEIR format and report every problem with its file and line.
 
-Streams: what stays in memory are bitmaps of ids, a few megabytes for 5.6 million candidates.
+Files are streamed; only bitmaps of ids are in memory, a few megabytes for 5.6 million candidates.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from genius.collections.instructions import Instructions
 from genius.collections.keys import KeySet, id_key, key_dataset, key_id
 from genius.collections.lines import BYTE_ORDER_MARK, LineError, text_lines
 from genius.collections.mbeir import Collection
-from genius.collections.records import parse_item, parse_judgement, parse_query
+from genius.collections.records import parse_item, parse_judgment, parse_query
 from genius.errors import UserError
 from genius.schema import Modality
 
 T = TypeVar("T")
 
 
-class Modalities:
-    """id key -> modality, as one bitmap for each modality."""
+class ModalityTable:
+    """id key -> modality, stored as one bitmap per modality."""
 
     def __init__(self) -> None:
         self._keys = {modality: KeySet() for modality in Modality}
@@ -40,26 +40,26 @@ class Modalities:
 
 
 class Checker:
-    """Goes through the pools, then the queries and their qrels."""
+    """Checks the pools, then the queries and their qrels."""
 
     def __init__(self, root: Path | str):
-        """Raises UserError if the directory is no collection at all."""
+        """Raises UserError if the directory has no candidate pool."""
         self._collection = Collection(root)
-        self._candidates = Modalities()  # of all pools
+        self._candidates = ModalityTable()  # of all pools
         self._queries = 0
-        self._instructions: Instructions | None = None  # None: unreadable, which is reported once
-        self._uninstructed: set[tuple[int, Modality, Modality]] = set()  # reported
+        self._instructions: Instructions | None = None  # None: unreadable, reported once
+        self._uninstructed: set[tuple[int, Modality, Modality]] = set()  # already reported
 
     def problems(self) -> Iterator[LineError]:
-        """Everything that is wrong, file by file."""
-        yield from self._names()
+        """Yield every problem, file by file."""
+        yield from self._ignored_files()
         try:
             self._instructions = self._collection.instructions()
         except LineError as error:
             yield error
         for file in self._collection.pool_files().values():
             yield from self._pool(file)
-        groups: dict[tuple[str, str], list[Path]] = defaultdict(list)  # query files that may share qrels
+        groups: dict[tuple[str, str], list[Path]] = defaultdict(list)  # query files that may share qrels files
         for file, dataset, _, split in self._collection.query_files():
             groups[dataset, split].append(file)
         read: set[Path] = set()
@@ -69,13 +69,13 @@ class Checker:
             yield from self._query_files(files, qrels)
         for file in sorted((self._collection.root / "qrels").glob("*/*.txt")):
             if file not in read:
-                yield LineError(file, 0, "belongs to no query file; name it like one or remove it")
+                yield LineError(file, 0, "belongs to no query file; rename it to match one or remove it")
 
     def summary(self) -> str:
         return f"{len(self._candidates):,} candidates, {self._queries:,} queries"
 
-    def _names(self) -> Iterator[LineError]:
-        """Files that the reader passes over because of their names."""
+    def _ignored_files(self) -> Iterator[LineError]:
+        """Files that the reader ignores because of their names."""
         folders = {
             "cand_pool/global": layout.POOL_FILE,
             "cand_pool/local": layout.POOL_FILE,
@@ -84,9 +84,8 @@ class Checker:
         for folder, pattern in folders.items():
             for file in sorted((self._collection.root / folder).glob("*")):
                 if not pattern.fullmatch(file.name):
-                    yield LineError(
-                        file, 0, "the name is not one of M-BEIR's, so nothing reads the file; rename it or remove it"
-                    )
+                    message = "the name does not follow M-BEIR's scheme, so the file is ignored; rename it or remove it"
+                    yield LineError(file, 0, message)
 
     def _pool(self, file: Path) -> Iterator[LineError]:
         own = KeySet()
@@ -96,77 +95,79 @@ class Checker:
                 continue
             key = id_key(item.id)
             if not own.add(key):
-                yield LineError(file, number, f"the candidate {item.id} appears a second time")
-            elsewhere = self._candidates.get(key)
-            if elsewhere is None:
+                yield LineError(file, number, f"the candidate {item.id} is repeated")
+            known = self._candidates.get(key)
+            if known is None:
                 self._candidates[key] = item.modality
                 yield from self._image(file, number, item.image)
-            elif elsewhere != item.modality:
+            elif known != item.modality:
                 yield LineError(
                     file,
                     number,
-                    f"the candidate {item.id} is {item.modality.mbeir!r} here and {elsewhere.mbeir!r} before",
+                    f"the candidate {item.id} is {item.modality.mbeir!r} here, but {known.mbeir!r} in an earlier line",
                 )
 
     def _query_files(self, files: list[Path], qrels: list[Path]) -> Iterator[LineError]:
         """The query files of one dataset and split, and their qrels."""
-        known, answered = Modalities(), KeySet()
-        lacking: list[tuple[Path, array, array]] = []  # queries that name no positive: lines, keys
+        modalities, answered = ModalityTable(), KeySet()
+        unanswered: list[tuple[Path, array, array]] = []  # lines and keys of queries without positives
         for file in files:
             own, lines, keys = KeySet(), array("q"), array("q")
-            lacking.append((file, lines, keys))
+            unanswered.append((file, lines, keys))
             for number, query in _records(file, parse_query):
                 if isinstance(query, LineError):
                     yield query
                     continue
                 key = id_key(query.id)
                 if not own.add(key):
-                    yield LineError(file, number, f"the query {query.id} appears a second time")
-                known[key] = query.modality
+                    yield LineError(file, number, f"the query {query.id} is repeated")
+                modalities[key] = query.modality
                 self._queries += 1
                 if not query.positives:
                     lines.append(number)
                     keys.append(key)
                 yield from self._image(file, number, query.image)
                 for candidate in query.positives:
-                    yield from self._answer(file, number, key, query.modality, id_key(candidate))
+                    yield from self._positive(file, number, key, query.modality, id_key(candidate))
         for file in qrels:
-            for number, judgement in _records(file, parse_judgement):
-                if isinstance(judgement, LineError):
-                    yield judgement
+            for number, judgment in _records(file, parse_judgment):
+                if isinstance(judgment, LineError):
+                    yield judgment
                     continue
-                modality = known.get(judgement.query)
+                modality = modalities.get(judgment.query)
                 if modality is None:
                     yield LineError(
                         file,
                         number,
-                        f"names the query {key_id(judgement.query)}, "
-                        "which is in no query file of this dataset and split",
+                        f"the query {key_id(judgment.query)} is in no query file of this dataset and split",
                     )
-                elif judgement.relevant:
-                    answered.add(judgement.query)
-                    yield from self._answer(file, number, judgement.query, modality, judgement.candidate)
-        for file, lines, keys in lacking:
+                elif judgment.relevant:
+                    answered.add(judgment.query)
+                    yield from self._positive(file, number, judgment.query, modality, judgment.candidate)
+        for file, lines, keys in unanswered:
             for number, key in zip(lines, keys, strict=True):
                 if key not in answered:
-                    yield LineError(file, number, f"the query {key_id(key)} has no positive, neither here nor in qrels")
+                    yield LineError(
+                        file, number, f"the query {key_id(key)} has no positive, neither here nor in the qrels"
+                    )
 
-    def _answer(self, file: Path, number: int, query: int, asks: Modality, candidate: int) -> Iterator[LineError]:
-        """A positive must be in some pool, and there must be a way to ask for its kind."""
+    def _positive(
+        self, file: Path, number: int, query: int, query_modality: Modality, candidate: int
+    ) -> Iterator[LineError]:
+        """A positive must be in some pool, and an instruction must exist for its modality."""
         modality = self._candidates.get(candidate)
         if modality is None:
-            yield LineError(file, number, f"names the candidate {key_id(candidate)}, which is in no pool")
+            yield LineError(file, number, f"the candidate {key_id(candidate)} is in no pool")
             return
-        used = (key_dataset(query), asks, modality)
+        used = (key_dataset(query), query_modality, modality)
         if self._instructions is None or used in self._instructions or used in self._uninstructed:
             return
         self._uninstructed.add(used)
         yield LineError(
             file,
             number,
-            f"dataset {used[0]} has no instruction for {asks.mbeir!r} queries "
-            f"that look for {modality.mbeir!r}; "
-            f"add a line to {layout.INSTRUCTIONS}",
+            f"dataset {used[0]} has no instruction for {query_modality.mbeir!r} queries with "
+            f"{modality.mbeir!r} candidates; add a line to {layout.INSTRUCTIONS}",
         )
 
     def _image(self, file: Path, number: int, image: str | None) -> Iterator[LineError]:
@@ -179,7 +180,7 @@ class Checker:
 
 
 def _records(file: Path, parse: Callable[[Path, int, Any], T]) -> Iterator[tuple[int, T | LineError]]:
-    """(line number, what the line holds or what is wrong with it) of each line of a file."""
+    """Yield (line number, the parsed record or its error) for each line of a file."""
     try:
         with file.open("rb") as stream:
             if stream.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK:
@@ -193,5 +194,5 @@ def _records(file: Path, parse: Callable[[Path, int, Any], T]) -> Iterator[tuple
                 yield number, error
         if empty:
             yield 0, LineError(file, 0, "the file is empty; remove it or fill it")
-    except LineError as error:  # of the encoding: the rest of the file is unreadable
+    except LineError as error:  # an encoding error: the rest of the file is unreadable
         yield error.line, error

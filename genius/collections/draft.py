@@ -1,7 +1,7 @@
-"""The candidates and queries of one dataset while its records are being turned into them.
+"""Collect the candidates and queries of one dataset while it is built.
 
-Equal texts become one candidate, and equal questions one query whose positives are all its answers.
-What belongs to which split is settled here: the positives of a training query never hold a test item.
+Equal texts become one candidate; equal queries become one query with all their positives. Splits are assigned here:
+the positives of a training query never include a test item.
 """
 
 from __future__ import annotations
@@ -14,24 +14,28 @@ from typing import Any
 from genius.collections.layout import SPLITS
 from genius.schema import Item, LabelledQuery, Modality
 
-ANSWERS = {"train": {"train"}, "val": {"train", "val"}, "test": set(SPLITS)}  # splits of a query's positives
+POSITIVE_SPLITS = {
+    "train": {"train"},
+    "val": {"train", "val"},
+    "test": set(SPLITS),
+}  # allowed for the positives of a query
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """An image of the source, checked and about to be stored."""
+class SourceImage:
+    """A valid image of the source."""
 
     path: str  # relative to the collection's root
-    digest: bytes  # of its bytes: identical images are equal answers
-    splits: frozenset[str]  # the one split it belongs to; all three for one that is always a candidate
-    source: dict[str, Any]  # what the source says of it besides its texts
+    digest: bytes  # of its bytes: identical images are equal positives
+    splits: frozenset[str]  # its one split; all three if it is a candidate everywhere
+    source: dict[str, Any]  # its attributes in the source
 
 
 @dataclass(slots=True)
 class Candidate:
     number: int
     text: str
-    picture: Picture | None
+    image: SourceImage | None
     splits: set[str] = field(default_factory=set)
     tasks: set[int | None] = field(default_factory=set)
 
@@ -40,13 +44,13 @@ class Candidate:
 class Question:
     task: int
     text: str
-    picture: Picture | None
+    image: SourceImage | None
     splits: set[str] = field(default_factory=set)
-    positives: dict[int, Candidate] = field(default_factory=dict)  # by number, in the order they were named
+    positives: dict[int, Candidate] = field(default_factory=dict)  # by number, in the order given
 
 
 class Draft:
-    """Collects candidates and queries of one dataset; numbers them in the order they come."""
+    """The candidates and queries of one dataset, numbered in the order they are added."""
 
     def __init__(self, dataset_id: int):
         self.dataset_id = dataset_id
@@ -54,68 +58,68 @@ class Draft:
         self._questions: dict[tuple[int, str, bytes | None], Question] = {}
 
     def candidate(
-        self, tasks: Iterable[int | None], splits: Iterable[str], text: str = "", picture: Picture | None = None
+        self, tasks: Iterable[int | None], splits: Iterable[str], text: str = "", image: SourceImage | None = None
     ) -> Candidate:
-        """The candidate with this text and picture, now also in the pools of these tasks and splits."""
-        key = (text, picture.path if picture else None)
+        """Add a candidate, or add an existing one to the pools of these tasks and splits."""
+        key = (text, image.path if image else None)
         candidate = self._candidates.get(key)
         if candidate is None:
-            candidate = self._candidates[key] = Candidate(len(self._candidates) + 1, text, picture)
+            candidate = self._candidates[key] = Candidate(len(self._candidates) + 1, text, image)
         candidate.tasks.update(tasks)
         candidate.splits.update(splits)
         return candidate
 
     def ask(
-        self, task: int, split: str, positives: Iterable[Candidate], text: str = "", picture: Picture | None = None
+        self, task: int, split: str, positives: Iterable[Candidate], text: str = "", image: SourceImage | None = None
     ) -> None:
-        """Ask in this split. What was asked before, with an identical picture, gains these positives."""
-        key = (task, text, picture.digest if picture else None)
-        question = self._questions.setdefault(key, Question(task, text, picture))
+        """Add a query to this split. An existing query with the same text and image gains these positives."""
+        key = (task, text, image.digest if image else None)
+        question = self._questions.setdefault(key, Question(task, text, image))
         question.splits.add(split)
         question.positives.update((candidate.number, candidate) for candidate in positives)
 
     def candidates(self) -> Iterator[tuple[Item, list[int | None], list[str]]]:
-        """Each item with the tasks and the splits whose pools hold it."""
+        """Yield each item with the tasks and splits of its pools."""
         for entry in self._candidates.values():
-            picture = entry.picture
-            source = json.dumps(picture.source, ensure_ascii=False) if picture and picture.source else ""
+            image = entry.image
+            source = json.dumps(image.source, ensure_ascii=False) if image and image.source else ""
             item = Item(
                 self._id(entry.number),
-                Modality.of(entry.text, picture),
+                Modality.of(entry.text, image),
                 entry.text,
-                picture.path if picture else None,
+                image.path if image else None,
                 source,
             )
             yield item, sorted(entry.tasks, key=str), [split for split in SPLITS if split in entry.splits]
 
     def queries(self) -> Iterator[tuple[str, LabelledQuery]]:
-        """(split, query) of every question in every split that asks it and may know an answer."""
+        """Yield (split, query) for each query in each of its splits where it has a positive."""
         number = 0
         for question in self._questions.values():
-            picture = question.picture
+            image = question.image
             for split in SPLITS:
                 positives = tuple(
                     self._id(candidate.number)
                     for candidate in question.positives.values()
-                    if candidate.splits & ANSWERS[split]
+                    if candidate.splits & POSITIVE_SPLITS[split]
                 )
-                if split not in question.splits or not positives or self._gives_itself_away(question):
+                if split not in question.splits or not positives or self._finds_itself(question):
                     continue
                 number += 1
                 yield (
                     split,
                     LabelledQuery(
                         self._id(number),
-                        Modality.of(question.text, picture),
+                        Modality.of(question.text, image),
                         question.task,
                         question.text,
-                        picture.path if picture else None,
+                        image.path if image else None,
                         positives,
                     ),
                 )
 
-    def _gives_itself_away(self, question: Question) -> bool:
-        """A text that looks for texts and is one of them would only find itself."""
+    def _finds_itself(self, question: Question) -> bool:
+        """Whether the query is also a candidate: a text-to-text query would retrieve itself."""
         return question.task == 1 and (question.text, None) in self._candidates
 
     def _id(self, number: int) -> str:

@@ -1,7 +1,7 @@
-"""Turn folders of images into one M-BEIR-format directory.
+"""Build a collection (a directory in M-BEIR format) from folders of images.
 
-Reads each image once: it is checked, hashed (identical images are equal answers) and copied. The records
-and queries of one source at a time are in memory; pools and query files are streamed.
+Each image is read once: it is checked, hashed (identical images are equal positives) and copied. Only the records and
+queries of one source are in memory; pools and query files are streamed.
 """
 
 from __future__ import annotations
@@ -17,53 +17,52 @@ from pathlib import Path
 from tqdm import tqdm
 
 from genius.collections import wording
-from genius.collections.draft import Draft, Picture
+from genius.collections.draft import Draft, SourceImage
 from genius.collections.images import open_image, read_image_file
 from genius.collections.layout import SPLITS, TASKS
-from genius.collections.rules import Entry, apply_rules
+from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError
 
-WINDOW = 64  # images whose bytes are in memory
-CHECKED_SIDE = 256  # pixels; a JPEG that is decoded for this is read to its end, and costs a fraction
+WINDOW = 64  # images in memory
+CHECKED_SIDE = 256  # pixels; decoding a JPEG at this size still reads all of its data, in a fraction of the time
 
 
 @dataclass
 class RowCount:
-    """What was written for one (task, dataset) row. The task is None for a dataset without queries."""
+    """Number of records written for one (task, dataset) row. task: None for a dataset without queries."""
 
     task: int | None
     dataset: str
     candidates: int = 0
     queries: Counter[str] = field(default_factory=Counter)  # by split
-    unreadable: list[UserError] = field(default_factory=list)  # of the dataset's images, in its first row
+    unreadable: list[UserError] = field(default_factory=list)  # images left out, in the dataset's first row
 
     def __str__(self) -> str:
-        asked = "  ".join(f"{split} {self.queries[split]:6,}" for split in SPLITS)
-        what = (
+        queries = "  ".join(f"{split} {self.queries[split]:6,}" for split in SPLITS)
+        kind = (
             "no queries"
             if self.task is None
             else "task {} {} → {}".format(self.task, *(modality.mbeir for modality in TASKS[self.task]))
         )
-        line = f"{self.dataset:16} {what:30} queries: {asked}  candidates {self.candidates:7,}"
+        line = f"{self.dataset:16} {kind:30} queries: {queries}  candidates {self.candidates:7,}"
         if not self.unreadable:
             return line
-        return f"{line}\n{len(self.unreadable):,} images are left out; the first: {self.unreadable[0]}"
+        return f"{line}\n{len(self.unreadable):,} images were left out; the first: {self.unreadable[0]}"
 
 
 def build(sources: Sequence[str], destination: Path | str) -> list[RowCount]:
-    """Write the sources (folders, or name=folder) as one collection; the first is dataset 0.
+    """Write the sources (FOLDER or NAME=FOLDER) as one collection; they become datasets 0, 1, ….
 
-    The destination appears at the end, complete, or not at all. Of a folder without a table, images that cannot be
-    read are left out. Raises UserError that names the file, and the line where there is one, of what else cannot be
-    used.
+    The destination is created complete or not at all. Unreadable images are left out if their folder has no table.
+    Raises UserError with the file, and the line in a table, of any other invalid input.
     """
     folders = [named(source) for source in sources]
     names = [name for name, _ in folders]
     for name, folder in folders:
         if names.count(name) > 1:
-            raise UserError(f"two sources are called {name!r}; give one another name: NAME={folder}")
+            raise UserError(f"two sources have the name {name!r}; rename one: NAME={folder}")
         if Path(destination).resolve().is_relative_to(folder.resolve()):
             raise UserError(f"{destination} lies inside the source {folder}; name a directory outside it")
     with new_collection(destination) as writer:
@@ -75,16 +74,16 @@ def build(sources: Sequence[str], destination: Path | str) -> list[RowCount]:
 
 
 def named(source: str) -> tuple[str, Path]:
-    """(dataset name, folder) of FOLDER or NAME=FOLDER; a name is lower case letters, digits and _.
+    """Parse FOLDER or NAME=FOLDER into (dataset name, folder); a name has lower-case letters, digits and _.
 
-    Raises UserError if nothing of that is left of the name.
+    Raises UserError if the name has no such character.
     """
     name, equals, folder = source.rpartition("=")
     if not equals or Path(source).is_dir():
         name, folder = Path(source).resolve().name, source
     clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
     if not clean:
-        raise UserError(f"{source!r} gives no dataset name; write it as NAME=FOLDER")
+        raise UserError(f"{source!r} gives no valid dataset name; write NAME=FOLDER")
     return clean, Path(folder)
 
 
@@ -108,13 +107,13 @@ def _write_dataset(writer: CollectionWriter, dataset_id: int, name: str, source:
     return counted
 
 
-def _store_images(writer: CollectionWriter, name: str, source: Source) -> tuple[list[Entry], list[UserError]]:
-    """Check, hash and copy every image, and settle its split; -> (what can be used, what is wrong with the others).
+def _store_images(writer: CollectionWriter, name: str, source: Source) -> tuple[list[SourceEntry], list[UserError]]:
+    """Check, hash and copy every image and assign its split; returns (valid images, errors of the others).
 
-    Raises UserError for an image that a table names and that cannot be used, or if none can.
+    Raises UserError if an image named by a table is invalid, or if every image is.
     """
     own_val = any(record.split == "val" for record in source.records)
-    inside = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
+    prefix = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
     entries, unreadable = [], []
     for record, data in tqdm(
         _checked_images(source), total=len(source.records), desc=name, unit=" images", leave=False, disable=None
@@ -125,25 +124,26 @@ def _store_images(writer: CollectionWriter, name: str, source: Source) -> tuple[
                 raise data
             continue
         digest = hashlib.sha256(data).digest()
-        path = f"images/{name}/{record.image.removeprefix(inside)}"
+        path = f"images/{name}/{record.image.removeprefix(prefix)}"
         writer.image(path, data)
-        said = {"id": record.id, **record.attributes}
-        entries.append(Entry(record, Picture(path, digest, _splits(record, digest, own_val), said)))
+        attributes = {"id": record.id, **record.attributes}
+        image = SourceImage(path, digest, _splits(record, digest, own_val), attributes)
+        entries.append(SourceEntry(record, image))
     if not entries:
         raise unreadable[0]
     return entries, unreadable
 
 
 def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]]:
-    """Each record with the bytes of its image, or with what is wrong with it. Several images are decoded at a time."""
+    """Yield each record with the bytes of its image, or with the error. Images are decoded by several threads."""
 
     def read(record: Record) -> bytes | UserError:
         try:
             data = _bytes_inside(source.folder, record.image)
-            open_image(source.folder / record.image, max_side=CHECKED_SIDE)  # by its name, for what it may say
+            open_image(source.folder / record.image, max_side=CHECKED_SIDE)  # by name, for its error message
             return data
         except UserError as error:
-            return source.complaint(record, str(error))
+            return source.error(record, str(error))
 
     with ThreadPoolExecutor() as readers:
         for start in range(0, len(source.records), WINDOW):
@@ -152,22 +152,22 @@ def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]
 
 
 def _bytes_inside(folder: Path, relative: str) -> bytes:
-    """The bytes of an image of the source; a link that leads out of the folder is refused."""
+    """The bytes of an image of the source. Raises UserError for a link out of the folder."""
     if not (folder / relative).resolve().is_relative_to(folder.resolve()):
         raise UserError(f"{relative} is a link out of the source; copy the file into the folder")
     return read_image_file(folder / relative)
 
 
 def _splits(record: Record, digest: bytes, own_val: bool) -> frozenset[str]:
-    """A tenth of the training part is the validation part; without a split, a tenth is the test part too.
+    """The splits of an image. A tenth of the training images validate; a tenth of images without a split also test.
 
-    Drawn by the image's content, so that identical images stay together and every run draws the same.
+    The choice depends on the image's content: identical images stay together, and every run chooses the same.
     """
-    draw = digest[0] * 256 + digest[1]
+    bucket = (digest[0] * 256 + digest[1]) % 10
     if record.split == "candidates":
         return frozenset(SPLITS)
     if record.split is None:
-        return frozenset(("val" if draw % 10 == 0 else "test" if draw % 10 == 1 else "train",))
-    if record.split == "train" and not own_val and draw % 10 == 0:
+        return frozenset(("val" if bucket == 0 else "test" if bucket == 1 else "train",))
+    if record.split == "train" and not own_val and bucket == 0:
         return frozenset(("val",))
     return frozenset((record.split,))

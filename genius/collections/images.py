@@ -1,7 +1,7 @@
-"""The only place that opens an image.
+"""Open images. No other module does.
 
-Whatever comes in, from a collection or from a visitor, passes the same guard: three formats, a bound
-on bytes and pixels before anything is decoded, and one clear sentence when it cannot be used.
+Images of collections and of visitors pass the same checks: three formats, limits on bytes and pixels before decoding,
+and a one-sentence error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_BYTES = 10 * 2**20
 MAX_PIXELS = 24_000_000
 MAX_SIDE = 12_000
 ORIENTATION = 0x0112  # EXIF tag
-UPRIGHT = {  # EXIF orientation -> what makes the picture upright
+UPRIGHT = {  # EXIF orientation -> the transposition that makes the image upright
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
     4: Image.Transpose.FLIP_TOP_BOTTOM,
@@ -38,19 +38,19 @@ def open_image(
 ) -> Image.Image:
     """Decode a PNG, JPEG or WebP into an upright RGB image on white.
 
-    source: a file or the encoded bytes. max_side: shrink so that no side is longer.
-    Raises UserError, in one sentence, for anything that is not such an image or is too large.
+    source: a file or the encoded bytes. max_side: shrink the image so that no side is longer.
+    Raises UserError for any other format, a damaged image or one that is too large.
     """
     name = "the image" if isinstance(source, bytes) else Path(source).name
     data = source if isinstance(source, bytes) else read_image_file(source, max_bytes)
     _check_bytes(len(data), name, max_bytes)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of large images; the check below refuses them
+            warnings.simplefilter("ignore")  # Pillow warns about large images; _check_size refuses them
             image = Image.open(io.BytesIO(data), formats=FORMATS)
             _check_size(image, name, max_pixels)
             if max_side:
-                image.draft(None, (2 * max_side, 2 * max_side))  # JPEG decodes at a fraction, cheaply
+                image.draft(None, (2 * max_side, 2 * max_side))  # decode a JPEG at reduced size
             image.load()
     except UserError:
         raise
@@ -58,7 +58,7 @@ def open_image(
         raise UserError(f"{name} is not a readable PNG, JPEG or WebP image; save it as one of these") from None
     except Image.DecompressionBombError:
         raise UserError(f"{name} has too many pixels; shrink it below {max_pixels / 1e6:.0f} megapixels") from None
-    except Exception as error:  # on broken bytes Pillow's decoders raise nearly anything
+    except Exception as error:  # Pillow's decoders raise almost any exception on damaged data
         raise UserError(
             f"{name} is a damaged image ({error or type(error).__name__}); export or download it again"
         ) from None
@@ -69,24 +69,24 @@ def open_image(
 
 
 def thumbnail(source: Path | str | bytes, side: int, quality: int = 80) -> bytes:
-    """WebP bytes of the image, no side longer than `side`. Raises UserError like `open_image`."""
+    """WebP bytes of the image with no side longer than `side` pixels. Raises UserError like `open_image`."""
     stream = io.BytesIO()
     open_image(source, max_side=side).save(stream, "WEBP", quality=quality)
     return stream.getvalue()
 
 
 def read_image_file(file: Path | str, max_bytes: int = MAX_BYTES) -> bytes:
-    """The bytes of a regular file of bounded size. Raises UserError in one sentence."""
+    """The bytes of a regular file. Raises UserError if it is missing, not a regular file, empty or too large."""
     file = Path(file)
     name = file.name
     try:
         status = file.stat()
-        if not stat.S_ISREG(status.st_mode):  # a pipe would block, a device never end
+        if not stat.S_ISREG(status.st_mode):  # a pipe would block, a device would not end
             raise UserError(f"{name} is not a file; name an image file")
         _check_bytes(status.st_size, name, max_bytes)
         return file.read_bytes()
     except FileNotFoundError:
-        raise UserError(f"{name} is missing; put the image file back or take its line out") from None
+        raise UserError(f"{name} is missing; restore the image file or remove its line") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{name} cannot be read ({reason})") from None
@@ -97,7 +97,7 @@ def _check_bytes(size: int, name: str, max_bytes: int) -> None:
         raise UserError(f"{name} is empty; export or download it again")
     if size > max_bytes:
         raise UserError(
-            f"{name} has {size / 2**20:.1f} MB, the limit is {max_bytes / 2**20:.0f} MB; save a smaller copy"
+            f"{name} has {size / 2**20:.1f} MB; the limit is {max_bytes / 2**20:.0f} MB; save a smaller copy"
         )
 
 
@@ -105,27 +105,29 @@ def _check_size(image: Image.Image, name: str, max_pixels: int) -> None:
     width, height = image.size
     if width * height > max_pixels or max(width, height) > MAX_SIDE:
         raise UserError(
-            f"{name} has {width} × {height} pixels, the limit is {max_pixels / 1e6:.0f} "
-            f"megapixels and {MAX_SIDE} on a side; save a smaller copy"
+            f"{name} has {width} × {height} pixels; the limit is {max_pixels / 1e6:.0f} "
+            f"megapixels and {MAX_SIDE} pixels per side; save a smaller copy"
         )
 
 
 def _upright(image: Image.Image) -> Image.Image:
-    """Apply the EXIF orientation. ImageOps.exif_transpose would also rewrite the whole EXIF block,
-    which a hostile file can make slow; one tag is all that is needed."""
+    """Apply the EXIF orientation.
+
+    ImageOps.exif_transpose would also rewrite the whole EXIF block, which a hostile file can make slow.
+    """
     try:
         orientation = image.getexif().get(ORIENTATION)
-    except Exception:  # an unreadable EXIF block says nothing about the pixels
+    except Exception:  # an unreadable EXIF block does not affect the pixels
         return image
     turn = UPRIGHT.get(orientation) if isinstance(orientation, int) else None
     return image if turn is None else image.transpose(turn)
 
 
 def _on_white(image: Image.Image) -> Image.Image:
-    """RGB from any mode: 16-bit grey scaled (Pillow would clip it), transparency laid on white."""
+    """Convert any mode to RGB: scale 16-bit gray (Pillow would clip it), put transparency on white."""
     if image.mode.startswith("I"):
-        grey = np.asarray(image).astype(np.uint32)  # (h, w) 0 to 65535
-        image = Image.fromarray(((grey * 255 + 32767) // 65535).astype(np.uint8))
+        gray = np.asarray(image).astype(np.uint32)  # (h, w) 0 to 65535
+        image = Image.fromarray(((gray * 255 + 32767) // 65535).astype(np.uint8))
     elif image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         rgba = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)

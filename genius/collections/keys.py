@@ -1,19 +1,19 @@
-"""Ids as integers: 5.6 million ids are 45 MB of keys, and a few megabytes as a set."""
+"""Ids as integer keys: 5.6 million ids take 45 MB as an array and a few megabytes as a set."""
 
 from __future__ import annotations
 
 import re
 
 MAX_NUMBER = 2**40
-ID = re.compile(r"(0|[1-9]\d{0,5}):(0|[1-9]\d{0,11})", re.ASCII)  # no leading zeros: one key, one id
-PAGE_BITS = 12  # a page of the set spans 4,096 neighbouring keys in 512 bytes
+ID = re.compile(r"(0|[1-9]\d{0,5}):(0|[1-9]\d{0,11})", re.ASCII)  # no leading zeros, so that an id has one spelling
+PAGE_BITS = 12  # a page holds 4,096 consecutive keys in 512 bytes
 
 
 def id_key(name: str) -> int:
-    """ "dataset:number" as an integer below 2^60. Raises ValueError that says what an id looks like."""
+    """The id "dataset:number" as an integer below 2^60. Raises ValueError for an invalid id."""
     match = ID.fullmatch(name)
     if match is None:
-        raise ValueError(f"the id {name[:80]!r} is not of the form dataset:number, such as 9:1234")
+        raise ValueError(f"the id {name[:80]!r} does not have the form dataset:number, for example 9:1234")
     return int(match[1]) * MAX_NUMBER + int(match[2])
 
 
@@ -23,12 +23,12 @@ def key_id(key: int) -> str:
 
 
 def key_dataset(key: int) -> int:
-    """The number of the dataset in a key."""
+    """The dataset number of a key, or of an array of keys."""
     return key // MAX_NUMBER
 
 
 class KeySet:
-    """A set of keys as pages of a bitmap: ids are numbered, so neighbours share a page."""
+    """A set of keys stored as a paged bitmap. Ids are numbered consecutively, so pages are dense."""
 
     def __init__(self) -> None:
         self._pages: dict[int, bytearray] = {}
@@ -43,7 +43,7 @@ class KeySet:
         return page is not None and bool(page[bit >> 3] >> (bit & 7) & 1)
 
     def add(self, key: int) -> bool:
-        """Add a key; False if it was there already."""
+        """Add a key. Returns False if it was already present."""
         page = self._pages.setdefault(key >> PAGE_BITS, bytearray(2**PAGE_BITS // 8))
         bit = key & (2**PAGE_BITS - 1)
         if page[bit >> 3] >> (bit & 7) & 1:

@@ -1,4 +1,4 @@
-"""Names of the files in an M-BEIR directory, as the benchmark's own download has them."""
+"""Names of the files in an M-BEIR directory, as in the published download, and of the files that we add."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ TASKS = {  # M-BEIR task id -> (query modality, candidate modality); 5 is unused
     8: (Modality.PAIR, Modality.PAIR),
 }
 INSTRUCTIONS = Path("instructions/query_instructions.tsv")
-HELD_OUT_INSTRUCTIONS = Path("instructions/held_out_instructions.tsv")  # ours: phrasings to test with alone
-PROVENANCE = Path("world.json")  # ours, optional: the seed and sizes that a procedural dataset was generated from
-SYNONYMS = Path("synonyms.json")  # ours, optional: a word of the texts -> words that people may use instead
+HELD_OUT_INSTRUCTIONS = Path("instructions/held_out_instructions.tsv")  # ours, optional: used in evaluation only
+PROVENANCE = Path("world.json")  # ours, optional: seed and sizes of a procedural dataset
+SYNONYMS = Path("synonyms.json")  # ours, optional: word in the texts -> its synonyms
 QUERY_FILE = re.compile(r"mbeir_(?P<dataset>.+?)(?:_task(?P<task>\d+))?_(?P<split>train|val|test)\.jsonl")
 POOL_FILE = re.compile(r"mbeir_(?P<pool>.+)_cand_pool\.jsonl")
 
 
 def query_file(dataset: str, task: int | None, split: str) -> Path:
-    """M-BEIR's training files hold all tasks of a dataset: their name has no task."""
-    return Path("query", split, f"mbeir_{_row(dataset, task)}_{split}.jsonl")
+    """Relative path of a query file. M-BEIR's training files contain all tasks of a dataset; their task is None."""
+    return Path("query", split, f"mbeir_{_row_name(dataset, task)}_{split}.jsonl")
 
 
 def qrels_file(dataset: str, task: int | None, split: str) -> Path:
-    return Path("qrels", split, f"mbeir_{_row(dataset, task)}_{split}_qrels.txt")
+    return Path("qrels", split, f"mbeir_{_row_name(dataset, task)}_{split}_qrels.txt")
 
 
 def local_pool_file(dataset: str, task: int | None) -> Path:
-    return Path("cand_pool", "local", f"mbeir_{_row(dataset, task)}_cand_pool.jsonl")
+    return Path("cand_pool", "local", f"mbeir_{_row_name(dataset, task)}_cand_pool.jsonl")
 
 
 def global_pool_file(split: str) -> Path:
-    """What is a candidate for the queries of this split, of all datasets."""
+    """Relative path of the pool with the candidates of all datasets for the queries of this split."""
     return Path("cand_pool", "global", f"mbeir_union_{split}_cand_pool.jsonl")
 
 
 def leaves_folder(path: str) -> bool:
-    """Whether a relative path, by its words alone, leads out of the folder it starts in."""
+    """Whether a relative path leaves its folder, judged by its text alone; links are not followed."""
     return path.startswith("/") or "\0" in path or (".." in path and ".." in path.split("/"))
 
 
-def _row(dataset: str, task: int | None) -> str:
+def _row_name(dataset: str, task: int | None) -> str:
     return dataset if task is None else f"{dataset}_task{task}"

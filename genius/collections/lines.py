@@ -1,4 +1,4 @@
-"""Text files line by line: every complaint names the file and the line."""
+"""Read text files line by line; every error names the file and the line."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from genius.errors import UserError
 
-MAX_LINE = 16 * 2**20  # bytes; a longer line is no record but a file without line ends
+MAX_LINE = 16 * 2**20  # bytes; a longer line means a file without line breaks
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class LineError(UserError):
-    """A line that cannot be used. `file` and `line` (from 1; 0 for the whole file) say which."""
+    """An invalid line. `line` counts from 1; 0 means the whole file."""
 
     def __init__(self, file: Path, line: int, message: str):
         super().__init__(f"{file}:{line}: {message}" if line else f"{file}: {message}")
@@ -23,12 +25,12 @@ class LineError(UserError):
 
 
 def text_lines(file: Path) -> Iterator[tuple[int, str]]:
-    """(line number from 1, text without its line end) of each line of a UTF-8 file that is not blank.
+    """Yield (line number from 1, text without its line break) for each nonblank line of a UTF-8 file.
 
     A byte order mark is dropped. Raises LineError for other encodings and for lines over 16 MB.
     """
-    if not file.is_file():  # opening a pipe would wait for ever
-        raise LineError(file, 0, "is no file; expected a text file" if file.exists() else "is missing")
+    if not file.is_file():  # opening a pipe would block forever
+        raise LineError(file, 0, "is not a file; expected a text file" if file.exists() else "is missing")
     try:
         stream = file.open("rb")
     except OSError as error:
@@ -38,7 +40,7 @@ def text_lines(file: Path) -> Iterator[tuple[int, str]]:
         while line := stream.readline(MAX_LINE + 1):
             number += 1
             if len(line) > MAX_LINE:
-                raise LineError(file, number, "the line is longer than 16 MB; one record a line is expected")
+                raise LineError(file, number, "the line is longer than 16 MB; expected one record per line")
             if number == 1:
                 if line.startswith(UTF16_MARKS):
                     raise LineError(file, 1, "the file is UTF-16; save it as UTF-8")
@@ -52,38 +54,57 @@ def text_lines(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def json_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, object) of each line of a JSONL file. Raises LineError for what is no JSON object."""
+    """Yield (line number, object) for each line of a JSONL file. Raises LineError for a line that is not an object."""
     for number, text in text_lines(file):
         yield number, parse_object(file, number, text)
 
 
 def parse_object(file: Path, number: int, text: str) -> dict[str, Any]:
-    """The JSON object on one line; raises LineError, also for NaN, a repeated key or half a surrogate."""
+    """The JSON object on one line. Raises LineError, also for NaN, a repeated key or an unpaired surrogate."""
     try:
         record = DECODER.decode(text)
         if "\\u" in text:
             json.dumps(record, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        raise LineError(file, number, "the text holds half a surrogate pair (\\ud800 to \\udfff); remove it") from None
+        raise LineError(file, number, "the text contains an unpaired surrogate; remove it") from None
     except json.JSONDecodeError as error:
         raise LineError(file, number, f"the line is not JSON ({error.msg} at column {error.colno})") from None
     except (ValueError, RecursionError) as error:
-        raise LineError(file, number, f"the line is not usable JSON ({error})") from None
+        raise LineError(file, number, f"the line is not valid JSON ({error})") from None
     if not isinstance(record, dict):
         raise LineError(file, number, f"expected a JSON object, found {type(record).__name__}")
     return record
 
 
+def validate(adapter: TypeAdapter, file: Path, number: int, record: dict[str, Any]) -> Any:
+    """Validate a record with pydantic. Raises LineError: the field, what was expected, what was found."""
+    try:
+        return adapter.validator.validate_python(record)
+    except ValidationError as error:
+        raise LineError(file, number, _sentence(error)) from None
+
+
+def _sentence(invalid: ValidationError) -> str:
+    """The first validation error as one sentence."""
+    error = invalid.errors(include_url=False)[0]
+    field, message = ".".join(map(str, error["loc"])), error["msg"].removeprefix("Value error, ")
+    if error["type"] == "missing":
+        return f"the field {field} is missing"
+    if error["type"] != "value_error":
+        message = f"{message[0].lower()}{message[1:]}, found {error['input']!r:.80}"
+    return f"{field}: {message}" if field else message
+
+
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} appears twice")
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {repeated!r} appears twice")
     return record
 
 

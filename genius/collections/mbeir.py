@@ -1,14 +1,13 @@
-"""Read an M-BEIR-format directory: the benchmark's own download, a built folder, the procedural world.
+"""Read a directory in M-BEIR format: the published download, or one that `CollectionWriter` wrote.
 
     query/{train,val,test}/mbeir_{dataset}[_task{N}]_{split}.jsonl
     qrels/{train,val,test}/mbeir_{dataset}[_task{N}]_{split}_qrels.txt
     cand_pool/local/mbeir_{dataset}_task{N}[_{split}]_cand_pool.jsonl
     cand_pool/global/mbeir_union_{train,val,test}_cand_pool.jsonl
     instructions/query_instructions.tsv
-    instructions/held_out_instructions.tsv    phrasings for evaluation alone; M-BEIR has none
+    instructions/held_out_instructions.tsv    for evaluation only; not part of M-BEIR
 
-Everything streams: what stays in memory is at most a bitmap of ids or one file's relevance judgements
-as integers, never the records.
+Records are streamed. At most a bitmap of ids and one file's relevance judgments, as integers, are in memory.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import numpy as np
 from genius.collections import layout
 from genius.collections.instructions import Instructions, read_instructions
 from genius.collections.keys import KeySet, id_key, key_dataset, key_id
-from genius.collections.records import items, judgements, queries
+from genius.collections.records import read_items, read_judgments, read_queries
 from genius.errors import UserError
 from genius.schema import Item, LabelledQuery
 
@@ -33,98 +32,98 @@ GLOBAL_POOLS = tuple(f"union_{split}" for split in layout.SPLITS)
 
 
 @dataclass(frozen=True, order=True)
-class Row:
+class BenchmarkRow:
     """One (task, dataset) pair of a benchmark table."""
 
     dataset_id: int
     task: int
     dataset: str
-    splits: tuple[str, ...] = ()  # those that have queries
+    splits: tuple[str, ...] = ()  # splits that have queries
 
 
 class Collection:
-    """A directory in M-BEIR's format. Making one is cheap; every method reads the files anew."""
+    """A directory in M-BEIR format. Creating one is cheap; every method reads the files again."""
 
     def __init__(self, root: Path | str):
         """Raises UserError if the directory has no candidate pool."""
         self.root = Path(root)
         if not self.pools():
             raise UserError(
-                f"{self.root} is no collection: it has no cand_pool; make one with: "
+                f"{self.root} is not a collection: it has no candidate pool in cand_pool; build one with: "
                 "python -m genius.collections SOURCE... DEST"
             )
         self._resolved_root = self.root.resolve()
 
-    def rows(self) -> list[Row]:
-        """Every (task, dataset) that has queries, by dataset and task.
+    def rows(self) -> list[BenchmarkRow]:
+        """Every (task, dataset) pair that has queries, ordered by dataset and task.
 
-        Files that are named after a task are trusted and only their first line is read; others
-        (M-BEIR's training files) are scanned for the tasks in them.
+        For a file named after a task only the first line is read; other files (M-BEIR's training files) are scanned
+        for their tasks.
         """
-        found: dict[tuple[int, int, str], set[str]] = {}
+        splits_of: dict[tuple[int, int, str], set[str]] = {}
         for file, dataset, task, split in self.query_files():
-            every = ((key_dataset(id_key(query.id)), query.task) for query in queries(file))
-            for dataset_id, own_task in set(every if task is None else islice(every, 1)):
-                found.setdefault((dataset_id, own_task, dataset), set()).add(split)
+            pairs = ((key_dataset(id_key(query.id)), query.task) for query in read_queries(file))
+            for dataset_id, query_task in set(pairs if task is None else islice(pairs, 1)):
+                splits_of.setdefault((dataset_id, query_task, dataset), set()).add(split)
         return [
-            Row(*key, tuple(split for split in layout.SPLITS if split in splits))
-            for key, splits in sorted(found.items())
+            BenchmarkRow(*key, tuple(split for split in layout.SPLITS if split in splits))
+            for key, splits in sorted(splits_of.items())
         ]
 
-    def queries(self, split: str, row: Row | None = None) -> Iterator[LabelledQuery]:
-        """The queries of a split, or of one row of it.
+    def queries(self, split: str, row: BenchmarkRow | None = None) -> Iterator[LabelledQuery]:
+        """The queries of a split, or of one benchmark row in it.
 
-        Their positives are those that qrels call relevant; where qrels name none, the query's own list.
+        The positives are the relevant candidates in the qrels; if the qrels have none, the list in the query line.
         """
         for file, dataset, _, file_split in self.query_files():
             if file_split != split or (row is not None and row.dataset != dataset):
                 continue
             relevant = None
-            for query in queries(file):
+            for query in read_queries(file):
                 if row is not None and query.task != row.task:
                     continue
                 if relevant is None:  # read only for a file that has a query of this row
-                    relevant = Relevant.read(self.qrels_files(file))
-                found = relevant.candidates(query.id)
-                yield replace(query, positives=found) if found else query
+                    relevant = RelevanceTable.read(self.qrels_files(file))
+                positives = relevant.candidates(query.id)
+                yield replace(query, positives=positives) if positives else query
 
     def pools(self) -> list[str]:
         """Names of the candidate pools, global ones first: union_test, …, flickr8k_task0, …"""
         return list(self.pool_files())
 
     def candidates(self, pool: str) -> Iterator[Item]:
-        """The items of one pool. Raises UserError that lists the pools if there is none of this name."""
+        """The items of one pool. Raises UserError that lists the pools if the name is unknown."""
         files = self.pool_files()
         if pool not in files:
             raise UserError(f"{self.root} has no pool {pool!r}; it has {', '.join(files)}")
-        yield from items(files[pool])
+        yield from read_items(files[pool])
 
-    def local_pool(self, row: Row) -> Iterator[Item]:
-        """All candidates of a row.
+    def local_pool(self, row: BenchmarkRow) -> Iterator[Item]:
+        """The candidates of a row's local pool.
 
-        MSCOCO's pool in M-BEIR is named after the split it was made for; that of a dataset to which queries came
-        later, after no task.
+        The name of MSCOCO's pool in M-BEIR contains a split; that of a dataset whose queries were added later has no
+        task.
         """
         name = f"{row.dataset}_task{row.task}"
         names = [name, *(f"{name}_{split}" for split in reversed(layout.SPLITS)), row.dataset]
         yield from self.candidates(next((name for name in names if name in self.pool_files()), name))
 
     def all_candidates(self) -> Iterator[Item]:
-        """Every candidate of the global pools once; of the local ones if there are no global ones."""
+        """Every candidate of the global pools, once; of the local pools if there are no global ones."""
         files = self.pool_files()
         pools = [name for name in GLOBAL_POOLS if name in files] or list(files)
         seen = KeySet()
         for pool in pools:
-            for item in items(files[pool]):
+            for item in read_items(files[pool]):
                 if seen.add(id_key(item.id)):
                     yield item
 
     def instructions(self) -> Instructions:
-        """(dataset id, query modality, candidate modality) -> phrasings."""
+        """(dataset id, query modality, candidate modality) -> instructions."""
         return read_instructions(self.root / layout.INSTRUCTIONS)
 
     def held_out_instructions(self) -> Instructions:
-        """Like `instructions`: phrasings that training never reads. Raises UserError if there are none."""
+        """Like `instructions`, for evaluation only. Raises UserError if the collection has none."""
         if not self.has_held_out_instructions():
             raise UserError(
                 f"{self.root} has no held-out instructions; write {layout.HELD_OUT_INSTRUCTIONS}, with the columns of "
@@ -136,9 +135,9 @@ class Collection:
         return (self.root / layout.HELD_OUT_INSTRUCTIONS).is_file()
 
     def synonyms(self) -> dict[str, list[str]]:
-        """A word of the texts -> words that people may use instead; empty for most collections.
+        """Lower-case word of the texts -> its synonyms; empty for most collections.
 
-        Raises UserError that names the file if it is no such table.
+        Raises UserError if the file is not a table of words.
         """
         file = self.root / layout.SYNONYMS
         if not file.is_file():
@@ -147,10 +146,10 @@ class Collection:
             table = json.loads(file.read_text(encoding="utf-8"))
             return {str(word).lower(): [str(other) for other in others] for word, others in table.items() if others}
         except (ValueError, AttributeError, TypeError) as error:
-            raise UserError(f"{file} is no table of words and lists of words ({error}); mend it or remove it") from None
+            raise UserError(f"{file} is not an object of words and word lists ({error}); fix or remove it") from None
 
     def image_path(self, relative: str) -> Path:
-        """Where an image of the collection lies. Raises UserError for a path that leads out of it."""
+        """The file of an image. Raises UserError for a path or a link that leaves the collection."""
         if layout.leaves_folder(relative):
             raise UserError(f"the image path {relative!r} leaves the collection; give it relative to its root")
         file = self.root / relative
@@ -159,17 +158,17 @@ class Collection:
         except (OSError, RuntimeError):  # a loop of links
             inside = False
         if not inside:
-            raise UserError(f"the image {relative!r} is a link out of the collection; put the file itself there")
+            raise UserError(f"the image {relative!r} is a link out of the collection; replace it by the file")
         return file
 
     def dataset_name(self, dataset_id: int) -> str:
-        """The dataset's name, as its query files or local pools are named. Raises UserError if unknown."""
+        """The dataset's name as used in its query files or local pools. Raises UserError for an unknown dataset."""
         for file, dataset, _, _ in self.query_files():
-            first = next(queries(file), None)
+            first = next(read_queries(file), None)
             if first is not None and key_dataset(id_key(first.id)) == dataset_id:
                 return dataset
         for pool, file in self.pool_files().items():
-            first = next(items(file), None) if pool not in GLOBAL_POOLS else None
+            first = next(read_items(file), None) if pool not in GLOBAL_POOLS else None
             if first is not None and key_dataset(id_key(first.id)) == dataset_id:
                 return pool.partition("_task")[0]
         raise UserError(f"{self.root} has no dataset {dataset_id}")
@@ -184,7 +183,7 @@ class Collection:
         return found
 
     def query_files(self) -> Iterator[tuple[Path, str, int | None, str]]:
-        """(file, dataset, task, split). The union files repeat what these hold and are not read."""
+        """Yield (file, dataset, task, split). The union files, which repeat the same queries, are skipped."""
         for split in layout.SPLITS:
             for file in sorted((self.root / "query" / split).glob("*.jsonl")):
                 match = layout.QUERY_FILE.fullmatch(file.name)
@@ -192,7 +191,7 @@ class Collection:
                     yield file, match["dataset"], int(match["task"]) if match["task"] else None, split
 
     def qrels_files(self, query_file: Path) -> list[Path]:
-        """The qrels of a query file that exist: named alike, or for all tasks of the dataset."""
+        """The existing qrels files of a query file: of the same name, or for all tasks of the dataset."""
         match = layout.QUERY_FILE.fullmatch(query_file.name)
         names = {
             self.root / layout.qrels_file(match["dataset"], task, match["split"]) for task in (match["task"], None)
@@ -200,26 +199,26 @@ class Collection:
         return sorted(file for file in names if file.is_file())
 
 
-class Relevant:
-    """Which candidates qrels call relevant, as sorted integer keys: 16 bytes a judgement."""
+class RelevanceTable:
+    """The relevant candidates of each query as sorted integer keys, 16 bytes per judgment."""
 
     def __init__(self, queries: np.ndarray, candidates: np.ndarray):
-        """(j,) keys of the relevant pairs, in the order of the file."""
+        """queries (j,), candidates (j,): keys of the relevant pairs, in file order."""
         order = np.argsort(queries, kind="stable")
         self._queries, self._candidates = queries[order], candidates[order]
 
     @classmethod
-    def read(cls, files: list[Path]) -> Relevant:
+    def read(cls, files: list[Path]) -> RelevanceTable:
         queries, candidates = array("q"), array("q")
         for file in files:
-            for judgement in judgements(file):
-                if judgement.relevant:
-                    queries.append(judgement.query)
-                    candidates.append(judgement.candidate)
+            for judgment in read_judgments(file):
+                if judgment.relevant:
+                    queries.append(judgment.query)
+                    candidates.append(judgment.candidate)
         return cls(np.array(queries, dtype=np.int64), np.array(candidates, dtype=np.int64))
 
     def candidates(self, query: str) -> tuple[str, ...]:
-        """Ids of the relevant candidates, in the order of the file; empty if qrels name none."""
+        """Ids of the relevant candidates in file order; empty if the qrels have none."""
         key = id_key(query)
         start, end = self._queries.searchsorted((key, key + 1))
         return tuple(dict.fromkeys(map(key_id, self._candidates[start:end].tolist())))

@@ -1,4 +1,4 @@
-"""The English of a built collection: instructions, attribute sentences, questions."""
+"""Instructions, attribute sentences and questions for the collections that are built from folders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WHAT_IS_THIS = (
     "What is in this picture?",
 )
 
-INSTRUCTIONS: dict[tuple[str, int], tuple[str, ...]] = {  # (rule, task) -> phrasings; {a} is "a NAME"
+INSTRUCTIONS: dict[tuple[str, int], tuple[str, ...]] = {  # (rule, task) -> templates; {a} becomes "a NAME"
     ("captions", 0): (
         "Find {a} image that shows what is described.",
         "Which picture from {name} fits this caption?",
@@ -115,21 +115,21 @@ INSTRUCTIONS: dict[tuple[str, int], tuple[str, ...]] = {  # (rule, task) -> phra
 
 
 def instructions(rules: Iterable[str], dataset: str) -> dict[int, list[str]]:
-    """task -> at least four phrasings that name the dataset, for the rules that made its queries."""
+    """task -> at least four instructions that name the dataset, for the rules that applied to it."""
     name = " ".join(dataset.replace("_", " ").split())
     article = "an" if name[:1].lower() in "aeiou" else "a"
-    phrasings: dict[int, list[str]] = {}
+    prompts: dict[int, list[str]] = {}
     for rule in rules:
-        for (of_rule, task), templates in INSTRUCTIONS.items():
-            if of_rule == rule:
-                phrasings.setdefault(task, []).extend(
+        for (name_of_rule, task), templates in INSTRUCTIONS.items():
+            if name_of_rule == rule:
+                prompts.setdefault(task, []).extend(
                     template.format(a=f"{article} {name}", name=name) for template in templates
                 )
-    return phrasings
+    return prompts
 
 
 def attribute_sentence(attributes: dict[str, str], variant: int) -> str:
-    """{"articleType": "Shirts", "baseColour": "Red"} -> one of four sentences, in a varying order."""
+    """{"articleType": "Shirts", "baseColour": "Red"} -> a sentence. variant: chooses its form and the order."""
     pairs = [(_spaced(name), _word(value)) for name, value in attributes.items()]
     turn = variant // 4 % len(pairs)
     pairs = pairs[turn:] + pairs[:turn]
@@ -144,7 +144,7 @@ def attribute_sentence(attributes: dict[str, str], variant: int) -> str:
 
 
 def keyword_sentence(words: str, variant: int) -> str:
-    """ "law, copyright" -> one of four sentences."""
+    """ "law, copyright" -> a sentence. variant: chooses one of four forms."""
     words = words.replace("_", " ")
     return (
         f"Something about {words}.",
@@ -160,5 +160,5 @@ def _spaced(name: str) -> str:
 
 
 def _word(value: str) -> str:
-    """A capital that only starts a word goes, one inside (USB, iPad) stays."""
+    """Lower-case words that are only capitalized; keep others (USB, iPad)."""
     return " ".join(word.lower() if word.istitle() else word for word in value.split())

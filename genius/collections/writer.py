@@ -1,4 +1,4 @@
-"""Write an M-BEIR-format directory: streaming, and published in one step."""
+"""Write a directory in M-BEIR format: records are streamed, the directory appears in one step."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from genius.schema import Item, LabelledQuery, Modality
 
 @contextmanager
 def new_collection(destination: Path | str) -> Iterator[CollectionWriter]:
-    """A writer for a directory that appears, complete, when the block ends well.
+    """A writer for a directory that is created, complete, when the block succeeds.
 
-    Everything is written aside, next to the destination, and renamed at the end: a failure or a kill
-    leaves the destination as it was. Raises UserError if the destination holds something already
-    or cannot be written.
+    Files are written to a temporary directory next to the destination, which is renamed at the end: after a failure or
+    a kill the destination is unchanged. Raises UserError if the destination is not empty or cannot be written.
     """
     destination = Path(destination)
     if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
-        raise UserError(f"{destination} exists and is not empty; name a new directory or remove it first")
+        raise UserError(f"{destination} exists and is not empty; give a new directory or remove it first")
     aside = destination.parent / f".tmp-{uuid.uuid4().hex}"
     try:
         aside.mkdir(parents=True)
@@ -47,10 +46,10 @@ def new_collection(destination: Path | str) -> Iterator[CollectionWriter]:
 
 @contextmanager
 def further_queries(root: Path) -> Iterator[CollectionWriter]:
-    """A writer whose queries join a collection when the block ends well; candidates and instructions stay.
+    """A writer whose queries are added to a collection when the block succeeds; its other files do not change.
 
-    Each file is written aside and renamed; killed between two files, it can be done again. Raises UserError if the
-    collection has a file of the same name and another content.
+    Each file is written to a temporary directory and renamed; after a kill between two files it can be repeated. Raises
+    UserError if the collection has a file of the same name with different content.
     """
     aside = root / f".tmp-{uuid.uuid4().hex}"
     try:
@@ -58,12 +57,12 @@ def further_queries(root: Path) -> Iterator[CollectionWriter]:
             yield writer
         files = [
             file.relative_to(aside)
-            for pattern in ("qrels/*/*", "query/*/*")  # no query without judgements
+            for pattern in ("qrels/*/*", "query/*/*")  # qrels first: no query file without its judgments
             for file in sorted(aside.glob(pattern))
         ]
         for file in files:
             if (root / file).exists() and (root / file).read_bytes() != (aside / file).read_bytes():
-                raise UserError(f"{root / file} exists and holds other queries; remove it, or make a new collection")
+                raise UserError(f"{root / file} exists and contains other queries; remove it or build a new collection")
         for file in files:
             fsync(aside / file)
             (root / file).parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +72,7 @@ def further_queries(root: Path) -> Iterator[CollectionWriter]:
 
 
 class CollectionWriter:
-    """Appends candidates, queries and instructions to the files of one directory. Holds no records."""
+    """Appends candidates, queries and instructions to the files of one directory; keeps no records in memory."""
 
     def __init__(self, root: Path):
         self.root = root
@@ -81,7 +80,7 @@ class CollectionWriter:
         self._files: dict[Path, IO[str]] = {}
 
     def __enter__(self) -> CollectionWriter:
-        for split in layout.SPLITS:  # also a collection without queries has its global pools
+        for split in layout.SPLITS:  # a collection without queries has global pools too
             self._file(layout.global_pool_file(split))
         self._file(layout.INSTRUCTIONS).write("\t".join(COLUMNS) + "\n")
         return self
@@ -90,7 +89,7 @@ class CollectionWriter:
         self._open.close()
 
     def image(self, relative: str, data: bytes) -> None:
-        """Store the encoded bytes of an image at a path relative to the root."""
+        """Write the encoded bytes of an image to a path relative to the root."""
         assert not layout.leaves_folder(relative), relative
         file = self.root / relative
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +98,7 @@ class CollectionWriter:
     def candidate(self, item: Item, dataset: str, tasks: Iterable[int | None], splits: Iterable[str]) -> None:
         """Add an item to the local pools of these tasks and to the global pools of these splits.
 
-        A task of None is the pool of a dataset that has no queries.
+        A task of None means the pool of a dataset without queries.
         """
         line = _json(
             {
@@ -116,7 +115,7 @@ class CollectionWriter:
             self._file(layout.global_pool_file(split)).write(line)
 
     def query(self, query: LabelledQuery, dataset: str, split: str) -> None:
-        """Add a query, its positives and negatives to the query file and the qrels of its row."""
+        """Add a query to the query file of its row, and its positives to the qrels."""
         self._file(layout.query_file(dataset, query.task, split)).write(
             _json(
                 {
@@ -144,17 +143,14 @@ class CollectionWriter:
         prompts: Sequence[str],
         held_out: bool = False,
     ) -> None:
-        """Add the phrasings that ask this dataset for this kind of candidate with this kind of query.
-
-        held_out: phrasings that training does not see.
-        """
+        """Add instructions for a dataset and a pair of modalities. held_out: for evaluation only."""
         assert not any("\t" in text or "\n" in text for text in prompts)
         self._file(layout.HELD_OUT_INSTRUCTIONS if held_out else layout.INSTRUCTIONS).write(
             "\t".join((query.mbeir, candidate.mbeir, dataset, str(dataset_id), *prompts)) + "\n"
         )
 
     def finish(self) -> None:
-        """Close the files; nothing can be added any more."""
+        """Close the files."""
         self._open.close()
 
     def _file(self, relative: Path) -> IO[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genius.collections.mbeir import Collection, Row
+from genius.collections.mbeir import BenchmarkRow, Collection
 from genius.errors import UserError
 from genius.index.store import Index
 from genius.schema import Item
@@ -50,7 +50,7 @@ class Pools:
         return next(pool.rows for pool in self.shared if any(narrowest in kinds for kinds in pool.uses.values()))
 
 
-def read_pools(collection: Collection, index: Index, rows: list[Row], split: str) -> Pools:
+def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], split: str) -> Pools:
     """Raises UserError for an unknown candidate and for an empty pool."""
     members = _members(collection, index, split)
     kinds = [PoolKind(scope, items) for scope in ("global", "local") for items in members]

@@ -18,7 +18,7 @@ from genius.collections.images import open_image
 from genius.collections.instructions import Instructions
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.layout import HELD_OUT_INSTRUCTIONS, INSTRUCTIONS, TASKS
-from genius.collections.mbeir import Collection, Row
+from genius.collections.mbeir import BenchmarkRow, Collection
 from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.index.store import Index
@@ -33,7 +33,7 @@ PHRASINGS: tuple[Phrasing, ...] = get_args(Phrasing)
 class QuerySet:
     """The test queries of one row."""
 
-    row: Row
+    row: BenchmarkRow
     queries: list[LabelledQuery]  # q
     instructions: list[str]  # q
     qrels: Qrels  # over index rows
@@ -129,7 +129,9 @@ def draw(seed: int, purpose: str, name: str) -> int:
     return int.from_bytes(digest, "big")
 
 
-def _positives(queries: list[LabelledQuery], row: Row, index: Index, split: str) -> tuple[list[list[int]], int]:
+def _positives(
+    queries: list[LabelledQuery], row: BenchmarkRow, index: Index, split: str
+) -> tuple[list[list[int]], int]:
     """The index rows that answer each query, those of its own dataset first, and how many answers have no row."""
     ordered = [sorted(query.positives, key=lambda did: key_dataset(id_key(did)) != row.dataset_id) for query in queries]
     rows = index.rows_of(chain.from_iterable(ordered))
@@ -142,7 +144,7 @@ def _positives(queries: list[LabelledQuery], row: Row, index: Index, split: str)
 
 
 def _instruction(
-    query: LabelledQuery, target: Modality, row: Row, phrasings: Instructions, seed: int, phrasing: Phrasing
+    query: LabelledQuery, target: Modality, row: BenchmarkRow, phrasings: Instructions, seed: int, phrasing: Phrasing
 ) -> str:
     choices = phrasings.get((row.dataset_id, query.modality, target))
     if not choices:

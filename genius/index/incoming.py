@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from genius.collections.draft import Draft, Picture
+from genius.collections.draft import Draft, SourceImage
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
-from genius.collections.rules import Entry, apply_rules
-from genius.collections.sources import read_source
+from genius.collections.rules import SourceEntry, apply_rules
+from genius.collections.sources import Record, read_source
 from genius.errors import UserError
 from genius.schema import Item, Modality
 
@@ -51,16 +51,12 @@ def dropped(things: Sequence[tuple[str, Path | None]], dataset: int) -> Incoming
 def _of_folder(root: Path, dataset: int) -> Incoming:
     source, draft = read_source(root), Draft(dataset)
     everywhere = frozenset(SPLITS)
-    apply_rules(
-        draft,
-        [
-            Entry(
-                record, Picture(record.image, record.image.encode(), everywhere, {"id": record.id, **record.attributes})
-            )
-            for record in source.records
-        ],
-        source.pairs,
-    )
+
+    def source_image(record: Record) -> SourceImage:
+        attributes = {"id": record.id, **record.attributes}
+        return SourceImage(record.image, record.image.encode(), everywhere, attributes)
+
+    apply_rules(draft, [SourceEntry(record, source_image(record)) for record in source.records], source.pairs)
     items, resolved = [item for item, _, _ in draft.candidates()], root.resolve()
 
     def image_path(relative: str) -> Path:

@@ -67,11 +67,11 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
     ),
     "duplicate candidate": (
         another(LOCAL_POOL, '{"did": "9:2", "txt": "a red square", "modality": "text"}'),
-        f"{LOCAL_POOL}:3: the candidate 9:2 appears a second time",
+        f"{LOCAL_POOL}:3: the candidate 9:2 is repeated",
     ),
     "duplicate query": (
         lambda root: write_jsonl(root / QUERY_FILE, [*QUERIES, QUERIES[0]]),
-        f"{QUERY_FILE}:3: the query 9:11 appears a second time",
+        f"{QUERY_FILE}:3: the query 9:11 is repeated",
     ),
     "unknown modality": (
         another(TEST_POOL, '{"did": "9:5", "txt": "x", "modality": "sound"}'),
@@ -79,19 +79,19 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
     ),
     "contradicting modality": (
         other(LOCAL_POOL, 1, img_path="images/b.png"),
-        f"{LOCAL_POOL}:1: modality says 'text', but the line holds 'image,text'",
+        f"{LOCAL_POOL}:1: the modality is given as 'text', but the line contains 'image,text'",
     ),
     "two modalities": (
         other(LOCAL_POOL, 1, img_path="images/b.png", modality="image,text"),
-        f"{LOCAL_POOL}:1: the candidate 9:2 is 'image,text' here and 'text' before",
+        f"{LOCAL_POOL}:1: the candidate 9:2 is 'image,text' here, but 'text' in an earlier line",
     ),
     "absolute path": (
         another(TEST_POOL, '{"did": "9:5", "img_path": "/x", "modality": "image"}'),
-        f"{TEST_POOL}:5: img_path '/x' leaves the collection",
+        f"{TEST_POOL}:5: img_path: '/x' leaves the collection",
     ),
     "path upwards": (
         another(TEST_POOL, '{"did": "9:5", "img_path": "../x", "modality": "image"}'),
-        f"{TEST_POOL}:5: img_path '../x' leaves the collection",
+        f"{TEST_POOL}:5: img_path: '../x' leaves the collection",
     ),
     "missing image": (
         lambda root: (root / "images/b.png").unlink(),
@@ -101,14 +101,11 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
         other(QUERY_FILE, 1, query_img_path="images"),
         f"{QUERY_FILE}:1: the image 'images' is missing",
     ),
-    "unknown query in qrels": (another(QRELS, "9:99 0 9:2 1 3"), f"{QRELS}:3: names the query 9:99"),
-    "unknown candidate in qrels": (
-        another(QRELS, "9:11 0 9:99 1 3"),
-        f"{QRELS}:3: names the candidate 9:99, which is in no pool",
-    ),
+    "unknown query in qrels": (another(QRELS, "9:99 0 9:2 1 3"), f"{QRELS}:3: the query 9:99 is in no query file"),
+    "unknown candidate in qrels": (another(QRELS, "9:11 0 9:99 1 3"), f"{QRELS}:3: the candidate 9:99 is in no pool"),
     "unknown positive": (
         other(QUERY_FILE, 1, pos_cand_list=["9:2", "9:98"]),
-        f"{QUERY_FILE}:1: names the candidate 9:98, which is in no pool",
+        f"{QUERY_FILE}:1: the candidate 9:98 is in no pool",
     ),
     "short judgement": (another(QRELS, "9:11 9:2"), f"{QRELS}:3: expected: query id, 0, candidate id"),
     "foreign qrels": (
@@ -137,7 +134,7 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
     ),
     "odd name": (
         another("query/test/shapes.jsonl", "{}"),
-        "query/test/shapes.jsonl:0: the name is not one of M-BEIR's",
+        "query/test/shapes.jsonl:0: the name does not follow M-BEIR's scheme",
     ),
 }
 
@@ -163,7 +160,7 @@ def test_a_query_needs_a_positive_of_its_own_or_in_qrels(root):
     change(root, QUERY_FILE, 1, pos_cand_list=[])
     assert problems(root) == []
     (root / QRELS).write_text("9:12 0 9:4 1 3\n9:11 0 9:2 0 3\n")
-    assert problems(root) == [f"{QUERY_FILE}:1: the query 9:11 has no positive, neither here nor in qrels"]
+    assert problems(root) == [f"{QUERY_FILE}:1: the query 9:11 has no positive, neither here nor in the qrels"]
     shutil.rmtree(root / "qrels")
     assert len(problems(root)) == 1
 
@@ -171,8 +168,8 @@ def test_a_query_needs_a_positive_of_its_own_or_in_qrels(root):
 def test_a_positive_may_lie_outside_the_rows_own_pool(root):
     append(root, QRELS, "9:11 0 9:3 1 3")
     assert problems(root) == [
-        f"{QRELS}:3: dataset 9 has no instruction for 'image' queries that look for "
-        f"'image,text'; add a line to {INSTRUCTIONS}"
+        f"{QRELS}:3: dataset 9 has no instruction for 'image' queries with "
+        f"'image,text' candidates; add a line to {INSTRUCTIONS}"
     ]
     append(root, INSTRUCTIONS, "image\timage,text\tshapes\t9\tFind both.")
     assert problems(root) == []

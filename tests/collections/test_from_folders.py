@@ -95,7 +95,7 @@ def test_images_that_cannot_be_read_are_left_out_of_a_folder_without_a_table(tmp
         "images/photos/0.png",
         "images/photos/2.png",
     }
-    assert "2 images are left out; the first: " in str(row) and "1.png is not a readable PNG" in str(row)
+    assert "2 images were left out; the first: " in str(row) and "1.png is not a readable PNG" in str(row)
     for name in ("0.png", "2.png"):
         (tmp_path / "photos" / name).unlink()
     with pytest.raises(UserError, match="1.png is not a readable PNG"):
@@ -160,11 +160,11 @@ def test_a_link_out_of_the_source_is_refused(tmp_path):
 
 def test_sources_and_destination_must_not_get_in_each_others_way(tmp_path):
     source = str(write_source(tmp_path / "zoo", [{"img_path": "a.png", "txt": "a"}]))
-    with pytest.raises(UserError, match="two sources are called 'zoo'; give one another name"):
+    with pytest.raises(UserError, match="two sources have the name 'zoo'; rename one"):
         build([source, source], tmp_path / "built")
     with pytest.raises(UserError, match="lies inside the source"):
         build([source], tmp_path / "zoo" / "built")
-    with pytest.raises(UserError, match="gives no dataset name"):
+    with pytest.raises(UserError, match="gives no valid dataset name"):
         build([f"!!!={source}"], tmp_path / "built")
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         build([str(tmp_path / "nowhere")], tmp_path / "built")

@@ -31,9 +31,9 @@ def test_lines_keep_their_numbers_when_blank_ones_are_passed_over(file):
     [
         (b'{"a": 1}\n{"a": }\n', ":2: the line is not JSON"),
         (b'{"a": 1}\n[1]\n', ":2: expected a JSON object, found list"),
-        (b'{"a": NaN}\n', ":1: the line is not usable JSON (NaN"),
-        (b'{"a": 1, "a": 2}\n', ":1: the line is not usable JSON (the key 'a' appears twice"),
-        (b'{"a": "\\ud800"}\n', ":1: the text holds half a surrogate"),
+        (b'{"a": NaN}\n', ":1: the line is not valid JSON (NaN"),
+        (b'{"a": 1, "a": 2}\n', ":1: the line is not valid JSON (the key 'a' appears twice"),
+        (b'{"a": "\\ud800"}\n', ":1: the text contains an unpaired surrogate"),
         ('{"a": "ü"}\n'.encode("latin-1"), ":1: the line is not UTF-8"),
         ('{"a": 1}\n'.encode("utf-16"), ":1: the file is UTF-16"),
         (b"\n" + b"[" * 100_000, ":2: "),
@@ -56,7 +56,7 @@ def test_a_line_without_end_is_refused_before_it_is_read(file, monkeypatch):
 def test_what_is_no_file_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "."):
-        with pytest.raises(LineError, match="is no file"):
+        with pytest.raises(LineError, match="is not a file"):
             list(text_lines(tmp_path / name))
     with pytest.raises(LineError, match="is missing"):
         list(text_lines(tmp_path / "nowhere"))

@@ -41,7 +41,7 @@ def test_a_check_shows_the_first_problems_of_each_file_and_counts_the_rest(tmp_p
 def test_wrong_arguments_are_explained(arguments, capsys):
     with pytest.raises(SystemExit) as caught:
         main(arguments)
-    assert caught.value.code == 2 and "--check DIR alone" in capsys.readouterr().err
+    assert caught.value.code == 2 and "only --check DIR" in capsys.readouterr().err
 
 
 def test_a_user_error_is_one_line_on_stderr(tmp_path):
@@ -49,5 +49,5 @@ def test_a_user_error_is_one_line_on_stderr(tmp_path):
     ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert ended.returncode == 2 and ended.stdout == ""
     assert ended.stderr == (
-        f"error: {tmp_path / 'nowhere'} is no folder; a source is a folder of images, with or without a table\n"
+        f"error: {tmp_path / 'nowhere'} is not a folder; a source is a folder of images, with or without a table\n"
     )

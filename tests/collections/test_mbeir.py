@@ -5,12 +5,12 @@ from itertools import islice
 import pytest
 
 from genius.collections.lines import LineError
-from genius.collections.mbeir import Collection, Row
+from genius.collections.mbeir import BenchmarkRow, Collection
 from genius.errors import UserError
 from genius.schema import Item, Modality
 from tests.collections.samples import CANDIDATES, QUERIES, write_collection, write_jsonl
 
-ROW = Row(9, 3, "shapes", ("test",))
+ROW = BenchmarkRow(9, 3, "shapes", ("test",))
 
 
 @pytest.fixture
@@ -57,9 +57,12 @@ def test_a_training_file_named_without_a_task_gives_all_its_rows(root):
     (root / "qrels/train").mkdir()
     (root / "qrels/train/mbeir_shapes_train_qrels.txt").write_text("9:13 0 9:1 1 4\n")
     collection = Collection(root)
-    assert collection.rows() == [Row(9, 3, "shapes", ("train", "test")), Row(9, 4, "shapes", ("train",))]
+    assert collection.rows() == [
+        BenchmarkRow(9, 3, "shapes", ("train", "test")),
+        BenchmarkRow(9, 4, "shapes", ("train",)),
+    ]
     assert [query.id for query in collection.queries("train", ROW)] == ["9:11"]
-    (query,) = collection.queries("train", Row(9, 4, "shapes"))
+    (query,) = collection.queries("train", BenchmarkRow(9, 4, "shapes"))
     assert query.positives == ("9:1",)
 
 
@@ -91,7 +94,7 @@ def test_a_local_pool_named_after_a_split_is_found(root):
     (local / "mbeir_shapes_task3_cand_pool.jsonl").rename(local / "mbeir_shapes_task3_test_cand_pool.jsonl")
     assert [item.id for item in Collection(root).local_pool(ROW)] == ["9:2", "9:4"]
     with pytest.raises(UserError, match="no pool 'shapes_task7'; it has union_test"):
-        list(Collection(root).local_pool(Row(9, 7, "shapes")))
+        list(Collection(root).local_pool(BenchmarkRow(9, 7, "shapes")))
 
 
 def test_reading_stops_where_the_caller_stops(root):
@@ -120,15 +123,15 @@ def test_modality_names_may_come_in_either_order(root):
 @pytest.mark.parametrize(
     "change, says",
     [
-        ({"did": 5}, "did must be a text, found int"),
-        ({"did": "five"}, "did: the id 'five' is not of the form dataset:number"),
-        ({"txt": 7}, "txt must be a text or null, found int"),
+        ({"did": 5}, "did: input should be a valid string, found 5"),
+        ({"did": "five"}, "did: the id 'five' does not have the form dataset:number"),
+        ({"txt": 7}, "txt: input should be a valid string, found 7"),
         ({"modality": "video"}, "modality: modality 'video' is unknown; expected one of 'image', 'text'"),
-        ({"modality": None}, "the field modality is missing"),
-        ({"modality": ["image"]}, "modality"),
-        ({"modality": "text"}, "modality says 'text', but the line holds 'image'"),
+        ({"modality": None}, "modality: input should be a valid string, found None"),
+        ({"modality": ["image"]}, "modality: input should be a valid string"),
+        ({"modality": "text"}, "the modality is given as 'text', but the line contains 'image'"),
         ({"img_path": None}, "an item needs a text, an image, or both"),
-        ({"img_path": "/etc/passwd"}, "img_path '/etc/passwd' leaves the collection"),
+        ({"img_path": "/etc/passwd"}, "img_path: '/etc/passwd' leaves the collection"),
         ({"img_path": "a/../../b.png"}, "leaves the collection"),
     ],
 )
@@ -144,15 +147,15 @@ def test_a_malformed_candidate_is_named_by_file_and_line(root, change, says):
 @pytest.mark.parametrize(
     "change, says",
     [
-        ({"qid": ""}, "qid: the id '' is not"),
-        ({"task_id": 5}, "task_id must be one of"),
-        ({"task_id": True}, "task_id must be one of"),
-        ({"task_id": "3"}, "task_id must be one of"),
-        ({"pos_cand_list": "9:2"}, "pos_cand_list must be a list"),
-        ({"neg_cand_list": ["x"]}, "did: the id 'x' is not"),
-        ({"pos_cand_list": [{}]}, "the field did is missing"),
-        ({"query_modality": "text"}, "but the line holds 'image'"),
-        ({"query_img_path": "../x.png"}, "query_img_path '../x.png' leaves the collection"),
+        ({"qid": ""}, "qid: the id '' does not have the form"),
+        ({"task_id": 5}, "task_id: expected one of 0, 1, 2, 3, 4, 6, 7, 8, found 5"),
+        ({"task_id": True}, "task_id: input should be a valid integer, found True"),
+        ({"task_id": "3"}, "task_id: input should be a valid integer, found '3'"),
+        ({"pos_cand_list": "9:2"}, "pos_cand_list: input should be a valid list"),
+        ({"neg_cand_list": ["x"]}, "neg_cand_list.0: the id 'x' does not have the form"),
+        ({"pos_cand_list": [{}]}, "pos_cand_list.0: input should be a valid string"),
+        ({"query_modality": "text"}, "but the line contains 'image'"),
+        ({"query_img_path": "../x.png"}, "query_img_path: '../x.png' leaves the collection"),
     ],
 )
 def test_a_malformed_query_is_named_by_file_and_line(root, change, says):
@@ -166,7 +169,7 @@ def test_a_malformed_query_is_named_by_file_and_line(root, change, says):
     "line, says",
     [
         ("9:11 0 9:2", "expected: query id"),
-        ("9:11 0 9:2 yes 3", "relevance must be a whole number, found 'yes'"),
+        ("9:11 0 9:2 yes 3", "relevance must be an integer, found 'yes'"),
         ("9:11 0 two 1 3", "the id 'two'"),
     ],
 )
@@ -180,7 +183,7 @@ def test_a_malformed_judgement_is_named_by_file_and_line(root, line, says):
     "line, says",
     [
         ("image\ttext\tshapes\t9", "separated by tabs"),
-        ("image\ttext\tshapes\tnine\tGo.", "dataset_id must be a number"),
+        ("image\ttext\tshapes\tnine\tGo.", "dataset_id must be an integer"),
         ("image\tsound\tshapes\t9\tGo.", "modality 'sound' is unknown"),
     ],
 )
@@ -216,7 +219,7 @@ def test_a_collection_may_be_reached_by_a_link(root, tmp_path):
 
 def test_a_directory_without_pools_is_no_collection(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(UserError, match="is no collection.*python -m genius.collections SOURCE"):
+        with pytest.raises(UserError, match="is not a collection.*python -m genius.collections SOURCE"):
             Collection(path)
 
 
@@ -228,5 +231,5 @@ def test_synonyms_are_read_where_a_collection_has_them(root):
     assert collection.synonyms() == {"cat": ["kitty"]}
     for broken in ("[1]", '{"cat": 3}', "{"):
         file.write_text(broken)
-        with pytest.raises(UserError, match="synonyms.json is no table"):
+        with pytest.raises(UserError, match="synonyms.json is not an object of words"):
             collection.synonyms()

@@ -76,22 +76,22 @@ def test_composed_pairs_are_read_beside_the_manifest(folder):
 @pytest.mark.parametrize(
     "line, says",
     [
-        ({"txt": "x"}, "no image is named; one of the fields img_path, image, file is needed, found txt"),
-        ({"img_path": "/a.png"}, "the image path '/a.png' leaves the folder"),
+        ({"txt": "x"}, "the row names no image; expected one of the fields img_path, image, file, found txt"),
+        ({"img_path": "/a.png"}, "img_path: '/a.png' leaves the folder"),
         ({"img_path": "../a.png"}, "leaves the folder"),
-        ({"img_path": "a.gif"}, "'a.gif' is no PNG, JPEG or WebP file"),
-        ({"img_path": 5}, "img_path must be a text, found int"),
-        ({"img_path": "b.png", "txt": ["x"]}, "txt must be a text, found list"),
-        ({"img_path": "b.png", "captions": "x"}, "captions must be a list of texts"),
-        ({"img_path": "b.png", "captions": [1]}, "captions must be a list of texts"),
-        ({"img_path": "b.png", "qa": [{"q": "x"}]}, "qa must be a list"),
-        ({"img_path": "b.png", "qa": "x"}, "qa must be a list"),
+        ({"img_path": "a.gif"}, "'a.gif' is not a PNG, JPEG or WebP file"),
+        ({"img_path": 5}, "img_path: input should be a valid string, found 5"),
+        ({"img_path": "b.png", "txt": ["x"]}, "txt: input should be a valid string, found ['x']"),
+        ({"img_path": "b.png", "captions": "x"}, "captions: input should be a valid list, found 'x'"),
+        ({"img_path": "b.png", "captions": [1]}, "captions.0: input should be a valid string, found 1"),
+        ({"img_path": "b.png", "qa": [{"q": "x"}]}, "the field qa.0.a is missing"),
+        ({"img_path": "b.png", "qa": "x"}, "qa: input should be a valid list, found 'x'"),
         ({"img_path": "b.png", "attributes": []}, None),
-        ({"img_path": "b.png", "attributes": [1]}, "attributes must be an object"),
-        ({"img_path": "b.png", "split": "holdout"}, "the split 'holdout' is unknown; expected train, val"),
-        ({"img_path": "b.png", "id": "a"}, "the id 'a' appears a second time"),
-        ({"img_path": "a.png", "id": "c"}, "the image 'a.png' appears a second time"),
-        ({"img_path": "a.png", "txt": "x", "split": "test"}, "the image 'a.png' appears a second time"),
+        ({"img_path": "b.png", "attributes": [1]}, "attributes: input should be a valid dictionary"),
+        ({"img_path": "b.png", "split": "holdout"}, "split: 'holdout' is unknown; expected one of train, val"),
+        ({"img_path": "b.png", "id": "a"}, "the id 'a' is repeated"),
+        ({"img_path": "a.png", "id": "c"}, "the image 'a.png' is repeated"),
+        ({"img_path": "a.png", "txt": "x", "split": "test"}, "the image 'a.png' is repeated"),
     ],
 )
 def test_a_bad_record_is_named_by_file_and_line(folder, line, says):
@@ -107,12 +107,12 @@ def test_a_bad_record_is_named_by_file_and_line(folder, line, says):
 @pytest.mark.parametrize(
     "content, says",
     [
-        ("image,text\na.png,x\nb.png\n", ":3: the row has 1 cells, the header 2"),
+        ("image,text\na.png,x\nb.png\n", ":3: the row has 1 cells, but the header has 2"),
         ("image,image\na.png,b.png\n", ":1: two columns have the same name"),
-        ('image,text\na.png,"x\n', ":2: the row is not CSV"),
-        ("picture,text\na.png,x\n", ":2: no image is named"),
-        ("image,text\n", "names no images"),
-        ("", "names no images"),
+        ('image,text\na.png,"x\n', ":2: the row is not valid CSV"),
+        ("picture,text\na.png,x\n", ":2: the row names no image"),
+        ("image,text\n", "contains no images"),
+        ("", "contains no images"),
     ],
 )
 def test_a_bad_csv_is_named_by_file_and_line(folder, content, says):
@@ -127,7 +127,7 @@ def test_a_bad_csv_is_named_by_file_and_line(folder, content, says):
     [
         ({"query_id": "a"}, "expected query_id, txt and target_id"),
         ({"query_id": "a", "txt": 1, "target_id": "b"}, "expected query_id, txt and target_id"),
-        ({"query_id": "a", "txt": "x", "target_id": "z"}, "the id 'z' is not in the table beside this file"),
+        ({"query_id": "a", "txt": "x", "target_id": "z"}, "the id 'z' is not in the table of this folder"),
     ],
 )
 def test_a_bad_composed_pair_is_named_by_file_and_line(folder, pair, says):
@@ -138,10 +138,10 @@ def test_a_bad_composed_pair_is_named_by_file_and_line(folder, pair, says):
 
 
 def test_a_folder_that_says_nothing_clear_is_refused(folder, tmp_path):
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         read_source(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match="names no images"):
+    with pytest.raises(UserError, match="contains no images"):
         read_source(tmp_path / "empty")
     for name in ("one.csv", "two.jsonl"):
         (folder / name).write_text("")

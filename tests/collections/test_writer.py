@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from genius.collections.checker import Checker
-from genius.collections.mbeir import Collection, Row
+from genius.collections.mbeir import BenchmarkRow, Collection
 from genius.collections.writer import new_collection
 from genius.errors import UserError
 from genius.schema import Item, LabelledQuery, Modality
@@ -35,7 +35,7 @@ def write(destination: Path) -> None:
 def test_what_is_written_is_read_back(tmp_path):
     write(tmp_path / "new" / "toys")
     collection = Collection(tmp_path / "new" / "toys")
-    row = Row(3, 0, "toys", ("test",))
+    row = BenchmarkRow(3, 0, "toys", ("test",))
     assert collection.rows() == [row]
     assert list(collection.local_pool(row)) == list(collection.all_candidates()) == ITEMS
     assert list(collection.queries("test", row)) == [QUERY]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from genius.collections.mbeir import Row
+from genius.collections.mbeir import BenchmarkRow
 from genius.evaluation.queries import QuerySet, read_queries, training_targets
 from genius.evaluation.summary import Labels, share_of_dense, summarise
 from genius.evaluation.systems import BeamFigures, Outcome, beam_systems
@@ -11,7 +11,9 @@ from genius.metrics.hit_rate import MISS, Qrels
 
 
 def labels(queries: int, trained: list[bool], new: list[bool], dataset: str = "shapes") -> Labels:
-    asked = QuerySet(Row(0, 0, dataset), [None] * queries, [""] * queries, Qrels.of([[0]] * queries), np.zeros(queries))
+    asked = QuerySet(
+        BenchmarkRow(0, 0, dataset), [None] * queries, [""] * queries, Qrels.of([[0]] * queries), np.zeros(queries)
+    )
     first_codes = np.tile([True, False, False], (queries, 1))
     return Labels(asked, first_codes, np.arange(queries), 20, np.array(trained), np.array(new), candidates=9)
 

@@ -200,7 +200,7 @@ def test_words_give_way_to_their_neighbours_in_training_and_nowhere_else(collect
 
 def test_an_empty_collection_is_refused_in_one_sentence(collection, tmp_path):
     shutil.copytree(collection.root, tmp_path / "empty")
-    with pytest.raises(UserError, match="is no collection"):
+    with pytest.raises(UserError, match="is not a collection"):
         pipeline.train(Arguments(tmp_path, tmp_path / "run", "small", TINY, "cpu"))
     for file in (tmp_path / "empty" / "cand_pool").rglob("*.jsonl"):
         file.write_text("")
