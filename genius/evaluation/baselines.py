@@ -1,9 +1,9 @@
-"""What finds answers without any learning: shared words, and shared colours. A collection is easy where these do well.
+"""Baselines without learning: shared words and shared colors. Rows where they do well are easy.
 
     python -m genius.evaluation.baselines COLLECTION [--split test] [--limit N]
 
-TF-IDF: cosine of word weights (scikit-learn's) between the query's text, without its instruction, and each
-candidate's, in rows whose queries and candidates have texts. Colours: L1 distance of histograms of 4 × 4 × 4 RGB
+TF-IDF: cosine of word weights (scikit-learn) of the query's text, without its instruction, and each candidate's, in
+rows whose queries and candidates have texts. Colors: L1 distance of histograms of 4 × 4 × 4 RGB
 cells (Swain & Ballard 1991, "Color indexing") between the query's picture and each candidate's, in rows whose queries
 and candidates have pictures. The pool is the global one of the split.
 
@@ -12,7 +12,6 @@ Shapes: q queries, n candidates that have a text or a picture, w words, h cells 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,9 +26,9 @@ from genius.collections.images import open_image
 from genius.collections.layout import SPLITS, TASKS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.__main__ import positive
-from genius.evaluation.queries import draw
-from genius.evaluation.report_cells import dataset_name, percent, table, task_name
+from genius.evaluation.arguments import command_parser, positive
+from genius.evaluation.queries import stable_hash
+from genius.evaluation.tables import dataset_name, percent, table, task_name
 from genius.metrics.hit_rate import CUTS, Qrels, first_hits, headline_cut, hit_rate, mean
 from genius.schema import Item, LabelledQuery, Modality
 
@@ -37,22 +36,22 @@ K, BATCH = max(CUTS), 256
 SIDE, LEVELS = 64, 4  # pictures are shrunk to this side; cells along each of red, green and blue
 
 
-class Words:
-    """Candidates by the words of their texts."""
+class WordSearch:
+    """Ranks candidates by the words of their texts."""
 
     def __init__(self, items: list[Item]):
         self.rows = np.array([row for row, item in enumerate(items) if item.text], dtype=np.int64)
-        self.weigh = TfidfVectorizer()
-        self.candidates = self.weigh.fit_transform([items[row].text for row in self.rows])  # (n, w) sparse
+        self.vectorizer = TfidfVectorizer()
+        self.candidates = self.vectorizer.fit_transform([items[row].text for row in self.rows])  # (n, w) sparse
 
     def search(self, queries: list[LabelledQuery]) -> np.ndarray:
-        """Rows (q, K) of the candidates, best first; −1 beyond those that share a word."""
-        cosines = (self.weigh.transform([query.text for query in queries]) @ self.candidates.T).toarray()
+        """Rows (q, K) of the candidates, best first; −1 after the last that shares a word."""
+        cosines = (self.vectorizer.transform([query.text for query in queries]) @ self.candidates.T).toarray()
         return _best(np.where(cosines > 0, cosines, -np.inf), self.rows)
 
 
-class Colours:
-    """Candidates by the colours of their pictures."""
+class ColorSearch:
+    """Ranks candidates by the colors of their pictures."""
 
     def __init__(self, collection: Collection, items: list[Item]):
         self.collection = collection
@@ -65,11 +64,11 @@ class Colours:
         return _best(-manhattan_distances(mine, self.candidates), self.rows)
 
     def _histograms(self, paths: list[str]) -> np.ndarray:
-        """A picture that several items share is opened once."""
-        different = list(dict.fromkeys(paths))
-        with ThreadPoolExecutor() as opening:
-            found = dict(zip(different, opening.map(self._histogram, different), strict=True))
-        return np.array([found[path] for path in paths], dtype=np.float32)
+        """(·, h); a picture that several items share is opened once."""
+        distinct = list(dict.fromkeys(paths))
+        with ThreadPoolExecutor() as threads:
+            histograms = dict(zip(distinct, threads.map(self._histogram, distinct), strict=True))
+        return np.array([histograms[path] for path in paths], dtype=np.float32)
 
     def _histogram(self, path: str) -> np.ndarray:
         return histogram(np.asarray(open_image(self.collection.image_path(path), max_side=SIDE)))
@@ -90,16 +89,21 @@ def _best(scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
 def measure_baselines(
     collection: Collection, split: str, limit: int | None = None, seed: int = 0
 ) -> list[dict[str, Any]]:
-    """One entry for each (task, dataset) row, by task and dataset, with the hit rate of each baseline at the row's cut.
+    """One entry per (task, dataset) row, ordered by task and dataset: the hit rate of each baseline at the row's cut.
 
-    None where a baseline does not apply. limit: queries a row, a sample fixed by the seed.
+    None where a baseline does not apply. limit: queries per row, a sample fixed by the seed.
     Raises UserError if the split has no queries or no global pool.
     """
     items = list(collection.candidates(f"union_{split}"))
     row_of, entries = {item.id: row for row, item in enumerate(items)}, []
-    systems = {"words": (Words(items), Modality.IMAGE), "colours": (Colours(collection, items), Modality.TEXT)}
+    systems = {  # and the modality that a system cannot search
+        "words": (WordSearch(items), Modality.IMAGE),
+        "colors": (ColorSearch(collection, items), Modality.TEXT),
+    }
     for row in tqdm(sorted(collection.rows(), key=lambda row: (row.task, row.dataset_id)), unit="row"):
-        queries = sorted(collection.queries(split, row), key=lambda query: draw(seed, "sample", query.id))[:limit]
+        queries = sorted(collection.queries(split, row), key=lambda query: stable_hash(seed, "sample", query.id))[
+            :limit
+        ]
         if not queries:
             continue
         qrels = Qrels.of([[row_of[did] for did in query.positives if did in row_of] for query in queries])
@@ -107,8 +111,8 @@ def measure_baselines(
         entries.append(
             {"task": row.task, "dataset": row.dataset, "cut": cut, "queries": len(queries)}
             | {
-                name: None if useless in TASKS[row.task] else hit_rate(_ranks(system, queries, qrels), cut)
-                for name, (system, useless) in systems.items()
+                name: None if excluded in TASKS[row.task] else hit_rate(_ranks(system, queries, qrels), cut)
+                for name, (system, excluded) in systems.items()
             }
         )
     if not entries:
@@ -116,7 +120,7 @@ def measure_baselines(
     return entries
 
 
-def _ranks(system: Words | Colours, queries: list[LabelledQuery], qrels: Qrels) -> np.ndarray:
+def _ranks(system: WordSearch | ColorSearch, queries: list[LabelledQuery], qrels: Qrels) -> np.ndarray:
     return np.concatenate(
         [
             first_hits(system.search(queries[start : start + BATCH]), qrels, start)
@@ -126,35 +130,27 @@ def _ranks(system: Words | Colours, queries: list[LabelledQuery], qrels: Qrels) 
 
 
 def markdown(entries: list[dict[str, Any]]) -> str:
-    """A line for each row; averages are over the rows where a baseline applies."""
-    lines = [
-        [
-            task_name(entry["task"]),
-            dataset_name(entry),
-            f"{entry['queries']:,}",
-            percent(entry["words"]),
-            percent(entry["colours"]),
-        ]
-        for entry in entries
-    ]
-    averages = [percent(mean([entry[name] for entry in entries])) for name in ("words", "colours")]
-    return table(
-        ["task", "dataset", "queries", "TF-IDF", "colours"], [*lines, ["**average**", "", "", *averages]], words=2
-    )
+    """A line per row; averages are over the rows to which a baseline applies."""
+    average = {name: mean([entry[name] for entry in entries]) for name in ("words", "colors")}
+    columns = {
+        "task": [*(task_name(entry["task"]) for entry in entries), "**average**"],
+        "dataset": [*map(dataset_name, entries), ""],
+        "queries": [*(f"{entry['queries']:,}" for entry in entries), ""],
+        "TF-IDF": [percent(entry["words"]) for entry in (*entries, average)],
+        "colors": [percent(entry["colors"]) for entry in (*entries, average)],
+    }
+    return table(columns, text_columns=2)
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m genius.evaluation.baselines",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("genius.evaluation.baselines", __doc__)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("--split", choices=SPLITS[1:], default="test")
-    parser.add_argument("--limit", type=int, metavar="N", help="a sample of N queries a row")
-    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--limit", type=int, metavar="N", help="a sample of N queries per row")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample")
     given = parser.parse_args(arguments)
-    print(markdown(measure_baselines(Collection(given.collection), given.split, positive(given.limit), given.seed)))
+    limit = positive(given.limit, "--limit")
+    print(markdown(measure_baselines(Collection(given.collection), given.split, limit, given.seed)))
 
 
 if __name__ == "__main__":

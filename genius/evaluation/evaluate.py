@@ -1,6 +1,8 @@
-"""Evaluate a run on the labelled queries of a collection: every row, pool and system.
+"""Evaluate a run on the labeled queries of a collection: every row, pool and system.
 
 Queries are encoded once; a pool is built once and searched for all rows that share it.
+
+Shapes: n items of the index.
 """
 
 from __future__ import annotations
@@ -11,21 +13,27 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
-from genius.evaluation.code_report import measure_codes
+from genius.evaluation.all_phrasings import average_phrasings, measure_phrasings
+from genius.evaluation.encoded_queries import BATCH, EncodedRow
 from genius.evaluation.instruction_following import measure_following
-from genius.evaluation.phrasings import ask_in_every_phrasing, average
 from genius.evaluation.pools import read_pools
 from genius.evaluation.queries import Phrasing, read_queries, training_targets
-from genius.evaluation.summary import Labels, summarise
-from genius.evaluation.systems import BATCH, Encoded, Outcome, search_every_way
-from genius.evaluation.untrained_baseline import Control
+from genius.evaluation.summary import RowLabels, summarize
+from genius.evaluation.systems import RowResults, search_all_systems
+from genius.evaluation.untrained_baseline import UntrainedBaseline
+from genius.index.store import Index
+from genius.metrics.code_health import code_health
+from genius.metrics.factor_agreement import factor_table, read_factors
 from genius.schema import SearchOptions
 from genius.search.engine import Engine, batch_size
 from genius.trie.ids import packed_bytes
+
+MAX_FACTOR_ITEMS = 20_000  # items that factors are read from: a sample fixed by the seed
 
 
 @dataclass(frozen=True)
@@ -34,18 +42,18 @@ class EvaluationOptions:
 
     split: str = "test"
     beams: tuple[int, ...] = (50,)  # ascending: the last for the tables, all for the sweep
-    limit: int | None = None  # queries a row; None: all
+    limit: int | None = None  # queries per row; None: all
     seed: int = 0  # of instructions, samples, intervals and the untrained encoder
     instruction: Phrasing = "seeded"
-    untrained: bool = False  # also dense search by an untrained encoder: encodes every item anew
-    decoder_weight: float | None = None  # of the decoder against geometry; None: as the run was tuned
-    every_phrasing: bool = False  # also the mean over all phrasings: encodes and searches once for each
+    untrained: bool = False  # also dense search by an untrained encoder: encodes all items again
+    decoder_weight: float | None = None  # of the decoder against geometry; None: the run's tuned weight
+    every_phrasing: bool = False  # also the mean over all phrasings: encodes and searches once per phrasing
 
 
 def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions) -> dict[str, Any]:
-    """The report, ready for JSON, but for the names of run, collection and command.
+    """The report, ready for JSON, without the names of run, collection and command.
 
-    Raises UserError if the collection lacks queries, instructions or items, or is not the index's.
+    Raises UserError if the collection lacks queries, instructions or items, or is not that of the index.
     """
     index, widest = engine.index, options.beams[-1]
     sets = read_queries(
@@ -53,35 +61,37 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     )
     pools = read_pools(collection, index, [queries.row for queries in sets], options.split)
     headline, targets = pools.kinds[0], training_targets(collection, index)
-    engine.encode(next(sets[0].opened(collection, 1)))  # the first one loads what the times should not hold
+    engine.encode(next(sets[0].opened(collection, 1)))  # warm-up: not timed
     encoded = [
-        Encoded.by(engine, queries.opened(collection, BATCH))
+        EncodedRow.encode(engine, queries.opened(collection, BATCH))
         for queries in tqdm(sets, desc="encode queries", unit="row")
     ]
-    tables, sweep = defaultdict(dict), defaultdict(dict)  # by kind of pool, by beam size: row number -> …
-    phrased, instructions = {}, collection.instructions()  # row number -> …
+    tables, sweep = defaultdict(dict), defaultdict(dict)  # by pool kind, by beam size: row number -> (labels, results)
+    phrased, instructions = {}, collection.instructions()
     with tempfile.TemporaryDirectory() as scratch:
-        control = Control.build(engine, collection, sets, options.seed, Path(scratch)) if options.untrained else None
+        baseline = None
+        if options.untrained:
+            baseline = UntrainedBaseline.build(engine, collection, sets, options.seed, Path(scratch))
         for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
             pool = engine.pool if len(shared.rows) == index.n else index.pool(shared.rows, engine.device)
             for number, kinds in shared.uses.items():
                 queries, qrels = encoded[number], sets[number].qrels
                 sizes = options.beams if headline in kinds else options.beams[-1:]
-                labels = Labels.of(sets[number], index, shared.rows, targets)
-                untrained = control.search(shared.rows, number, qrels) if control else Outcome({})
-                outcomes = {
-                    beams: (labels, untrained | outcome)
-                    for beams, outcome in search_every_way(
+                labels = RowLabels.read(sets[number], index, shared.rows, targets)
+                untrained = baseline.search(shared.rows, number, qrels) if baseline else RowResults({})
+                found = {
+                    beams: (labels, untrained | results)
+                    for beams, results in search_all_systems(
                         engine, pool, shared.rows, queries, qrels, sizes, options.decoder_weight
                     ).items()
                 }
                 for kind in kinds:
-                    tables[kind][number] = outcomes[widest]
+                    tables[kind][number] = found[widest]
                 if headline in kinds:
                     for beams in options.beams:
-                        sweep[beams][number] = outcomes[beams]
+                        sweep[beams][number] = found[beams]
                 if headline in kinds and options.every_phrasing:
-                    phrased[number] = ask_in_every_phrasing(
+                    phrased[number] = measure_phrasings(
                         engine,
                         collection,
                         instructions,
@@ -103,8 +113,8 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         decoder_weight=options.decoder_weight,
     )
 
-    def figures(outcomes: dict[int, tuple[Labels, Outcome]]) -> dict[str, Any]:
-        return summarise([outcomes[number] for number in range(len(sets))], options.seed)
+    def figures(by_row: dict[int, tuple[RowLabels, RowResults]]) -> dict[str, Any]:
+        return summarize([by_row[number] for number in range(len(sets))], options.seed)
 
     tuned = engine.decoder.config.decoder_weight
     return asdict(options) | {
@@ -117,15 +127,27 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         "bytes_per_item": _bytes(index.code_sizes, index.config.dim),
         "pools": [asdict(kind) | figures(tables[kind]) for kind in pools.kinds],
         "unknown_judgements": sum(queries.unknown for queries in sets),
-        "phrasings": average([phrased[number] for number in sorted(phrased)]) if phrased else None,
+        "phrasings": average_phrasings([phrased[number] for number in sorted(phrased)]) if phrased else None,
         "following": following,
         "codes": measure_codes(index, pools.candidates(), options.seed),
         "sweep": [{"beams": beams} | figures(sweep[beams]) for beams in options.beams],
     }
 
 
+def measure_codes(index: Index, candidates: np.ndarray, seed: int) -> dict[str, Any]:
+    """Query-independent code statistics, ready for JSON.
+
+    {"health": of all items, "factors": of the candidates}; candidates: rows of the index.
+    """
+    codes = index.codes(range(index.n))
+    if len(candidates) > MAX_FACTOR_ITEMS:
+        candidates = np.sort(np.random.default_rng(seed).choice(candidates, MAX_FACTOR_ITEMS, replace=False))
+    factors = factor_table(codes[candidates], read_factors(index.items(candidates)), seed)
+    return {"health": code_health(codes, index.modalities, index.code_sizes), "factors": factors}
+
+
 def _bytes(code_sizes: tuple[int, ...], dim: int) -> dict[str, float]:
-    """What one item costs, beside the paper's figures (supplementary, section on storage)."""
+    """Bytes per item, and the paper's figures (supplementary, section on storage)."""
     return {
         "ID": sum((size - 1).bit_length() for size in code_sizes) / 8,
         "ID, in whole bytes as stored": packed_bytes(code_sizes),

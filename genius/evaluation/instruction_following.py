@@ -1,7 +1,7 @@
-"""Does the first code follow the instruction? It says which kind of thing is generated, before anything else.
+"""Does the first code, which determines the modality, follow the instruction?
 
-Asked three ways: as the tables ask, in phrasings that training never read, and with only the instruction
-swapped for one that wants another kind of thing.
+Measured with the instructions of the tables, with phrasings that training never used (held out), and with
+instructions for another target modality (swapped).
 
 Shapes: q queries of a row, n items of the index.
 """
@@ -17,29 +17,29 @@ from tqdm import tqdm
 
 from genius.collections.instructions import Instructions
 from genius.collections.mbeir import Collection
-from genius.evaluation.queries import QuerySet, draw, read_queries, right_first_codes
-from genius.evaluation.systems import BATCH
+from genius.evaluation.encoded_queries import BATCH
+from genius.evaluation.queries import QuerySet, read_queries, right_first_codes, stable_hash
 from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, mean
 from genius.schema import Modality, SearchOptions
 from genius.search.engine import EncodedQueries, Engine
 
-WAYS = ("asked", "held_out", "swapped")
+CONDITIONS = ("asked", "held_out", "swapped")
 
 
-def swapped(queries: QuerySet, phrasings: Instructions, seed: int) -> QuerySet:
-    """Those queries of a row that can be asked for another kind of thing, so asked.
+def swap_instructions(queries: QuerySet, phrasings: Instructions, seed: int) -> QuerySet:
+    """The queries of a row with an instruction for another target modality; queries without one are left out.
 
-    Each has an instruction of another row for queries of its kind, chosen by seed and query id, and no positives:
-    what answers these questions is not known.
+    The instruction is one for queries of the same modality, chosen by seed and query id. Positives are unknown, so
+    there are none.
     """
     chosen, instructions, targets = [], [], []
-    for query, wanted in zip(queries.queries, queries.targets, strict=True):
-        others = sorted(key for key in phrasings if key[1] == query.modality and key[2] != wanted)
+    for query, target in zip(queries.queries, queries.targets, strict=True):
+        others = sorted(key for key in phrasings if key[1] == query.modality and key[2] != target)
         if others:
-            key = others[draw(seed, "swap", query.id) % len(others)]
+            key = others[stable_hash(seed, "swap", query.id) % len(others)]
             chosen.append(query)
-            instructions.append(phrasings[key][draw(seed, "instruction", query.id) % len(phrasings[key])])
+            instructions.append(phrasings[key][stable_hash(seed, "instruction", query.id) % len(phrasings[key])])
             targets.append(key[2])
     return replace(
         queries,
@@ -61,15 +61,15 @@ def measure_following(
     seed: int,
     decoder_weight: float | None,
 ) -> dict[str, Any]:
-    """{"rows": [...], "average": {...}}: shares of right first codes, by way of asking; None where it cannot be asked.
+    """{"rows": [...], "average": {...}}: shares of right first codes by condition; None where there are no queries.
 
-    sets: the queries as the tables ask them; encoded: the batches of each set.
+    sets: the queries of the tables; encoded: the batches of each set.
     """
     index, phrasings = engine.index, collection.instructions()
     held_out: list[QuerySet | None] = [None] * len(sets)
     if collection.has_held_out_instructions():
         held_out = read_queries(collection, index, split, limit=limit, seed=seed, phrasing="held-out")
-    of_modality = np.eye(index.code_sizes[0], dtype=bool)[usual_first_codes(index)]  # (3, codes)
+    right_by_modality = np.eye(index.code_sizes[0], dtype=bool)[usual_first_codes(index)]  # (3, codes)
 
     def share(right: np.ndarray, batches: Iterable[EncodedQueries]) -> float | None:
         """right: (q, codes) bool."""
@@ -82,28 +82,28 @@ def measure_following(
         return map(engine.encode, queries.opened(collection, BATCH))
 
     rows = []
-    for queries, batches, unread in zip(tqdm(sets, desc="first codes", unit="row"), encoded, held_out, strict=True):
-        other, right = swapped(queries, phrasings, seed), right_first_codes(queries.qrels, index)
+    for queries, batches, rephrased in zip(tqdm(sets, desc="first codes", unit="row"), encoded, held_out, strict=True):
+        other, right = swap_instructions(queries, phrasings, seed), right_first_codes(queries.qrels, index)
         rows.append(
             {
                 "task": queries.row.task,
                 "dataset": queries.row.dataset,
                 "asked": share(right, batches),
-                "held_out": None if unread is None else share(right, encode(unread)),
-                "swapped": share(of_modality[other.targets], encode(other)),
+                "held_out": None if rephrased is None else share(right, encode(rephrased)),
+                "swapped": share(right_by_modality[other.targets], encode(other)),
             }
         )
-    return {"rows": rows, "average": {way: mean([row[way] for row in rows]) for way in WAYS}}
+    return {"rows": rows, "average": {condition: mean([row[condition] for row in rows]) for condition in CONDITIONS}}
 
 
 def first_codes(engine: Engine, batches: Iterable[EncodedQueries], decoder_weight: float | None) -> np.ndarray:
     """(q,) the most probable first code of each query."""
-    how = SearchOptions(beams=1, k=1, mode="exact", rerank=False, decoder_weight=decoder_weight)
-    return np.concatenate([engine.retrieve(batch, how).beams.first.argmax(-1).cpu().numpy() for batch in batches])
+    options = SearchOptions(beams=1, k=1, mode="exact", rerank=False, decoder_weight=decoder_weight)
+    return np.concatenate([engine.retrieve(batch, options).beams.first.argmax(-1).cpu().numpy() for batch in batches])
 
 
 def usual_first_codes(index: Index) -> np.ndarray:
-    """(3,) the commonest first code of each modality's items, which is the modality unless first codes emerged."""
+    """(3,) the most frequent first code of each modality's items: the modality itself, unless first codes emerged."""
     codes = index.codes(range(index.n))[:, 0]
     counts = np.stack(
         [np.bincount(codes[index.modalities == modality], minlength=index.code_sizes[0]) for modality in Modality]

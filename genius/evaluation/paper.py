@@ -1,8 +1,7 @@
-"""The retrieval tables of the paper (1 and 2) and of its supplement (8 and 9), to stand beside our rows.
+"""The retrieval tables of the paper (1 and 2) and of its supplement (8 and 9).
 
-Figures are percentages as printed: Recall@5, @10 for Fashion200K and FashionIQ. The tables do not always agree
-where they print the same thing (2 and 9 differ in CLIP-SF on NIGHTS, FashionIQ and CIRR, in BLIP-FF on OVEN); each is
-kept as it is.
+Figures are percentages as printed: Recall@5, Recall@10 for Fashion200K and FashionIQ. Where two tables print the same
+system they sometimes differ (2 and 9 in CLIP-SF on NIGHTS, FashionIQ and CIRR, in BLIP-FF on OVEN); each is as printed.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table: what each system finds in each row."""
+    """The figures of one table."""
 
     name: str
     scope: str  # of the pool: "local" or "global"
     systems: tuple[str, ...]
     figures: dict[tuple[int, str], tuple[float | None, ...]]  # (M-BEIR task, dataset) -> by system; None: not printed
 
-    def of(self, task: int, dataset: str) -> tuple[float | None, ...] | None:
-        """The figures of the row that this one is a counterpart of: same task, a name that ends alike."""
+    def counterpart(self, task: int, dataset: str) -> tuple[float | None, ...] | None:
+        """The figures of the row that this one corresponds to: the same task, and a name with the same end."""
         return next(
             (
                 figures
@@ -31,7 +30,7 @@ class PaperTable:
         )
 
     def holds(self, dataset: str) -> bool:
-        """Whether this is a dataset of the paper, not a counterpart."""
+        """Whether this is one of the paper's own datasets."""
         return any(dataset == name for _, name in self.figures)
 
 
@@ -56,18 +55,18 @@ ROWS = (
 
 
 def _by_row(*columns: tuple[float | None, ...]) -> dict[tuple[int, str], tuple[float | None, ...]]:
-    """Columns, each in the order of ROWS, one a system."""
+    """From one column per system, in the order of ROWS."""
     return dict(zip(ROWS, zip(*columns, strict=True), strict=True))
 
 
 CLIP_SF, BLIP_FF, CLIP_FF, BLIP_SF = "CLIP-SF", "BLIP-FF", "CLIP-FF", "BLIP-SF"
 GENIUS, RERANKED = "GENIUS", "GENIUS + re-rank"
-OF_COCO = ROWS.index((0, "mscoco"))
+COCO = ROWS.index((0, "mscoco"))
 
 
-def _coco_alone(figure: float) -> tuple[float | None, ...]:
-    """A system that was trained for text to image on MSCOCO."""
-    return tuple(figure if at == OF_COCO else None for at in range(len(ROWS)))
+def _only_coco(figure: float) -> tuple[float | None, ...]:
+    """A system that was trained for text-to-image retrieval on MSCOCO alone."""
+    return tuple(figure if at == COCO else None for at in range(len(ROWS)))
 
 
 LOCAL_CLIP_SF = (42.6, 81.1, 18.0, 84.7, 59.4, 78.7, 43.1, 92.3, 18.3, 32.0, 45.5, 23.9, 24.4, 44.6, 67.6, 48.9)
@@ -84,8 +83,8 @@ TABLE_1 = PaperTable(
     _by_row(
         (*LOCAL_CLIP_SF[:11], 27.9, *LOCAL_CLIP_SF[12:]),  # the supplement prints 23.9 for InfoSeek
         (23.4, 79.7, 26.1, 80.0, 50.9, 79.8, 22.8, 89.9, 28.9, 33.0, 41.0, 22.4, 29.2, 52.2, 55.8, 33.0),
-        _coco_alone(50.7),
-        _coco_alone(39.5),
+        _only_coco(50.7),
+        _only_coco(39.5),
         LOCAL_GENIUS,
         LOCAL_RERANKED,
     ),
@@ -123,8 +122,8 @@ TABLE_8 = PaperTable(
         (20.0, 77.3, 17.1, 67.5, 38.2, 67.8, 22.4, 86.0, 15.6, 30.4, 33.8, 18.5, 3.0, 13.9, 49.9, 32.3),
         LOCAL_CLIP_SF,
         (23.4, 67.5, 26.1, 80.0, 50.9, 79.8, 22.8, 89.9, 28.9, 33.0, 41.0, 22.4, 29.2, 52.2, 55.8, 33.0),
-        _coco_alone(39.5),
-        _coco_alone(50.7),
+        _only_coco(39.5),
+        _only_coco(50.7),
         (17.5, 65.5, 13.6, 28.8, 35.6, 47.4, 17.5, 83.4, 17.0, 8.4, 34.9, 12.4, 12.8, 21.0, 34.6, 15.1),
         (23.3, 67.3, 15.2, 36.3, 41.4, 54.9, 24.0, 89.7, 18.9, 29.0, 36.6, 18.0, 17.5, 35.5, 35.0, 26.7),
         LOCAL_GENIUS,

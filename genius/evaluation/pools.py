@@ -1,8 +1,8 @@
-"""What the queries of each row may find: pools of candidates, as rows of the index.
+"""Candidate pools of each (task, dataset) row, as rows of the index.
 
-Local pools hold one dataset's candidates for one task, global pools those of all datasets. Each is taken
-twice: with all items of the collection, and with those alone that are candidates for the evaluated split.
-An index may hold one pool of the collection instead of all; then each is taken once, with the items indexed.
+A local pool holds one dataset's candidates for one task, a global pool those of all datasets. There are two of each:
+one with all items of the collection, one with the candidates of the evaluated split alone. If the index holds only
+one pool of the collection, there is one of each, with the indexed items.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from genius.schema import Item
 
 @dataclass(frozen=True)
 class PoolKind:
-    """Which of its pools a row is searched in."""
+    """One of the pools of a row."""
 
     scope: str  # "global" or "local"
-    items: str  # "all", or the split whose candidates alone it holds
+    items: str  # "all", or the split whose candidates it holds
 
     def __str__(self) -> str:
         return f"{self.scope} pool, {self.items} items"
@@ -31,18 +31,18 @@ class PoolKind:
 
 @dataclass
 class SharedPool:
-    """One set of candidates, and who is searched in it."""
+    """A set of candidates, and the rows that are searched in it."""
 
     rows: np.ndarray  # sorted rows of the index
-    uses: dict[int, list[PoolKind]]  # number of the (task, dataset) row -> as which of its pools
+    uses: dict[int, list[PoolKind]]  # number of the (task, dataset) row -> which of its pools this is
 
 
 @dataclass(frozen=True)
 class Pools:
-    """Everything that a row is searched in."""
+    """All pools of all rows."""
 
-    kinds: list[PoolKind]  # in the order of the report: the first is the headline
-    shared: list[SharedPool]  # every different pool once
+    kinds: list[PoolKind]  # in the order of the report; the first is the headline
+    shared: list[SharedPool]  # every distinct pool once
 
     def candidates(self) -> np.ndarray:
         """Sorted rows of the narrowest global pool: the candidates of the evaluated split."""
@@ -72,38 +72,38 @@ def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], s
 
 
 def _members(collection: Collection, index: Index, split: str) -> dict[str, np.ndarray]:
-    """Sorted rows of the global pools that rows are searched in, by the name of their items."""
-    everything = _rows(index, collection.all_candidates())
-    if not _all_there(everything):
+    """Items of a pool kind -> sorted index rows of the global pool."""
+    all_rows = _rows(index, collection.all_candidates())
+    if not _all_indexed(all_rows):
         indexed = _indexed_pool(collection, index)
         return {indexed.removeprefix("union_"): np.arange(index.n)}
     of_split = _rows(index, collection.candidates(f"union_{split}"))
     _check_indexed(of_split, f"the global {split} pool")
-    return {"all": everything, split: of_split}
+    return {"all": all_rows, split: of_split}
 
 
 def _indexed_pool(collection: Collection, index: Index) -> str:
-    """The pool that is all that the index holds. Raises UserError if none is."""
+    """The pool whose items are exactly those of the index. Raises UserError if there is none."""
     for name in collection.pools():
         if np.array_equal(_rows(index, collection.candidates(name)), np.arange(index.n)):
             return name
     raise UserError(
-        "the collection holds items that the index does not, and none of its pools is what the index "
-        "holds; build the index from this collection again, or name the collection it was built from"
+        "the collection holds items that the index does not, and none of its pools holds exactly the indexed items; "
+        "build the index from this collection again, or name the collection it was built from"
     )
 
 
 def _rows(index: Index, items: Iterable[Item]) -> np.ndarray:
-    """Sorted rows of these items, first of all −1 if the index lacks any."""
+    """Sorted index rows of these items; the first is −1 if any is not indexed."""
     return np.unique(index.rows_of(item.id for item in items))
 
 
-def _all_there(rows: np.ndarray) -> bool:
+def _all_indexed(rows: np.ndarray) -> bool:
     return not len(rows) or rows[0] >= 0
 
 
 def _check_indexed(rows: np.ndarray, where: str) -> None:
-    if not _all_there(rows):
+    if not _all_indexed(rows):
         raise UserError(
             f"{where} holds items that the index does not; build the index from this collection "
             "again, or name the collection it was built from"

@@ -1,4 +1,4 @@
-"""The labelled queries of a split, a set for each (task, dataset) row, with their answers as index rows.
+"""The labeled queries of a split, one set per (task, dataset) row, with their positives as index rows.
 
 Shapes: q queries of a row, n items of the index.
 """
@@ -37,14 +37,14 @@ class QuerySet:
     queries: list[LabelledQuery]  # q
     instructions: list[str]  # q
     qrels: Qrels  # over index rows
-    targets: np.ndarray  # (q,) modality that the instruction wants
-    unknown: int = 0  # judgements that name an item which the index does not hold
+    targets: np.ndarray  # (q,) target modality of the instruction
+    unknown: int = 0  # judgements that name an item outside the index
 
     def __len__(self) -> int:
         return len(self.queries)
 
     def opened(self, collection: Collection, size: int) -> Iterator[list[Query]]:
-        """Batches of at most `size` queries as a person would ask them, images opened."""
+        """Batches of at most `size` queries, ready to encode, images opened."""
         for batch in batched(zip(self.queries, self.instructions, strict=True), size):
             yield [
                 Query(
@@ -56,7 +56,7 @@ class QuerySet:
             ]
 
     def rephrased(self, phrasings: Instructions, number: int) -> QuerySet:
-        """The same queries under this phrasing of their instructions; one with fewer begins again at its first."""
+        """The same queries with this phrasing of their instructions, counted modulo the number of phrasings."""
         choices = (
             phrasings[self.row.dataset_id, query.modality, Modality(target)]
             for query, target in zip(self.queries, self.targets.tolist(), strict=True)
@@ -67,17 +67,16 @@ class QuerySet:
 def read_queries(
     collection: Collection, index: Index, split: str, *, limit: int | None, seed: int, phrasing: Phrasing
 ) -> list[QuerySet]:
-    """One QuerySet for each row that has queries in this split, by task and dataset.
+    """One QuerySet per row that has queries in this split, ordered by task and dataset.
 
-    limit: at most so many queries a row, a sample fixed by the seed; None: all.
-    phrasing: which instruction of (dataset, query modality, target modality) a query gets: "first", or
-    "seeded", a choice by seed and query id that depends on nothing else; "held-out" chooses likewise among
-    phrasings that training never reads. As in M-BEIR the target modality is that of the first positive of
-    the query's own dataset; that of the task where the index holds none.
-    Judgements may name items that the index does not hold: they are counted, and a query of which no positive is
-    there stays, as a miss.
-    Raises UserError for a query without judgements, a missing instruction, a split without queries, and where the
-    index holds no positive of any query.
+    limit: queries per row, a sample fixed by the seed; None: all.
+    phrasing: which instruction of (dataset, query modality, target modality) a query gets: "first", or "seeded", a
+    choice by seed and query id alone; "held-out" chooses in the same way among phrasings that training never uses.
+    As in M-BEIR the target modality is that of the first positive from the query's own dataset, or that of the task
+    if no positive is in the index.
+    Judgements of items outside the index are counted; a query without a positive in the index stays, as a miss.
+    Raises UserError for a query without judgements, a missing instruction, a split without queries, and if no
+    positive of any query is in the index.
     """
     phrasings = collection.held_out_instructions() if phrasing == "held-out" else collection.instructions()
     sets = []
@@ -86,7 +85,7 @@ def read_queries(
             list(collection.queries(split, row))
             if limit is None
             else heapq.nsmallest(
-                limit, collection.queries(split, row), key=lambda query: draw(seed, "sample", query.id)
+                limit, collection.queries(split, row), key=lambda query: stable_hash(seed, "sample", query.id)
             )
         )
         if queries:
@@ -101,14 +100,14 @@ def read_queries(
         raise UserError(f"{collection.root} has no {split} queries; evaluate another split or add queries")
     if not any(len(queries.qrels.rows) for queries in sets):
         raise UserError(
-            f"no {split} query of {collection.root} is answered by an item that the index holds; "
-            "name the collection that the index was built from: --collection DIR"
+            f"no {split} query of {collection.root} has a positive in the index; name the collection that the "
+            "index was built from: --collection DIR"
         )
     return sets
 
 
 def training_targets(collection: Collection, index: Index) -> np.ndarray:
-    """(n,) bool: the item is a positive of some training query. Positives outside the index are left out."""
+    """(n,) bool: the item is a positive of a training query. Positives outside the index are ignored."""
     targets = np.zeros(index.n, dtype=bool)
     for batch in batched(collection.queries("train"), 10_000):
         rows = index.rows_of(chain.from_iterable(query.positives for query in batch))
@@ -123,8 +122,8 @@ def right_first_codes(qrels: Qrels, index: Index) -> np.ndarray:
     return right
 
 
-def draw(seed: int, purpose: str, name: str) -> int:
-    """A number that looks random and depends only on what it is given (64 bits)."""
+def stable_hash(seed: int, purpose: str, name: str) -> int:
+    """A 64-bit hash for reproducible random choices."""
     digest = hashlib.blake2b(f"{seed}/{purpose}/{name}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big")
 
@@ -132,14 +131,14 @@ def draw(seed: int, purpose: str, name: str) -> int:
 def _positives(
     queries: list[LabelledQuery], row: BenchmarkRow, index: Index, split: str
 ) -> tuple[list[list[int]], int]:
-    """The index rows that answer each query, those of its own dataset first, and how many answers have no row."""
+    """Index rows of each query's positives, those of its own dataset first, and how many positives have no row."""
     ordered = [sorted(query.positives, key=lambda did: key_dataset(id_key(did)) != row.dataset_id) for query in queries]
     rows = index.rows_of(chain.from_iterable(ordered))
-    places, positives = iter(rows.tolist()), []
+    remaining, positives = iter(rows.tolist()), []
     for query, ids in zip(queries, ordered, strict=True):
         if not ids:
             raise UserError(f"query {query.id} of split {split} has no positive; add one to its qrels")
-        positives.append([place for place in islice(places, len(ids)) if place >= 0])
+        positives.append([found for found in islice(remaining, len(ids)) if found >= 0])
     return positives, int((rows < 0).sum())
 
 
@@ -152,4 +151,4 @@ def _instruction(
         raise UserError(
             f"{row.dataset} has no instruction from {query.modality.mbeir} to {target.mbeir} ({file.name}); add a line"
         )
-    return choices[0 if phrasing == "first" else draw(seed, "instruction", query.id) % len(choices)]
+    return choices[0 if phrasing == "first" else stable_hash(seed, "instruction", query.id) % len(choices)]

@@ -1,7 +1,7 @@
-"""The procedural world that a run was trained on, made again: what is needed to evaluate the run, and no more.
+"""Redraw the demo world that a run was trained on: the records, and the pictures that an evaluation needs.
 
-A run's manifest says what the world was made from and what its records were; records that differ are another
-world. Pictures are drawn by libraries whose versions may differ in a pixel, so their checksum is apart.
+A run's manifest holds the parameters of the world and a checksum of its records; other records are another world.
+Pictures are drawn by libraries whose versions may differ in a pixel, so they have a checksum of their own.
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ from genius.errors import UserError
 
 
 @dataclass(frozen=True)
-class World:
-    """What a manifest says of the world that its run was trained on."""
+class WorldRecipe:
+    """The parameters and checksums in the manifest of a run that was trained on the demo world."""
 
     seed: int
     scale: int
     pixels: int
-    digest: str  # of the records
-    pictures: str = ""  # of the test queries' pictures, see picture_digest; "" if nobody took it
+    digest: str  # SHA-256 of the records
+    pictures: str = ""  # `picture_digest` of the test queries' pictures; "": not recorded
 
     @classmethod
-    def of(cls, manifest: dict[str, Any]) -> World | None:
-        """None for a run of another collection. Raises UserError for facts that are not a world's."""
-        facts = manifest.get("world")
-        if facts is None:
+    def from_manifest(cls, manifest: dict[str, Any]) -> WorldRecipe | None:
+        """None for a run of another collection. Raises UserError if the entry is damaged."""
+        entry = manifest.get("world")
+        if entry is None:
             return None
-        known = {field.name: facts.get(field.name, "") for field in fields(cls)} if isinstance(facts, dict) else {}
-        if [type(value) for value in known.values()] != [int, int, int, str, str]:
+        values = {field.name: entry.get(field.name, "") for field in fields(cls)} if isinstance(entry, dict) else {}
+        if [type(value) for value in values.values()] != [int, int, int, str, str]:
             raise UserError(
-                "the manifest does not say which world the run was trained on (world: seed, scale, "
-                "pixels, digest); name the collection: --collection DIR"
+                "the manifest does not describe the world that the run was trained on (world: seed, scale, pixels, "
+                "digest); name the collection: --collection DIR"
             )
-        return cls(**known)
+        return cls(**values)
 
     def redraw(
         self, destination: Path, split: str, every_picture: bool = False, workers: int | None = None
     ) -> Collection:
-        """Its records, and the pictures of this split's queries, or all. workers: processes, one for each core.
+        """Write the records, and the pictures of this split's queries or all pictures.
 
-        Raises UserError if the records are not those of the manifest.
+        workers: processes; None: one per core. Raises UserError if the records are not those of the manifest.
         """
         if every_picture:
-            return self._written(destination / "world", None, workers)
-        wanted = query_pictures(self._written(destination / "records", frozenset(), workers), split)
-        return self._written(destination / "world", wanted, workers)
+            return self._write(destination / "world", None, workers)
+        wanted = query_pictures(self._write(destination / "records", frozenset(), workers), split)
+        return self._write(destination / "world", wanted, workers)
 
-    def _written(self, root: Path, wanted: frozenset[str] | None, workers: int | None) -> Collection:
-        from genius.demo_world.write import write_world  # its drawing library serves nothing else here
+    def _write(self, root: Path, wanted: frozenset[str] | None, workers: int | None) -> Collection:
+        from genius.demo_world.write import write_world  # imported late: only redrawing needs its drawing library
 
-        made = write_world(
+        written = write_world(
             root,
             seed=self.seed,
             scale=self.scale,
@@ -63,22 +63,21 @@ class World:
             pictures=None if wanted is None else wanted.__contains__,
             workers=workers,
         )
-        if made["digest"] != self.digest:
+        if written["digest"] != self.digest:
             raise UserError(
-                "the records of the redrawn world differ from those that the run was trained on: this is "
-                "another version of the program; train the run again, or name the collection it was "
-                "trained on: --collection DIR"
+                "the records of the redrawn world differ from those that the run was trained on: another version of "
+                "this program drew them; train the run again, or name its collection: --collection DIR"
             )
         return Collection(root)
 
 
 def query_pictures(collection: Collection, split: str) -> frozenset[str]:
-    """Relative paths of the pictures that the queries of a split hold."""
+    """Relative paths of the pictures of a split's queries."""
     return frozenset(query.image for query in collection.queries(split) if query.image)
 
 
 def picture_digest(collection: Collection) -> str:
-    """Checksum of the test queries' pictures as the encoder would see them: size and RGB values, in order of paths."""
+    """Checksum of the sizes and RGB values of the test queries' pictures, in order of their paths."""
     digest = hashlib.sha256()
     for path in sorted(query_pictures(collection, "test")):
         picture = open_image(collection.image_path(path))

@@ -1,94 +1,83 @@
-"""The report of an evaluation as Markdown. Rates are percentages; every figure is in the JSON beside it."""
+"""The report of an evaluation as Markdown. Rates are percentages; the JSON next to it holds every figure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from genius.evaluation.paper_comparison import beside_paper
-from genius.evaluation.report_cells import (
-    MODALITY_NAMES,
-    count,
-    dataset_name,
-    figure,
-    percent,
-    table,
-    task_name,
-    with_interval,
-)
-from genius.evaluation.summary import WORTH_A_SHARE
+from genius.evaluation.paper_comparison import paper_tables
+from genius.evaluation.summary import MIN_DENSE
+from genius.evaluation.tables import dataset_name, decimals, percent, table, task_name, with_interval
 from genius.metrics.factor_agreement import SHUFFLES
 from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT
 
-__all__ = ["MODALITY_NAMES", "dataset_name", "markdown", "percent", "table", "task_name"]
-
-RULE = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k).
+DEFINITIONS = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k).
 A positive outside the pool never counts, and a query with no positive in the pool is a miss, as in M-BEIR's own
-evaluation; *judgements outside* counts such positives. Where k is not said it is {USUAL_CUT}, but {FASHION_CUT} for
-Fashion200K and FashionIQ (marked *hit@{FASHION_CUT}*), as in the paper. Averages weigh every row alike. Brackets are
-bootstrap 95 % intervals. *Of dense* is the share of dense search's hit rate that a system reaches, in rows where
-dense reaches {WORTH_A_SHARE:.0%}; its average is over those rows.
+evaluation; *judgements outside* counts these positives. The default k is {USUAL_CUT}; for Fashion200K and FashionIQ
+it is {FASHION_CUT} (marked *hit@{FASHION_CUT}*), as in the paper. Averages weigh all rows equally. Brackets are
+bootstrap 95 % intervals. *Of dense* is a system's share of the hit rate of dense search, in rows where dense search
+reaches {MIN_DENSE:.0%}; its average is over those rows.
 
-*dense*: exact search over the embeddings. *quantized*: exact search over the quantized vectors, all IDs
-scored by look-up tables. *beam*: beam search over the valid IDs by the decoder, blended with geometry as said
-above; mode exact, the published algorithm, in the order of ID scores. *beam + re-rank*: mode set, which finds the
-same IDs sooner, re-ranked by embedding. *fast + re-rank*: mode fast, which decodes a quarter of the beams, stops
-where the prefixes hold few items and hands these over, up to a budget. *geometry*: each of these three by codebook
-distances alone (decoder weight 0); what the decoder adds is what it finds more than they. Items that share an ID
-follow each other by index row unless re-ranked."""
-OTHER_PICTURES = (
-    "the test queries' pictures, redrawn, differ from those at training time, by other versions of the "
-    "libraries that draw and decode them; the records are the same"
+*dense*: exact search over the embeddings. *quantized*: exact search over the quantized vectors, all IDs scored by
+look-up tables. *beam*: beam search over the valid IDs by the decoder, blended with geometry with the weight above;
+mode exact, the published algorithm, in the order of ID scores. *beam + re-rank*: mode set, which finds the same IDs
+sooner, re-ranked by embedding. *fast + re-rank*: mode fast, which decodes a quarter of the beams, stops where the
+prefixes hold few items and returns these, up to a budget. *geometry*: each of these three by codebook distances alone
+(decoder weight 0); the difference is what the decoder adds. Items that share an ID are in the order of index rows
+unless re-ranked."""
+DIFFERENT_PICTURES = (
+    "the redrawn pictures of the test queries differ from those at training time, because the versions of the "
+    "libraries that draw and decode them differ; the records are the same"
 )
 GEOMETRY = ("geometry", "geometry + re-rank", "fast geometry + re-rank")
 RERANKED = ("geometry + re-rank", "beam + re-rank", "fast + re-rank")
 
-Row = dict[str, Any]
-Columns = dict[str, Callable[[Row], str]]  # heading -> cell of a row or of the average
+Entry = dict[str, Any]  # a row, an average, a pool or a part of the report
+Columns = dict[str, list[str]]  # heading -> cells
 
 
-def markdown(report: dict[str, Any]) -> str:
-    """The whole report: the headline table, then everything else."""
+def markdown(report: Entry) -> str:
+    """The whole report: the headline table first."""
     pools, headline = report["pools"], report["pools"][0]
     parts = [
         f"# Retrieval: {report['run']} on {report['collection']}",
-        _facts(report),
-        RULE,
+        _settings(report),
+        DEFINITIONS,
         f"## Hit rate, {_pool_name(headline)}",
-        *_at_headline_cut(headline),
-        *beside_paper(report),
+        *_headline(headline),
+        *paper_tables(report),
         "## Hit rate, averages",
         _averages(pools),
-        "## Hit rate, how much more one finds than another",
-        "In points, averages over rows. Intervals are of the differences query by query.",
+        "## Hit rate, differences between systems",
+        "In percentage points, averages over rows. Intervals are of the differences query by query.",
         _differences(pools),
     ]
     if report["phrasings"]:
         parts += [
             "## Hit rate over all phrasings of the instructions",
-            "Every query asked in every phrasing of its row: the mean over them, the lowest and the highest.",
+            "Every query in every phrasing of its row's instruction: the mean over them, the lowest and the highest.",
             _phrasings(report["phrasings"]),
         ]
     if len(report["sweep"]) > 1:
         parts += [f"## Hit rate by beam size, {_pool_name(headline)}, averages", _sweep(report["sweep"])]
     parts += [
-        f"## Targets that training saw and targets it did not, {_pool_name(headline)}",
-        "Hit rate of queries all of whose positives were training targets (seen), and "
-        "of those none of whose positives was one (new). Averages are over the rows that have any.",
+        f"## Targets seen and not seen in training, {_pool_name(headline)}",
+        "Hit rate of queries all of whose positives were training targets (seen), and of those none of whose "
+        "positives was one (new). Averages are over the rows that have any.",
         _by_target(headline),
-        "## What the beam searches handed over",
-        "*Recall*: queries with a positive among the items handed to the re-ranker. *Items*, *most*: how many "
-        "those were, on average and at most. *Scored*: beams whose continuations the decoder scored, over all "
-        "levels (geometry: the codebook distances). *Certified*: queries whose IDs are provably the best of all "
-        "valid IDs under the model; mode exact alone was asked. *First code*: queries whose most probable first "
-        "code is that of a positive: its modality, unless the run let first codes emerge.",
+        "## Candidates from the beam searches",
+        "*Recall*: queries with a positive among the items that are re-ranked. *Items*, *most*: how many items, on "
+        "average and at most. *Scored*: beams whose continuations the decoder scored, over all levels (geometry: "
+        "by codebook distances). *Certified*: queries whose IDs are provably the best of all valid IDs under the "
+        "model; measured in mode exact alone. *First code*: queries whose most probable first code is that of a "
+        "positive, which is its modality unless first codes of the run emerged.",
         _beams(pools),
         f"By row, {_pool_name(headline)}:",
         _beams_by_row(headline),
         "## First codes under other instructions",
-        "Queries whose most probable first code is right: *asked* as in the tables above, in phrasings that "
-        "training never read (*held out*), and with the same text and picture under an instruction that wants "
-        "another kind of thing (*swapped*: right is the code of that kind).",
+        "Queries whose most probable first code is right: *asked* as in the tables above, in phrasings that training "
+        "never used (*held out*), and with the same text and image under an instruction for another target modality "
+        "(*swapped*: the code of that modality is right).",
         _following(report["following"]),
         "## Codes",
         _health(report["codes"]["health"]),
@@ -96,286 +85,256 @@ def markdown(report: dict[str, Any]) -> str:
         "## Milliseconds per query",
         f"{report['machine']}; batches of {report['batch']['encoded']} queries to encode and of "
         f"{report['batch']['searched']} to search by {report['beams'][-1]} beams, averages over rows. "
-        "*Scan*: all embeddings, or all IDs.",
+        "*Scan*: over all embeddings, or all IDs.",
         _milliseconds(pools),
         "## Bytes per item",
         _bytes(report["bytes_per_item"]),
         "## Hit rate, other pools",
     ]
     for pool in pools[1:]:
-        parts += [f"### {_pool_name(pool).capitalize()}", *_at_headline_cut(pool)]
+        parts += [f"### {_pool_name(pool).capitalize()}", *_headline(pool)]
     parts += [f"## Hit rate at {' / '.join(map(str, CUTS))}"]
     for pool in pools:
-        parts += [f"### {_pool_name(pool).capitalize()}", _at_all_cuts(pool)]
+        parts += [f"### {_pool_name(pool).capitalize()}", _all_cuts(pool)]
     return "\n\n".join(parts) + "\n"
 
 
-def _facts(report: dict[str, Any]) -> str:
+def _settings(report: Entry) -> str:
     index, rows = report["index"], report["pools"][0]["rows"]
-    limit = f", at most {report['limit']} a row" if report["limit"] else ""
-    return "\n".join(
-        [
-            f"- `{report['command']}`",
-            *_redrawn(report.get("world")),
-            f"- {sum(row['queries'] for row in rows):,} {report['split']} queries in {len(rows)} rows{limit}; "
-            f"instructions: {report['instruction']}; seed {report['seed']}",
-            *(
-                [f"- {unknown:,} judgements name items that the index does not hold"]
-                if (unknown := report["unknown_judgements"])
-                else []
-            ),
-            f"- {index['items']:,} items with {index['ids']:,} different IDs; codes a level: "
-            + ", ".join(map(str, index["code_sizes"])),
-            f"- {report['beams'][-1]} beams, decoder weight {report['decoder_weight']:g} against geometry; mode fast: "
-            f"a budget of {report['budget']} items, decoder in {report['fast_dtype']}",
-        ]
-    )
+    limit = f", at most {report['limit']} per row" if report["limit"] else ""
+    fast_dtype = f", decoder in {report['fast_dtype']}" if "fast_dtype" in report else ""  # old reports lack it
+    lines = [
+        f"`{report['command']}`",
+        *_redrawn(report.get("world")),
+        f"{sum(row['queries'] for row in rows):,} {report['split']} queries in {len(rows)} rows{limit}; "
+        f"instructions: {report['instruction']}; seed {report['seed']}",
+        f"{index['items']:,} items with {index['ids']:,} distinct IDs; codes per level: "
+        + ", ".join(map(str, index["code_sizes"])),
+        f"{report['beams'][-1]} beams, decoder weight {report['decoder_weight']:g} against geometry; mode fast: "
+        f"a budget of {report['budget']} items" + fast_dtype,
+    ]
+    if unknown := report["unknown_judgements"]:
+        lines.append(f"{unknown:,} judgements name items that are not in the index")
+    return "\n".join(f"- {line}" for line in lines)
 
 
-def _redrawn(world: dict[str, Any] | None) -> list[str]:
+def _redrawn(world: Entry | None) -> list[str]:
     if world is None:
         return []
-    pictures = {True: "the same test queries' pictures", False: OTHER_PICTURES, None: "pictures not compared"}
+    pictures = {True: "the same pictures of test queries", False: DIFFERENT_PICTURES, None: "pictures not compared"}
     return [
-        f"- redrawn from seed {world['seed']}, scale {world['scale']:,}, {world['pixels']} pixels; the same "
+        f"redrawn from seed {world['seed']}, scale {world['scale']:,}, {world['pixels']} pixels; the same "
         f"records (SHA-256 {world['digest'][:12]}…); {pictures[world['same_pictures']]}"
     ]
 
 
-def _pool_name(pool: dict[str, Any]) -> str:
+def _names(rows: list[Entry]) -> Columns:
+    """The first two columns of a table of rows and their average."""
+    return {
+        "task": [*(task_name(row["task"]) for row in rows), "**average**"],
+        "dataset": [*(dataset_name(row) for row in rows), ""],
+    }
+
+
+def _pool_name(pool: Entry) -> str:
     return f"{pool['scope']} pool, {pool['items']} items"
 
 
-def _averages(pools: list[dict[str, Any]]) -> str:
-    systems = list(pools[0]["average"]["systems"])
-    columns = _hits(systems) | _shares("beam", "beam + re-rank", "geometry + re-rank", "fast + re-rank")
-    return table(
-        ["pool", *columns],
-        [[_pool_name(pool), *(cell(pool["average"]) for cell in columns.values())] for pool in pools],
-    )
+def _entries(pool: Entry) -> list[Entry]:
+    return [*pool["rows"], pool["average"]]
 
 
-def _differences(pools: list[dict[str, Any]]) -> str:
-    pairs = list(pools[0]["average"]["differences"])
-    return table(
-        ["pool", *pairs],
-        [
-            [_pool_name(pool), *(with_interval(pool["average"]["differences"][pair]) for pair in pairs)]
-            for pool in pools
-        ],
-    )
+def _counts(entries: list[Entry], key: str) -> list[str]:
+    """Averages have no counts."""
+    return [f"{entry[key]:,}" if key in entry else "" for entry in entries]
 
 
-def _at_headline_cut(pool: dict[str, Any]) -> list[str]:
-    """The systems that have a decoder or need none, and below them those that leave it out."""
-    columns: Columns = {
-        "queries": lambda row: count(row.get("queries")),
-        "candidates": lambda row: count(row.get("candidates")),
-    }
-    if any(row["without_positive"] for row in pool["rows"]):
-        columns["no positive in pool"] = lambda row: count(row.get("without_positive"))
-    if any(row["judgements_outside"] for row in pool["rows"]):
-        columns["judgements outside"] = lambda row: count(row.get("judgements_outside"))
-    others = [system for system in pool["average"]["systems"] if system not in GEOMETRY]
-    return [
-        _rows(pool, columns | _hits(others) | _shares("beam", "beam + re-rank")),
-        "By the geometry of the codes alone:",
-        _rows(pool, _hits(GEOMETRY) | _shares("geometry + re-rank")),
-    ]
+def _hits(entries: list[Entry], systems: Iterable[str]) -> Columns:
+    return {system: [with_interval(entry["systems"][system]) for entry in entries] for system in systems}
 
 
-def _hits(systems: Sequence[str]) -> Columns:
-    return {system: lambda row, system=system: with_interval(row["systems"][system]) for system in systems}
-
-
-def _shares(*systems: str) -> Columns:
+def _shares(entries: list[Entry], *systems: str) -> Columns:
     return {
-        f"{system}, of dense": lambda row, system=system: figure(row["systems"][system]["share_of_dense"], 1, 2)
+        f"{system}, of dense": [decimals(entry["systems"][system]["share_of_dense"], 2) for entry in entries]
         for system in systems
     }
 
 
-def _at_all_cuts(pool: dict[str, Any]) -> str:
-    return _rows(
-        pool,
-        {
-            system: lambda row, system=system: " / ".join(map(percent, row["systems"][system]["hit"].values()))
-            for system in pool["average"]["systems"]
-        },
+def _beam_figures(entries: list[Entry], system: str, *keys: str) -> Columns:
+    """The columns `system: recall`, … of what a beam search found."""
+    columns = {
+        "recall": lambda found: percent(found["candidate_recall"]),
+        "items": lambda found: f"{found['items']:.1f} ≤ {found['most_items']:,}",
+        "mean items": lambda found: f"{found['items']:.1f}",
+        "certified": lambda found: percent(found["certified"]),
+        "first code": lambda found: percent(found["first_code"]),
+    }
+    return {
+        f"{system}: {key.removeprefix('mean ')}": [columns[key](entry["beam"][system]) for entry in entries]
+        for key in keys
+    }
+
+
+def _averages(pools: list[Entry]) -> str:
+    entries = [pool["average"] for pool in pools]
+    shares = _shares(entries, "beam", "beam + re-rank", "geometry + re-rank", "fast + re-rank")
+    return table({"pool": list(map(_pool_name, pools))} | _hits(entries, entries[0]["systems"]) | shares)
+
+
+def _differences(pools: list[Entry]) -> str:
+    return table(
+        [
+            {"pool": _pool_name(pool)}
+            | {pair: with_interval(difference) for pair, difference in pool["average"]["differences"].items()}
+            for pool in pools
+        ]
     )
 
 
-def _by_target(pool: dict[str, Any]) -> str:
-    columns: Columns = {}
+def _headline(pool: Entry) -> list[str]:
+    """Hit rates of the systems with a decoder and of exhaustive search, then of those by geometry alone."""
+    rows, entries = pool["rows"], _entries(pool)
+    columns = {"queries": _counts(entries, "queries"), "candidates": _counts(entries, "candidates")}
+    if any(row["without_positive"] for row in rows):
+        columns["no positive in pool"] = _counts(entries, "without_positive")
+    if any(row["judgements_outside"] for row in rows):
+        columns["judgements outside"] = _counts(entries, "judgements_outside")
+    others = [system for system in pool["average"]["systems"] if system not in GEOMETRY]
+    columns |= _hits(entries, others) | _shares(entries, "beam", "beam + re-rank")
+    geometry = _hits(entries, GEOMETRY) | _shares(entries, "geometry + re-rank")
+    return [
+        table(_names(rows) | columns, text_columns=2),
+        "By the geometry of the codes alone:",
+        table(_names(rows) | geometry, text_columns=2),
+    ]
+
+
+def _all_cuts(pool: Entry) -> str:
+    columns = {
+        system: [" / ".join(map(percent, entry["systems"][system]["hit"].values())) for entry in _entries(pool)]
+        for system in pool["average"]["systems"]
+    }
+    return table(_names(pool["rows"]) | columns, text_columns=2)
+
+
+def _by_target(pool: Entry) -> str:
+    entries, columns = _entries(pool), _names(pool["rows"])
     for heading, queries, rate in (
         ("seen", "queries_trained", "trained_targets"),
         ("new", "queries_new", "new_targets"),
     ):
-        columns[heading] = lambda row, queries=queries: count(row.get(queries))
+        columns[heading] = _counts(entries, queries)
         for system in ("dense", "quantized", *RERANKED):
-            columns[f"{heading}: {system}"] = lambda row, system=system, rate=rate: percent(
-                row["systems"][system][rate]
-            )
-    return _rows(pool, columns)
+            columns[f"{heading}: {system}"] = [percent(entry["systems"][system][rate]) for entry in entries]
+    return table(columns, text_columns=2)
 
 
-def _beams(pools: list[dict[str, Any]]) -> str:
+def _beams(pools: list[Entry]) -> str:
     return table(
-        ["pool", "system", "recall", "items", "most", "scored", "certified", "first code"],
         [
-            [
-                _pool_name(pool),
-                system,
-                percent(found["candidate_recall"]),
-                figure(found["items"], 1, 1),
-                count(found["most_items"]),
-                figure(found["scored"], 1, 1),
-                percent(found["certified"]),
-                percent(found["first_code"]),
-            ]
+            {
+                "pool": _pool_name(pool),
+                "system": system,
+                "recall": percent(found["candidate_recall"]),
+                "items": f"{found['items']:.1f}",
+                "most": f"{found['most_items']:,}",
+                "scored": f"{found['scored']:.1f}",
+                "certified": percent(found["certified"]),
+                "first code": percent(found["first_code"]),
+            }
             for pool in pools
             for system, found in pool["average"]["beam"].items()
         ],
-        words=2,
+        text_columns=2,
     )
 
 
-def _beams_by_row(pool: dict[str, Any]) -> str:
-    columns: Columns = {}
+def _beams_by_row(pool: Entry) -> str:
+    entries, columns = _entries(pool), _names(pool["rows"])
     for system in RERANKED:
-        columns |= {
-            f"{system}: recall": lambda row, system=system: percent(row["beam"][system]["candidate_recall"]),
-            f"{system}: items": lambda row, system=system: "{} ≤ {}".format(
-                figure(row["beam"][system]["items"], 1, 1), count(row["beam"][system]["most_items"])
-            ),
-        }
-    columns["beam: certified"] = lambda row: percent(row["beam"]["beam"]["certified"])
-    columns["beam: first code"] = lambda row: percent(row["beam"]["beam"]["first_code"])
-    return _rows(pool, columns)
+        columns |= _beam_figures(entries, system, "recall", "items")
+    return table(columns | _beam_figures(entries, "beam", "certified", "first code"), text_columns=2)
 
 
-def _phrasings(found: dict[str, Any]) -> str:
-    def cell(rates: dict[str, float]) -> str:
-        return f"{percent(rates['mean'])} [{percent(rates['least'])}, {percent(rates['most'])}]"
-
-    systems = list(found["average"])
-    return table(
-        ["task", "dataset", "phrasings", *systems],
-        [
-            *(
-                [
-                    task_name(row["task"]),
-                    dataset_name(row),
-                    count(row["phrasings"]),
-                    *(cell(row["systems"][system]) for system in systems),
-                ]
-                for row in found["rows"]
-            ),
-            ["**average**", "", "", *(percent(found["average"][system]) for system in systems)],
-        ],
-        words=2,
-    )
+def _phrasings(report: Entry) -> str:
+    rows, average = report["rows"], report["average"]
+    columns = _names(rows) | {"phrasings": [*(f"{row['phrasings']:,}" for row in rows), ""]}
+    for system in average:
+        rates = [row["systems"][system] for row in rows]
+        cells = [f"{percent(rate['mean'])} [{percent(rate['least'])}, {percent(rate['most'])}]" for rate in rates]
+        columns[system] = [*cells, percent(average[system])]
+    return table(columns, text_columns=2)
 
 
-def _following(found: dict[str, Any]) -> str:
-    def shares(row: Row) -> list[str]:
-        return [percent(row[way]) for way in ("asked", "held_out", "swapped")]
-
-    return table(
-        ["task", "dataset", "asked", "held out", "swapped"],
-        [
-            *([task_name(row["task"]), row["dataset"], *shares(row)] for row in found["rows"]),
-            ["**average**", "", *shares(found["average"])],
-        ],
-        words=2,
-    )
+def _following(report: Entry) -> str:
+    columns = _names([row | {"cut": USUAL_CUT} for row in report["rows"]])  # no hit rates, so no cuts to name
+    for key in ("asked", "held_out", "swapped"):
+        columns[key.replace("_", " ")] = [percent(entry[key]) for entry in _entries(report)]
+    return table(columns, text_columns=2)
 
 
-def _health(health: dict[str, Any]) -> str:
+def _health(health: Entry) -> str:
     first = ", ".join(
         f"{level['used']} of {level['codes']} codes at level {level['level']}" for level in health["levels"][1:3]
     )
     return (
-        f"{percent(health['items_alone'])} % of {health['items']:,} items share their ID with no other; the "
-        f"largest bucket holds {health['largest_bucket']}. Of the first semantic levels are used: {first}."
+        f"{percent(health['items_alone'])} % of {health['items']:,} items share their ID with no other; the largest "
+        f"bucket holds {health['largest_bucket']}. Codes in use at the first semantic levels: {first}."
     )
 
 
-def _factors(factors: list[dict[str, Any]]) -> list[str]:
+def _factors(factors: list[Entry]) -> list[str]:
     if not factors:
         return []
-    levels = [level["level"] for level in factors[0]["levels"]]
 
-    def lines(share: str) -> list[list[str]]:
-        return [
+    def by_level(figure: str) -> str:
+        return table(
             [
-                row["factor"],
-                f"{row['items']:,}",
-                str(row["values"]),
-                *(figure(level[share], 1, 2) for level in row["levels"]),
+                {"factor": row["factor"], "items": f"{row['items']:,}", "values": str(row["values"])}
+                | {f"level {level['level']}": decimals(level[figure], 2) for level in row["levels"]}
+                for row in factors
             ]
-            for row in factors
-        ]
+        )
 
-    heading = ["factor", "items", "values", *(f"level {level}" for level in levels)]
     shuffled = max(abs(level["shuffled"]) for row in factors for level in row["levels"])
     return [
-        "### What codes say of the items' factors",
+        "### What codes say about the items' factors",
         "Adjusted mutual information of a factor with the codes of one level alone, over the candidates that have "
-        f"the factor: 1 settles it, 0 is chance. Baseline: with the factor shuffled ({SHUFFLES} times, mean) no "
+        f"the factor: 1 determines it, 0 is chance. Baseline: with the factor shuffled ({SHUFFLES} times, mean) no "
         f"entry is beyond ±{shuffled:.3f}.",
-        table(heading, lines("alone")),
+        by_level("alone"),
         "The same among candidates of one modality, averaged by their number:",
-        table(heading, lines("in_modality")),
-        "Given the codes before: the share of what they leave open of the factor that the level settles, by more "
-        "than chance would (–: chance would leave nothing open).",
-        table(heading, lines("given_prefix")),
+        by_level("in_modality"),
+        "Given the codes before: the share of the remaining uncertainty about the factor that the level removes, "
+        "beyond what chance would remove (–: chance would leave none).",
+        by_level("given_prefix"),
     ]
 
 
-def _rows(pool: dict[str, Any], columns: Columns) -> str:
-    """A table with a line for each (task, dataset) row and one for their average."""
-    lines = [
-        [task_name(row["task"]), dataset_name(row), *(cell(row) for cell in columns.values())] for row in pool["rows"]
-    ]
-    lines.append(["**average**", "", *(cell(pool["average"]) for cell in columns.values())])
-    return table(["task", "dataset", *columns], lines, words=2)
-
-
-def _sweep(sweep: list[dict[str, Any]]) -> str:
-    columns = _hits(["geometry", "geometry + re-rank", "beam", "beam + re-rank", "fast + re-rank"])
-    columns |= _shares("beam + re-rank")
-    columns["beam: certified"] = lambda row: percent(row["beam"]["beam"]["certified"])
+def _sweep(sweep: list[Entry]) -> str:
+    entries = [entry["average"] for entry in sweep]
+    columns = {"beams": [str(entry["beams"]) for entry in sweep]}
+    columns |= _hits(entries, ["geometry", "geometry + re-rank", "beam", "beam + re-rank", "fast + re-rank"])
+    columns |= _shares(entries, "beam + re-rank") | _beam_figures(entries, "beam", "certified")
     for system in RERANKED[1:]:
-        columns |= {
-            f"{system}: recall": lambda row, system=system: percent(row["beam"][system]["candidate_recall"]),
-            f"{system}: items": lambda row, system=system: figure(row["beam"][system]["items"], 1, 1),
-            f"{system}: ms": lambda row, system=system: figure(sum(row["milliseconds"][system].values()), 1, 2),
-        }
-    return table(
-        ["beams", *columns],
-        [[str(entry["beams"]), *(cell(entry["average"]) for cell in columns.values())] for entry in sweep],
-        words=0,
-    )
+        columns |= _beam_figures(entries, system, "recall", "mean items")
+        columns[f"{system}: ms"] = [decimals(sum(entry["milliseconds"][system].values()), 2) for entry in entries]
+    return table(columns, text_columns=0)
 
 
-def _milliseconds(pools: list[dict[str, Any]]) -> str:
+def _milliseconds(pools: list[Entry]) -> str:
     stages = ("encode", "fuse", "scan", "beam", "expand", "rerank")
     return table(
-        ["pool", "system", *stages, "total"],
         [
-            [
-                _pool_name(pool),
-                system,
-                *(figure(spent.get(stage), 1, 2) for stage in stages),
-                figure(sum(spent.values()), 1, 2),
-            ]
+            {"pool": _pool_name(pool), "system": system}
+            | {stage: decimals(spent.get(stage), 2) for stage in stages}
+            | {"total": decimals(sum(spent.values()), 2)}
             for pool in pools
             for system, spent in pool["average"]["milliseconds"].items()
         ],
-        words=2,
+        text_columns=2,
     )
 
 
 def _bytes(sizes: dict[str, float]) -> str:
-    return table(["", "bytes per item"], [[what, f"{size:,g}"] for what, size in sizes.items()])
+    return table([{"": what, "bytes per item": f"{size:,g}"} for what, size in sizes.items()])

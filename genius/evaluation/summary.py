@@ -1,4 +1,4 @@
-"""Outcomes of searches become the figures of a table: one entry a row, and their average.
+"""Summarize search results as the figures of a table: one entry per row, and their average.
 
 Shapes: q queries of a row.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from genius.evaluation.queries import QuerySet, right_first_codes
-from genius.evaluation.systems import Outcome
+from genius.evaluation.systems import RowResults
 from genius.index.store import Index
 from genius.metrics.hit_rate import (
     CUTS,
@@ -24,29 +24,29 @@ from genius.metrics.hit_rate import (
 )
 
 DRAWS = 2000  # bootstrap samples
-WORTH_A_SHARE = 0.10  # rows in which dense search finds less than this say nothing of its share
+MIN_DENSE = 0.10  # hit rate of dense search below which a share of it means nothing
 COMPARED = [
     ("beam", "geometry"),
     ("beam + re-rank", "geometry + re-rank"),
     ("fast + re-rank", "beam + re-rank"),
     ("fast + re-rank", "fast geometry + re-rank"),
-]  # how much more the first finds than the second
+]  # pairs: the difference in hit rate, first minus second
 
 
 @dataclass(frozen=True)
-class Labels:
-    """What is known of the queries of one row in one pool, whatever a search gives."""
+class RowLabels:
+    """The labels of one row's queries in one pool."""
 
     queries: QuerySet
-    first_codes: np.ndarray  # (q, 3) bool, the ID of a positive starts with this code
-    inside: np.ndarray  # (q,) positives inside the pool
-    judged: int  # positives of all queries, also such as the index does not hold
-    trained: np.ndarray  # (q,) bool, every positive was a training target
-    new: np.ndarray  # (q,) bool, none was; a query with both kinds is neither
-    candidates: int  # items of the pool
+    first_codes: np.ndarray  # (q, codes) bool: the ID of a positive starts with this code
+    inside: np.ndarray  # (q,) number of positives inside the pool
+    judged: int  # positives of all queries, including those that are not in the index
+    trained: np.ndarray  # (q,) bool: every positive was a training target
+    new: np.ndarray  # (q,) bool: no positive was; a query with both kinds is neither
+    candidates: int  # items in the pool
 
     @classmethod
-    def of(cls, queries: QuerySet, index: Index, pool: np.ndarray, targets: np.ndarray) -> Labels:
+    def read(cls, queries: QuerySet, index: Index, pool: np.ndarray, targets: np.ndarray) -> RowLabels:
         """pool: rows of the index. targets: (n,) bool, the item was a training target."""
         qrels = queries.qrels
         member = np.zeros(index.n, dtype=bool)
@@ -63,20 +63,20 @@ class Labels:
         )
 
 
-def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
+def summarize(rows: list[tuple[RowLabels, RowResults]], seed: int) -> dict[str, Any]:
     """{"rows": [...], "average": {...}} of one pool, ready for JSON.
 
-    The average weighs every row alike; a figure that some rows lack is averaged over the others.
+    The average weighs all rows equally; a figure that some rows lack is averaged over the others.
     """
     entries, draws = [], []
-    for number, (labels, outcome) in enumerate(rows):
+    for number, (labels, results) in enumerate(rows):
         rng, cut = np.random.default_rng((seed, number)), headline_cut(labels.queries.row.dataset)
-        ahead = _ahead(outcome.ranks, cut)
+        wins = _wins(results.ranks, cut)
         samples = {
-            "systems": {system: bootstrap_hit_rates(ranks, cut, DRAWS, rng) for system, ranks in outcome.ranks.items()},
-            "differences": {pair: bootstrap_differences(values, DRAWS, rng) for pair, values in ahead.items()},
+            "systems": {system: bootstrap_hit_rates(ranks, cut, DRAWS, rng) for system, ranks in results.ranks.items()},
+            "differences": {pair: bootstrap_differences(values, DRAWS, rng) for pair, values in wins.items()},
         }
-        entries.append(_entry(labels, outcome, ahead, samples))
+        entries.append(_entry(labels, results, wins, samples))
         draws.append(samples)
     average = _average(
         [{key: entry[key] for key in ("systems", "beam", "differences", "milliseconds")} for entry in entries]
@@ -89,17 +89,17 @@ def summarise(rows: list[tuple[Labels, Outcome]], seed: int) -> dict[str, Any]:
     return {"rows": entries, "average": average}
 
 
-def _ahead(ranks: dict[str, np.ndarray], cut: int) -> dict[str, np.ndarray]:
-    """For each two systems that are compared (q,): 1 where the first alone hits, −1 where the second does, else 0."""
+def _wins(ranks: dict[str, np.ndarray], cut: int) -> dict[str, np.ndarray]:
+    """Pair of systems -> (q,): 1 where only the first hits, −1 where only the second does, else 0."""
     return {
         f"{first} − {second}": (ranks[first] <= cut).astype(int) - (ranks[second] <= cut) for first, second in COMPARED
     }
 
 
 def _entry(
-    labels: Labels, outcome: Outcome, ahead: dict[str, np.ndarray], samples: dict[str, dict[str, np.ndarray]]
+    labels: RowLabels, results: RowResults, wins: dict[str, np.ndarray], samples: dict[str, dict[str, np.ndarray]]
 ) -> dict[str, Any]:
-    row, ranks = labels.queries.row, outcome.ranks
+    row, ranks = labels.queries.row, results.ranks
     cut = headline_cut(row.dataset)
     systems = {
         system: {
@@ -114,18 +114,18 @@ def _entry(
     }
     beam = {
         system: {
-            "candidate_recall": float(found.kept.mean()),
+            "candidate_recall": float(found.recalled.mean()),
             "items": float(found.items.mean()),
             "most_items": int(found.items.max()),
             "first_code": float(np.take_along_axis(labels.first_codes, found.first_code[:, None], axis=1).mean()),
             "scored": float(found.scored.mean()),
             "certified": None if found.certified is None else float(found.certified.mean()),
         }
-        for system, found in outcome.beams.items()
+        for system, found in results.beams.items()
     }
     differences = {
         pair: {"headline": float(values.mean()), "interval": interval(samples["differences"][pair])}
-        for pair, values in ahead.items()
+        for pair, values in wins.items()
     }
     return {
         "task": row.task,
@@ -141,18 +141,18 @@ def _entry(
         "systems": systems,
         "beam": beam,
         "differences": differences,
-        "milliseconds": outcome.milliseconds,
+        "milliseconds": results.milliseconds,
     }
 
 
 def share_of_dense(ranks: np.ndarray, dense: np.ndarray, cut: int) -> float | None:
-    """Hit rate of a system over that of dense, where dense finds enough to say so."""
-    most = hit_rate(dense, cut)
-    return hit_rate(ranks, cut) / most if most >= WORTH_A_SHARE else None
+    """Hit rate of a system over that of dense search; None where dense search finds too little."""
+    reference = hit_rate(dense, cut)
+    return hit_rate(ranks, cut) / reference if reference >= MIN_DENSE else None
 
 
 def _average(values: list[Any]) -> Any:
-    """Mean over entries of the same shape, leaf by leaf; a pair of numbers (an interval) has no mean."""
+    """Mean over entries of the same structure, leaf by leaf; intervals, which are tuples, are left out."""
     if isinstance(values[0], dict):
         return {
             key: _average([value[key] for value in values])

@@ -1,4 +1,4 @@
-"""Search one pool for the queries of one row, in every way that the tables compare.
+"""Search one pool for the queries of one row with all systems that the tables compare.
 
 Shapes: q queries of a row, n items of the index, d embedding dim.
 """
@@ -6,88 +6,53 @@ Shapes: q queries of a row, n items of the index, d embedding dim.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from genius.evaluation.encoded_queries import EncodedRow, mean_milliseconds
 from genius.metrics.hit_rate import Qrels, first_hits, found_queries
-from genius.schema import Query, SearchOptions
+from genius.schema import SearchOptions
 from genius.search.dense import flat_search, quantized_norms, quantized_search
-from genius.search.engine import EncodedQueries, Engine, Milliseconds, batch_size
+from genius.search.engine import Engine, Milliseconds, batch_size
 from genius.search.rerank import expand, rank
 from genius.trie.pool import Pool
 
-K = 50  # results looked at
-BATCH = 64  # queries that are encoded together
-SCAN_BATCH = 1024  # queries of one pass over all vectors
+K = 50  # results per query
+SCAN_BATCH = 1024  # queries per pass over all vectors
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """The queries of one row as the engine encodes them; all systems start from these."""
-
-    batches: list[EncodedQueries]
-
-    @classmethod
-    def by(cls, engine: Engine, queries: Iterable[list[Query]]) -> Encoded:
-        """queries: batches, opened one at a time. Their features are not kept: searches need only what follows."""
-        return cls([replace(engine.encode(batch), features=None) for batch in queries])
-
-    def together(self, size: int) -> Iterator[EncodedQueries]:
-        """In batches of at most `size` queries."""
-        for batch in self.batches:
-            yield from map(batch.select, torch.arange(len(batch.z)).split(size))
-
-    @cached_property
-    def embeddings(self) -> np.ndarray:
-        """(q, d) fp32, normalised."""
-        return torch.cat([batch.embeddings for batch in self.batches]).cpu().numpy()
-
-    @cached_property
-    def z(self) -> Tensor:
-        """(q, d) fused."""
-        return torch.cat([batch.z for batch in self.batches])
-
-    @cached_property
-    def milliseconds(self) -> Milliseconds:
-        """Of encoding and fusing."""
-        return _mean([(batch.milliseconds, len(batch.z)) for batch in self.batches])
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What searching one pool gave for the queries of one row. A system is a way to rank."""
+class RowResults:
+    """Results of searching one pool for the queries of one row. A system is a way to rank."""
 
     ranks: dict[str, np.ndarray]  # system -> (q,) rank of the first positive, see first_hits
     milliseconds: dict[str, Milliseconds] = field(default_factory=dict)
-    beams: dict[str, BeamFigures] = field(default_factory=dict)  # of the beam searches
+    beams: dict[str, BeamStatistics] = field(default_factory=dict)
 
-    def __or__(self, other: Outcome) -> Outcome:
-        """Both, for the same queries and pool."""
-        return Outcome(self.ranks | other.ranks, self.milliseconds | other.milliseconds, self.beams | other.beams)
+    def __or__(self, other: RowResults) -> RowResults:
+        """Results of both, for the same queries and pool."""
+        return RowResults(self.ranks | other.ranks, self.milliseconds | other.milliseconds, self.beams | other.beams)
 
 
 @dataclass(frozen=True)
-class BeamFigures:
-    """What a beam search did with each query, before any re-ranking."""
+class BeamStatistics:
+    """A beam search of each query, before re-ranking."""
 
-    kept: np.ndarray  # (q,) bool: a positive is among the items that it handed over
-    items: np.ndarray  # (q,) how many those were
-    first_code: np.ndarray  # (q,) the most probable
+    recalled: np.ndarray  # (q,) bool: a positive is among its candidates
+    items: np.ndarray  # (q,) number of its candidates
+    first_code: np.ndarray  # (q,) the most probable one
     scored: np.ndarray  # (q,) beams whose continuations were scored, over all levels
-    certified: np.ndarray | None  # (q,) bool: its IDs are provably the best; None: it was not asked
+    certified: np.ndarray | None  # (q,) bool: its IDs are provably the best; None: not measured
 
 
 def search_dense(
     embeddings: np.ndarray, rows: np.ndarray, queries: np.ndarray, qrels: Qrels
 ) -> tuple[np.ndarray, float]:
-    """Exact search by embedding -> ranks of the first positive (q,), and milliseconds a query.
+    """Exact search by embedding: ranks of the first positive (q,), and milliseconds per query.
 
-    embeddings (n, d) of the index, of which `rows` are the pool; queries (q, d).
+    embeddings (n, d) of the index, of which `rows` are in the pool; queries (q, d).
     """
     ranks, seconds = [], 0.0
     for start in range(0, len(queries), SCAN_BATCH):
@@ -98,10 +63,10 @@ def search_dense(
     return np.concatenate(ranks), 1000 * seconds / len(queries)
 
 
-def search_quantized(engine: Engine, pool: Pool, encoded: Encoded, qrels: Qrels) -> tuple[np.ndarray, float]:
-    """Every ID scored by the distance of its quantized vector; items that share an ID, by index row.
+def search_quantized(engine: Engine, pool: Pool, encoded: EncodedRow, qrels: Qrels) -> tuple[np.ndarray, float]:
+    """Every ID scored by the distance of its quantized vector; items that share an ID in the order of index rows.
 
-    Returns the same as `search_dense`; the time is without that of the norms, which are computed once.
+    Returns what `search_dense` returns; the time is without the norms, which are computed once.
     """
     codebooks, ranks, seconds = engine.quantizer.codebooks, [], 0.0
     norms = quantized_norms(codebooks, pool.table)
@@ -115,89 +80,88 @@ def search_quantized(engine: Engine, pool: Pool, encoded: Encoded, qrels: Qrels)
     return np.concatenate(ranks), 1000 * seconds / len(encoded.z)
 
 
-def search_every_way(
+def search_all_systems(
     engine: Engine,
     pool: Pool,
     rows: np.ndarray,
-    encoded: Encoded,
+    encoded: EncodedRow,
     qrels: Qrels,
     beams: Sequence[int],
     decoder_weight: float | None = None,
-) -> dict[int, Outcome]:
-    """Beam size -> the systems "dense", "quantized" and those of `beam_systems`.
+) -> dict[int, RowResults]:
+    """Beam size -> results of "dense", "quantized" and the systems of `beam_systems`.
 
-    rows: those of the index that are in the pool.
+    rows: index rows of the pool.
     """
     dense, dense_ms = search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)
     quantized, quantized_ms = search_quantized(engine, pool, encoded, qrels)
-    exhaustive = Outcome(
+    exhaustive = RowResults(
         {"dense": dense, "quantized": quantized},
         milliseconds={
             "dense": {"encode": encoded.milliseconds["encode"], "scan": dense_ms},
             "quantized": encoded.milliseconds | {"scan": quantized_ms},
         },
     )
-    outcomes = {}
+    results = {}
     for size in beams:
-        outcomes[size] = exhaustive
+        results[size] = exhaustive
         for name, options in beam_systems(size, decoder_weight).items():
-            outcomes[size] |= search_beam(name, engine, pool, encoded, qrels, options)
-    return outcomes
+            results[size] |= search_beam(name, engine, pool, encoded, qrels, options)
+    return results
 
 
-def ranks_of(
+def ranks_by_system(
     systems: Iterable[str],
     engine: Engine,
     pool: Pool,
     rows: np.ndarray,
-    encoded: Encoded,
+    encoded: EncodedRow,
     qrels: Qrels,
     beams: int,
     decoder_weight: float | None = None,
 ) -> dict[str, np.ndarray]:
-    """System -> (q,) rank of the first positive, of those systems of `search_every_way` that are named."""
+    """System -> (q,) rank of the first positive, for some of the systems of `search_all_systems`."""
     exhaustive = {
         "dense": lambda: search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)[0],
         "quantized": lambda: search_quantized(engine, pool, encoded, qrels)[0],
     }
-    ways = beam_systems(beams, decoder_weight)
+    by_beams = beam_systems(beams, decoder_weight)
     return {
         name: exhaustive[name]()
         if name in exhaustive
-        else search_beam(name, engine, pool, encoded, qrels, ways[name]).ranks[name]
+        else search_beam(name, engine, pool, encoded, qrels, by_beams[name]).ranks[name]
         for name in systems
     }
 
 
 def beam_systems(beams: int, decoder_weight: float | None) -> dict[str, SearchOptions]:
-    """System -> how it searches: by geometry alone, and by the decoder, each in every mode.
+    """System -> its options: by geometry alone, and by the decoder, each in every mode.
 
-    decoder_weight: of the decoder against geometry; None: as the run was tuned.
+    decoder_weight: of the decoder against geometry; None: the run's tuned weight.
     """
 
     def by(weight: float | None, name: str, fast: str) -> dict[str, SearchOptions]:
-        how = SearchOptions(beams=beams, k=K, decoder_weight=weight)
+        options = SearchOptions(beams=beams, k=K, decoder_weight=weight)
         return {
-            name: replace(how, mode="exact", rerank=False),  # in the order of scores, which only it gives
-            f"{name} + re-rank": replace(how, mode="set"),
-            f"{fast} + re-rank": replace(how, mode="fast"),
+            name: replace(options, mode="exact", rerank=False),  # the only mode whose order is that of the scores
+            f"{name} + re-rank": replace(options, mode="set"),
+            f"{fast} + re-rank": replace(options, mode="fast"),
         }
 
     return by(0.0, "geometry", "fast geometry") | by(decoder_weight, "beam", "fast")
 
 
 def search_beam(
-    name: str, engine: Engine, pool: Pool, encoded: Encoded, qrels: Qrels, options: SearchOptions
-) -> Outcome:
-    """The system `name`: beam search as these options say, in batches as large as the engine's own."""
-    ranks, spent, figures = [], [], []
-    start = 0
-    for batch in encoded.together(batch_size(options.beams)):
+    name: str, engine: Engine, pool: Pool, encoded: EncodedRow, qrels: Qrels, options: SearchOptions
+) -> RowResults:
+    """Results of the system `name`: beam search with these options, in the engine's own batch size."""
+    ranks, spent, statistics, start = [], [], [], 0
+    for batch in encoded.split(batch_size(options.beams)):
         found, size = engine.retrieve(batch, options, pool), len(batch.z)
         candidates, certified = found.candidates, found.beams.certified(options.beams)
         ranks.append(first_hits(found.ranked.rows, qrels, start))
         spent.append((found.milliseconds, size))
-        figures.append(
+        statistics.append(
             (
                 found_queries(candidates.query, candidates.row, qrels, start, size),
                 candidates.counts,
@@ -207,18 +171,12 @@ def search_beam(
             )
         )
         start += size
-    return Outcome(
+    return RowResults(
         {name: np.concatenate(ranks)},
-        {name: _mean(spent)},
+        {name: mean_milliseconds(spent)},
         {
-            name: BeamFigures(
-                *(None if parts[0] is None else np.concatenate(parts) for parts in zip(*figures, strict=True))
+            name: BeamStatistics(
+                *(None if parts[0] is None else np.concatenate(parts) for parts in zip(*statistics, strict=True))
             )
         },
     )
-
-
-def _mean(batches: list[tuple[Milliseconds, int]]) -> Milliseconds:
-    """Mean over queries of what each stage took; batches with their sizes."""
-    queries = sum(size for _, size in batches)
-    return {stage: sum(spent[stage] * size for spent, size in batches) / queries for stage in batches[0][0]}

@@ -1,4 +1,4 @@
-"""The control that a trained encoder must beat: the same architecture, never trained."""
+"""The baseline that a trained encoder must beat: the same architecture, untrained."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
 from genius.evaluation.queries import QuerySet
-from genius.evaluation.systems import Outcome, search_dense
+from genius.evaluation.systems import RowResults, search_dense
 from genius.metrics.hit_rate import Qrels
 from genius.models.encoder import Encoder, query_text
 from genius.search.engine import Engine
@@ -21,34 +21,36 @@ BATCH = 256
 
 
 @dataclass(frozen=True)
-class Control:
-    """What an encoder with random weights makes of the same items and queries."""
+class UntrainedBaseline:
+    """Embeddings of the items and queries by an encoder with random weights."""
 
-    items: np.ndarray  # (n, d) fp16 embeddings, by row of the index
-    queries: list[np.ndarray]  # for each QuerySet (q, d) fp32 embeddings
+    items: np.ndarray  # (n, d) fp16, by row of the index
+    queries: list[np.ndarray]  # per QuerySet (q, d) fp32
 
     @classmethod
-    def build(cls, engine: Engine, collection: Collection, sets: list[QuerySet], seed: int, folder: Path) -> Control:
-        """Encode everything anew; the items in files under `folder`. The random state is left as it was."""
+    def build(
+        cls, engine: Engine, collection: Collection, sets: list[QuerySet], seed: int, folder: Path
+    ) -> UntrainedBaseline:
+        """Encode items, into files under `folder`, and queries. The caller's random state does not change."""
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             encoder = Encoder(engine.encoder.config).eval().to(engine.device)
         index = engine.index
-        things = (
+        inputs = (
             (item.image, [item.text])
             for start in range(0, index.n, BATCH)
             for item in index.items(range(start, min(start + BATCH, index.n)))
         )
         files = FeatureFiles.create(folder, index.n, phrasings=1, dim=encoder.dim, source="untrained")
         files.fill(
-            encoder, things, lambda path: open_image(collection.image_path(path)), BATCH, label="untrained encoder"
+            encoder, inputs, lambda path: open_image(collection.image_path(path)), BATCH, label="untrained encoder"
         )
         return cls(files.embedding, [_embed(encoder, collection, queries) for queries in sets])
 
-    def search(self, rows: np.ndarray, number: int, qrels: Qrels) -> Outcome:
-        """The system "untrained": dense search among `rows` for the queries of QuerySet `number`."""
+    def search(self, rows: np.ndarray, number: int, qrels: Qrels) -> RowResults:
+        """The system "untrained": dense search among the items at `rows` for the queries of QuerySet `number`."""
         ranks, _ = search_dense(self.items, rows, self.queries[number], qrels)
-        return Outcome({"untrained": ranks})
+        return RowResults({"untrained": ranks})
 
 
 def _embed(encoder: Encoder, collection: Collection, queries: QuerySet) -> np.ndarray:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from genius.errors import UserError
-from genius.evaluation.report import dataset_name, percent, task_name
+from genius.evaluation.tables import dataset_name, percent, task_name
 from genius.metrics.hit_rate import CUTS
 
 Drawn = TypeVar("Drawn")

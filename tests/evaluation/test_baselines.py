@@ -10,7 +10,7 @@ import pytest
 from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.evaluation import baselines
-from genius.evaluation.baselines import Colours, Words, histogram, main, markdown, measure_baselines
+from genius.evaluation.baselines import ColorSearch, WordSearch, histogram, main, markdown, measure_baselines
 from genius.schema import Item, LabelledQuery, Modality
 
 
@@ -34,7 +34,7 @@ def test_words_agree_with_weights_worked_out_by_hand(collection, items):
         return {word: value / norm for word, value in raw.items()}
 
     queries = asked(collection, 2)
-    found = Words(items).search(queries)
+    found = WordSearch(items).search(queries)
 
     for query, ranked in zip(queries, found, strict=True):
         mine = weights(query.text)
@@ -48,10 +48,10 @@ def test_words_agree_with_weights_worked_out_by_hand(collection, items):
 
 
 def test_words_that_no_candidate_has_find_nothing(items):
-    assert (Words(items).search([LabelledQuery("0:1", Modality.TEXT, 1, "zebra")]) == -1).all()
+    assert (WordSearch(items).search([LabelledQuery("0:1", Modality.TEXT, 1, "zebra")]) == -1).all()
 
 
-def test_colours_agree_with_distances_worked_out_by_hand(collection, items):
+def test_colors_agree_with_distances_worked_out_by_hand(collection, items):
     def coarse(path):
         pixels = np.asarray(open_image(collection.image_path(path))) // 64
         return Counter(map(tuple, pixels.reshape(-1, 3).tolist()))
@@ -59,7 +59,7 @@ def test_colours_agree_with_distances_worked_out_by_hand(collection, items):
     pictures = {row: coarse(item.image) for row, item in enumerate(items) if item.image}
     queries = asked(collection, 3)
 
-    found = Colours(collection, items).search(queries)
+    found = ColorSearch(collection, items).search(queries)
 
     for query, ranked in zip(queries, found, strict=True):
         mine = coarse(query.image)
@@ -83,7 +83,7 @@ def test_a_histogram_counts_each_pixel_once():
 def test_rows_where_a_baseline_says_nothing_are_left_out_of_its_average(collection):
     entries = measure_baselines(collection, "test")
 
-    assert [(entry["task"], entry["words"] is None, entry["colours"] is None) for entry in entries] == [
+    assert [(entry["task"], entry["words"] is None, entry["colors"] is None) for entry in entries] == [
         (0, True, True),
         (2, False, True),
         (3, True, True),
@@ -105,5 +105,5 @@ def test_the_command_prints_the_table_and_refuses_an_empty_sample(collection, ca
     main([str(collection.root), "--limit", "3"])
     assert capsys.readouterr().out.startswith("| task ")
 
-    with pytest.raises(UserError, match="expected at least 1 query a row"):
+    with pytest.raises(UserError, match="--limit 0: expected at least 1"):
         main([str(collection.root), "--limit", "0"])

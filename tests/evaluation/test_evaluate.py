@@ -91,7 +91,7 @@ def test_exact_search_says_what_it_proved_and_with_all_ids_it_proves_everything(
     assert report["sweep"][0]["average"]["beam"]["beam"]["certified"] < 1.0
 
 
-def test_a_decoder_weight_of_nought_leaves_the_geometry_alone(engine, collection):
+def test_a_decoder_weight_of_zero_leaves_the_geometry_alone(engine, collection):
     found = evaluate(engine, collection, EvaluationOptions(beams=(4,), limit=3, decoder_weight=0.0))
 
     assert found["decoder_weight"] == 0.0

@@ -1,4 +1,4 @@
-"""genius/evaluation/following.py on the micro collection."""
+"""genius/evaluation/instruction_following.py on the micro collection."""
 
 import shutil
 from collections import Counter
@@ -8,7 +8,7 @@ import pytest
 
 from genius.collections.mbeir import Collection
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
-from genius.evaluation.instruction_following import first_codes, measure_following, swapped, usual_first_codes
+from genius.evaluation.instruction_following import first_codes, measure_following, swap_instructions, usual_first_codes
 from genius.evaluation.queries import read_queries
 from genius.schema import Modality
 from tests.evaluation.micro import PHRASINGS
@@ -25,7 +25,7 @@ def measured(engine, collection, sets):
 
 
 def test_swapped_queries_are_the_same_but_want_another_kind_of_thing(collection, engine, sets):
-    pictures, pairs, texts = (swapped(queries, collection.instructions(), seed=0) for queries in sets)
+    pictures, pairs, texts = (swap_instructions(queries, collection.instructions(), seed=0) for queries in sets)
 
     assert pictures.queries == sets[0].queries  # text to pair, of the other dataset
     assert pictures.instructions == ["Find the titled picture."] * 4
@@ -36,7 +36,7 @@ def test_swapped_queries_are_the_same_but_want_another_kind_of_thing(collection,
 
 def test_the_swapped_instruction_depends_on_seed_and_query_alone(sets):
     phrasings = {(0, Modality.TEXT, target): [f"{target.name} {number}" for number in range(3)] for target in Modality}
-    found = [swapped(sets[0], phrasings, seed).instructions for seed in (0, 0, *range(1, 9))]
+    found = [swap_instructions(sets[0], phrasings, seed).instructions for seed in (0, 0, *range(1, 9))]
 
     assert found[0] == found[1]
     chosen = Counter(text.split()[0] for instructions in found for text in instructions)
@@ -54,7 +54,7 @@ def test_shares_agree_with_the_codes_one_query_at_a_time(engine, collection, set
         ]
         targets = engine.index.modalities[queries.qrels.rows[queries.qrels.offsets[:-1]]]
         assert row["asked"] == np.mean(np.array(codes) == targets)
-    other = swapped(sets[0], collection.instructions(), seed=0)
+    other = swap_instructions(sets[0], collection.instructions(), seed=0)
     codes = first_codes(engine, [engine.encode(next(other.opened(collection, 9)))], None)
     assert found["rows"][0]["swapped"] == (codes == Modality.PAIR).mean()
     assert [row["swapped"] is None for row in found["rows"]] == [False, False, True]

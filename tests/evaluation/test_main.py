@@ -6,7 +6,8 @@ import shutil
 import pytest
 
 from genius.errors import UserError
-from genius.evaluation.__main__ import beam_sizes, main, trained_on
+from genius.evaluation.__main__ import main
+from genius.evaluation.arguments import integers, trained_on
 from genius.evaluation.report import markdown
 
 
@@ -55,20 +56,15 @@ def test_a_run_whose_collection_is_gone_asks_for_it(run, tmp_path):
             trained_on(copy)
 
 
-def test_beam_sizes_are_sorted_and_checked():
-    assert beam_sizes("10,1,5,10") == (1, 5, 10)
-    for text, message in (
-        ("ten", "expected whole numbers with commas"),
-        ("", "expected whole numbers"),
-        ("0", "from 1 to"),
-        ("5,100000", "from 1 to"),
-    ):
-        with pytest.raises(UserError, match=message):
-            beam_sizes(text)
+def test_lists_of_integers_are_sorted_and_checked():
+    assert integers("10,1,5,10", "--beams", 1, 500) == (1, 5, 10)
+    for text in ("ten", "", "0", "5,501", "5,-1"):
+        with pytest.raises(UserError, match=f"--beams {text}: expected integers from 1 to 500, separated by commas"):
+            integers(text, "--beams", 1, 500)
 
 
 def test_a_limit_below_one_is_refused(run):
-    with pytest.raises(UserError, match="expected at least 1 query a row"):
+    with pytest.raises(UserError, match="--limit 0: expected at least 1"):
         main([str(run), "--limit", "0"])
 
 

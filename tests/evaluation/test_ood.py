@@ -7,7 +7,7 @@ from PIL import Image
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.evaluation.ood import asked_pictures, folder_pictures, main
+from genius.evaluation.ood import folder_pictures, main, query_pictures
 from genius.run import Run
 from genius.search.ood_detector import OODDetector, texture
 
@@ -46,7 +46,7 @@ def test_both_shares_are_printed_and_written(familiar_run, photographs, collecti
     assert report["outside"] == {"pictures": 3, "far": 1.0} and report["folder"] == "photographs"
     assert report["queries"]["pictures"] == len(asked) and report["queries"]["far"] < 0.5
     assert report["command"].startswith("python -m genius.evaluation.ood ")
-    assert "called far: 100.0% of 3 pictures" in capsys.readouterr().out
+    assert "out of distribution: 100.0% of 3 pictures" in capsys.readouterr().out
 
 
 def test_a_sample_of_a_folder_is_the_same_wherever_the_folder_lies(photographs, tmp_path):
@@ -60,7 +60,7 @@ def test_a_sample_of_a_folder_is_the_same_wherever_the_folder_lies(photographs, 
 
 
 def test_what_cannot_be_measured_is_said_in_one_sentence(run, photographs, collection, tmp_path):
-    with pytest.raises(UserError, match="cannot tell pictures from outside"):
+    with pytest.raises(UserError, match="has no out-of-distribution detector"):
         main([str(run), str(photographs), "--device", "cpu"])
     with pytest.raises(UserError, match="holds no pictures"):
         folder_pictures(tmp_path / "nowhere", 5, seed=0)
@@ -70,4 +70,4 @@ def test_what_cannot_be_measured_is_said_in_one_sentence(run, photographs, colle
             "".join(line + "\n" for line in file.read_text().splitlines() if json.loads(line)["query_img_path"] is None)
         )
     with pytest.raises(UserError, match="no test query with a picture"):
-        asked_pictures(copy)
+        query_pictures(copy)

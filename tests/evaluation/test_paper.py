@@ -43,6 +43,6 @@ def test_a_row_as_printed():
 
 
 def test_a_counterpart_has_the_task_and_the_ending_of_the_name():
-    assert TABLE_2.of(7, "drawn_fashioniq") == (26.2, 28.5, 18.9, 19.2)
-    assert TABLE_2.of(0, "drawn_fashioniq") is None and TABLE_2.of(0, "shapes") is None
+    assert TABLE_2.counterpart(7, "drawn_fashioniq") == (26.2, 28.5, 18.9, 19.2)
+    assert TABLE_2.counterpart(0, "drawn_fashioniq") is None and TABLE_2.counterpart(0, "shapes") is None
     assert TABLE_2.holds("fashioniq") and not TABLE_2.holds("drawn_fashioniq")

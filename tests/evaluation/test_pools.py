@@ -91,7 +91,7 @@ def test_an_index_of_one_pool_is_searched_as_that_pool(collection, split):
 def test_an_index_of_neither_all_nor_one_pool_is_refused(collection):
     index = IndexOf([item.id for item in collection.candidates("union_test")][1:])
 
-    with pytest.raises(UserError, match="none of its pools is what the index holds"):
+    with pytest.raises(UserError, match="none of its pools holds exactly the indexed items"):
         read_pools(collection, index, collection.rows(), "test")
 
 

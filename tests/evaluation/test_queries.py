@@ -145,7 +145,7 @@ def test_qrels_of_another_collection_are_refused(broken, engine):
         lines = [line.split() for line in file.read_text().splitlines()]
         file.write_text("".join(f"{query} 0 7:{at} 1 {task}\n" for at, (query, *_, task) in enumerate(lines)))
 
-    with pytest.raises(UserError, match="no test query of .* is answered by an item that the index holds"):
+    with pytest.raises(UserError, match="no test query of .* has a positive in the index"):
         read(broken, engine)
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 from genius.demo_world.write import write_world
 from genius.errors import UserError
 from genius.evaluation.__main__ import main
-from genius.evaluation.redraw import World, picture_digest, query_pictures
+from genius.evaluation.redraw import WorldRecipe, picture_digest, query_pictures
 
 FACTS = {"seed": 3, "scale": 48, "pixels": 40, "digest": "abc"}
 
@@ -36,7 +36,7 @@ def drawn(collection, monkeypatch) -> list[tuple[dict, set[str]]]:
 
 def test_the_real_world_is_drawn_again_as_it_was(tmp_path):
     made = write_world(tmp_path / "whole", seed=2, scale=1000, pixels=32, pictures=lambda path: False, workers=1)
-    world = World.of({"world": made})
+    world = WorldRecipe.from_manifest({"world": made})
 
     redrawn = world.redraw(tmp_path, "val", workers=1)
 
@@ -58,7 +58,7 @@ def of_world(run, tmp_path):
 
 
 def test_only_the_pictures_that_queries_hold_are_drawn(collection, drawn, tmp_path):
-    world = World.of({"world": FACTS})
+    world = WorldRecipe.from_manifest({"world": FACTS})
 
     redrawn = world.redraw(tmp_path, "test")
 
@@ -69,7 +69,7 @@ def test_only_the_pictures_that_queries_hold_are_drawn(collection, drawn, tmp_pa
 
 
 def test_every_picture_is_drawn_where_items_are_encoded_anew(collection, drawn, tmp_path):
-    World.of({"world": FACTS}).redraw(tmp_path, "test", every_picture=True)
+    WorldRecipe.from_manifest({"world": FACTS}).redraw(tmp_path, "test", every_picture=True)
 
     ((_, made),) = drawn
     assert len(made) == 32
@@ -77,15 +77,15 @@ def test_every_picture_is_drawn_where_items_are_encoded_anew(collection, drawn, 
 
 def test_other_records_are_refused(drawn, tmp_path):
     with pytest.raises(UserError, match="the records of the redrawn world differ"):
-        World.of({"world": FACTS | {"digest": "other"}}).redraw(tmp_path, "test")
+        WorldRecipe.from_manifest({"world": FACTS | {"digest": "other"}}).redraw(tmp_path, "test")
 
 
 def test_a_manifest_without_a_world_has_none_and_a_damaged_one_is_refused():
-    assert World.of({"collection": "photographs"}) is None
-    assert World.of({"world": FACTS | {"pictures": "def", "seconds": 3}}).pictures == "def"
+    assert WorldRecipe.from_manifest({"collection": "photographs"}) is None
+    assert WorldRecipe.from_manifest({"world": FACTS | {"pictures": "def", "seconds": 3}}).pictures == "def"
     for facts in ({"seed": 0}, FACTS | {"seed": "0"}, "world"):
         with pytest.raises(UserError, match="name the collection: --collection DIR"):
-            World.of({"world": facts})
+            WorldRecipe.from_manifest({"world": facts})
 
 
 def test_the_checksum_sees_the_pixels_of_test_queries_and_nothing_else(collection, tmp_path):
@@ -113,7 +113,7 @@ def test_a_run_of_the_world_is_evaluated_on_the_world_redrawn(collection, of_wor
     printed = capsys.readouterr()
     assert (report["collection"], report["world"]["same_pictures"]) == ("the world of seed 3", same)
     assert "- redrawn from seed 3, scale 48, 40 pixels; the same records" in printed.out
-    assert ("pictures, redrawn, differ from those at training time" in printed.err) == (not same)
+    assert ("pictures of the test queries differ from those at training time" in printed.err) == (not same)
 
 
 def test_a_collection_that_is_named_is_taken_instead(collection, of_world, drawn):

@@ -1,11 +1,14 @@
 """genius/evaluation/report.py: the Markdown says what the JSON says."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
-from genius.evaluation.report import markdown, table
+from genius.evaluation.report import markdown
+from genius.evaluation.tables import table
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +22,9 @@ def cells(text: str, heading: str) -> list[list[str]]:
     below = text[text.index(heading) :].split("\n")
     start = next(at for at, line in enumerate(below) if line.startswith("|"))
     lines = below[start : below.index("", start)] if "" in below[start:] else below[start:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("| --")]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in lines if not re.match(r"\|[ :|-]+$", line)
+    ]
 
 
 def test_the_headline_comes_first_and_holds_every_row(report):
@@ -60,7 +65,7 @@ def test_the_headline_comes_first_and_holds_every_row(report):
 
 def test_differences_and_what_was_handed_over_have_a_line_for_each_pool(report):
     text, first = markdown(report), report["pools"][0]["average"]
-    header, line, *others = cells(text, "## Hit rate, how much more")
+    header, line, *others = cells(text, "## Hit rate, differences")
     pair = "fast + re-rank − beam + re-rank"
     figures = first["differences"][pair]
     assert len(others) == 3 and line[0] == "global pool, all items"
@@ -68,7 +73,7 @@ def test_differences_and_what_was_handed_over_have_a_line_for_each_pool(report):
         *(100 * value for value in (figures["headline"], *figures["interval"]))
     )
 
-    header, *lines = cells(text, "## What the beam searches handed over")
+    header, *lines = cells(text, "## Candidates from the beam searches")
     assert (
         header == ["pool", "system", "recall", "items", "most", "scored", "certified", "first code"]
         and len(lines) == 24
@@ -104,7 +109,7 @@ def test_counterparts_stand_beside_the_papers_rows(report):
     assert "Table 2" not in markdown(report)
     text = markdown(renamed(report, "drawn_mscoco", "drawn_webqa", "my_nights"))
 
-    header, *rows, average = cells(text, "### Beside the paper's Table 2")
+    header, *rows, average = cells(text, "### Next to the paper's Table 2")
 
     assert header == [
         "task",
@@ -129,10 +134,10 @@ def test_counterparts_stand_beside_the_papers_rows(report):
 
 def test_local_pools_stand_beside_the_papers_and_unprinted_figures_are_dashes(report):
     text = markdown(renamed(report, "mscoco", "webqa", "visualnews"))
-    assert [text.count(f"### Beside the paper's Table {number}\n") for number in (1, 2, 8, 9)] == [1] * 4
+    assert [text.count(f"### Next to the paper's Table {number}\n") for number in (1, 2, 8, 9)] == [1] * 4
     assert "The same tasks on other data" not in text
 
-    _header, coco, webqa, news, average = cells(text, "### Beside the paper's Table 1")
+    _header, coco, webqa, news, average = cells(text, "### Next to the paper's Table 1")
 
     assert coco[2:9] == ["81.1", "79.7", "50.7", "39.5", "68.1", "78.0", "0.96"] and coco[9:] == [
         "80.0",
@@ -147,7 +152,7 @@ def test_beam_sizes_that_the_paper_prints_apart_stand_beside_it_where_they_were_
     """Ours were 2 and 30; the widest stands beside tables of one size."""
     text = markdown(renamed(report, "mscoco", "webqa", "visualnews"))
 
-    header, coco, *_ = cells(text, "### Beside the paper's Table 9")
+    header, coco, *_ = cells(text, "### Next to the paper's Table 9")
 
     assert header[-3:] == ["here: dense", "beam, 30", "beam + re-rank, 30"]
     thirty = report["sweep"][1]["rows"][0]["systems"]
@@ -187,7 +192,7 @@ def test_pools_without_some_answers_say_how_many(report):
 
 def test_what_is_unknown_is_a_dash(report):
     assert report["pools"][0]["rows"][1]["queries_trained"] == 0
-    header, _, titled, *_ = cells(markdown(report), "## Targets that training saw")
+    header, _, titled, *_ = cells(markdown(report), "## Targets seen")
     assert titled[header.index("seen: dense")] == "–"
 
 
@@ -226,6 +231,17 @@ def test_bytes_stand_beside_the_papers(report):
 
 
 def test_tables_are_aligned():
-    assert table(["name", "n"], [["a", "1"], ["longer", "1,000"]]) == (
-        "| name   |     n |\n| ------ | ----: |\n| a      |     1 |\n| longer | 1,000 |"
-    )
+    rows = [{"name": "a", "n": "1"}, {"name": "longer", "n": "1,000"}]
+    assert table(rows) == "| name   |     n |\n|:-------|------:|\n| a      |     1 |\n| longer | 1,000 |"
+
+
+def test_the_shipped_markdown_has_the_figures_of_its_json():
+    reports = Path("assets/demo/reports")
+
+    def lines(text: str) -> list[list[str]]:
+        tables = [line for line in text.splitlines() if line.startswith("|") and not re.match(r"\|[ :|-]+$", line)]
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in tables]
+
+    rendered = lines(markdown(json.loads((reports / "retrieval.json").read_text())))
+
+    assert rendered == lines((reports / "retrieval.md").read_text()) and len(rendered) > 300

@@ -5,24 +5,24 @@ import pytest
 
 from genius.collections.mbeir import BenchmarkRow
 from genius.evaluation.queries import QuerySet, read_queries, training_targets
-from genius.evaluation.summary import Labels, share_of_dense, summarise
-from genius.evaluation.systems import BeamFigures, Outcome, beam_systems
+from genius.evaluation.summary import RowLabels, share_of_dense, summarize
+from genius.evaluation.systems import BeamStatistics, RowResults, beam_systems
 from genius.metrics.hit_rate import MISS, Qrels
 
 
-def labels(queries: int, trained: list[bool], new: list[bool], dataset: str = "shapes") -> Labels:
+def labels(queries: int, trained: list[bool], new: list[bool], dataset: str = "shapes") -> RowLabels:
     asked = QuerySet(
         BenchmarkRow(0, 0, dataset), [None] * queries, [""] * queries, Qrels.of([[0]] * queries), np.zeros(queries)
     )
     first_codes = np.tile([True, False, False], (queries, 1))
-    return Labels(asked, first_codes, np.arange(queries), 20, np.array(trained), np.array(new), candidates=9)
+    return RowLabels(asked, first_codes, np.arange(queries), 20, np.array(trained), np.array(new), candidates=9)
 
 
-def outcome(dense: list[int], reranked: list[int], geometry: list[int]) -> Outcome:
+def results(dense: list[int], reranked: list[int], geometry: list[int]) -> RowResults:
     """ "beam + re-rank" has ranks of its own, every other search by beams those of geometry."""
     count, figures = len(dense), {}
     for name in beam_systems(1, None):
-        figures[name] = BeamFigures(
+        figures[name] = BeamStatistics(
             np.arange(count) > 0,
             np.arange(count),
             np.arange(count) % 3,
@@ -30,7 +30,7 @@ def outcome(dense: list[int], reranked: list[int], geometry: list[int]) -> Outco
             np.arange(count) > 1 if name in ("geometry", "beam") else None,
         )
     ranks = {"dense": dense} | dict.fromkeys(figures, geometry) | {"beam + re-rank": reranked}
-    return Outcome(
+    return RowResults(
         {system: np.array(found) for system, found in ranks.items()},
         {"dense": {"encode": 2.0, "scan": float(count)}},
         figures,
@@ -39,13 +39,13 @@ def outcome(dense: list[int], reranked: list[int], geometry: list[int]) -> Outco
 
 FOUR = (
     labels(4, [True, False, False, False], [False, True, True, False]),
-    outcome([1, 4, 7, MISS], [1, 30, MISS, MISS], [2, 3, 4, MISS]),
+    results([1, 4, 7, MISS], [1, 30, MISS, MISS], [2, 3, 4, MISS]),
 )
-TWO = (labels(2, [False, False], [True, True], "titled"), outcome([MISS, MISS], [2, MISS], [MISS, MISS]))
+TWO = (labels(2, [False, False], [True, True], "titled"), results([MISS, MISS], [2, MISS], [MISS, MISS]))
 
 
 def test_a_row_has_every_figure():
-    row = summarise([FOUR], seed=0)["rows"][0]
+    row = summarize([FOUR], seed=0)["rows"][0]
 
     assert (row["task"], row["dataset"], row["queries"], row["candidates"]) == (0, "shapes", 4, 9)
     assert row["without_positive"] == 1
@@ -76,7 +76,7 @@ def test_a_row_has_every_figure():
 def test_fashion_is_counted_at_ten_and_averaged_with_the_others_at_five():
     fashion = (labels(4, [True, False, False, False], [False, True, True, False], "drawn_fashion200k"), FOUR[1])
 
-    found = summarise([fashion, FOUR], seed=0)
+    found = summarize([fashion, FOUR], seed=0)
 
     row, dense = found["rows"][0], found["rows"][0]["systems"]["dense"]
     assert (row["cut"], dense["headline"], dense["new_targets"]) == (10, 0.75, 1.0)
@@ -87,7 +87,7 @@ def test_fashion_is_counted_at_ten_and_averaged_with_the_others_at_five():
 
 
 def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
-    average = summarise([FOUR, TWO], seed=0)["average"]
+    average = summarize([FOUR, TWO], seed=0)["average"]
 
     assert average["systems"]["dense"]["hit"] == {"1": 0.125, "5": 0.25, "10": 0.375, "50": 0.375}
     assert average["systems"]["beam + re-rank"]["hit"]["5"] == pytest.approx((0.25 + 0.5) / 2)
@@ -100,7 +100,7 @@ def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
 
 
 def test_intervals_hold_their_rate_and_follow_the_seed():
-    first, again, other = (summarise([FOUR, TWO], seed)["average"] for seed in (0, 0, 1))
+    first, again, other = (summarize([FOUR, TWO], seed)["average"] for seed in (0, 0, 1))
 
     for figures in (*first["systems"].values(), *first["differences"].values()):
         low, high = figures["interval"]
@@ -111,7 +111,7 @@ def test_intervals_hold_their_rate_and_follow_the_seed():
 
 
 def test_a_difference_is_surer_than_its_two_rates_where_both_hit_the_same_queries():
-    average = summarise([FOUR] * 25, seed=0)["average"]
+    average = summarize([FOUR] * 25, seed=0)["average"]
     width = {name: np.diff(figures["interval"])[0] for name, figures in average["systems"].items()}
 
     assert np.diff(average["differences"]["beam − geometry"]["interval"]) == 0 < width["beam"]
@@ -120,7 +120,7 @@ def test_a_difference_is_surer_than_its_two_rates_where_both_hit_the_same_querie
 
 
 def test_the_average_of_many_rows_is_surer_than_one_row():
-    many = summarise([FOUR] * 25, seed=0)
+    many = summarize([FOUR] * 25, seed=0)
     width = np.diff(many["average"]["systems"]["dense"]["interval"])
     one = np.diff(many["rows"][0]["systems"]["dense"]["interval"])
 
@@ -136,7 +136,7 @@ def test_labels_of_real_queries(collection, engine):
     queries = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="first")[0]
     tested = engine.index.rows_of(item.id for item in collection.candidates("union_test"))
 
-    found = Labels.of(queries, engine.index, tested, training_targets(collection, engine.index))
+    found = RowLabels.read(queries, engine.index, tested, training_targets(collection, engine.index))
 
     by_query = {query.id: number for number, query in enumerate(queries.queries)}
     assert {name: int(found.inside[at]) for name, at in by_query.items()} == {"0:3": 1, "0:7": 0, "0:11": 1, "0:15": 1}

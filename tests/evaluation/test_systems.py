@@ -5,15 +5,9 @@ import pytest
 import torch
 
 from genius.evaluation import systems
+from genius.evaluation.encoded_queries import EncodedRow
 from genius.evaluation.queries import read_queries
-from genius.evaluation.systems import (
-    Encoded,
-    beam_systems,
-    search_beam,
-    search_dense,
-    search_every_way,
-    search_quantized,
-)
+from genius.evaluation.systems import beam_systems, search_all_systems, search_beam, search_dense, search_quantized
 from genius.metrics.hit_rate import MISS, Qrels
 
 
@@ -32,7 +26,7 @@ def two_scans(monkeypatch):
 
 @pytest.fixture(scope="module")
 def encoded(engine, asked):
-    return Encoded.by(engine, [asked[1][:3], asked[1][3:]])
+    return EncodedRow.encode(engine, [asked[1][:3], asked[1][3:]])
 
 
 def first_rank(order, wanted):
@@ -75,12 +69,12 @@ def test_a_geometry_beam_over_all_ids_is_quantized_and_reranked_it_is_dense(engi
     quantized, _ = search_quantized(engine, engine.pool, encoded, qrels)
     dense, _ = search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)
 
-    found = search_every_way(engine, engine.pool, rows, encoded, qrels, [500])[500]
+    found = search_all_systems(engine, engine.pool, rows, encoded, qrels, [500])[500]
 
     assert found.ranks["geometry"].tolist() == quantized.tolist()
     for name in ("geometry + re-rank", "beam + re-rank"):
         assert found.ranks[name].tolist() == dense.tolist()
-        assert found.beams[name].kept.all() and found.beams[name].items.tolist() == [engine.index.n] * len(qrels)
+        assert found.beams[name].recalled.all() and found.beams[name].items.tolist() == [engine.index.n] * len(qrels)
 
 
 @pytest.mark.parametrize("system", beam_systems(1, None))
@@ -90,7 +84,7 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, asked, system
     options = beam_systems(beams, None)[system]
     served = engine.search(queries, options)
 
-    found = search_beam(system, engine, engine.pool, Encoded.by(engine, [queries]), qrels, options)
+    found = search_beam(system, engine, engine.pool, EncodedRow.encode(engine, [queries]), qrels, options)
 
     expected, figures = (
         [
@@ -101,7 +95,7 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, asked, system
     )
     assert found.ranks[system].tolist() == expected
     assert figures.items.tolist() == [result.candidates for result in served]
-    assert figures.kept.tolist() == [rank != MISS for rank in expected]
+    assert figures.recalled.tolist() == [rank != MISS for rank in expected]
     assert figures.first_code.tolist() == [result.first_code_probabilities.argmax() for result in served]
     assert figures.scored.tolist() == [result.decoded for result in served]
     assert (served[0].certified is None) == (figures.certified is None) == (served[0].mode != "exact")
@@ -138,17 +132,17 @@ def test_batches_are_as_large_as_the_engines_own_and_change_nothing(engine, aske
 
     assert sizes == [2, 1, 1]  # of 3 + 1 that were encoded together
     assert found.ranks["beam"].tolist() == expected.ranks["beam"].tolist()
-    assert found.beams["beam"].kept.tolist() == expected.beams["beam"].kept.tolist()
-    assert [len(part.embeddings) for part in encoded.together(2)] == sizes
+    assert found.beams["beam"].recalled.tolist() == expected.beams["beam"].recalled.tolist()
+    assert [len(part.embeddings) for part in encoded.split(2)] == sizes
 
 
 @pytest.mark.parametrize("beams", [2, 9])
 def test_what_is_re_ranked_are_the_items_of_the_exact_search(engine, asked, encoded, beams):
-    found = search_every_way(engine, engine.pool, np.arange(engine.index.n), encoded, asked[0].qrels, [beams])[beams]
+    found = search_all_systems(engine, engine.pool, np.arange(engine.index.n), encoded, asked[0].qrels, [beams])[beams]
 
     for name in ("geometry", "beam"):
         exact, by_set = found.beams[name], found.beams[f"{name} + re-rank"]
-        assert exact.items.tolist() == by_set.items.tolist() and exact.kept.tolist() == by_set.kept.tolist()
+        assert exact.items.tolist() == by_set.items.tolist() and exact.recalled.tolist() == by_set.recalled.tolist()
         assert (exact.scored >= by_set.scored).all()
     assert found.beams["fast + re-rank"].items.sum() > found.beams["beam + re-rank"].items.sum()
 
@@ -158,14 +152,14 @@ def test_a_positive_outside_the_pool_is_a_miss_everywhere(engine, asked, encoded
     rows = np.setdiff1d(np.arange(engine.index.n), [outside])
     qrels = Qrels.of([[outside]] * len(encoded.z))
 
-    found = search_every_way(engine, engine.index.pool(rows), rows, encoded, qrels, [3, 30])
+    found = search_all_systems(engine, engine.index.pool(rows), rows, encoded, qrels, [3, 30])
 
     assert all((ranks == MISS).all() for outcome in found.values() for ranks in outcome.ranks.values())
-    assert not any(figures.kept.any() for figures in found[30].beams.values())
+    assert not any(figures.recalled.any() for figures in found[30].beams.values())
 
 
 def test_every_system_is_timed_by_stage(engine, asked, encoded):
-    found = search_every_way(engine, engine.pool, np.arange(engine.index.n), encoded, asked[0].qrels, [4])[4]
+    found = search_all_systems(engine, engine.pool, np.arange(engine.index.n), encoded, asked[0].qrels, [4])[4]
 
     assert {system: set(stages) for system, stages in found.milliseconds.items()} == {
         "dense": {"encode", "scan"},

@@ -1,4 +1,4 @@
-"""genius/evaluation/control.py: the encoder that was never trained."""
+"""genius/evaluation/untrained_baseline.py on the micro collection."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ import torch
 from genius.collections.images import open_image
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.queries import read_queries
-from genius.evaluation.untrained_baseline import Control
+from genius.evaluation.untrained_baseline import UntrainedBaseline
 from genius.models.encoder import Encoder
 
 
@@ -19,15 +19,15 @@ def sets(collection, engine):
 
 
 def test_items_are_what_a_fresh_encoder_of_this_seed_says(collection, engine, sets, tmp_path):
-    control = Control.build(engine, collection, sets, seed=7, folder=tmp_path)
+    baseline = UntrainedBaseline.build(engine, collection, sets, seed=7, folder=tmp_path)
 
     torch.manual_seed(7)
     fresh = Encoder(engine.encoder.config).eval()
     items = engine.index.items(range(engine.index.n))
     images = [open_image(collection.image_path(item.image)) if item.image else None for item in items]
     expected = fresh.encode(images, [item.text for item in items]).embedding().numpy()
-    assert np.abs(control.items - expected).max() < 2e-3  # kept as fp16
-    assert [queries.shape for queries in control.queries] == [(2, fresh.dim)] * 3
+    assert np.abs(baseline.items - expected).max() < 2e-3  # kept as fp16
+    assert [queries.shape for queries in baseline.queries] == [(2, fresh.dim)] * 3
 
 
 def test_the_seed_decides_and_the_callers_random_state_stays(collection, engine, sets, tmp_path):
@@ -35,7 +35,7 @@ def test_the_seed_decides_and_the_callers_random_state_stays(collection, engine,
     expected = torch.rand(3)
     torch.manual_seed(1)
 
-    seven, eight = (Control.build(engine, collection, sets, seed, tmp_path / str(seed)) for seed in (7, 8))
+    seven, eight = (UntrainedBaseline.build(engine, collection, sets, seed, tmp_path / str(seed)) for seed in (7, 8))
 
     assert torch.equal(torch.rand(3), expected)
     assert not np.allclose(seven.items, eight.items, atol=0.05)

@@ -7,7 +7,7 @@ import pytest
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.evaluation.redraw import World, picture_digest
+from genius.evaluation.redraw import WorldRecipe, picture_digest
 from genius.examples import read_examples
 from genius.run import EXTRAS, PARTS, Run
 from genius.search.engine import Engine
@@ -61,7 +61,9 @@ def test_its_manifest_says_which_world_and_which_pictures(shipped):
     destination, work, _ = shipped
     manifest = Run(destination).manifest
     assert manifest["preset"] == "demo" and manifest["drawing_seconds"] >= 0
-    assert World.of(manifest) == World(0, 12_600, 40, "0" * 64, picture_digest(Collection(work / "world")))
+    assert WorldRecipe.from_manifest(manifest) == WorldRecipe(
+        0, 12_600, 40, "0" * 64, picture_digest(Collection(work / "world"))
+    )
     assert set(manifest["stages"]) == {"encoder", "features", "quantizer", "decoder", "index"}
 
 

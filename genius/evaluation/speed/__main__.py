@@ -1,16 +1,14 @@
 """Time the search of IDs against transformers' `generate` and dense search; writes OUT/speed.json, .md and .svg.
 
     python -m genius.evaluation.speed OUT
-    python -m genius.evaluation.speed OUT --run RUN        also at equal hit rate on a trained run's own queries
-    python -m genius.evaluation.speed OUT --items 10000 --ids uniform --systems generate,exact,set,fast
+    python -m genius.evaluation.speed OUT --run RUN        also realistic IDs, and equal hit rate on the run's queries
+    python -m genius.evaluation.speed OUT --items 10000 --ids uniform --systems "generate;exact;set;fast"
 
-The report is written anew after every step, so that what was measured is never lost.
+The report is written after every step, so that an interrupted benchmark keeps its results.
 """
 
 from __future__ import annotations
 
-import argparse
-import gc
 import os
 import platform
 import shlex
@@ -18,7 +16,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -26,27 +23,35 @@ import faiss
 import torch
 import transformers
 
-from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.__main__ import trained_on
-from genius.evaluation.speed import contenders, equal
-from genius.evaluation.speed.clock import measure_in_turns
-from genius.evaluation.speed.contenders import BUILDERS, Contender
-from genius.evaluation.speed.drawing import draw
-from genius.evaluation.speed.floor import Operations, matrix_rate
-from genius.evaluation.speed.growth import measure_growth
-from genius.evaluation.speed.quality import agreement, certificates, hit_rates
-from genius.evaluation.speed.report import markdown
-from genius.evaluation.speed.world import WORLDS, World
+from genius.evaluation.arguments import (
+    add_collection_and_device,
+    add_fast_dtype,
+    command_parser,
+    integers,
+    run_collection,
+)
+from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.speed.agreement import agreement, certified_shares
+from genius.evaluation.speed.equal_hit_rate import LIMIT, measure_at_equal_hit_rate
+from genius.evaluation.speed.index_cost import measure_index_cost
+from genius.evaluation.speed.roofline import matrix_rate, search_operations
+from genius.evaluation.speed.speed_report import draw_figure, markdown
+from genius.evaluation.speed.timed_systems import BUILDERS, TimedSystem
+from genius.evaluation.speed.timing import measure_in_turns
+from genius.evaluation.speed.workloads import Setup, Workload, realistic, uniform
 from genius.files import write_json, write_text
 from genius.models.decoder import DecoderConfig
 from genius.runtime import keep_freed_memory, usable_device
 from genius.schema import FAST_DTYPES
 from genius.search.engine import Engine
 from genius.trie.pool import Pool
+from genius.trie.trie import Trie
 
+KINDS = ("uniform", "realistic")
 GPU_BATCHES = (1, 64, 512)
-RATED = 1_000_000  # items up to which hit rates are measured: re-ranking needs the vectors
+MAX_CERTIFIED = 1_000_000  # items up to which certificates are measured
+COUNTED = 16  # queries over which the beams scored are averaged
 
 
 @dataclass(frozen=True)
@@ -55,24 +60,24 @@ class SpeedOptions:
 
     items: tuple[int, ...] = (10_000, 100_000, 1_000_000, 5_600_000)
     batches: tuple[int, ...] = (1, 32)
-    ids: tuple[str, ...] = tuple(WORLDS)
+    ids: tuple[str, ...] = KINDS
     systems: tuple[str, ...] = tuple(BUILDERS)
-    up_to: tuple[tuple[str, int], ...] = (("HNSW", 100_000), ("IVF-PQ", 1_000_000))  # items a system is built for
+    max_items: tuple[tuple[str, int], ...] = (("HNSW", 100_000), ("IVF-PQ", 1_000_000))  # to build a system for
     rounds: int = 9
-    patience: float = 20.0  # seconds for the rounds of one system, once it had its least
+    patience: float = 20.0  # seconds after which a system gets no more rounds
     beams: int = 50
     decoder_weight: float = 1.0
-    fast_dtype: str = "float32"  # of the decoder in mode fast
+    fast_dtype: str = FAST_DTYPES[0]  # of the decoder in mode fast
     seed: int = 0
 
 
 class Benchmark:
-    """Measures step by step, and reports after each."""
+    """Measures step by step, and writes the report after each."""
 
-    def __init__(
-        self, options: SpeedOptions, config: DecoderConfig, out: Path, work: Path, device: torch.device, command: str
-    ):
-        self.options, self.config, self.out, self.work, self.device = options, config, out, work, device
+    def __init__(self, options: SpeedOptions, out: Path, work: Path | None, device: torch.device, command: str):
+        self.options, self.out, self.work, self.device = options, out, work, device
+        for folder in filter(None, (out, work)):
+            folder.mkdir(parents=True, exist_ok=True)
         self.report: dict[str, Any] = {
             "command": command,
             "machine": machine(device),
@@ -86,91 +91,77 @@ class Benchmark:
             "indexes": [],
             "agreement": {},
             "certificates": {},
-            "hit_rates": {},
         }
 
-    def run(self) -> None:
-        for kind in self.options.ids:
-            world = WORLDS[kind](max(self.options.items), self.config, self.work, self.options.seed)
-            world.decoder.to(self.device)
-            if world.confidence:
-                self.report["confidence"] = {world.kind: world.confidence}
-            for items in self.options.items:
-                print(f"{kind} IDs, {items:,} items", flush=True)
-                self._measure(world, items)
-        self.write()
+    def measure(self, workload: Workload) -> None:
+        for items in self.options.items:
+            print(f"{workload.kind} IDs, {items:,} items", flush=True)
+            with TemporaryDirectory(dir=self.work) as folder:
+                self._measure_size(workload, items, Path(folder))
 
-    def compare_on(self, engine: Engine, collection: Collection) -> None:
-        """The run's own queries."""
-        self.report["equal"] = equal.measure_at_equal_hit_rate(
-            engine, collection, self.options.batches, rounds=self.options.rounds, seed=self.options.seed
+    def measure_run(self, engine: Engine, queries: EncodedSplit) -> None:
+        """Dense search and IDs at equal hit rate on the run's own queries."""
+        self.report["equal"] = measure_at_equal_hit_rate(
+            engine, queries, self.options.batches, rounds=self.options.rounds, seed=self.options.seed
         )
         self.write()
 
     def write(self) -> None:
         write_json(self.out / "speed.json", self.report)
         write_text(self.out / "speed.md", markdown(self.report))
-        write_text(self.out / "speed.svg", draw(self.report["cells"], max(self.report["batches"])))
+        draw_figure(self.report, self.out / "speed.svg")
 
-    def _measure(self, world: World, items: int) -> None:
-        options = self.options
-        pool, figures = measure_growth(world.packed[:items], self.config.code_sizes, options.seed)
-        self.report["indexes"].append({"ids": world.kind} | figures)
-        pool = Pool(pool.table, contenders.on_device(pool, self.device))
+    def _measure_size(self, workload: Workload, items: int, folder: Path) -> None:
+        options, key = self.options, f"{workload.kind}, {items}"
+        code_sizes = workload.decoder.config.code_sizes
+        pool, costs = measure_index_cost(workload.packed[:items], code_sizes, options.seed)
+        self.report["indexes"].append({"ids": workload.kind} | costs)
+        pool = Pool(pool.table, Trie(pool.table, self.device, pool.trie.crowded))
+        setup = Setup(workload, pool, options.beams, options.decoder_weight, options.fast_dtype, folder)
         systems = {
-            name: contenders.build(name, world, pool, items, options.beams, options.decoder_weight, options.fast_dtype)
-            for name in options.systems
-            if items <= dict(options.up_to).get(name, items)
+            name: BUILDERS[name](setup) for name in options.systems if items <= dict(options.max_items).get(name, items)
         }
-        rates = {dtype: matrix_rate(self.device, getattr(torch, dtype)) for dtype in ("float32", "bfloat16")}
+        costs = {name: self._compute_bound(system, workload) for name, system in systems.items()}
+        searches = {name: system.search for name, system in systems.items()}
         for batch in options.batches:
-            for system in systems.values():
-                system.rows.clear()
-                system.candidates.clear()
-            times = measure_in_turns(
-                {name: system.search for name, system in systems.items()},
-                lambda number, batch=batch: world.vectors.queries(items, batch, number)[0],
-                options.rounds,
-                options.patience,
-            )
-            rates = {dtype: max(rate, matrix_rate(self.device, getattr(torch, dtype))) for dtype, rate in rates.items()}
+            times = measure_in_turns(searches, workload.draw_queries, batch, options.rounds, options.patience)
             for name, system in systems.items():
-                cell = {
-                    "ids": world.kind,
-                    "items": items,
-                    "batch": batch,
-                    "system": name,
-                    "milliseconds": times[name].to_json(),
-                    "build_seconds": system.build_seconds,
-                    "bytes_per_item": system.bytes_per_item,
-                } | self._floor(system, rates)
-                self.report["cells"].append(cell)
-                print(f"  batch {batch:3d}  {name:26s} {times[name].median:9.2f} ms", flush=True)
+                self.report["cells"].append(
+                    {
+                        "ids": workload.kind,
+                        "items": items,
+                        "batch": batch,
+                        "system": name,
+                        "milliseconds": times[name],
+                        "build_seconds": system.build_seconds,
+                        "bytes_per_item": system.bytes_per_item,
+                    }
+                    | costs[name]
+                )
+                print(f"  batch {batch:3d}  {name:26s} {times[name]['median']:9.2f} ms", flush=True)
             self.write()
-        systems.clear()
-        gc.collect()
-        self._judge(world, pool, items)
+        if "generate" in options.systems and items == min(options.items):
+            self.report["agreement"][key] = agreement(setup)
+        if items <= MAX_CERTIFIED:
+            self.report["certificates"][key] = certified_shares(setup)
         self.write()
 
-    def _floor(self, system: Contender, rates: dict[str, float]) -> dict[str, Any]:
-        """Rows decoded, and what their arithmetic alone would take, in ms a query."""
-        if not system.rows:
+    def _compute_bound(self, system: TimedSystem, workload: Workload) -> dict[str, Any]:
+        """Beams scored and items found per query; the minimum time of their arithmetic in milliseconds."""
+        if system.dtype is None:
             return {}
-        rows = fmean(system.rows[1:])  # the first search is not timed
-        found = {"rows": rows, "candidates": fmean(system.candidates[1:])}
+        beams = system.search(workload.draw_queries(COUNTED, 0))
+        rows = beams.rows.float().mean().item()
+        counts = {
+            "dtype": system.dtype,
+            "rows": rows,
+            "candidates": (beams.high - beams.low).sum(1).float().mean().item(),
+        }
         if system.whole_vocabulary is None:
-            return found
-        operations = Operations.of(self.config).search(rows, system.whole_vocabulary)
-        return found | {"matrix_rate": rates[system.dtype], "floor": 1000 * operations / rates[system.dtype]}
-
-    def _judge(self, world: World, pool: Pool, items: int) -> None:
-        options, key = self.options, f"{world.kind}, {items}"
-        if "generate" in options.systems and items == min(options.items):
-            self.report["agreement"][key] = agreement(world, pool, options.beams)
-        if items <= RATED:
-            self.report["certificates"][key] = certificates(world, pool, options.beams)
-        if world.kind == "realistic" and items == max((n for n in options.items if n <= RATED), default=0):
-            self.report["hit_rates"][key] = hit_rates(world, pool, options.beams, options.decoder_weight)
+            return counts
+        rate = matrix_rate(self.device, getattr(torch, system.dtype))
+        operations = search_operations(workload.decoder.config, rows, system.whole_vocabulary)
+        return counts | {"matrix_rate": rate, "floor": 1000 * operations / rate}
 
 
 def machine(device: torch.device) -> dict[str, Any]:
@@ -188,62 +179,55 @@ def machine(device: torch.device) -> dict[str, Any]:
 
 
 def processor() -> str:
-    """Its name, and the kinds of arithmetic that matter here."""
+    """The processor's name, and the instruction sets that matter for matrix products."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        facts = dict(line.split(":", 1) for line in lines if ":" in line)
-        facts = {name.strip(): value.strip() for name, value in facts.items()}
     except OSError:
         return platform.processor() or platform.machine()
-    kinds = [kind for kind in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if kind in facts.get("flags", "").split()]
-    return f"{facts.get('model name', platform.machine())} ({', '.join(kinds)})"
+    fields = {name.strip(): value.strip() for name, value in (line.split(":", 1) for line in lines if ":" in line)}
+    flags = fields.get("flags", "").split()
+    known = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if flag in flags]
+    return f"{fields.get('model name', platform.machine())} ({', '.join(known)})"
 
 
 def main(arguments: Sequence[str]) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m genius.evaluation.speed",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    default = SpeedOptions()
-    parser.add_argument("out", type=Path, help="a folder for the report")
+    parser, default = command_parser("genius.evaluation.speed", __doc__), SpeedOptions()
+    parser.add_argument("out", type=Path, help="directory for the report")
+    parser.add_argument("--run", type=Path, help="a directory made by python -m training")
+    add_collection_and_device(parser)
     parser.add_argument("--items", default=",".join(map(str, default.items)), metavar="N,N,…")
-    parser.add_argument("--batches", metavar="N,N,…", help="default: 1,32; on a GPU 1,64,512")
-    parser.add_argument("--ids", default=",".join(default.ids), help="uniform, realistic, or both; none: empty")
+    parser.add_argument("--batches", metavar="N,N,…", help="batch sizes (default: 1,32; on a GPU 1,64,512)")
+    parser.add_argument(
+        "--ids", help='comma-separated: uniform, realistic ("" for none; default: uniform, and with --run realistic)'
+    )
     parser.add_argument(
         "--systems", default=";".join(default.systems), help=f"separated by semicolons: {'; '.join(BUILDERS)}"
     )
-    parser.add_argument("--rounds", type=int, default=default.rounds)
+    parser.add_argument("--rounds", type=int, default=default.rounds, help="per system (default: %(default)s)")
     parser.add_argument(
         "--patience",
         type=float,
         default=default.patience,
-        help="seconds after which a slow system gets no more rounds (it has two at least)",
+        help="seconds after which a system gets no more rounds, but at least two (default: %(default)s)",
     )
     parser.add_argument("--beams", type=int, default=default.beams)
     parser.add_argument(
-        "--decoder-weight", type=float, default=default.decoder_weight, help="of our modes, against geometry"
+        "--decoder-weight", type=float, default=default.decoder_weight, help="of the decoder against geometry"
     )
-    parser.add_argument(
-        "--fast-dtype",
-        choices=FAST_DTYPES,
-        default=default.fast_dtype,
-        help="arithmetic of the decoder in mode fast (%(default)s)",
-    )
+    add_fast_dtype(parser)
     parser.add_argument("--seed", type=int, default=default.seed)
-    parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
-    parser.add_argument("--work", type=Path, help="keep what is made (up to 20 GB) here; by default it is removed")
-    parser.add_argument("--run", type=Path, help="a directory made by python -m training")
-    parser.add_argument("--collection", type=Path, help="of that run; by default the one it was trained on")
+    parser.add_argument("--work", type=Path, help="directory for large temporary files (up to 9 GB)")
     given = parser.parse_args(arguments)
     keep_freed_memory()
     device = usable_device(given.device)
-    batches = given.batches or ",".join(map(str, GPU_BATCHES if device.type == "cuda" else default.batches))
+    kinds = given.ids if given.ids is not None else ",".join(KINDS[: 1 + (given.run is not None)])
     options = replace(
         default,
-        items=numbers(given.items),
-        batches=numbers(batches),
-        ids=chosen(given.ids, ",", WORLDS),
+        items=integers(given.items, "--items", 1),
+        batches=integers(given.batches, "--batches", 1)
+        if given.batches
+        else (GPU_BATCHES if device.type == "cuda" else default.batches),
+        ids=chosen(kinds, ",", KINDS),
         systems=chosen(given.systems, ";", BUILDERS),
         rounds=given.rounds,
         patience=given.patience,
@@ -252,36 +236,30 @@ def main(arguments: Sequence[str]) -> None:
         fast_dtype=given.fast_dtype,
         seed=given.seed,
     )
+    if "realistic" in options.ids and given.run is None:
+        raise UserError("realistic IDs are those of a trained run; name one: --run RUN")
     command = shlex.join(["python", "-m", "genius.evaluation.speed", *arguments])
-    with TemporaryDirectory() as scratch:
-        benchmark = Benchmark(options, DecoderConfig(), given.out, given.work or Path(scratch), device, command)
-        benchmark.run()
-        if given.run:
-            benchmark.compare_on(
-                Engine.load(given.run, given.device, given.fast_dtype),
-                Collection(given.collection or trained_on(given.run)),
-            )
+    benchmark = Benchmark(options, given.out, given.work, device, command)
+    if "uniform" in options.ids:
+        benchmark.measure(uniform(max(options.items), DecoderConfig(), options.seed, device))
+    if given.run:
+        engine = Engine.load(given.run, given.device, given.fast_dtype)
+        with run_collection(given.run, given.collection, "test") as collection:
+            queries = EncodedSplit.read(engine, collection, "test", LIMIT, options.seed)
+        if "realistic" in options.ids:
+            benchmark.measure(realistic(max(options.items), engine, queries.encoded, options.seed))
+        benchmark.measure_run(engine, queries)
+    benchmark.write()
     print((given.out / "speed.md").read_text())
 
 
-def numbers(text: str) -> tuple[int, ...]:
-    """ "10,1" -> (1, 10). Raises UserError for what is no number."""
-    try:
-        found = tuple(sorted({int(part) for part in text.split(",")}))
-    except ValueError:
-        found = (0,)
-    if found[0] < 1:
-        raise UserError(f"{text!r} are not whole numbers above 0, separated by commas")
-    return found
-
-
-def chosen(text: str, separator: str, names: dict[str, Any]) -> tuple[str, ...]:
-    """Raises UserError that lists the choices."""
-    wanted = tuple(part.strip() for part in text.split(separator) if part.strip())
-    for name in wanted:
-        if name not in names:
-            raise UserError(f"there is no {name!r}; choose from {f'{separator} '.join(names)}")
-    return wanted
+def chosen(text: str, separator: str, choices: Sequence[str]) -> tuple[str, ...]:
+    """The names in a list. Raises UserError that lists the choices."""
+    names = tuple(part.strip() for part in text.split(separator) if part.strip())
+    for name in names:
+        if name not in choices:
+            raise UserError(f"{name!r} is unknown; choose from {f'{separator} '.join(choices)}")
+    return names
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from plotly.graph_objects import Bar, Figure, Scatter
 from plotly.subplots import make_subplots
 
 from genius.collections.layout import TASKS
-from genius.evaluation.report import MODALITY_NAMES
+from genius.evaluation.tables import MODALITY_NAMES
 from genius.explore.report_data import TIMED, Report, is_validation, metric_name, metrics, pool_named, speed_cells
 from genius.ui.common.figures import escaped, plain
 

@@ -1,4 +1,4 @@
-"""Does it matter how an instruction is worded? Every query is asked in every phrasing of its row's instruction."""
+"""Does the wording of an instruction matter? Every query with every phrasing of its row's instruction."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from genius.collections.instructions import Instructions
 from genius.collections.mbeir import Collection
+from genius.evaluation.encoded_queries import BATCH, EncodedRow
 from genius.evaluation.queries import QuerySet
-from genius.evaluation.systems import BATCH, Encoded, ranks_of
+from genius.evaluation.systems import ranks_by_system
 from genius.metrics.hit_rate import headline_cut, hit_rate, mean
 from genius.schema import Modality
 from genius.search.engine import Engine
@@ -19,7 +20,7 @@ from genius.trie.pool import Pool
 SYSTEMS = ("dense", "beam", "beam + re-rank")
 
 
-def ask_in_every_phrasing(
+def measure_phrasings(
     engine: Engine,
     collection: Collection,
     phrasings: Instructions,
@@ -31,8 +32,7 @@ def ask_in_every_phrasing(
 ) -> dict[str, Any]:
     """The figures of one row, ready for JSON: the mean hit rate over phrasings, the lowest and the highest.
 
-    rows: those of the index that are in the pool. A query with fewer phrasings than others is asked in its first
-    ones again.
+    rows: index rows of the pool. A query with fewer phrasings than others repeats its first ones.
     """
     count = max(
         len(phrasings[queries.row.dataset_id, query.modality, Modality(target)])
@@ -40,9 +40,9 @@ def ask_in_every_phrasing(
     )
     cut, rates = headline_cut(queries.row.dataset), defaultdict(list)
     for number in range(count):
-        asked = queries.rephrased(phrasings, number)
-        encoded = Encoded.by(engine, asked.opened(collection, BATCH))
-        found = ranks_of(SYSTEMS, engine, pool, rows, encoded, asked.qrels, beams, decoder_weight)
+        rephrased = queries.rephrased(phrasings, number)
+        encoded = EncodedRow.encode(engine, rephrased.opened(collection, BATCH))
+        found = ranks_by_system(SYSTEMS, engine, pool, rows, encoded, rephrased.qrels, beams, decoder_weight)
         for system, ranks in found.items():
             rates[system].append(hit_rate(ranks, cut))
     return {
@@ -57,8 +57,8 @@ def ask_in_every_phrasing(
     }
 
 
-def average(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """{"rows": …, "average": …}: system -> mean over rows of their means."""
+def average_phrasings(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """{"rows": …, "average": system -> mean over rows of their means}."""
     return {
         "rows": rows,
         "average": {system: mean([row["systems"][system]["mean"] for row in rows]) for system in SYSTEMS},

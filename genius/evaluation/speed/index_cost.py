@@ -1,4 +1,4 @@
-"""What an index of this size costs: memory, building, saving, loading, growing.
+"""What an index of a size costs: memory, and the time to build, save, load and change it.
 
 Shapes: n items, B bytes of a packed ID.
 """
@@ -17,12 +17,12 @@ from genius.index.pool_file import load_pool, save_pool
 from genius.trie.ids import unpack
 from genius.trie.pool import Pool
 
-CHANGED = 1000  # items that are inserted and removed
+CHANGED = 1000  # items inserted and removed
 Value = TypeVar("Value")
 
 
-def measure_growth(packed: np.ndarray, code_sizes: Sequence[int], seed: int) -> tuple[Pool, dict[str, Any]]:
-    """A pool of packed IDs (n, B), and its figures in seconds and bytes an item."""
+def measure_index_cost(packed: np.ndarray, code_sizes: Sequence[int], seed: int) -> tuple[Pool, dict[str, Any]]:
+    """Build a pool of packed IDs (n, B); return it with seconds per operation and bytes per item."""
     packed, rng = np.array(packed), np.random.default_rng(seed)
     n = len(packed)
     changed = min(CHANGED, n // 2)

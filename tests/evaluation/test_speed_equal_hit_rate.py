@@ -1,27 +1,26 @@
-"""genius/evaluation/speed/equal.py on the micro run: hit rates by hand, and who equals whom."""
+"""genius/evaluation/speed/equal_hit_rate.py on the micro run: hit rates by hand, and which systems are equal."""
 
 import faiss
 import numpy as np
 import pytest
 
-from genius.evaluation.queries import read_queries
-from genius.evaluation.speed import equal
-from genius.evaluation.speed.clock import Times
-from genius.evaluation.speed.equal import (
+from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.speed import timed_systems
+from genius.evaluation.speed.equal_hit_rate import (
     CUT,
-    Measured,
-    at_equal_hit_rate,
+    SearchSetting,
     dense,
+    equal_pairs,
     generating,
-    markdown,
     mean_hit_rate,
     measure_at_equal_hit_rate,
 )
+from genius.evaluation.speed.speed_report import _equal
 from genius.schema import SearchOptions
 
 
-def inverted_lists(embeddings: np.ndarray, lists: int, code_bytes: int, training: int) -> faiss.Index:
-    """Stands for IVF-PQ, which cannot be trained on so few vectors; with all lists read it is exact."""
+def untrained_ivf(embeddings: np.ndarray, lists: int, code_bytes: int, training: int) -> faiss.Index:
+    """In place of IVF-PQ, which needs more vectors to train; with all lists read it is exact."""
     coarse = faiss.IndexFlatIP(embeddings.shape[1])
     index = faiss.IndexIVFFlat(coarse, embeddings.shape[1], lists, faiss.METRIC_INNER_PRODUCT)
     index.own_fields, _ = True, coarse.this.disown()
@@ -32,14 +31,13 @@ def inverted_lists(embeddings: np.ndarray, lists: int, code_bytes: int, training
 
 @pytest.fixture(autouse=True)
 def few_vectors(monkeypatch):
-    monkeypatch.setattr(equal, "build_ivf_pq", inverted_lists)
+    monkeypatch.setattr(timed_systems, "build_ivf_pq", untrained_ivf)
 
 
 @pytest.fixture(scope="module")
-def asked(engine, collection):
-    """Three rows of queries, as the engine encodes them."""
-    sets = read_queries(collection, engine.index, "test", limit=3, seed=0, phrasing="seeded")
-    return sets, [engine.encode(queries) for some in sets for queries in some.opened(collection, len(some))]
+def queries(engine, collection) -> EncodedSplit:
+    """Three rows of queries."""
+    return EncodedSplit.read(engine, collection, "test", 3, seed=0)
 
 
 def by_hand(rows_of_results, sets) -> float:
@@ -54,9 +52,8 @@ def by_hand(rows_of_results, sets) -> float:
     return sum(rates) / len(rates)
 
 
-def test_generating_systems_find_what_the_engine_serves(engine, collection, asked):
-    sets, encoded = asked
-    opened = [next(some.opened(collection, len(some))) for some in sets]
+def test_generating_systems_find_what_the_engine_serves(engine, collection, queries):
+    opened = [next(some.opened(collection, len(some))) for some in queries.sets]
     systems = {system.name: system for system in generating(engine)}
     for name, options in (
         ("exact", {"mode": "exact", "rerank": False}),
@@ -68,39 +65,35 @@ def test_generating_systems_find_what_the_engine_serves(engine, collection, aske
             [[hit.row for hit in result.hits] for result in engine.search(some, SearchOptions(k=CUT, **options))]
             for some in opened
         ]
-        assert mean_hit_rate(systems[name].search, sets, encoded) == pytest.approx(by_hand(served, sets))
+        assert mean_hit_rate(systems[name], queries) == pytest.approx(by_hand(served, queries.sets))
 
 
-def test_dense_systems_find_the_highest_cosines(engine, asked):
-    sets, encoded = asked
+def test_dense_systems_find_the_highest_cosines(engine, queries):
     embeddings = engine.index.embeddings.astype(np.float32)
-    cosines = [queries.embeddings.numpy() @ embeddings.T for queries in encoded]
+    cosines = [row.embeddings @ embeddings.T for row in queries.rows]
     best = [[np.argsort(-row, kind="stable").tolist() for row in rows] for rows in cosines]
     systems = {system.name: system for system in dense(engine.index.embeddings)}
 
     for name in ("flat", "flat, fp16 streamed", "IVF-PQ, nprobe 128"):
-        assert mean_hit_rate(systems[name].search, sets, encoded) == pytest.approx(by_hand(best, sets))
+        assert mean_hit_rate(systems[name], queries) == pytest.approx(by_hand(best, queries.sets))
 
 
-def test_every_row_of_queries_weighs_the_same(asked):
-    sets, encoded = asked
-    answer = sets[0].qrels.rows[:1]  # of the first query of the first row, for everyone
-
-    def search(queries) -> np.ndarray:
-        return np.tile(answer, (len(queries.z), 1))
+def test_all_rows_have_the_same_weight(queries):
+    answer = queries.sets[0].qrels.rows[:1]  # of the first query, returned for all
+    setting = SearchSetting("constant", True, 0.0, lambda batch: np.tile(answer, (len(batch.z), 1)))
 
     hits = [
         [
             answer[0] in some.qrels.rows[start:end]
             for start, end in zip(some.qrels.offsets, some.qrels.offsets[1:], strict=False)
         ]
-        for some in sets
+        for some in queries.sets
     ]
     assert len({len(row) for row in hits}) > 1 or len({sum(row) for row in hits}) > 1
-    assert mean_hit_rate(search, sets, encoded) == pytest.approx(sum(sum(row) / len(row) for row in hits) / len(hits))
+    assert mean_hit_rate(setting, queries) == pytest.approx(sum(sum(row) / len(row) for row in hits) / len(hits))
 
 
-def test_bytes_hold_the_vectors_that_a_system_reads(engine):
+def test_bytes_include_the_vectors_that_a_system_reads(engine):
     generated = {system.name: system.bytes_per_item for system in generating(engine)}
     others = {system.name: system.bytes_per_item for system in dense(engine.index.embeddings)}
     dim = engine.index.config.dim
@@ -112,7 +105,8 @@ def test_bytes_hold_the_vectors_that_a_system_reads(engine):
 
 
 def system(name, is_dense, hits, milliseconds, size=100.0):
-    return Measured(name, is_dense, size, hits, {1: Times(9, 9, 9, 1), 32: Times(milliseconds, 0, 0, 1)})
+    times = {"1": {"median": 9.0}, "32": {"median": milliseconds}}
+    return {"system": name, "dense": is_dense, "bytes_per_item": size, "hit_rate": hits, "milliseconds": times}
 
 
 def test_the_fastest_of_the_other_kind_that_finds_as_much_is_its_equal():
@@ -124,7 +118,7 @@ def test_the_fastest_of_the_other_kind_that_finds_as_much_is_its_equal():
         system("slow", True, 0.50, 8.0),
     ]
 
-    pairs = {pair["system"]: pair for pair in at_equal_hit_rate(systems, batch=32)}
+    pairs = {pair["system"]: pair for pair in equal_pairs(systems, "32")}
 
     assert {name: pair["other"] for name, pair in pairs.items()} == {
         "set": "quick",
@@ -138,8 +132,8 @@ def test_the_fastest_of_the_other_kind_that_finds_as_much_is_its_equal():
     assert pairs["slow"]["times_slower"] is None
 
 
-def test_the_report_holds_every_system_and_its_tables_say_so(engine, collection):
-    report = measure_at_equal_hit_rate(engine, collection, batches=(1, 2), limit=3, rounds=1)
+def test_the_report_and_its_tables_hold_every_system(engine, queries):
+    report = measure_at_equal_hit_rate(engine, queries, batches=(1, 2), rounds=1)
 
     names = [system["system"] for system in report["systems"]]
     assert len(set(names)) == len(names) and {"exact", "fast + re-rank", "flat", "HNSW, efSearch 4"} <= set(names)
@@ -147,7 +141,7 @@ def test_the_report_holds_every_system_and_its_tables_say_so(engine, collection)
     for found in report["systems"]:
         assert 0 <= found["hit_rate"] <= 1 and found["bytes_per_item"] > 0
         assert all(found["milliseconds"][size]["median"] > 0 for size in ("1", "2"))
-    text = markdown(report)
+    text = "\n".join(_equal(report))
     for found in report["systems"]:
         line = next(line for line in text.splitlines() if line.startswith(f"| {found['system']} "))
         cells = [cell.strip() for cell in line.strip("|").split("|")]

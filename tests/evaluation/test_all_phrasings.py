@@ -1,4 +1,4 @@
-"""genius/evaluation/phrasings.py on the micro collection; judgements that a pool does not hold."""
+"""genius/evaluation/all_phrasings.py on the micro collection; judgements that a pool does not hold."""
 
 import shutil
 
@@ -54,7 +54,7 @@ def test_the_mean_over_phrasings_is_that_of_asking_one_at_a_time_as_the_benchmar
         assert set(figures.values()) == {report["pools"][0]["rows"][2]["systems"][system]["headline"]}
 
 
-def test_unknown_judgements_are_counted_and_said(report):
+def test_unknown_judgements_are_counted_and_reported(report):
     row, *others = report["pools"][0]["rows"]
 
     assert (row["queries"], row["judgements"], row["judgements_outside"], row["without_positive"]) == (4, 5, 2, 1)
@@ -62,7 +62,7 @@ def test_unknown_judgements_are_counted_and_said(report):
     assert (row["queries_trained"], row["queries_new"]) == (0, 3)  # what has no answer is neither
     assert max(system["hit"]["50"] for system in row["systems"].values()) <= 0.75
     text = markdown(report | {"command": "", "run": "", "collection": ""})
-    assert "- 2 judgements name items that the index does not hold" in text
+    assert "- 2 judgements name items that are not in the index" in text
     assert "## Hit rate over all phrasings" in text
 
 

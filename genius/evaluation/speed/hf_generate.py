@@ -1,4 +1,4 @@
-"""The published way: transformers' `generate`, constrained by a Python callback for every beam.
+"""The published search: transformers' `generate`, constrained by a Python callback per beam.
 
 The callback reads a trie of nested dicts, as the published code does, or our own, which needs less memory.
 
@@ -17,26 +17,26 @@ import torch
 from torch import Tensor
 
 from genius.models.decoder import IDDecoder
-from genius.trie.ids import IDTable, unpack
+from genius.trie.ids import unpack
 from genius.trie.pool import Pool
 
-Allowed = Callable[[int, Tensor], list[int]]  # number of the query, tokens so far -> tokens that may follow
-Nested = dict[int, "Nested"]  # token -> what may follow
-NOTHING = [0]  # after no valid prefix, as a beam of probability 0 may be
-BLOCK = 100_000  # IDs that are lists of Python at once
-REMEMBERED = 32_768  # prefixes: more than 32 queries of 50 beams ask for
+AllowedTokens = Callable[[int, Tensor], list[int]]  # query number, tokens so far -> tokens that may follow
+NestedTrie = dict[int, "NestedTrie"]  # token -> what may follow
+DEAD_END = [0]  # after an invalid prefix, which a beam of probability 0 may be
+BLOCK = 100_000  # IDs that are Python lists at once
+CACHED_PREFIXES = 32_768  # more than 32 queries of 50 beams look up
 
 
-class Generate:
-    """Finds the w best valid IDs of each query."""
+class HFGenerate:
+    """Find the w best valid IDs of each query."""
 
-    def __init__(self, decoder: IDDecoder, allowed: Allowed, beams: int):
+    def __init__(self, decoder: IDDecoder, allowed: AllowedTokens, beams: int):
         self._decoder, self._allowed, self._beams = decoder, allowed, beams
         self._offsets = torch.tensor(decoder.config.offsets)
 
     @torch.inference_mode()
     def __call__(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """features (b, d) -> codes (b, w, M) and scores (b, w). Codes of beams of probability 0 mean nothing."""
+        """features (b, d) -> codes (b, w, M) and scores (b, w). Codes of beams of probability 0 are meaningless."""
         config, t5 = self._decoder.config, self._decoder.t5
         prefix = self._decoder.project(features.to(t5.device)).unflatten(-1, (config.prefix, config.width))
         output = t5.generate(
@@ -59,9 +59,9 @@ class Generate:
         )
 
 
-def nested_trie(packed: np.ndarray, decoder: IDDecoder) -> Nested:
+def nested_trie(packed: np.ndarray, decoder: IDDecoder) -> NestedTrie:
     """Packed IDs (n, B) -> dicts of dicts of tokens."""
-    root: Nested = {}
+    root: NestedTrie = {}
     sizes, offsets = decoder.config.code_sizes, np.array(decoder.config.offsets)
     for start in range(0, len(packed), BLOCK):
         for tokens in (unpack(packed[start : start + BLOCK], sizes) + offsets).tolist():
@@ -71,22 +71,22 @@ def nested_trie(packed: np.ndarray, decoder: IDDecoder) -> Nested:
     return root
 
 
-def read_nested(root: Nested) -> Allowed:
-    """A callback for each beam, which walks from the root."""
+def nested_callback(root: NestedTrie) -> AllowedTokens:
+    """A callback that walks from the root, for every beam."""
 
     def allowed(_: int, prefix: Tensor) -> list[int]:
         node = root
         for token in prefix.tolist()[1:]:
             node = node.get(token)
             if node is None:
-                return NOTHING
+                return DEAD_END
         return list(node)
 
     return allowed
 
 
-def nested_bytes(root: Nested) -> int:
-    """Of all dicts and of the numbers that are their keys."""
+def nested_bytes(root: NestedTrie) -> int:
+    """Size of all dicts and of the integers that are their keys."""
     total, stack = 0, [root]
     while stack:
         node = stack.pop()
@@ -95,15 +95,15 @@ def nested_bytes(root: Nested) -> int:
     return total
 
 
-def read_pool(pool: Pool, decoder: IDDecoder) -> Allowed:
-    """The same callback over our trie, which remembers what followed the prefixes that were asked for last."""
+def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
+    """The same over our trie, with a cache of what follows a prefix."""
     offsets = decoder.config.offsets
 
-    @lru_cache(REMEMBERED)
+    @lru_cache(CACHED_PREFIXES)
     def following(node: int, level: int) -> dict[int, int]:
         """Token -> node."""
-        if node < 0:  # one ID left: cheaper to read than to ask for
-            return {int(codes_of(pool.table, ~node)[level]) + offsets[level]: node}
+        if node < 0:  # one ID left: cheaper to read from the table
+            return {int(pool.table.codes(np.array(~node))[level]) + offsets[level]: node}
         children = pool.trie.children(torch.tensor([node], device=pool.trie.device), level)
         return dict(zip((children.code + offsets[level]).tolist(), children.node.tolist(), strict=True))
 
@@ -113,12 +113,7 @@ def read_pool(pool: Pool, decoder: IDDecoder) -> Allowed:
         for level, token in enumerate(tokens):
             node = following(node, level).get(token)
             if node is None:
-                return NOTHING
+                return DEAD_END
         return list(following(node, len(tokens)))
 
     return allowed
-
-
-def codes_of(table: IDTable, position: int) -> np.ndarray:
-    """(M,) of one item."""
-    return table.codes(np.array(position))

@@ -1,12 +1,12 @@
-"""genius/evaluation/codes.py with an index whose items carry factors."""
+"""measure_codes in genius/evaluation/evaluate.py with an index whose items carry factors."""
 
 import json
 
 import numpy as np
 import pytest
 
-from genius.evaluation import code_report as codes
-from genius.evaluation.code_report import measure_codes
+from genius.evaluation import evaluate as module
+from genius.evaluation.evaluate import measure_codes
 from genius.schema import Item, Modality
 
 N, CODE_SIZES = 90, (3, 4, 5)
@@ -45,7 +45,7 @@ def test_use_is_of_all_items_and_factors_are_of_the_candidates():
 
 
 def test_of_many_candidates_a_sample_is_read(monkeypatch):
-    monkeypatch.setattr(codes, "MOST", 40)
+    monkeypatch.setattr(module, "MAX_FACTOR_ITEMS", 40)
 
     one, again, other = (measure_codes(Indexed(), np.arange(10, N), seed)["factors"] for seed in (0, 0, 1))
 

@@ -1,0 +1,167 @@
+"""Generating IDs compared with dense search on a trained run: time and memory at equal hit rate.
+
+Every system answers the run's own test queries in the global pool and is timed on them. For each way of generating
+IDs the report names the fastest dense search that finds at least as much, and the other way round. Times are without
+encoding, which all systems share; bytes are without the weights of models.
+
+Shapes: q queries of a row, n items, d embedding dim, K results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import faiss
+import numpy as np
+import torch
+
+from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.speed.timed_systems import usual_ivf_pq
+from genius.evaluation.speed.timing import Times, measure_in_turns
+from genius.metrics.hit_rate import first_hits, hit_rate
+from genius.schema import SearchOptions
+from genius.search.dense import build_hnsw, flat_search, quantized_norms, quantized_search
+from genius.search.engine import EncodedQueries, Engine
+from genius.search.rerank import expand, rank
+
+K, CUT = 50, 5  # results per query; k of the hit rate
+LIMIT = 50  # queries per (task, dataset) row
+BATCH = 64  # queries searched together where time does not matter
+EF_SEARCH = (4, 8, 16, 32, 64, 128, 256)  # of HNSW
+PROBES = (1, 2, 4, 8, 16, 32, 64, 128)  # inverted lists that IVF-PQ reads
+PATIENCE = 20.0  # seconds for the rounds of one system
+
+
+@dataclass(frozen=True)
+class SearchSetting:
+    """A way to search, at one setting."""
+
+    name: str
+    dense: bool
+    bytes_per_item: float
+    search: Callable[[EncodedQueries], np.ndarray]  # b queries -> rows (b, K), best first
+
+
+def measure_at_equal_hit_rate(
+    engine: Engine, queries: EncodedSplit, batches: Sequence[int] = (1, 32), rounds: int = 9, seed: int = 0
+) -> dict[str, Any]:
+    """The report, ready for JSON."""
+    settings = [*generating(engine), *dense(engine.index.embeddings)]
+    rates = {setting.name: mean_hit_rate(setting, queries) for setting in settings}
+
+    def draw_queries(count: int, number: int) -> EncodedQueries:
+        rng = np.random.default_rng((seed, count, number))
+        return queries.encoded.select(torch.from_numpy(rng.integers(len(queries.cuts), size=count)))
+
+    searches = {setting.name: setting.search for setting in settings}
+    times = {size: measure_in_turns(searches, draw_queries, size, rounds, PATIENCE) for size in batches}
+    measured = [
+        {
+            "system": setting.name,
+            "dense": setting.dense,
+            "bytes_per_item": setting.bytes_per_item,
+            "hit_rate": rates[setting.name],
+            "milliseconds": {str(size): times[size][setting.name] for size in batches},
+        }
+        for setting in settings
+    ]
+    return {
+        "items": engine.index.n,
+        "dim": engine.index.config.dim,
+        "queries": len(queries.cuts),
+        "rows": len(queries.sets),
+        "limit": LIMIT,
+        "seed": seed,
+        "cut": CUT,
+        "batches": list(batches),
+        "systems": measured,
+        "equal": equal_pairs(measured, str(max(batches))),
+    }
+
+
+def generating(engine: Engine) -> list[SearchSetting]:
+    """The modes as the run was tuned, geometry alone, and the scan of all quantized vectors."""
+    pool, index = engine.pool, engine.index
+    id_bytes = (pool.table.nbytes + pool.trie.nbytes) / index.n
+    embedding_bytes = 2 * index.config.dim  # fp16, as stored
+    norms = quantized_norms(engine.quantizer.codebooks, pool.table)
+
+    def by_beams(name: str, **chosen: Any) -> SearchSetting:
+        options = SearchOptions(k=K, **chosen)
+        size = id_bytes + embedding_bytes * options.rerank
+        return SearchSetting(name, False, size, lambda queries: engine.retrieve(queries, options).ranked.rows)
+
+    def scan(queries: EncodedQueries) -> np.ndarray:
+        nearest = quantized_search(engine.quantizer.codebooks, pool.table, queries.z, K, norms)
+        candidates = expand(nearest, pool.table)
+        return rank(candidates, index.embeddings, queries.embeddings.cpu().numpy(), K, rerank=False).rows
+
+    return [
+        by_beams("exact", mode="exact", rerank=False),
+        by_beams("exact + re-rank", mode="exact"),
+        by_beams("set + re-rank", mode="set"),
+        by_beams("fast + re-rank", mode="fast"),
+        by_beams("geometry", mode="exact", rerank=False, decoder_weight=0.0),
+        by_beams("geometry + re-rank", mode="set", decoder_weight=0.0),
+        by_beams("geometry, fast + re-rank", mode="fast", decoder_weight=0.0),
+        SearchSetting("scan of quantized vectors", False, (pool.table.nbytes + norms.nbytes) / index.n, scan),
+    ]
+
+
+def dense(embeddings: np.ndarray) -> list[SearchSetting]:
+    """Exact search, and faiss's approximate indexes, each built once and searched at several settings."""
+    flat = faiss.IndexFlatIP(embeddings.shape[1])
+    flat.add(np.asarray(embeddings, dtype=np.float32))
+    hnsw, ivf_pq = build_hnsw(embeddings), usual_ivf_pq(embeddings, max_training=100_000)
+
+    def by_faiss(name: str, index: faiss.Index, **parameters: int) -> SearchSetting:
+        def search(queries: EncodedQueries) -> np.ndarray:
+            for parameter, value in parameters.items():
+                setattr(index.hnsw if index is hnsw else index, parameter, value)
+            return index.search(queries.embeddings.cpu().numpy(), K)[1]
+
+        return SearchSetting(name, True, len(faiss.serialize_index(index)) / len(embeddings), search)
+
+    def streamed(queries: EncodedQueries) -> np.ndarray:
+        return flat_search(embeddings, queries.embeddings.cpu().numpy(), K)[1]
+
+    return [
+        by_faiss("flat", flat),
+        SearchSetting("flat, fp16 streamed", True, 2 * embeddings.shape[1], streamed),
+        *(by_faiss(f"HNSW, efSearch {value}", hnsw, efSearch=value) for value in EF_SEARCH),
+        *(by_faiss(f"IVF-PQ, nprobe {value}", ivf_pq, nprobe=value) for value in PROBES),
+    ]
+
+
+def mean_hit_rate(setting: SearchSetting, queries: EncodedSplit) -> float:
+    """Hit rate at CUT, the mean over (task, dataset) rows."""
+    rates = []
+    for row, query_set in zip(queries.rows, queries.sets, strict=True):
+        ranked = np.concatenate([setting.search(batch) for batch in row.split(BATCH)])
+        rates.append(hit_rate(first_hits(ranked, query_set.qrels), CUT))
+    return float(np.mean(rates))
+
+
+def equal_pairs(systems: Sequence[dict[str, Any]], batch: str) -> list[dict[str, Any]]:
+    """For each system, the fastest one of the other kind that finds at least as much; None if there is none."""
+
+    def median(system: dict[str, Any]) -> float:
+        times: Times = system["milliseconds"][batch]
+        return times["median"]
+
+    pairs = []
+    for one in systems:
+        able = [other for other in systems if other["dense"] != one["dense"] and other["hit_rate"] >= one["hit_rate"]]
+        best = min(able, key=median, default=None)
+        pairs.append(
+            {
+                "system": one["system"],
+                "dense": one["dense"],
+                "other": best["system"] if best else None,
+                "times_slower": median(one) / median(best) if best else None,
+                "times_the_bytes": one["bytes_per_item"] / best["bytes_per_item"] if best else None,
+            }
+        )
+    return pairs

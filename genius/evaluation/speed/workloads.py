@@ -1,0 +1,126 @@
+"""What the benchmark searches: IDs, a decoder, queries and vectors, of two kinds.
+
+`uniform`: random IDs, an untrained decoder of the paper's size, queries and vectors in random directions.
+`realistic`: the IDs of a trained run, its decoder, its own test queries and embeddings. A collection larger than the
+run's adds items whose IDs begin like the ID of one item of the run and end like that of another, and whose vectors
+are noisy copies of the first item's. So prefixes branch as unevenly as those of the run.
+
+A small collection is the beginning of a large one.
+
+Shapes: n items, d dim, M levels, B bytes of a packed ID.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from genius.errors import UserError
+from genius.models.decoder import DecoderConfig, IDDecoder
+from genius.search.engine import EncodedQueries, Engine
+from genius.trie.ids import pack
+from genius.trie.pool import Pool
+
+BLOCK = 16_384  # vectors in memory at once
+NOISE = 0.1  # length of what is added to the embedding of a copied item
+
+
+@dataclass(frozen=True)
+class Workload:
+    """IDs of one kind, and everything that is needed to search them."""
+
+    kind: str
+    decoder: IDDecoder
+    packed: np.ndarray  # (n, B)
+    draw_queries: Callable[[int, int], EncodedQueries]  # (count, round) -> queries; other ones in each round
+    vectors: Callable[[np.ndarray], Tensor]  # rows (b,) -> (b, d), normalized
+
+    @property
+    def dim(self) -> int:
+        return self.draw_queries(1, 0).embeddings.shape[1]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The first items of a workload, and how they are searched."""
+
+    workload: Workload
+    pool: Pool
+    beams: int
+    decoder_weight: float
+    fast_dtype: str  # of the decoder in mode fast
+    folder: Path  # for the embeddings, if a system needs them
+
+    @property
+    def items(self) -> int:
+        return len(self.pool.table)
+
+    @cached_property
+    def embeddings(self) -> np.ndarray:
+        """(items, d) fp16, memory-mapped. Raises UserError if the disk has no room for them."""
+        size, free = 2 * self.items * self.workload.dim, shutil.disk_usage(self.folder).free
+        if size > free:
+            raise UserError(
+                f"the vectors of {self.items:,} items take {size / 1e9:.1f} GB and {free / 1e9:.1f} GB are free in "
+                f"{self.folder}; name another folder with --work, fewer --items, or --systems without dense search"
+            )
+        shape = (self.items, self.workload.dim)
+        out = np.lib.format.open_memmap(self.folder / "embeddings.npy", mode="w+", dtype=np.float16, shape=shape)
+        for rows in np.array_split(np.arange(self.items), -(-self.items // BLOCK)):
+            out[rows] = self.workload.vectors(rows).numpy()
+        return out
+
+
+def uniform(items: int, config: DecoderConfig, seed: int, device: torch.device) -> Workload:
+    """Random IDs, an untrained decoder, random directions."""
+    torch.manual_seed(seed)
+    decoder, rng = IDDecoder(config).eval(), np.random.default_rng(seed)
+    for codebook in decoder.codebooks:
+        codebook.copy_(torch.randn_like(codebook) / config.dim**0.5)
+    codes = np.stack([rng.integers(size, size=items, dtype=np.int32) for size in config.code_sizes], axis=1)
+
+    def directions(count: int, *key: int) -> Tensor:
+        rng = np.random.default_rng((seed, *key))
+        return F.normalize(torch.from_numpy(rng.standard_normal((count, config.dim), dtype=np.float32)))
+
+    def draw_queries(count: int, number: int) -> EncodedQueries:
+        queries = directions(count, 0, number)
+        return EncodedQueries(None, queries, queries.to(device))
+
+    return Workload(
+        "uniform",
+        decoder.to(device),
+        pack(codes, config.code_sizes),
+        draw_queries,
+        lambda rows: directions(len(rows), 1, int(rows[0])),
+    )
+
+
+def realistic(items: int, engine: Engine, queries: EncodedQueries, seed: int) -> Workload:
+    """IDs of the run, and recombined ones where it has too few. queries: those that are drawn from."""
+    index, rng = engine.index, np.random.default_rng(seed)
+    sizes, known = index.code_sizes, index.codes(range(index.n)).astype(np.int32)
+    begins = np.concatenate([rng.permutation(index.n), rng.integers(index.n, size=max(items - index.n, 0))])[:items]
+    ends = np.concatenate([begins[: index.n], rng.integers(index.n, size=max(items - index.n, 0))])
+    kept = rng.integers(min(2, len(sizes) - 1), len(sizes), size=items)  # leading codes
+    codes = np.where(np.arange(len(sizes)) < kept[:, None], known[begins], known[ends])
+
+    def draw_queries(count: int, number: int) -> EncodedQueries:
+        rng = np.random.default_rng((seed, 0, number))
+        return queries.select(torch.from_numpy(rng.integers(len(queries.z), size=count)))
+
+    def vectors(rows: np.ndarray) -> Tensor:
+        exact = torch.from_numpy(np.asarray(index.embeddings[begins[rows]], dtype=np.float32))
+        rng = np.random.default_rng((seed, 1, int(rows[0])))
+        noise = torch.from_numpy(rng.standard_normal(exact.shape, dtype=np.float32)) * NOISE / exact.shape[1] ** 0.5
+        return F.normalize(torch.where(torch.from_numpy(rows < index.n)[:, None], exact, exact + noise))
+
+    return Workload("realistic", engine.decoder, pack(codes, sizes), draw_queries, vectors)

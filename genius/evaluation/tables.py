@@ -1,0 +1,48 @@
+"""Cells and tables of the Markdown reports. Rates are percentages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from genius.collections.layout import TASKS
+from genius.metrics.hit_rate import USUAL_CUT
+from genius.schema import Modality
+
+MODALITY_NAMES = {Modality.IMAGE: "image", Modality.TEXT: "text", Modality.PAIR: "pair"}
+UNKNOWN = "–"
+
+
+def table(
+    cells: Sequence[Mapping[str, str]] | Mapping[str, Sequence[str]] | pd.DataFrame, text_columns: int = 1
+) -> str:
+    """A Markdown table of formatted cells, by row or by column; the first `text_columns` are left-aligned."""
+    frame = pd.DataFrame(cells)
+    alignment = ["left"] * text_columns + ["right"] * (frame.shape[1] - text_columns)
+    return frame.to_markdown(index=False, tablefmt="pipe", disable_numparse=True, colalign=alignment)
+
+
+def task_name(task: int) -> str:
+    query, candidate = TASKS[task]
+    return f"{task} {MODALITY_NAMES[query]} → {MODALITY_NAMES[candidate]}"
+
+
+def dataset_name(row: dict[str, Any]) -> str:
+    """The dataset of a row, and the k of its hit rate if that is not the usual one."""
+    return row["dataset"] if row["cut"] == USUAL_CUT else f"{row['dataset']} (hit@{row['cut']})"
+
+
+def percent(rate: float | None) -> str:
+    return decimals(rate, 1, factor=100)
+
+
+def decimals(value: float | None, digits: int, factor: float = 1) -> str:
+    return UNKNOWN if value is None else f"{value * factor:.{digits}f}"
+
+
+def with_interval(figures: dict[str, Any]) -> str:
+    """A hit rate or difference and its 95 % interval."""
+    low, high = figures["interval"]
+    return f"{percent(figures['headline'])} [{percent(low)}, {percent(high)}]"
