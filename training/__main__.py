@@ -2,9 +2,9 @@
 
     python -m training COLLECTION RUN [--preset small|demo|paper|paper-text]
 
-Killed and started again, it goes on from the last epoch of the stage it was in. Each stage is also a command
-of its own, e.g. python -m training.decoder COLLECTION RUN. Several GPUs, or hosts, share the work when it is started
-by accelerate launch -m training COLLECTION RUN.
+If it is killed, start it again: it resumes after the last epoch. Each stage is also a command of its own, e.g.
+python -m training.decoder COLLECTION RUN. To use several GPUs or hosts, start it by:
+accelerate launch -m training COLLECTION RUN.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
 from genius.run import Run
 from training import decoder, encoder, features, index, quantizer
-from training.distributed import agreed
+from training.distributed import broadcast_object
 from training.settings import Arguments, parse_arguments
 from training.stage import STAGES, is_done, run_stage
 
@@ -21,11 +21,11 @@ TRAIN = dict(zip(STAGES, (encoder.train, features.train, quantizer.train, decode
 
 
 def train(arguments: Arguments) -> None:
-    """Run the stages that are not done yet. Raises UserError if one was done with other settings."""
+    """Run the stages that are not done. Raises UserError if one was done with other settings."""
     if pool := arguments.settings.index.pool:
-        next(index.pool_items(Collection(arguments.collection), pool))  # refuse an unknown one now, not at the end
-    waiting = agreed([name for name in STAGES if not is_done(name, arguments)])
-    for name in waiting:
+        next(index.pool_items(Collection(arguments.collection), pool))  # refuses an unknown pool now, not at the end
+    pending = broadcast_object([name for name in STAGES if not is_done(name, arguments)])
+    for name in pending:
         run_stage(name, TRAIN[name], arguments)
     for name, stage in Run(arguments.run).manifest["stages"].items():
         print(f"{name:10s} {stage['seconds']:8.0f} s")

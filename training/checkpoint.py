@@ -1,7 +1,7 @@
-"""Epoch checkpoints: a stage that was killed goes on from its last whole epoch.
+"""Epoch checkpoints: a stage that was killed resumes after its last complete epoch.
 
-Randomness is drawn anew from (seed, epoch) at the start of each epoch, so weights and optimizer state are
-all that a stage must remember; on the same CPU the result is that of an uninterrupted run.
+The random generators are seeded with (seed, epoch) at the start of each epoch, so a checkpoint holds only weights and
+optimizer state; on the same CPU the result equals that of an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from torch import nn
 
 from genius.errors import UserError
 from genius.files import fsync, write_json
-from training.distributed import is_main, number, wait
+from training.distributed import barrier, is_main, rank
 
 
 class Checkpoints:
-    """The last epoch of one stage, in RUN/checkpoints/STAGE."""
+    """The last and the best epoch of one stage, in RUN/checkpoints/STAGE."""
 
     def __init__(self, run: Path, stage: str, *facts: Any):
-        """facts: what the stage depends on (settings, digests); another set refuses to go on."""
+        """facts: what the stage depends on (settings, digests); `resume` refuses a checkpoint with others."""
         self.folder = run / "checkpoints" / stage
         self.stage = stage
         self.facts = fingerprint(*facts)
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
-        """Load the last epoch if there is one; -> the epoch to go on with.
+        """Load the last epoch if there is one; -> the epoch to continue with.
 
         Raises UserError if the checkpoint was made with other settings or data.
         """
@@ -42,8 +42,8 @@ class Checkpoints:
             return 0
         if state["facts"] != self.facts:
             raise UserError(
-                f"{self.folder} was made with other settings or data; delete that folder to "
-                f"train the {self.stage} anew, or give the settings it was started with"
+                f"{self.folder} was made with other settings or data; delete that folder to restart "
+                f"the {self.stage}, or use the settings it was started with"
             )
         folder = self.folder / f"epoch-{state['epoch']}"
         load_model(model, folder / "model.safetensors", strict=True)
@@ -51,21 +51,21 @@ class Checkpoints:
         saved = optimizer.state_dict() | {"state": {}}
         for name, tensor in load_file(folder / "optimizer.safetensors").items():
             index, key = name.split(".")
-            if tensor.ndim:  # laid out in memory as its parameter is: fused optimizers rely on it
+            if tensor.ndim:  # same memory layout as its parameter: fused optimizers rely on it
                 tensor = torch.empty_like(parameters[int(index)]).copy_(tensor)
             saved["state"].setdefault(int(index), {})[key] = tensor
         optimizer.load_state_dict(saved)
-        print(f"{self.stage}: going on after epoch {state['epoch']}")
+        print(f"{self.stage}: resuming after epoch {state['epoch']}")
         return state["epoch"] + 1
 
     def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, epoch: int, score: float = 0.0) -> None:
-        """Write the epoch aside, then point state.json at it; a kill leaves the epoch before.
+        """Write the epoch, then update state.json; if killed in between, the previous epoch stays valid.
 
-        The epoch with the highest score is kept beside the last one, for `load_best`. The main process writes.
+        The epoch with the highest score is kept, too, for `load_best`. Only the main process writes.
         """
         if is_main():
             self._save(model, optimizer, epoch, score)
-        wait()
+        barrier()
 
     def _save(self, model: nn.Module, optimizer: torch.optim.Optimizer, epoch: int, score: float) -> None:
         folder = self.folder / f"epoch-{epoch}"
@@ -101,8 +101,8 @@ class Checkpoints:
         return json.loads(file.read_text()) if file.exists() else {}
 
     def clear(self) -> None:
-        """The stage is published: its checkpoints are of no more use."""
-        wait()
+        """Delete the checkpoints of a published stage."""
+        barrier()
         if is_main():
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -114,6 +114,6 @@ def fingerprint(*facts: Any) -> str:
 
 
 def reseed(seed: int, epoch: int) -> np.random.Generator:
-    """Seed torch for this epoch and return numpy's generator for it, which is the same on all processes."""
-    torch.manual_seed(seed * 100_003 + epoch + (number() << 32))
+    """Seed torch for this epoch and process; -> numpy's generator for the epoch, the same on all processes."""
+    torch.manual_seed(seed * 100_003 + epoch + (rank() << 32))
     return np.random.default_rng((seed, epoch))

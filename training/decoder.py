@@ -2,17 +2,17 @@
 
     python -m training.decoder COLLECTION RUN [--preset small|demo|paper|paper-text]
 
-Where the preset asks for it, the epoch that is kept and the decoder's weight against the codes' geometry are
-chosen on validation queries whose targets were no training targets: those show whether it generalises or only
-remembers IDs.
+Where the settings ask for it, the epoch and the decoder's weight against geometry are chosen on validation queries
+none of whose targets was a training target: these show whether the decoder generalizes or only remembers IDs.
 
-Shapes: b batch, d dim, M levels, w beams.
+Shapes: b batch, d dim, M levels, q queries.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -32,17 +32,24 @@ from genius.search.beam import beam_search
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from training.checkpoint import Checkpoints, reseed
-from training.curves import record_epoch
-from training.distributed import average_gradients, bar, is_main, mean, own_weight, share
+from training.distributed import (
+    average_gradients,
+    is_main,
+    local_slice,
+    local_weight,
+    mean_over_processes,
+    progress_bar,
+)
 from training.features import FeatureSet
-from training.optimisation import cosine
-from training.pairs import Candidates
-from training.query_augmentation import MIXTURES
+from training.optimization import adamw, cosine, set_learning_rate
+from training.pairs import Candidates, split_batches
 from training.settings import Arguments, DecoderSettings, parse_arguments
-from training.stage import per_step, publish, run_stage
+from training.stage import publish, record_epoch, run_stage, seconds_per_step
 
 BEAMS = 20  # of the validation search
 PER_ROW = 100  # validation queries of each (task, dataset) row
+
+DrawWeights = Callable[[int], Tensor]  # width -> (b, width) drawn from Beta(α, α)
 
 
 def train(arguments: Arguments) -> None:
@@ -50,63 +57,64 @@ def train(arguments: Arguments) -> None:
     settings, seed, device = arguments.settings.decoder, arguments.settings.seed, arguments.device
     run, collection = Run(arguments.run), Collection(arguments.collection)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
-    candidates, fusion = Candidates.read(collection), run.digest("fusion")
+    candidates, fusion_digest = Candidates.read(collection), run.digest("fusion")
     data, val = (FeatureSet(run, collection, candidates, split, seed) for split in ("train", "val"))
-    samples = Samples(data, quantizer, fusion, settings)
-    held_out = Validation(val, samples, fusion, device, seed) if is_main() else None
+    samples = Samples(data, quantizer, fusion_digest, settings)
+    validation = Validation(val, samples, fusion_digest, device, seed) if is_main() else None
     torch.manual_seed(seed)
     decoder = IDDecoder(settings.decoder)
     decoder.initialize(quantizer.cpu())
     decoder.to(device)
+    optimizer = adamw(decoder, settings, settings.decay_all)
     parameters = [p for p in decoder.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(
-        parameters, lr=settings.learning_rate, betas=settings.betas, eps=1e-6, weight_decay=settings.weight_decay
-    )
     checkpoints = Checkpoints(run.path, "decoder", settings, seed, run.digest("quantizer"), data.pairs.digest)
-    by_geometry = held_out.candidate_recall(decoder, 0.0) if is_main() else 0.0
+    geometry_recall = validation.candidate_recall(decoder, 0.0) if is_main() else 0.0
     for epoch in range(checkpoints.resume(decoder, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         decoder.train()
-        order = samples.epoch(rng)
-        steps = -(-len(order) // settings.batch)
-        for step in bar(range(steps), desc=f"decoder epoch {epoch}", unit="batch"):
-            total = settings.epochs * steps
-            rate = cosine(epoch * steps + step, total, min(0.5, settings.warmup_steps / total))
-            for group in optimizer.param_groups:
-                group["lr"] = settings.learning_rate * rate
-            batch = order[step * settings.batch : (step + 1) * settings.batch]
+        batches = split_batches(samples.epoch(rng), settings.batch, settings.drop_last)
+        steps, total = len(batches), settings.epochs * len(batches)
+        warmup = min(0.5, settings.warmup_steps / total)
+        for step, batch in enumerate(progress_bar(batches, desc=f"decoder epoch {epoch}", unit="batch")):
+            rate = cosine(epoch * steps + step, total, warmup, from_zero=settings.warmup_from_zero)
+            set_learning_rate(optimizer, settings.learning_rate * rate)
             features, codes = samples.draw(batch, rng, device)
             with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=settings.bf16):
                 logits = decoder(features, codes)
-            loss = cross_entropy(logits, codes, settings.decoder.offsets) * own_weight(len(batch))
+            loss = cross_entropy(logits, codes, settings.decoder.offsets) * local_weight(len(batch))
             optimizer.zero_grad()
             loss.backward()
             average_gradients(parameters)
-            nn.utils.clip_grad_norm_(parameters, 1.0)
+            nn.utils.clip_grad_norm_(parameters, settings.clip_grad_norm)
             optimizer.step()
             losses.append(loss.item())
-        pace, loss = per_step(started, steps), mean(np.mean(losses))
-        kept = held_out.candidate_recall(decoder, 1.0) if is_main() else 0.0
+        pace, loss = seconds_per_step(started, steps), mean_over_processes(np.mean(losses))
+        recall = validation.candidate_recall(decoder, 1.0) if is_main() else 0.0
         seconds = time.perf_counter() - started
         print(
-            f"decoder epoch {epoch}  loss {loss:.3f}  unseen val targets among {BEAMS} beams: "
-            f"decoder {kept:.1%}, geometry {by_geometry:.1%}  {seconds:.0f} s, {pace}",
+            f"decoder epoch {epoch}  loss {loss:.3f}  val queries with unseen targets, recall in {BEAMS} beams: "
+            f"decoder {recall:.1%}, geometry {geometry_recall:.1%}  {seconds:.0f} s, {pace}",
             flush=True,
         )
         if is_main():
             record_epoch(
-                run, "decoder", epoch, loss=loss, val_recall=kept, val_recall_by_geometry=by_geometry, seconds=seconds
+                run,
+                "decoder",
+                epoch,
+                loss=loss,
+                val_recall=recall,
+                val_recall_by_geometry=geometry_recall,
+                seconds=seconds,
             )
-        checkpoints.save(decoder, optimizer, epoch, score=kept)
+        checkpoints.save(decoder, optimizer, epoch, score=recall)
     if settings.keep_best:
-        print(f"decoder: epoch {checkpoints.load_best(decoder)} is the best")
+        print(f"decoder: keeping epoch {checkpoints.load_best(decoder)}, the best on validation")
     if settings.half:
         round_to_half(decoder)
     if is_main():
-        recalls = {weight: held_out.candidate_recall(decoder, weight) for weight in settings.weights}
+        recalls = {weight: validation.candidate_recall(decoder, weight) for weight in settings.decoder_weights}
         print(
-            "unseen val targets among the beams, by decoder weight: "
-            + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items())
+            "recall by decoder weight: " + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items())
         )
         decoder.config = dataclasses.replace(decoder.config, decoder_weight=max(recalls, key=recalls.get))
     publish(run, "decoder", partial(decoder.save, half=settings.half), ("quantizer",))
@@ -114,12 +122,13 @@ def train(arguments: Arguments) -> None:
 
 
 class Samples:
-    """What the decoder learns from: labelled pairs and, if asked, every candidate as its own query."""
+    """Training samples: pairs and, if the settings ask for it, every candidate as its own query."""
 
-    def __init__(self, data: FeatureSet, quantizer: ResidualQuantizer, fusion: str, settings: DecoderSettings):
-        """fusion: its digest."""
+    def __init__(self, data: FeatureSet, quantizer: ResidualQuantizer, fusion_digest: str, settings: DecoderSettings):
+        """fusion_digest: checksum of the fusion that the features were fused by."""
         self.data, self.settings = data, settings
-        self.queries, self.candidates = data.query_files.fused(fusion), data.candidate_files.fused(fusion)[:, 0]
+        self.queries = data.query_files.fused(fusion_digest)
+        self.candidates = data.candidate_files.fused(fusion_digest)[:, 0]
         self.codes = quantize_all(self.candidates, data.candidates.modalities, quantizer)
 
     def epoch(self, rng: np.random.Generator) -> np.ndarray:
@@ -129,72 +138,96 @@ class Samples:
             order = np.concatenate([order, -1 - np.arange(len(self.candidates))])
         return rng.permutation(order)
 
-    def draw(self, order: np.ndarray, rng: np.random.Generator, device: str) -> tuple[Tensor, Tensor]:
-        """-> augmented features (b, d) and the codes (b, M) to generate, of this process's share of b samples."""
+    def draw(self, batch: np.ndarray, rng: np.random.Generator, device: str) -> tuple[Tensor, Tensor]:
+        """This process's slice of b samples -> augmented features (b, d) and the codes to generate (b, M)."""
 
-        def weights(width: int) -> Tensor:
-            drawn = rng.beta(self.settings.alpha, self.settings.alpha, (len(order), width))
-            return torch.from_numpy(drawn[part].astype(np.float32)).to(device)
+        def draw_weights(width: int) -> Tensor:
+            drawn = rng.beta(self.settings.alpha, self.settings.alpha, (len(batch), width))
+            return torch.from_numpy(drawn[local].astype(np.float32)).to(device)
 
-        part = share(len(order))
-        batch = self.data.draw(np.where(order < 0, 0, order), rng).part(part)
-        own = order[part] < 0
-        rows = np.where(own, -1 - order[part], batch.positives)
+        local = local_slice(len(batch))
+        pairs = self.data.draw(np.where(batch < 0, 0, batch), rng).part(local)
+        is_self = batch[local] < 0
+        rows = np.where(is_self, -1 - batch[local], pairs.positives)
         target = torch.from_numpy(self.candidates[rows].astype(np.float32)).to(device)
-        query = torch.from_numpy(self.queries[batch.queries, batch.phrasing].astype(np.float32)).to(device)
-        features = MIXTURES[self.settings.augmentation](query, target, weights)
-        features = torch.where(torch.from_numpy(own).to(device)[:, None], target, features)
+        query = torch.from_numpy(self.queries[pairs.queries, pairs.phrasing].astype(np.float32)).to(device)
+        features = QUERY_AUGMENTATIONS[self.settings.augmentation](query, target, draw_weights)
+        features = torch.where(torch.from_numpy(is_self).to(device)[:, None], target, features)
         return features, torch.from_numpy(self.codes[rows].astype(np.int64)).to(device)
 
 
 class Validation:
-    """Validation queries none of whose targets was a training target, as many of each (task, dataset) row."""
+    """Validation queries none of whose targets was a training target, up to PER_ROW of each (task, dataset) row."""
 
-    def __init__(self, data: FeatureSet, samples: Samples, fusion: str, device: str, seed: int):
+    def __init__(self, data: FeatureSet, samples: Samples, fusion_digest: str, device: str, seed: int):
+        """Raises UserError if there are no such queries."""
         pairs, trained = data.pairs, np.unique(samples.data.pairs.positives)
         seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])
         rng = np.random.default_rng(seed)
         rows = [
-            rng.permutation(np.flatnonzero((pairs.rows == row) & ~seen))[:PER_ROW] for row in range(len(pairs.names))
+            rng.permutation(np.flatnonzero((pairs.rows == row) & ~seen))[:PER_ROW] for row in range(len(pairs.datasets))
         ]
         self.chosen = np.sort(np.concatenate(rows))
         if not len(self.chosen):
             raise UserError(
-                "every validation query has a training target; give the collection a val split with items of its own"
+                "every validation query has a training target; add queries with other targets to the val split"
             )
         self.pairs = pairs
-        self.features = torch.from_numpy(data.query_files.fused(fusion)[self.chosen, 0].astype(np.float32)).to(device)
+        queries = data.query_files.fused(fusion_digest)[self.chosen, 0]
+        self.features = torch.from_numpy(queries.astype(np.float32)).to(device)
         table = IDTable.build(samples.codes, samples.settings.decoder.code_sizes)
         self.trie = Trie(table, device)
-        self.id_of = np.empty(len(table.rows), dtype=np.int64)  # of each candidate row
-        self.id_of[table.rows] = table.ids_of(np.arange(len(table)))
+        self.id_of_row = np.empty(len(table.rows), dtype=np.int64)  # ID number of each candidate row
+        self.id_of_row[table.rows] = table.ids_of(np.arange(len(table)))
 
     @torch.inference_mode()
-    def candidate_recall(self, decoder: IDDecoder, weight: float) -> float:
+    def candidate_recall(self, decoder: IDDecoder, decoder_weight: float) -> float:
         """Share of queries with a positive among the generated IDs, averaged over (task, dataset) rows."""
-        search = IncrementalDecoder(decoder.eval())
-        found = np.concatenate(
+        incremental = IncrementalDecoder(decoder.eval())
+        beams = [
+            beam_search(incremental, part, self.trie, BEAMS, mode="set", decoder_weight=decoder_weight)
+            for part in self.features.split(256)
+        ]
+        generated = np.concatenate([found.low.cpu().numpy() for found in beams])  # (q, BEAMS) ID numbers
+        starts, ends = self.pairs.offsets[self.chosen], self.pairs.offsets[self.chosen + 1]
+        hit = np.array(
             [
-                beam_search(search, part, self.trie, BEAMS, mode="set", decoder_weight=weight).low.cpu().numpy()
-                for part in self.features.split(256)
-            ]
-        )
-        kept = np.array(
-            [
-                np.isin(self.id_of[self.pairs.positives[start:end]], ids).any()
-                for ids, start, end in zip(
-                    found, self.pairs.offsets[self.chosen], self.pairs.offsets[self.chosen + 1], strict=True
-                )
+                np.isin(self.id_of_row[self.pairs.positives[start:end]], ids).any()
+                for ids, start, end in zip(generated, starts, ends, strict=True)
             ]
         )
         rows = self.pairs.rows[self.chosen]
-        return float(np.mean([kept[rows == row].mean() for row in np.unique(rows)]))
+        return float(np.mean([hit[rows == row].mean() for row in np.unique(rows)]))
 
 
 def cross_entropy(logits: Tensor, codes: Tensor, offsets: tuple[int, ...]) -> Tensor:
     """Eq. 10, averaged over levels: logits (b, M, V), codes (b, M)."""
     tokens = codes + torch.tensor(offsets, device=codes.device)
     return F.cross_entropy(logits.flatten(0, 1), tokens.flatten())
+
+
+def elementwise(query: Tensor, target: Tensor, draw_weights: DrawWeights) -> Tensor:
+    """Query augmentation of the published code: √s·query + √(1−s)·target with s per element, normalized."""
+    s = draw_weights(query.shape[1])
+    return F.normalize(s.sqrt() * query + (1 - s).sqrt() * target, dim=-1)
+
+
+def scalar(query: Tensor, target: Tensor, draw_weights: DrawWeights) -> Tensor:
+    """Query augmentation of the paper (Eq. 11): μ·query + (1−μ)·target with one μ per pair."""
+    mu = draw_weights(1)
+    return mu * query + (1 - mu) * target
+
+
+def unmixed(query: Tensor, target: Tensor, draw_weights: DrawWeights) -> Tensor:
+    """No query augmentation (the ablation)."""
+    return query
+
+
+QUERY_AUGMENTATIONS: dict[str, Callable[[Tensor, Tensor, DrawWeights], Tensor]] = {
+    "elementwise": elementwise,
+    "scalar": scalar,
+    "none": unmixed,
+}
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Encode every candidate and every labelled query once, into memory-mapped files.
+"""Encode every candidate and every training and validation query once, into memory-mapped files.
 
     python -m training.features COLLECTION RUN [--preset small|demo|paper|paper-text]
 
-RUN/features/candidates, RUN/features/train and RUN/features/val are what the later stages read.
+The later stages read RUN/features/candidates, RUN/features/train and RUN/features/val.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, Features, query_text
 from genius.run import Run
 from training.checkpoint import fingerprint
-from training.distributed import agreed, count, main_first, number, wait
+from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.image_augmentation import open_item_image
 from training.pairs import Candidates, Pairs
 from training.settings import Arguments, parse_arguments
@@ -30,15 +30,15 @@ from training.stage import run_stage
 
 
 def train(arguments: Arguments) -> None:
-    """Fill the feature files with the shards that are missing; processes take turns at them."""
+    """Compute the shards that are missing from the feature files; every process takes its part of them."""
     settings, seed = arguments.settings.features, arguments.settings.seed
     run, collection = Run(arguments.run), Collection(arguments.collection)
     encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
     if encoder.dim != arguments.settings.quantizer.fusion.dim:
         raise UserError(
-            f"the encoder's vectors have {encoder.dim} numbers, the fusion expects "
-            f"{arguments.settings.quantizer.fusion.dim}; set quantizer.fusion.dim, "
-            "quantizer.quantizer.dim and decoder.decoder.dim"
+            f"the encoder's vectors have dimension {encoder.dim}, the fusion expects "
+            f"{arguments.settings.quantizer.fusion.dim}; set quantizer.fusion.dim, quantizer.quantizer.dim and "
+            f"decoder.decoder.dim to {encoder.dim}"
         )
     encoder.check()
     candidates = Candidates.read(collection)
@@ -46,20 +46,20 @@ def train(arguments: Arguments) -> None:
 
     def fill(name: str, digest: str, n: int, phrasings: int, inputs: Iterator[EncoderInput]) -> int:
         folder, made_from = run.path / "features" / name, facts(run, digest, seed)
-        with main_first():
+        with main_process_first():
             files = FeatureFiles.create(folder, n, phrasings, encoder.dim, made_from)
-        missing = agreed(files.unfinished())
-        label = name if count() == 1 else f"{name}, process {number() + 1} of {count()}"
+        missing = broadcast_object(files.unfinished())
+        label = name if world_size() == 1 else f"{name}, process {rank() + 1} of {world_size()}"
         files.fill(
             encoder,
             inputs,
             partial(open_item_image, collection),
             settings.batch,
             label,
-            missing[number() :: count()],
+            missing[rank() :: world_size()],
             arguments.workers,
         )
-        wait()
+        barrier()
         FeatureFiles.finished(folder, made_from)
         return files.count_inputs(missing)
 
@@ -75,18 +75,18 @@ def train(arguments: Arguments) -> None:
         phrasings = settings.phrasings if split == "train" else 1
         done += fill(split, pairs.digest, len(pairs), phrasings, phrased(pairs, phrasings, np.random.default_rng(seed)))
     print(
-        f"features: {done} of {len(candidates) + sum(map(len, splits.values()))} were missing, "
-        f"{done / (time.perf_counter() - started):.1f} a second"
+        f"features: encoded {done} of {len(candidates) + sum(map(len, splits.values()))}, "
+        f"{done / (time.perf_counter() - started):.1f} per second"
     )
 
 
 def facts(run: Run, digest: str, seed: int) -> str:
-    """What features were made from: the encoder, what it encoded, the seed of the phrasings."""
+    """Checksum of what features depend on: the encoder, its inputs (digest), the seed of the phrasings."""
     return fingerprint(run.digest("encoder"), digest, seed)
 
 
 def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[EncoderInput]:
-    """(image, query texts), each query with that many of its instructions, drawn without repetition if it can."""
+    """(image, query texts) with this number of random phrasings per query, without repetition where possible."""
     for image, text, choices in zip(pairs.images, pairs.texts, pairs.instructions, strict=True):
         drawn = rng.permutation(len(choices))[np.arange(phrasings) % len(choices)]
         yield image, [query_text(choices[at], text) for at in drawn]
@@ -94,22 +94,22 @@ def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[
 
 @dataclass
 class Batch:
-    """b training pairs: which query, under which phrasing, with which of its positives."""
+    """b training pairs: a query, one of its phrasings, one of its positives."""
 
     queries: np.ndarray  # (b,)
     phrasing: np.ndarray  # (b,)
     positives: np.ndarray  # (b,) candidate rows
-    modality: Tensor  # (b,) of the positives
+    modality: Tensor  # (b,) modality of the positive
 
     def part(self, rows: slice) -> Batch:
         return Batch(self.queries[rows], self.phrasing[rows], self.positives[rows], self.modality[rows])
 
 
 class FeatureSet:
-    """One split's pairs and the features of both sides: what quantizer and decoder are trained on."""
+    """The pairs of one split with the features of queries and candidates, for quantizer and decoder."""
 
     def __init__(self, run: Run, collection: Collection, candidates: Candidates, split: str, seed: int):
-        """Raises UserError if the run's features are not those of its encoder and this collection."""
+        """Raises UserError if the run lacks the features of its encoder for this collection."""
         self.candidates = candidates
         self.pairs = Pairs.read(collection, split, candidates)
         self.query_files, self.candidate_files = (
@@ -128,7 +128,7 @@ class FeatureSet:
         )
 
     def features(self, batch: Batch, device: str) -> tuple[Features, Features]:
-        """(of the queries, of the positives)."""
+        """Features of the queries, and of the positives."""
         return (
             self.query_files.features(batch.queries, batch.phrasing).to(device),
             self.candidate_files.features(batch.positives).to(device),

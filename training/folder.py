@@ -25,10 +25,10 @@ from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import Run
 from training.__main__ import train
-from training.distributed import agreed, default_workers, is_main, join, wait
+from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.pairs import Candidates
 from training.pseudo_queries import RECIPE, Recipe, imagine
-from training.settings import SMALL, Arguments, Settings, all_changed
+from training.settings import SMALL, Arguments, Settings, add_common_arguments, with_changes
 from training.stage import is_done, run_stage
 
 COLLECTION = "collection"
@@ -54,21 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="of an architecture: open_clip's tag, which is downloaded, or a checkpoint file",
     )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="STAGE.NAME=VALUE",
-        help="change one setting, e.g. --set decoder.epochs=20",
-    )
+    add_common_arguments(parser)
     given = parser.parse_args(arguments)
     if not given.pretrained and not given.model.startswith(MODEL_SOURCES):
         parser.error(
             f"--model {given.model} needs --pretrained TAG or FILE; open_clip lists its tags with: "
             'python -c "import open_clip; print(open_clip.list_pretrained())"'
         )
-    device = join(given.device)
+    device = init_distributed(given.device)
     make_searchable(
         given.sources,
         adopting(
@@ -102,11 +95,11 @@ def make_searchable(
     """
     path = arguments.run
     claim(Run(path), sources)
-    if not agreed(is_done("encoder", arguments)):  # first: a model is refused before a million images are copied
+    if not broadcast_object(is_done("encoder", arguments)):  # first, to refuse a model before images are copied
         run_stage("encoder", adopt, arguments)
     if is_main():
         prepare(sources, arguments, recipe)
-    wait()
+    barrier()
     collection = Collection(arguments.collection)
     settings = fitted(
         arguments.settings,
@@ -114,7 +107,7 @@ def make_searchable(
         len(Candidates.read(collection)),
         sum(1 for _ in collection.queries("train")),
     )
-    train(replace(arguments, settings=all_changed(settings, changes)))
+    train(replace(arguments, settings=with_changes(settings, changes)))
 
 
 def adopt(arguments: Arguments) -> None:

@@ -1,10 +1,10 @@
 """Decoded images for encoder training, and their augmentation.
 
-Each image is decoded and made square once, the way the encoder sees it later, into a
-memory-mapped file (27 KB an image at 96 px), so that epochs cost no decoding. Where the images are too many
-to be kept so (`encoder.image_cache=0`), they are opened each time, ahead of the model.
+Each image is decoded and made square once, as the encoder will see it, into a memory-mapped file (27 KB per image at
+96 px), so that epochs need no decoding. Where this file would be too large (`encoder.image_cache=0`), images are
+opened every time, ahead of the model.
 
-Shapes: n images, c side they are kept at, b batch, s side the model sees.
+Shapes: c side of the stored squares, b batch, s side that the model sees.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from training.checkpoint import fingerprint
 
 Part = TypeVar("Part")
 BLOCK = 512  # images decoded at a time
-MARGIN = 8 / 7  # of an image that is opened each time, over the side that the model sees: 256 for 224
+MARGIN = 8 / 7  # side of an image that is opened every time over that of the model: 256 for 224
 
-SQUARED: dict[str, Callable] = {  # open_clip's resize modes: how an image becomes a square
+SQUARE: dict[str, Callable] = {  # how an image becomes a square, by open_clip's resize modes
     "shortest": ImageOps.fit,
     "longest": ImageOps.pad,
     "squash": Image.Image.resize,
@@ -41,7 +41,7 @@ SQUARED: dict[str, Callable] = {  # open_clip's resize modes: how an image becom
 
 @dataclass(frozen=True)
 class Squares:
-    """Opens an image of a collection as a square of this side."""
+    """Opens images of a collection as squares of this side."""
 
     collection: Collection
     side: int
@@ -50,27 +50,27 @@ class Squares:
     def __call__(self, path: str) -> Tensor:
         """-> (3, c, c) uint8. Raises UserError for an image that cannot be opened."""
         image = open_item_image(self.collection, path, max_side=4 * self.side)
-        square = SQUARED[self.resize_mode](image, (self.side, self.side), Image.Resampling.BICUBIC)
+        square = SQUARE[self.resize_mode](image, (self.side, self.side), Image.Resampling.BICUBIC)
         return torch.from_numpy(np.asarray(square).transpose(2, 0, 1).copy())
 
 
 class OpenedPixels:
-    """Images of a collection, opened when they are needed."""
+    """Images of a collection, opened every time they are needed."""
 
     def __init__(self, squares: Squares, workers: int):
         self._squares, self._workers = squares, workers
 
     def ahead(self, parts: Iterable[Part], paths: Callable[[Part], list[str]]) -> Iterator[tuple[Part, Tensor]]:
-        """Each part with its images, (b, 3, c, c) float in 0 … 1."""
+        """Each part with its images (b, 3, c, c), float in 0 … 1."""
         for part, pixels, _ in load_images(parts, paths, self._squares, self._workers):
             yield part, pixels.float() / 255
 
 
 class PixelCache:
-    """Images of a collection, decoded once, by their relative paths."""
+    """Images of a collection by their relative paths, decoded once."""
 
     def __init__(self, squares: Squares, paths: Sequence[str], folder: Path, workers: int = 0):
-        """Decode what is not in the cache yet. Raises UserError for an image that cannot be opened."""
+        """Decode the images unless the cache folder has them. Raises UserError for one that cannot be opened."""
         self.row = {path: row for row, path in enumerate(dict.fromkeys(paths))}
         folder.mkdir(parents=True, exist_ok=True)
         facts = (str(squares.collection.root.resolve()), squares.side, squares.resize_mode, list(self.row))
@@ -88,7 +88,7 @@ class PixelCache:
         self.pixels = np.load(file, mmap_mode="r")
 
     def ahead(self, parts: Iterable[Part], paths: Callable[[Part], list[str]]) -> Iterator[tuple[Part, Tensor]]:
-        """Each part with its images, (b, 3, c, c) float in 0 … 1."""
+        """Each part with its images (b, 3, c, c), float in 0 … 1."""
         for part in parts:
             rows = [self.row[path] for path in paths(part)]
             yield part, torch.from_numpy(self.pixels[rows]).float() / 255
@@ -96,33 +96,33 @@ class PixelCache:
 
 @dataclass
 class Crops:
-    """How b images are cropped, stretched, mirrored and lit."""
+    """Augmentation parameters of b images."""
 
-    theta: np.ndarray  # (b, 2, 3) float32, of an affine grid
-    light: np.ndarray  # (b,) float32
+    theta: np.ndarray  # (b, 2, 3) float32 affine grid: crop, stretch, flip
+    brightness: np.ndarray  # (b,) float32 factor
 
     @classmethod
-    def draw(cls, b: int, crop: float, mirror: bool, rng: np.random.Generator) -> Crops:
-        """Random crops of at least this share of the area, mildly stretched, half of them mirrored if so wished."""
-        scale, stretch = np.sqrt(rng.uniform(crop, 1, b)), np.exp(rng.uniform(-0.15, 0.15, b))
+    def draw(cls, b: int, min_crop: float, horizontal_flip: bool, rng: np.random.Generator) -> Crops:
+        """Random crops of at least this share of the area, slightly stretched; half of them flipped if asked for."""
+        scale, stretch = np.sqrt(rng.uniform(min_crop, 1, b)), np.exp(rng.uniform(-0.15, 0.15, b))
         sides = np.minimum([scale * stretch, scale / stretch], 1)  # (2, b): width, height
-        turned = rng.choice([-1, 1], b) if mirror else np.ones(b)
+        direction = rng.choice([-1, 1], b) if horizontal_flip else np.ones(b)
         theta = np.zeros((b, 2, 3), dtype=np.float32)
-        theta[:, 0, 0], theta[:, 1, 1] = sides[0] * turned, sides[1]
+        theta[:, 0, 0], theta[:, 1, 1] = sides[0] * direction, sides[1]
         theta[:, :, 2] = (rng.uniform(-1, 1, (2, b)) * (1 - sides)).T
         return cls(theta, rng.uniform(0.8, 1.2, b).astype(np.float32))
 
     def part(self, rows: slice) -> Crops:
-        return Crops(self.theta[rows], self.light[rows])
+        return Crops(self.theta[rows], self.brightness[rows])
 
 
 def augmented(images: Tensor, crops: Crops, side: int) -> Tensor:
-    """(b, 3, c, c) -> (b, 3, s, s)."""
+    """Apply the augmentation: (b, 3, c, c) -> (b, 3, s, s)."""
     grid = F.affine_grid(
         torch.from_numpy(crops.theta).to(images.device), [len(images), 3, side, side], align_corners=False
     )
     cropped = F.grid_sample(images, grid, padding_mode="border", align_corners=False)
-    return (cropped * torch.from_numpy(crops.light).to(images.device)[:, None, None, None]).clamp(0, 1)
+    return (cropped * torch.from_numpy(crops.brightness).to(images.device)[:, None, None, None]).clamp(0, 1)
 
 
 def resized(images: Tensor, side: int) -> Tensor:
@@ -130,13 +130,13 @@ def resized(images: Tensor, side: int) -> Tensor:
     return F.interpolate(images, size=(side, side), mode="bicubic", antialias=True).clamp(0, 1)
 
 
-def normalised(images: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
-    """0 … 1 -> what the model was made for."""
+def normalized(images: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
+    """Pixels in 0 … 1 -> the mean and deviation that the model expects."""
     return (images - images.new_tensor(mean)[:, None, None]) / images.new_tensor(std)[:, None, None]
 
 
 def open_item_image(collection: Collection, path: str, max_side: int | None = None) -> Image.Image:
-    """An image of a collection. Raises UserError that names collection and path if it cannot be opened."""
+    """Open an image of a collection. Raises UserError with collection and path if it cannot be opened."""
     try:
         return open_image(collection.image_path(path), max_side=max_side)
     except UserError as error:

@@ -123,6 +123,7 @@ def trained_with(run: Run) -> Settings:
         own = given["quantizer"] | {
             "fusion": FusionConfig(**given["quantizer"]["fusion"]),
             "quantizer": QuantizerConfig(**given["quantizer"]["quantizer"]),
+            "betas": tuple(given["quantizer"]["betas"]),
         }
         return dataclasses.replace(SMALL, quantizer=QuantizerSettings(**own), seed=given["seed"])
     except (KeyError, TypeError, ValueError) as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,15 +16,17 @@ from genius.collections.keys import id_key
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.schema import Modality
+from training.settings import Upsampling
 
 BLOCK = 4096  # queries that are hashed together
+MOST_REPEATS = 4  # of a (task, dataset) row in an epoch
 
 
 @dataclass
 class Candidates:
-    """Every candidate once, in the collection's order; the position is its row."""
+    """Every candidate once, in the order of the collection; a candidate's position is its row."""
 
-    keys: np.ndarray  # (n,) int64 of the ids, see id_key
+    keys: np.ndarray  # (n,) int64 keys of the ids, see id_key
     modalities: np.ndarray  # (n,) uint8
 
     @classmethod
@@ -34,7 +36,7 @@ class Candidates:
             keys.append(id_key(item.id))
             modalities.append(item.modality)
         if not keys:
-            raise UserError(f"{collection.root} holds no candidates; add items to its cand_pool")
+            raise UserError(f"{collection.root} has no candidates; add items to its cand_pool")
         return cls(np.frombuffer(keys, dtype=np.int64), np.frombuffer(modalities, dtype=np.uint8))
 
     def __post_init__(self):
@@ -45,11 +47,11 @@ class Candidates:
 
     @property
     def digest(self) -> str:
-        """Checksum of the ids and their order."""
+        """Checksum of the ids in their order."""
         return hashlib.sha256(self.keys.tobytes()).hexdigest()
 
     def rows(self, ids: list[str]) -> np.ndarray:
-        """Rows of these ids; -1 for one that is no candidate."""
+        """Rows of these ids; −1 for an unknown id."""
         keys = np.array([id_key(name) for name in ids], dtype=np.int64)
         at = np.searchsorted(self.keys, keys, sorter=self._order).clip(max=len(self) - 1)
         rows = self._order[at]
@@ -58,33 +60,32 @@ class Candidates:
 
 @dataclass
 class Pairs:
-    """The queries of one split and the candidate rows that answer them."""
+    """The queries of one split and the candidate rows of their positives."""
 
     texts: list[str]  # (q,)
     images: list[str | None]  # (q,) relative paths
-    instructions: list[list[str]]  # (q,) phrasings; shared lists
+    instructions: list[list[str]]  # (q,) phrasings; queries share these lists
     rows: np.ndarray  # (q,) number of the (task, dataset) row
-    names: list[str]  # of the rows
-    offsets: np.ndarray  # (q + 1,)
+    datasets: list[str]  # the dataset of each (task, dataset) row
+    offsets: np.ndarray  # (q + 1,) of each query's positives
     positives: np.ndarray  # (p,) candidate rows
 
     @classmethod
     def read(cls, collection: Collection, split: str, candidates: Candidates) -> Pairs:
-        """All queries of a split. Raises UserError for an unknown positive, a missing instruction, or no query."""
+        """Read a split's queries. Raises UserError for an unknown positive, a missing instruction, or no queries."""
         phrasings = collection.instructions()
-        texts, images, instructions, names = [], [], [], []
+        texts, images, instructions, datasets = [], [], [], []
         rows, positives, counts = array("h"), array("q"), array("q", [0])
         for row in collection.rows():
-            names.append(f"{row.dataset} task {row.task}")
+            datasets.append(row.dataset)
             for query in collection.queries(split, row):
-                found = candidates.rows(list(query.positives))
-                if not len(found) or found.min() < 0:
+                known = candidates.rows(list(query.positives))
+                if not len(known) or known.min() < 0:
                     raise UserError(
-                        f"{split} query {query.id} of {collection.root} names no positive, or one that "
-                        "is no candidate; find its line with: python -m genius.collections --check "
-                        f"{collection.root}"
+                        f"{split} query {query.id} of {collection.root} has no positive, or one that is not a "
+                        f"candidate; find its line with: python -m genius.collections --check {collection.root}"
                     )
-                target = Modality(int(candidates.modalities[found[0]]))
+                target = Modality(int(candidates.modalities[known[0]]))
                 key = (row.dataset_id, query.modality, target)
                 if key not in phrasings:
                     raise UserError(
@@ -94,37 +95,37 @@ class Pairs:
                 texts.append(query.text)
                 images.append(query.image)
                 instructions.append(phrasings[key])
-                rows.append(len(names) - 1)
-                positives.extend(found)
-                counts.append(len(found))
+                rows.append(len(datasets) - 1)
+                positives.extend(known)
+                counts.append(len(known))
         if len(texts) < 2:
             raise UserError(
                 f"{collection.root} has {len(texts)} {split} queries, training needs at least 2; "
                 f"add them to query/{split}"
             )
-        return cls(texts, images, instructions, np.array(rows), names, np.cumsum(counts), np.array(positives))
+        return cls(texts, images, instructions, np.array(rows), datasets, np.cumsum(counts), np.array(positives))
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @property
     def digest(self) -> str:
-        """Checksum of what is asked and what answers it."""
+        """Checksum of the queries and their positives."""
         digest = hashlib.sha256()
-        for opening, things in (("([", self.texts), ("], [", self.images), ("], [", self.instructions)):
-            digest.update(opening.encode())  # of the three lists' repr, which would be larger than they are
-            for start in range(0, len(things), BLOCK):
-                digest.update((", " * (start > 0) + ", ".join(map(repr, things[start : start + BLOCK]))).encode())
+        for opening, values in (("([", self.texts), ("], [", self.images), ("], [", self.instructions)):
+            digest.update(opening.encode())  # the repr of the three lists in blocks, to save memory
+            for start in range(0, len(values), BLOCK):
+                digest.update((", " * (start > 0) + ", ".join(map(repr, values[start : start + BLOCK]))).encode())
         digest.update(b"])" + self.positives.tobytes())
         return digest.hexdigest()
 
     def draw_positives(self, queries: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """(b,) one positive of each query, at random."""
+        """(b,) a random positive of each query."""
         start, end = self.offsets[queries], self.offsets[queries + 1]
         return self.positives[start + (rng.random(len(queries)) * (end - start)).astype(np.int64)]
 
-    def answered(self, queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-        """(b, c) bool: candidate row c is a positive of query b. Where true it is no negative."""
+    def positive_mask(self, queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """(b, c) bool: candidate row c is a positive of query b."""
         lengths = self.offsets[queries + 1] - self.offsets[queries]
         known = self.positives[_spans(self.offsets[queries], lengths)]
         order = np.argsort(candidates, kind="stable")
@@ -134,36 +135,61 @@ class Pairs:
         mask[np.repeat(np.repeat(np.arange(len(queries)), lengths), count), order[_spans(first, count)]] = True
         return mask
 
-    def epoch(self, rng: np.random.Generator, upsample_to: int) -> np.ndarray:
-        """Every query at least once, small rows repeated up to `upsample_to` (at most four times), by row."""
-        order = []
-        for row in range(len(self.names)):
-            own = np.flatnonzero(self.rows == row)
-            wanted = min(max(len(own), upsample_to), 4 * len(own))
-            whole = [rng.permutation(own) for _ in range(-(-wanted // len(own)))] if len(own) else [own]
-            order.append(np.concatenate(whole)[:wanted])
-        return np.concatenate(order)
+    def epoch(self, rng: np.random.Generator, upsample_to: Upsampling) -> np.ndarray:
+        """Every query at least once, in random order within its row or dataset.
+
+        upsample_to: the queries of smaller (task, dataset) rows are repeated up to this number, at most MOST_REPEATS
+        times; or, as in M-BEIR's mbeir_union_up_train.jsonl, those of the named datasets up to the number of each.
+        """
+
+        def parts() -> Iterator[tuple[np.ndarray, int]]:
+            if isinstance(upsample_to, int):
+                for row in range(len(self.datasets)):
+                    own = np.flatnonzero(self.rows == row)
+                    yield own, min(upsample_to, MOST_REPEATS * len(own))
+            else:
+                for dataset in dict.fromkeys(self.datasets):
+                    rows = [row for row, name in enumerate(self.datasets) if name == dataset]
+                    yield np.flatnonzero(np.isin(self.rows, rows)), upsample_to.get(dataset, 0)
+
+        return np.concatenate([_repeated(own, max(len(own), wanted), rng) for own, wanted in parts()])
 
     def batches(
         self,
         rng: np.random.Generator,
         batch: int,
         group: int = 1,
-        upsample_to: int = 0,
-        alike: Callable[[np.ndarray], np.ndarray] = lambda queries: queries,
+        upsample_to: Upsampling = 0,
+        drop_last: bool = False,
+        order_row: Callable[[np.ndarray], np.ndarray] = np.asarray,
     ) -> list[np.ndarray]:
         """An epoch as arrays of query numbers.
 
-        Groups of `group` queries come from one row each, so that negatives within a group are of the same
-        kind; the groups of a batch are drawn from all rows. The last, smaller batch is kept unless it is
-        a single query. alike: orders the queries of a row so that neighbours share a group.
+        Groups of `group` queries come from one row each, so that negatives within a group are of the same kind; the
+        groups of a batch are drawn from all rows. order_row: orders the queries of a row before they are grouped.
+        The last batch is dropped if it is a single query or, with drop_last, smaller than the others.
         """
         order = self.epoch(rng, upsample_to)
         groups = [
-            piece for row in range(len(self.names)) for piece in _split(alike(order[self.rows[order] == row]), group)
+            piece
+            for row in range(len(self.datasets))
+            for piece in _split(order_row(order[self.rows[order] == row]), group)
         ]
         shuffled = np.concatenate([groups[at] for at in rng.permutation(len(groups))])
-        return [piece for piece in _split(shuffled, batch) if len(piece) > 1]
+        return [piece for piece in split_batches(shuffled, batch, drop_last) if len(piece) > 1]
+
+
+def split_batches(order: np.ndarray, batch: int, drop_last: bool) -> list[np.ndarray]:
+    """Batches of this size; drop_last: without a smaller last one, unless it is the only one."""
+    whole = len(order) // batch * batch if drop_last else len(order)
+    return _split(order[: whole or len(order)], batch)
+
+
+def _repeated(own: np.ndarray, wanted: int, rng: np.random.Generator) -> np.ndarray:
+    """Random permutations of the queries, one after the other, up to the wanted number."""
+    if not len(own):
+        return own
+    return np.concatenate([rng.permutation(own) for _ in range(-(-wanted // len(own)))])[:wanted]
 
 
 def _spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:

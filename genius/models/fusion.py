@@ -26,7 +26,7 @@ class FusionConfig:
     """The published sizes."""
 
     dim: int = 768
-    branch: int = 2560
+    branch: int = 2560  # 0: no branches; the MLPs read the features themselves, as in the paper's text
     hidden: int = 5120
 
 
@@ -36,17 +36,19 @@ class Fusion(nn.Module):
     def __init__(self, config: FusionConfig):
         super().__init__()
         self.config = config
-        both = 2 * config.branch
-        self.text_branch = nn.Linear(config.dim, config.branch)
-        self.image_branch = nn.Linear(config.dim, config.branch)
+        both = 2 * (config.branch or config.dim)
+        if config.branch:
+            self.text_branch = nn.Linear(config.dim, config.branch)
+            self.image_branch = nn.Linear(config.dim, config.branch)
         self.mix = nn.Sequential(nn.Linear(both, config.hidden), nn.ReLU(), nn.Linear(config.hidden, config.dim))
         self.gate = nn.Sequential(nn.Linear(both, config.hidden), nn.ReLU(), nn.Linear(config.hidden, 1))
 
     def forward(self, features: Features) -> Tensor:
         """Encoder features -> fused feature z (b, d), L2-normalized: the input of quantizer and decoder."""
-        branches = torch.cat(
-            [F.relu(self.text_branch(features.text)), F.relu(self.image_branch(features.image))], dim=-1
-        )  # (b, 2p)
+        parts = features.text, features.image
+        if self.config.branch:
+            parts = F.relu(self.text_branch(features.text)), F.relu(self.image_branch(features.image))
+        branches = torch.cat(parts, dim=-1)  # (b, 2p), or (b, 2d) without branches
         text_weight = torch.sigmoid(self.gate(branches))  # (b, 1) λ
         z = self.mix(branches) + text_weight * features.text + (1 - text_weight) * features.image
         return F.normalize(z, dim=-1)

@@ -52,7 +52,7 @@ class QuantizerConfig:
     #                              shares what the codeword had. Residuals are drawn with replacement, published without
     distance: str = "squared"  # one of DISTANCES, what the nearest codeword minimizes. squared: ‖e‖² − 2⟨r, e⟩.
     #                            published: √max(‖r − e‖², 1e-8) in fp32, where nearly equal distances round to one
-    #                            number and the first code wins; set for imported checkpoints only
+    #                            number and the first code wins; set for imported checkpoints and preset paper
 
     def __post_init__(self):
         for value, choices in (

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 import genius.encoding.features
 from tests.training.tiny import TINY
 from training.__main__ import TRAIN
-from training.distributed import average_gradients, gathered, is_main, join, own_weight, share
+from training.distributed import all_gather, average_gradients, init_distributed, is_main, local_slice, local_weight
 from training.settings import Arguments, Settings
 from training.stage import run_stage
 
@@ -53,12 +53,12 @@ def write_gradients(file: Path) -> None:
     scale, n = nn.Parameter(torch.tensor(2.0)), len(x)
     found = {}
     for name, loss in (
-        ("compared", lambda own: compared(gathered(own, n), scale)),
-        ("averaged", lambda own: own.square().mean() * own_weight(n) + 0 * scale),
+        ("compared", lambda own: compared(all_gather(own, n), scale)),
+        ("averaged", lambda own: own.square().mean() * local_weight(n) + 0 * scale),
     ):
         model.zero_grad()
         scale.grad = None
-        loss(model(x[share(n)])).backward()
+        loss(model(x[local_slice(n)])).backward()
         average_gradients([*model.parameters(), scale])
         found |= {f"{name} weight": model.weight.grad.clone(), f"{name} scale": scale.grad.clone()}
     if is_main():
@@ -67,7 +67,7 @@ def write_gradients(file: Path) -> None:
 
 if __name__ == "__main__":
     genius.encoding.features.SHARD = SHARD
-    device = str(join("cpu"))
+    device = str(init_distributed("cpu"))
     for name, _, target in (given.partition("=") for given in sys.argv[2:]):
         if name == GRADIENTS:
             write_gradients(Path(target))

@@ -3,8 +3,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from training.decoder import cross_entropy
-from training.query_augmentation import MIXTURES
+from training.decoder import QUERY_AUGMENTATIONS, cross_entropy
 
 QUERY, TARGET = (
     F.normalize(torch.randn(4000, 3, generator=torch.Generator().manual_seed(seed)), dim=-1) for seed in (0, 1)
@@ -16,15 +15,15 @@ def weights(width: int) -> torch.Tensor:
 
 
 def test_the_published_mixture_draws_a_weight_for_each_element_and_is_normalised():
-    mixed = MIXTURES["elementwise"](torch.eye(3).repeat(4000, 1)[:4000], torch.zeros(4000, 3), weights)
+    mixed = QUERY_AUGMENTATIONS["elementwise"](torch.eye(3).repeat(4000, 1)[:4000], torch.zeros(4000, 3), weights)
     torch.testing.assert_close(mixed.norm(dim=-1), torch.ones(4000))
     ones = torch.ones(4000, 3)
-    mixed = MIXTURES["elementwise"](ones, 0 * ones, weights)
+    mixed = QUERY_AUGMENTATIONS["elementwise"](ones, 0 * ones, weights)
     assert (mixed.amax(1) - mixed.amin(1)).mean() > 0.05  # one weight for all would keep them equal
 
 
 def test_the_papers_mixture_lies_between_query_and_target_with_beta_weights():
-    mixed = MIXTURES["scalar"](QUERY, TARGET, weights)
+    mixed = QUERY_AUGMENTATIONS["scalar"](QUERY, TARGET, weights)
     along = ((mixed - TARGET) * (QUERY - TARGET)).sum(-1) / (QUERY - TARGET).square().sum(-1)
     torch.testing.assert_close(mixed, along[:, None] * QUERY + (1 - along[:, None]) * TARGET, atol=1e-5, rtol=0)
     assert along.mean().item() == pytest.approx(0.5, abs=0.01)
@@ -32,7 +31,7 @@ def test_the_papers_mixture_lies_between_query_and_target_with_beta_weights():
 
 
 def test_a_query_that_is_its_own_target_stays_what_it_is():
-    for name, mix in MIXTURES.items():
+    for name, mix in QUERY_AUGMENTATIONS.items():
         if name != "elementwise":
             torch.testing.assert_close(mix(QUERY, QUERY, weights), QUERY)
 

@@ -20,7 +20,7 @@ from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.run import Run
 from tests.training import shared_stages
-from training import distributed as processes
+from training import distributed
 from training.settings import SMALL, parse_arguments
 
 ROOT = Path(__file__).parents[2]
@@ -118,38 +118,38 @@ def test_one_process_makes_the_index(alone, together):
     assert Run(together["index"]).digest("index") and list(Run(together["index"]).manifest["stages"]) == list(STAGES)
 
 
-def test_shares_are_the_whole_once(monkeypatch):
-    for count in (1, 2, 3):
-        monkeypatch.setattr(processes, "count", lambda count=count: count)
+def test_slices_cover_the_batch_once(monkeypatch):
+    for world_size in (1, 2, 3):
+        monkeypatch.setattr(distributed, "world_size", lambda world_size=world_size: world_size)
         for n in (3, 7, 8):
-            shares, weights = [], []
-            for number in range(count):
-                monkeypatch.setattr(processes, "number", lambda number=number: number)
-                shares += list(range(n))[processes.share(n)]
-                weights.append(processes.own_weight(n))
-            assert shares == list(range(n)) and sum(weights) == pytest.approx(count)
+            rows, weights = [], []
+            for rank in range(world_size):
+                monkeypatch.setattr(distributed, "rank", lambda rank=rank: rank)
+                rows += list(range(n))[distributed.local_slice(n)]
+                weights.append(distributed.local_weight(n))
+            assert rows == list(range(n)) and sum(weights) == pytest.approx(world_size)
 
 
-def test_fewer_things_than_processes_are_computed_by_all(monkeypatch):
-    monkeypatch.setattr(processes, "count", lambda: 4)
-    assert processes.share(3) == slice(0, 3) and processes.own_weight(3) == 1
+def test_fewer_rows_than_processes_are_computed_by_all(monkeypatch):
+    monkeypatch.setattr(distributed, "world_size", lambda: 4)
+    assert distributed.local_slice(3) == slice(0, 3) and distributed.local_weight(3) == 1
 
 
-def test_images_are_opened_by_a_process_for_each_core_beside_a_gpu_and_by_threads_without(monkeypatch):
+def test_workers_use_all_cores_with_a_gpu_and_none_without(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 12)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
-    assert processes.default_workers(torch.device("cuda")) == 3
-    assert processes.default_workers(torch.device("cpu")) == 0
+    assert distributed.default_workers(torch.device("cuda")) == 3
+    assert distributed.default_workers(torch.device("cpu")) == 0
 
 
 @pytest.mark.parametrize(("given", "workers"), [([], 0), (["--workers", "3"], 3)])
-def test_the_number_of_workers_is_no_setting_of_the_run(tmp_path, monkeypatch, given, workers):
+def test_the_number_of_workers_is_not_a_setting_of_the_run(tmp_path, monkeypatch, given, workers):
     monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), "--device", "cpu", *given])
     arguments = parse_arguments("")
     assert arguments.workers == workers and arguments.settings == SMALL
 
 
-def test_fewer_workers_than_none_are_refused(tmp_path, monkeypatch):
+def test_a_negative_number_of_workers_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), "--device", "cpu", "--workers", "-1"])
     with pytest.raises(UserError, match="--workers -1: expected 0 or more"):
         parse_arguments("")

@@ -1,48 +1,60 @@
-"""Groups of look-alikes, whose plainest difference does not tell negatives apart; instructions with words left out."""
+"""Encoders that training starts from, and a batch in which no query has a known target."""
 
-import numpy as np
+import json
+from dataclasses import replace
 
-from training.batch_content import thinned
-from training.hard_groups import HardGroups
+import torch
 
-CENTRES = 5
-
-
-def look_alikes(share: float) -> tuple[HardGroups, np.ndarray]:
-    """100 queries whose targets stand around five places, and the place of each."""
-    rng = np.random.default_rng(0)
-    place = rng.permutation(np.repeat(np.arange(CENTRES), 20))
-    vectors = np.eye(CENTRES)[place] + rng.normal(0, 0.02, (100, CENTRES))
-    return HardGroups(vectors.astype(np.float32), share, group=20, rng=rng), place
-
-
-def test_queries_whose_targets_look_alike_share_a_group():
-    alike, place = look_alikes(share=1.0)
-    ordered = alike(np.arange(100))
-    assert sorted(ordered) == list(range(100))
-    assert purity(place[ordered]) > 0.75 > 2 * purity(place)
+from genius.run import Run
+from tests.search.tiny import tiny_encoder
+from tests.training.tiny import TINY
+from training import encoder
+from training.encoder import new_encoder
+from training.encoder_extras import EncoderExtras
+from training.settings import Arguments, ExtrasSettings
+from training.stage import run_stage
 
 
-def purity(places: np.ndarray) -> float:
-    """Share of the members of a group that stand around its commonest place, averaged over groups of 20."""
-    return float(np.mean([np.bincount(group).max() / 20 for group in places.reshape(CENTRES, 20)]))
+def test_the_encoder_of_a_run_is_used_as_it_is(tmp_path):
+    given = tiny_encoder()
+    given.save(tmp_path)
+    found = new_encoder(replace(TINY.encoder, pretrained=str(tmp_path)))
+    weights = given.state_dict()
+    assert all(torch.equal(weight, weights[name]) for name, weight in found.state_dict().items())
 
 
-def test_the_rest_stays_as_it_was_drawn():
-    alike, _ = look_alikes(share=0.6)
-    ordered = alike(np.arange(100))
-    assert sorted(ordered[:60]) == list(range(60))
-    assert list(ordered[60:]) == list(range(60, 100))
+def test_a_batch_whose_instructions_are_all_swapped_leaves_the_report_valid(collection, tmp_path):
+    settings = replace(
+        TINY,
+        encoder=replace(TINY.encoder, batch=2, extras=ExtrasSettings(factor_weight=1.0, instruction_swap_prob=0.99)),
+    )
+    run_stage("encoder", encoder.train, Arguments(collection.root, tmp_path, "small", settings, "cpu"))
+    report = (tmp_path / "reports" / "training.json").read_text()
+    json.loads(report, parse_constant=lambda constant: 1 / 0)  # NaN is not JSON
+    assert Run(tmp_path).has("encoder")
 
 
-def test_a_row_of_one_group_needs_no_order():
-    alike, _ = look_alikes(share=1.0)
-    assert list(alike(np.arange(20))) == list(range(20))
-    assert len(alike(np.arange(0))) == 0
+def test_other_positives_are_negatives_unless_they_are_masked(collection, tmp_path):
+    losses = []
+    for masked in (False, True):
+        settings = replace(
+            TINY,
+            encoder=replace(
+                TINY.encoder,
+                epochs=1,
+                batch=64,
+                upsample_to=100,  # a query that is repeated has another positive in the batch
+                mask_positives=masked,
+                extras=ExtrasSettings(),
+            ),
+        )
+        run = tmp_path / str(masked)
+        run_stage("encoder", encoder.train, Arguments(collection.root, run, "small", settings, "cpu"))
+        losses.append(json.loads((run / "reports" / "training.json").read_text())["encoder"][0]["loss"])
+    assert losses[0] > losses[1]
 
 
-def test_words_of_an_instruction_are_left_out_one_by_one():
-    words, rng = ["Find", "the", "picture", "of", "this"], np.random.default_rng(0)
-    drawn = [thinned(" ".join(words), 0.25, rng).split() for _ in range(400)]
-    assert all(kept == [word for word in words if word in kept] for kept in drawn)
-    assert abs(np.mean([len(kept) for kept in drawn]) / len(words) - 0.75) < 0.05
+def test_without_extras_nothing_is_added():
+    extras = EncoderExtras()
+    assert extras.modules() == {} and extras.loss(None, None, torch.ones(1), torch.ones(1)) == 0.0
+    assert extras.texts(["a"], None) == ["a"]

@@ -28,7 +28,7 @@ QUICK = " ".join(
     for change in (
         "quantizer.epochs=2",
         "quantizer.batch=64",
-        "quantizer.initial_iterations=3",
+        "quantizer.kmeans_iterations=3",
         "decoder.epochs=1",
         "decoder.batch=64",
         "decoder.decoder.layers=1",

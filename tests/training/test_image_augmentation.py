@@ -7,8 +7,8 @@ from genius.errors import UserError
 from training.image_augmentation import Crops, OpenedPixels, PixelCache, Squares, augmented
 
 
-def seen_through(images: torch.Tensor, side: int, crop: float, mirror: bool) -> torch.Tensor:
-    return augmented(images, Crops.draw(len(images), crop, mirror, np.random.default_rng(0)), side)
+def seen_through(images: torch.Tensor, side: int, min_crop: float, flip: bool) -> torch.Tensor:
+    return augmented(images, Crops.draw(len(images), min_crop, flip, np.random.default_rng(0)), side)
 
 
 def read(pixels: PixelCache | OpenedPixels, paths: list[str]) -> torch.Tensor:
@@ -19,25 +19,25 @@ def read(pixels: PixelCache | OpenedPixels, paths: list[str]) -> torch.Tensor:
 def test_augmented_images_stay_pictures_of_the_same_thing():
     images = torch.zeros(6, 3, 32, 32)
     images[:, 0] = 0.9
-    seen = seen_through(images, 20, crop=0.55, mirror=True)
+    seen = seen_through(images, 20, min_crop=0.55, flip=True)
     assert seen.shape == (6, 3, 20, 20)
     assert seen.min() >= 0 and seen.max() <= 1
     assert (seen[:, 0] > 0.6).all() and (seen[:, 1:] == 0).all()
 
 
-@pytest.mark.parametrize("mirror", [True, False])
-def test_pictures_are_mirrored_only_where_left_and_right_mean_nothing(mirror):
+@pytest.mark.parametrize("flip", [True, False])
+def test_pictures_are_mirrored_only_where_left_and_right_mean_nothing(flip):
     images = torch.linspace(0, 1, 32).expand(50, 3, 32, 32)  # darker on the left
-    seen = seen_through(images, 16, crop=0.5, mirror=mirror)
+    seen = seen_through(images, 16, min_crop=0.5, flip=flip)
     turned = seen[..., 0].mean((1, 2)) > seen[..., -1].mean((1, 2))
-    assert turned.any() == mirror and not turned.all()
+    assert turned.any() == flip and not turned.all()
 
 
 def test_a_crop_keeps_at_least_the_share_it_is_told():
     images = torch.linspace(0, 1, 64).expand(200, 3, 64, 64)
     kept = [
         (seen[..., -1] - seen[..., 0]).mean((1, 2)).min().item()
-        for seen in (seen_through(images, 32, crop, mirror=False) for crop in (0.2, 0.9))
+        for seen in (seen_through(images, 32, crop, flip=False) for crop in (0.2, 0.9))
     ]
     assert kept[0] < 0.5 < 0.6 < kept[1]
 

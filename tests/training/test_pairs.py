@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training.pairs import Candidates, Pairs
+from training.pairs import Candidates, Pairs, split_batches
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +32,13 @@ def test_a_drawn_positive_answers_its_query(pairs):
     rng = np.random.default_rng(0)
     queries = rng.permutation(len(pairs))
     drawn = pairs.draw_positives(queries, rng)
-    assert pairs.answered(queries, drawn).diagonal().all()
+    assert pairs.positive_mask(queries, drawn).diagonal().all()
 
 
 def test_answered_says_of_each_query_and_candidate_whether_they_belong_together(pairs):
     queries, rows = np.array([5, 0, 3]), np.arange(20)
     expected = [[row in pairs.positives[pairs.offsets[q] : pairs.offsets[q + 1]] for row in rows] for q in queries]
-    assert pairs.answered(queries, rows).tolist() == expected
+    assert pairs.positive_mask(queries, rows).tolist() == expected
 
 
 def test_an_epoch_draws_every_query_and_repeats_small_rows_at_most_four_times(pairs):
@@ -46,6 +46,17 @@ def test_an_epoch_draws_every_query_and_repeats_small_rows_at_most_four_times(pa
     assert sorted(once) == list(range(len(pairs)))
     often = np.bincount(pairs.epoch(np.random.default_rng(0), upsample_to=10**6))
     assert set(often) == {4}
+
+
+def test_the_named_datasets_are_upsampled_over_all_their_tasks(pairs):
+    drawn = np.bincount(pairs.epoch(np.random.default_rng(0), {"shapes": 10 * len(pairs), "unknown": 10}))
+    shapes = np.isin(pairs.rows, [row for row, name in enumerate(pairs.datasets) if name == "shapes"])
+    assert drawn[shapes].sum() == 10 * len(pairs) and np.ptp(drawn[shapes]) <= 1
+    assert set(drawn[~shapes]) == {1}
+
+
+def test_a_dataset_that_is_large_enough_is_not_upsampled(pairs):
+    assert sorted(pairs.epoch(np.random.default_rng(0), {"shapes": 1})) == list(range(len(pairs)))
 
 
 def test_groups_of_a_batch_come_from_one_row_each(pairs):
@@ -57,3 +68,10 @@ def test_groups_of_a_batch_come_from_one_row_each(pairs):
 def test_batches_cover_an_epoch_but_for_a_last_single_query(pairs):
     seen = np.concatenate(list(pairs.batches(np.random.default_rng(0), batch=5)))
     assert len(seen) == len(set(seen)) >= len(pairs) - 1
+
+
+def test_a_smaller_last_batch_is_dropped_where_asked_unless_it_is_the_only_one():
+    order = np.arange(7)
+    assert [list(batch) for batch in split_batches(order, 3, drop_last=True)] == [[0, 1, 2], [3, 4, 5]]
+    assert [list(batch) for batch in split_batches(order, 3, drop_last=False)] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert [list(batch) for batch in split_batches(order, 9, drop_last=True)] == [list(range(7))]

@@ -18,14 +18,15 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
+from tests.training.demo.tiny_teacher import write_teacher
 from tests.training.tiny import TINY
-from tests.training.tiny_teacher import write_teacher
 from training import __main__ as pipeline
-from training import encoder, index, quantizer, vocabulary
+from training import encoder, index, quantizer
 from training.checkpoint import Checkpoints
+from training.demo import vocabulary
 from training.image_augmentation import MARGIN
 from training.pairs import Candidates
-from training.settings import Arguments, IndexSettings
+from training.settings import Arguments, ExtrasSettings, IndexSettings
 from training.stage import STAGES, is_done, run_stage
 
 
@@ -178,7 +179,9 @@ def test_words_give_way_to_their_neighbours_in_training_and_nowhere_else(collect
     settings = replace(
         TINY,
         encoder=replace(
-            TINY.encoder, substitution=0.5, epochs=1, teacher=str(write_teacher(tmp_path / "teacher", senses))
+            TINY.encoder,
+            epochs=1,
+            extras=ExtrasSettings(synonym_prob=0.5, teacher=str(write_teacher(tmp_path / "teacher", senses))),
         ),
     )
     monkeypatch.setattr(vocabulary, "clip_words", lambda: [word for words in senses for word in words])
@@ -204,7 +207,7 @@ def test_an_empty_collection_is_refused_in_one_sentence(collection, tmp_path):
         pipeline.train(Arguments(tmp_path, tmp_path / "run", "small", TINY, "cpu"))
     for file in (tmp_path / "empty" / "cand_pool").rglob("*.jsonl"):
         file.write_text("")
-    with pytest.raises(UserError, match="holds no candidates"):
+    with pytest.raises(UserError, match="has no candidates"):
         pipeline.train(Arguments(tmp_path / "empty", tmp_path / "run", "small", TINY, "cpu"))
     assert not (tmp_path / "run" / "manifest.json").exists()
 

@@ -79,7 +79,7 @@ def test_the_best_rows_do_not_depend_on_the_blocks():
 @pytest.mark.parametrize("change", [{}, {"rq_sum": True}, {"mse_raw": True}])
 @torch.no_grad()
 def test_the_three_losses_are_the_formulas(stage, data, change):
-    settings = dataclasses.replace(TINY.quantizer, mask_positives=False, both_ways=False, **change)
+    settings = dataclasses.replace(TINY.quantizer, mask_positives=False, symmetric_loss=False, **change)
     batch = data["train"].draw(np.arange(6), np.random.default_rng(0))
     found = batch_losses(stage, data["train"], batch, settings, "cpu")
 
@@ -190,5 +190,5 @@ def test_candidates_are_labelled_by_their_factor():
 
 
 def test_an_unknown_factor_is_refused_with_those_there_are():
-    with pytest.raises(UserError, match="no factor 'colour' .* there are: kind; name one"):
+    with pytest.raises(UserError, match="no candidate of made has a factor 'colour' .*: kind"):
         coarse_labels(Made(), "colour")

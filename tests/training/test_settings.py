@@ -5,17 +5,26 @@ from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.fusion import Fusion
 from training.encoder import new_encoder
-from training.settings import DEMO, PAPER, PRESETS, SMALL, changed
+from training.settings import DEMO, PAPER, SMALL, with_change
 
 
 def test_a_setting_is_changed_at_any_depth_and_nothing_else_is():
-    settings = changed(changed(SMALL, "encoder.epochs=1"), "decoder.decoder.layers=2")
+    settings = with_change(with_change(SMALL, "encoder.epochs=1"), "decoder.decoder.layers=2")
     assert (settings.encoder.epochs, settings.decoder.decoder.layers) == (1, 2)
     assert settings.quantizer == SMALL.quantizer
 
 
 def test_whole_numbers_serve_where_fractions_are_expected():
-    assert changed(SMALL, "encoder.learning_rate=1").encoder.learning_rate == 1.0
+    assert with_change(SMALL, "encoder.learning_rate=1").encoder.learning_rate == 1.0
+
+
+def test_a_setting_of_several_types_takes_each_of_them():
+    assert with_change(PAPER, "decoder.upsample_to=0").decoder.upsample_to == 0
+    assert with_change(SMALL, 'decoder.upsample_to={"webqa": 9}').decoder.upsample_to == {"webqa": 9}
+    assert with_change(SMALL, "encoder.architecture=ViT-B-32").encoder.architecture == "ViT-B-32"
+    assert with_change(SMALL, 'encoder.architecture={"embed_dim": 3}').encoder.architecture == {"embed_dim": 3}
+    assert with_change(SMALL, "decoder.decoder_weights=[1, 0.5]").decoder.decoder_weights == (1.0, 0.5)
+    assert with_change(PAPER, "encoder.pretrained=").encoder.pretrained == ""
 
 
 @pytest.mark.parametrize(
@@ -26,28 +35,18 @@ def test_whole_numbers_serve_where_fractions_are_expected():
         ("encoders.epochs=3", "no 'encoders'; choose from encoder, features"),
         ("encoder.epochs=three", "expected a value like"),
         ("encoder.bf16=1", "expected a value like true"),
-        ("encoder.crop=0", "crop is a share above 0"),
-        ("encoder.substitution=1.0", "substitution is a probability below 1"),
+        ("encoder.upsample_to=true", "expected a value like 5000"),
+        ("encoder.extras=0", "expected a value like"),
+        ("encoder.epochs.more=1", "expected a value like 5"),
+        ("encoder.min_crop=0", "min_crop is above 0"),
+        ("encoder.extras.synonym_prob=1.0", "synonym_prob is a probability below 1"),
         ("index.thumbnail_quality=101", "thumbnail_quality is 1 to 100"),
         ("quantizer.quantizer.gradient=magic", "expected one of rotation, straight_through"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_in_one_sentence(change, message):
     with pytest.raises(UserError, match=message):
-        changed(SMALL, change)
-
-
-def test_the_parts_of_a_preset_fit_each_other():
-    for settings in PRESETS.values():
-        quantizer, decoder = settings.quantizer.quantizer, settings.decoder.decoder
-        assert quantizer.code_sizes == decoder.code_sizes
-        assert quantizer.dim == decoder.dim == settings.quantizer.fusion.dim
-
-
-def test_the_paper_preset_has_the_published_sizes():
-    assert PAPER.quantizer.quantizer.code_sizes == (3,) + (4096,) * 8
-    assert (PAPER.decoder.decoder.width, PAPER.decoder.decoder.layers, PAPER.decoder.decoder.prefix) == (512, 6, 30)
-    assert (PAPER.quantizer.rq_weight, PAPER.quantizer.mse_weight, PAPER.quantizer.temperature) == (100, 100, 0.01)
+        with_change(SMALL, change)
 
 
 def test_the_demo_preset_fits_the_space_that_its_parts_may_take():

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from genius.errors import UserError
@@ -5,7 +7,7 @@ from genius.run import Run
 from tests.training.tiny import TINY
 from training.__main__ import train
 from training.settings import Arguments
-from training.stage import peak_memory
+from training.stage import CURVES, peak_memory, record_epoch
 
 
 def test_published_weights_are_not_trained_anew(collection, tmp_path):
@@ -18,4 +20,27 @@ def test_published_weights_are_not_trained_anew(collection, tmp_path):
 def test_the_peak_of_memory_is_told_in_gigabytes():
     alone, with_workers = (peak_memory("cpu", workers) for workers in (0, 2))
     assert 0.05 < float(alone.split()[2]) < 64
-    assert "opens images" in with_workers and "opens images" not in alone
+    assert "data-loader worker" in with_workers and "data-loader worker" not in alone
+
+
+def curves(run: Run) -> dict:
+    return json.loads((run.path / CURVES).read_text())
+
+
+def test_epochs_are_added_stage_by_stage(tmp_path):
+    run = Run(tmp_path)
+    record_epoch(run, "encoder", 0, loss=2.0)
+    record_epoch(run, "encoder", 1, loss=1.0)
+    record_epoch(run, "decoder", 0, loss=3.0)
+    assert curves(run) == {
+        "encoder": [{"epoch": 0, "loss": 2.0}, {"epoch": 1, "loss": 1.0}],
+        "decoder": [{"epoch": 0, "loss": 3.0}],
+    }
+
+
+def test_a_stage_that_starts_again_replaces_what_came_after(tmp_path):
+    run = Run(tmp_path)
+    for epoch in range(3):
+        record_epoch(run, "encoder", epoch, loss=9.0)
+    record_epoch(run, "encoder", 1, loss=1.0)
+    assert [point["loss"] for point in curves(run)["encoder"]] == [9.0, 1.0]

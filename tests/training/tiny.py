@@ -8,7 +8,7 @@ from genius.models.decoder import DecoderConfig
 from genius.models.fusion import FusionConfig
 from genius.models.quantizer import QuantizerConfig
 from tests.search.tiny import tiny_encoder
-from training.settings import SMALL, Settings
+from training.settings import SMALL, ExtrasSettings, Settings
 
 DIM, LEVELS, CODES = 12, 4, 5
 
@@ -20,11 +20,9 @@ TINY: Settings = replace(
         epochs=2,
         batch=8,
         group=4,
-        hard_groups=0.5,
-        factor_weight=0.5,
-        dropped=0.2,
         upsample_to=0,
         image_cache=32,
+        extras=ExtrasSettings(hard_groups=0.5, factor_weight=0.5, instruction_word_dropout=0.2),
     ),
     features=replace(SMALL.features, phrasings=2, batch=8),
     quantizer=replace(
@@ -34,7 +32,7 @@ TINY: Settings = replace(
         batch=16,
         upsample_to=0,
         quantizer=QuantizerConfig(DIM, LEVELS, CODES),
-        initial_vectors=100,
+        kmeans_vectors=100,
     ),
     decoder=replace(
         SMALL.decoder,

@@ -32,7 +32,7 @@ from training.pairs import Candidates, Pairs
 DIM = 768
 VAL = 8  # validation queries, each with an item of its own
 REPEATED = 4  # how often training goes through a small collection in an epoch
-ON_CPU = ("encoder.bf16=false", "quantizer.initial_iterations=2", "decoder.bf16=false")
+ON_CPU = ("encoder.bf16=false", "quantizer.kmeans_iterations=2", "decoder.bf16=false")
 BATCHES = {"cpu": (2, 128, 128), "cuda": (420, 8000, 1024)}  # of encoder, quantizer and decoder
 
 

@@ -12,10 +12,11 @@ from genius.examples import read_examples
 from genius.run import EXTRAS, PARTS, Run
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
-from training import demo
+from training.demo import __main__ as demo
 from training.settings import DEMO, IndexSettings
 
 OUTSIDE = re.compile('^(0:7|0:11) |"qid": ?"(0:7|0:11)"')  # test queries that training items answer: not indexed
+NO_TEACHER = replace(DEMO, encoder=replace(DEMO.encoder, extras=replace(DEMO.encoder.extras, teacher="unknown")))
 SETTINGS = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
 
 
@@ -100,7 +101,7 @@ def test_a_copy_that_fails_leaves_the_run_that_was_there(shipped, tmp_path, monk
     [
         ({"destination": "."}, "exists and is no run"),
         ({"settings": replace(SETTINGS, seed=3)}, "is the world of seed 0, not 3"),
-        ({"settings": replace(DEMO, encoder=replace(DEMO.encoder, teacher="nobody"))}, "pip install gt-all"),
+        ({"settings": NO_TEACHER}, "pip install gt-all"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_made(shipped, tmp_path, monkeypatch, changes, message):

@@ -1,6 +1,6 @@
 """The worked examples of the demo: twelve questions that ask all eight tasks of the world.
 
-    python -m training.examples RUN
+    python -m training.demo.examples RUN
 
 Pictures are drawn from what they show; the instructions are phrasings that training reads.
 """

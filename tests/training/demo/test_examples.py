@@ -2,7 +2,7 @@ from genius.collections.layout import TASKS
 from genius.demo_world.instructions import PHRASINGS
 from genius.demo_world.sampling import held_out
 from genius.examples import read_examples
-from training.examples import WORKED, main, write_examples
+from training.demo.examples import WORKED, main, write_examples
 
 
 def test_twelve_examples_ask_all_eight_tasks_and_one_picture_is_asked_three_times(tmp_path):

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from genius.errors import UserError
 from genius.schema import Item, LabelledQuery, Modality
-from training.factor_heads import FactorHeads, Factors
+from training.demo.factor_heads import FactorHeads, Factors
 
 
 class Made:
@@ -48,10 +48,10 @@ def test_a_query_is_of_the_modality_and_the_dataset_that_it_asks_for():
     assert factors.candidates[:, -2:].tolist() == [[Modality.IMAGE, 0], [Modality.TEXT, 1], [Modality.PAIR, 0]]
 
 
-def test_a_query_asked_otherwise_keeps_what_it_is_made_of():
+def test_a_query_with_target_keeps_what_it_is_made_of():
     collection = Made(source(kind="cat"), source(kind="dog"))
     factors = Factors(collection, [Item("3:1", modality) for modality in Modality], [0, 1])
-    assert factors.asked_otherwise(np.array([1, 0, 1]), np.array([-1, Modality.PAIR, Modality.IMAGE])).tolist() == [
+    assert factors.with_target(np.array([1, 0, 1]), np.array([-1, Modality.PAIR, Modality.IMAGE])).tolist() == [
         [1, Modality.TEXT, 0],
         [0, Modality.PAIR, -1],
         [1, Modality.IMAGE, -1],

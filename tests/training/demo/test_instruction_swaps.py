@@ -3,7 +3,7 @@
 import numpy as np
 
 from genius.schema import Modality
-from training.instruction_swaps import Swaps
+from training.demo.instruction_swaps import InstructionSwaps
 
 PHRASINGS = {
     (1, Modality.TEXT, Modality.IMAGE): ["a picture of this", "show this"],
@@ -21,9 +21,9 @@ class Asked:
         return PHRASINGS
 
 
-def drawn(share: float, seed: int = 0) -> tuple[Swaps, np.ndarray]:
+def drawn(share: float, seed: int = 0) -> tuple[InstructionSwaps, np.ndarray]:
     """Many draws for the three queries, which ask for an image, a text and a text."""
-    swaps = Swaps(Asked(), Asked(), share)
+    swaps = InstructionSwaps(Asked(), Asked(), share)
     queries, targets = np.tile([0, 1, 2], 1000), np.tile([Modality.IMAGE, Modality.TEXT, Modality.TEXT], 1000)
     return swaps, swaps.draw(queries, targets, np.random.default_rng(seed)).reshape(1000, 3)
 
@@ -42,7 +42,7 @@ def test_about_the_share_is_swapped_and_none_of_nothing():
 
 def test_each_drawn_instruction_is_said_in_one_of_its_phrasings():
     swaps, asked = drawn(0.5)
-    said = swaps.instructions(asked[:, 1], np.random.default_rng(0))
+    said = swaps.phrasings_of(asked[:, 1], np.random.default_rng(0))
     assert set(said) == {None, "a picture of this", "show this"}
     assert [text is None for text in said] == (asked[:, 1] < 0).tolist()
 

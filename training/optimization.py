@@ -1,0 +1,71 @@
+"""What the training stages share: the contrastive loss, the optimizer and the learning rate schedule.
+
+Shapes: b pairs of a batch, d dim.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+NOT_DECAYED = ("bn", "ln", "bias", "logit_scale")  # in the name of a parameter, as in the published code
+
+
+class OptimizerSettings(Protocol):
+    learning_rate: float
+    weight_decay: float
+    betas: tuple[float, float]
+    eps: float
+
+
+def contrastive_loss(
+    query: Tensor, target: Tensor, scale: Tensor | float, positive_mask: Tensor, symmetric: bool
+) -> Tensor:
+    """InfoNCE (Eq. 2, Eq. 3) over a batch of pairs, in which other positives are not negatives.
+
+    query, target: (b, d) normalized; positive_mask: (b, b) bool, target j is a positive of query i; 0 if b is 0.
+    """
+    labels = torch.arange(len(query), device=query.device)
+    others = positive_mask & ~torch.eye(len(query), dtype=torch.bool, device=query.device)
+    logits = (scale * query @ target.T).masked_fill(others, -torch.inf)
+    if not len(query):  # the mean over no rows would be NaN
+        return logits.sum()
+    loss = F.cross_entropy(logits, labels)
+    return (loss + F.cross_entropy(logits.T, labels)) / 2 if symmetric else loss
+
+
+def adamw(model: nn.Module, settings: OptimizerSettings, decay_all: bool = False, **options: Any) -> torch.optim.AdamW:
+    """AdamW with weight decay of matrices only, as in the published code; decay_all: of every parameter."""
+    trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    decayed = [decay_all or (p.ndim > 1 and not any(part in name for part in NOT_DECAYED)) for name, p in trained]
+    groups = [
+        {"params": [p for (_, p), own in zip(trained, decayed, strict=True) if own == wanted], "weight_decay": decay}
+        for wanted, decay in ((True, settings.weight_decay), (False, 0.0))
+    ]
+    return torch.optim.AdamW(
+        [group for group in groups if group["params"]],
+        lr=settings.learning_rate,
+        betas=settings.betas,
+        eps=settings.eps,
+        **options,
+    )
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def cosine(step: int, steps: int, warmup: float = 0.0, final: float = 0.0, from_zero: bool = False) -> float:
+    """Learning rate of a step as a share of its peak: linear warm-up, then half a cosine to `final`.
+
+    warmup: share of all steps. from_zero: the first step has rate 0, otherwise 1 / warm-up steps.
+    """
+    rising = warmup * steps
+    if step < rising:
+        return (step + (not from_zero)) / rising
+    return final + (1 - final) * 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
