@@ -19,7 +19,7 @@ from genius.collections.mbeir import Collection
 from genius.encoding.quantize import quantize_all
 from genius.errors import UserError, exit_on_user_error
 from genius.files import write_json
-from genius.metrics.code_health import code_health, summary
+from genius.metrics.code_health import code_health, format_health
 from genius.metrics.factor_agreement import read_factors
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
@@ -140,7 +140,7 @@ def report(model: FusionAndQuantizer, run: Run, data: FeatureSet, val: FeatureSe
     write_json(
         run.path / "reports" / "health.json", health | {"val_hit_at_5": plain, "val_hit_at_5_quantized": quantized}
     )
-    print(summary(health))
+    print(format_health(health))
 
 
 @torch.no_grad()

@@ -12,7 +12,7 @@ from genius.collections.mbeir import Collection
 from genius.evaluation.encoded_queries import BATCH, EncodedRow
 from genius.evaluation.queries import QuerySet
 from genius.evaluation.systems import ranks_by_system
-from genius.metrics.hit_rate import headline_cut, hit_rate, mean
+from genius.metrics.hit_rate import headline_cut, hit_rate, mean_known
 from genius.schema import Modality
 from genius.search.engine import Engine
 from genius.trie.pool import Pool
@@ -61,5 +61,5 @@ def average_phrasings(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """{"rows": …, "average": system -> mean over rows of their means}."""
     return {
         "rows": rows,
-        "average": {system: mean([row["systems"][system]["mean"] for row in rows]) for system in SYSTEMS},
+        "average": {system: mean_known([row["systems"][system]["mean"] for row in rows]) for system in SYSTEMS},
     }

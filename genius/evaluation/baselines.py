@@ -29,7 +29,7 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_parser, positive
 from genius.evaluation.queries import stable_hash
 from genius.evaluation.tables import dataset_name, percent, table, task_name
-from genius.metrics.hit_rate import CUTS, Qrels, first_hits, headline_cut, hit_rate, mean
+from genius.metrics.hit_rate import CUTS, Qrels, first_hits, headline_cut, hit_rate, mean_known
 from genius.schema import Item, LabelledQuery, Modality
 
 K, BATCH = max(CUTS), 256
@@ -106,7 +106,7 @@ def measure_baselines(
         ]
         if not queries:
             continue
-        qrels = Qrels.of([[row_of[did] for did in query.positives if did in row_of] for query in queries])
+        qrels = Qrels.from_lists([[row_of[did] for did in query.positives if did in row_of] for query in queries])
         cut = headline_cut(row.dataset)
         entries.append(
             {"task": row.task, "dataset": row.dataset, "cut": cut, "queries": len(queries)}
@@ -131,7 +131,7 @@ def _ranks(system: WordSearch | ColorSearch, queries: list[LabelledQuery], qrels
 
 def markdown(entries: list[dict[str, Any]]) -> str:
     """A line per row; averages are over the rows to which a baseline applies."""
-    average = {name: mean([entry[name] for entry in entries]) for name in ("words", "colors")}
+    average = {name: mean_known([entry[name] for entry in entries]) for name in ("words", "colors")}
     columns = {
         "task": [*(task_name(entry["task"]) for entry in entries), "**average**"],
         "dataset": [*map(dataset_name, entries), ""],

@@ -105,7 +105,7 @@ def _hit_rates(
         chosen = np.array([number for number in members if inside[queries.positives[number]].any()], dtype=np.int64)
         if len(chosen):
             encoded = EncodedRow([queries.encoded.select(torch.from_numpy(chosen).to(engine.device))])
-            qrels = Qrels.of([queries.positives[number].tolist() for number in chosen])
+            qrels = Qrels.from_lists([queries.positives[number].tolist() for number in chosen])
             ranks = ranks_by_system(SYSTEMS, engine, pool, rows, encoded, qrels, beams)
             figures[group] = {
                 "queries": len(chosen),

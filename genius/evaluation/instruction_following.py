@@ -20,7 +20,7 @@ from genius.collections.mbeir import Collection
 from genius.evaluation.encoded_queries import BATCH
 from genius.evaluation.queries import QuerySet, read_queries, right_first_codes, stable_hash
 from genius.index.store import Index
-from genius.metrics.hit_rate import Qrels, mean
+from genius.metrics.hit_rate import Qrels, mean_known
 from genius.schema import Modality, SearchOptions
 from genius.search.engine import EncodedQueries, Engine
 
@@ -45,7 +45,7 @@ def swap_instructions(queries: QuerySet, phrasings: Instructions, seed: int) -> 
         queries,
         queries=chosen,
         instructions=instructions,
-        qrels=Qrels.of([[]] * len(chosen)),
+        qrels=Qrels.from_lists([[]] * len(chosen)),
         targets=np.array(targets, dtype=np.int64),
     )
 
@@ -93,7 +93,10 @@ def measure_following(
                 "swapped": share(right_by_modality[other.targets], encode(other)),
             }
         )
-    return {"rows": rows, "average": {condition: mean([row[condition] for row in rows]) for condition in CONDITIONS}}
+    return {
+        "rows": rows,
+        "average": {condition: mean_known([row[condition] for row in rows]) for condition in CONDITIONS},
+    }
 
 
 def first_codes(engine: Engine, batches: Iterable[EncodedQueries], decoder_weight: float | None) -> np.ndarray:

@@ -95,7 +95,7 @@ def read_queries(
                 _instruction(query, Modality(target), row, phrasings, seed, phrasing)
                 for query, target in zip(queries, targets, strict=True)
             ]
-            sets.append(QuerySet(row, queries, instructions, Qrels.of(positives), np.array(targets), unknown))
+            sets.append(QuerySet(row, queries, instructions, Qrels.from_lists(positives), np.array(targets), unknown))
     if not sets:
         raise UserError(f"{collection.root} has no {split} queries; evaluate another split or add queries")
     if not any(len(queries.qrels.rows) for queries in sets):

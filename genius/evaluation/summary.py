@@ -20,7 +20,7 @@ from genius.metrics.hit_rate import (
     headline_cut,
     hit_rate,
     interval,
-    mean,
+    mean_known,
 )
 
 DRAWS = 2000  # bootstrap samples
@@ -159,4 +159,4 @@ def _average(values: list[Any]) -> Any:
             for key in values[0]
             if not isinstance(values[0][key], tuple)
         }
-    return mean(values)
+    return mean_known(values)

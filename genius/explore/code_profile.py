@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from genius.explore.distinctive_words import Vocabulary, Word, distinctive_words
-from genius.metrics.code_health import level_use
+from genius.metrics.code_health import level_usage
 from genius.metrics.factor_agreement import characteristic_values
 from genius.schema import Modality, Query
 from genius.trie.code_table import CodeTable, Matches, Pattern
@@ -79,7 +79,7 @@ class Profiles:
         pattern = matches.pattern
         whole = len(pattern) == len(matches.levels)
         _, counts = matches.children()
-        use = None if whole else level_use(counts) | {"codes": self.index.code_sizes[len(pattern)]}
+        use = None if whole else level_usage(counts) | {"codes": self.index.code_sizes[len(pattern)]}
         return Overview(
             len(matches),
             len(self.table.match(pattern[:-1])),

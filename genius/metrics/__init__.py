@@ -1,1 +1,1 @@
-"""Measures that training, evaluation and exploration share: hit rates, code health, agreement with known factors."""
+"""Metrics that training, evaluation and exploration share: hit rates, code health, information about known factors."""

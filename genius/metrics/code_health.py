@@ -1,4 +1,4 @@
-"""Is a quantizer any good? Use of its codes, purity of the first one, size of its buckets.
+"""Health of a quantizer's codes: usage per level, modality purity of the first code, bucket sizes.
 
 Shapes: n items, M levels, k codes of a level.
 """
@@ -14,23 +14,23 @@ from genius.trie.ids import IDTable
 
 
 def code_health(codes: np.ndarray, modalities: np.ndarray, code_sizes: tuple[int, ...]) -> dict[str, Any]:
-    """codes (n, M), modalities (n,) -> per level use and perplexity, modality purity, bucket sizes.
+    """Usage and perplexity of each level, modality purity and bucket sizes; codes (n, M), modalities (n,).
 
-    Purity is the share of items whose first code is the commonest one of their modality's items.
+    Modality purity is the share of items whose first code is the most common one of their modality.
     """
     return table_health(IDTable.build(codes, code_sizes), modalities)
 
 
 def table_health(table: IDTable, modalities: np.ndarray) -> dict[str, Any]:
-    """As `code_health`, of items whose IDs are sorted already; modalities (n,) by row."""
+    """As `code_health`, for an ID table; modalities (n,) by row."""
     codes = CodeTable(table)
-    of_first = modalities[table.rows].astype(np.int64) * table.code_sizes[0] + codes.match(()).codes(0)
-    pairs = np.bincount(of_first, minlength=(int(modalities.max()) + 1) * table.code_sizes[0])
+    pairs = modalities[table.rows].astype(np.int64) * table.code_sizes[0] + codes.match(()).codes(0)
+    counts = np.bincount(pairs, minlength=(int(modalities.max()) + 1) * table.code_sizes[0])
     buckets = table.bucket_sizes(table.ids)
     return {
         "items": len(table),
-        "levels": [{"level": level} | level_use(codes.code_counts(level)) for level in range(len(table.code_sizes))],
-        "modality_purity": float(pairs.reshape(-1, table.code_sizes[0]).max(1).sum() / len(table)),
+        "levels": [{"level": level} | level_usage(codes.code_counts(level)) for level in range(len(table.code_sizes))],
+        "modality_purity": float(counts.reshape(-1, table.code_sizes[0]).max(1).sum() / len(table)),
         "ids": len(buckets),
         "largest_bucket": int(buckets.max()),
         "items_alone": float((buckets == 1).sum() / len(table)),
@@ -38,23 +38,23 @@ def table_health(table: IDTable, modalities: np.ndarray) -> dict[str, Any]:
     }
 
 
-def level_use(counts: np.ndarray) -> dict[str, Any]:
-    """(k,) items with each code of a level -> {"codes", "used", "perplexity"}.
+def level_usage(counts: np.ndarray) -> dict[str, Any]:
+    """Number of items with each code of a level (k,) -> {"codes", "used", "perplexity"}.
 
-    Perplexity is exp of the entropy of the codes: k if all are used equally, 1 if only one is.
+    Perplexity is exp(entropy of the codes): k if all are used equally, 1 if only one is used.
     """
-    used = counts[counts > 0] / max(counts.sum(), 1)
-    return {"codes": len(counts), "used": len(used), "perplexity": float(np.exp(-(used * np.log(used)).sum()))}
+    shares = counts[counts > 0] / max(counts.sum(), 1)
+    return {"codes": len(counts), "used": len(shares), "perplexity": float(np.exp(-(shares * np.log(shares)).sum()))}
 
 
-def bucket_sizes(table: IDTable) -> list[tuple[int, int]]:
-    """(items that share an ID, how many IDs are shared by so many), smallest first."""
+def bucket_histogram(table: IDTable) -> list[tuple[int, int]]:
+    """(bucket size, number of IDs with buckets of this size), smallest first."""
     sizes, ids = np.unique(table.bucket_sizes(table.ids), return_counts=True)
     return list(zip(sizes.tolist(), ids.tolist(), strict=True))
 
 
-def summary(health: dict[str, Any]) -> str:
-    """A few lines a person can judge."""
+def format_health(health: dict[str, Any]) -> str:
+    """The result of `code_health` as text: a line per level and one for the buckets."""
     lines = [
         f"level {level['level']}: {level['used']} of {level['codes']} codes used, perplexity {level['perplexity']:.1f}"
         for level in health["levels"]

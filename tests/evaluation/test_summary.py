@@ -12,7 +12,11 @@ from genius.metrics.hit_rate import MISS, Qrels
 
 def labels(queries: int, trained: list[bool], new: list[bool], dataset: str = "shapes") -> RowLabels:
     asked = QuerySet(
-        BenchmarkRow(0, 0, dataset), [None] * queries, [""] * queries, Qrels.of([[0]] * queries), np.zeros(queries)
+        BenchmarkRow(0, 0, dataset),
+        [None] * queries,
+        [""] * queries,
+        Qrels.from_lists([[0]] * queries),
+        np.zeros(queries),
     )
     first_codes = np.tile([True, False, False], (queries, 1))
     return RowLabels(asked, first_codes, np.arange(queries), 20, np.array(trained), np.array(new), candidates=9)

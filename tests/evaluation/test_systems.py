@@ -150,7 +150,7 @@ def test_what_is_re_ranked_are_the_items_of_the_exact_search(engine, asked, enco
 def test_a_positive_outside_the_pool_is_a_miss_everywhere(engine, asked, encoded):
     outside = int(asked[0].qrels.rows[0])
     rows = np.setdiff1d(np.arange(engine.index.n), [outside])
-    qrels = Qrels.of([[outside]] * len(encoded.z))
+    qrels = Qrels.from_lists([[outside]] * len(encoded.z))
 
     found = search_all_systems(engine, engine.index.pool(rows), rows, encoded, qrels, [3, 30])
 

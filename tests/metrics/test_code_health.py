@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from genius.metrics.code_health import bucket_sizes, code_health, level_use, summary, table_health
+from genius.metrics.code_health import bucket_histogram, code_health, format_health, level_usage, table_health
 from genius.trie.ids import IDTable
 
 CODES = np.array([[0, 0, 1], [0, 0, 1], [0, 1, 0], [1, 2, 0], [1, 2, 3], [2, 2, 3]])
 
 
-def test_use_and_perplexity_of_each_level():
+def test_each_level_has_its_usage_and_perplexity():
     health = code_health(CODES, np.array([0, 0, 0, 1, 1, 2]), (3, 4, 5))
     assert [level["used"] for level in health["levels"]] == [3, 3, 3]
     assert [level["codes"] for level in health["levels"]] == [3, 4, 5]
@@ -15,30 +15,30 @@ def test_use_and_perplexity_of_each_level():
     assert health["levels"][1]["perplexity"] == pytest.approx(np.exp(-(shares * np.log(shares)).sum()))
 
 
-def test_perplexity_is_one_if_all_items_share_a_code_and_k_if_all_are_used_alike():
+def test_perplexity_is_one_if_all_items_share_a_code_and_k_if_all_are_used_equally():
     codes = np.stack([np.zeros(8, int), np.arange(8) % 4], axis=1)
     levels = code_health(codes, np.zeros(8, int), (3, 4))["levels"]
     assert [level["perplexity"] for level in levels] == pytest.approx([1.0, 4.0])
 
 
-def test_buckets_are_the_items_that_share_a_whole_id():
+def test_buckets_are_the_items_that_share_an_id():
     health = code_health(CODES, np.array([0, 0, 0, 1, 1, 2]), (3, 4, 5))
     assert (health["ids"], health["largest_bucket"]) == (5, 2)
     assert health["items_alone"] == pytest.approx(4 / 6)
     assert health["mean_bucket_of_an_item"] == pytest.approx((2 + 2 + 1 + 1 + 1 + 1) / 6)
 
 
-def test_purity_is_the_share_of_items_with_the_usual_first_code_of_their_modality():
+def test_purity_is_the_share_of_items_with_the_most_common_first_code_of_their_modality():
     assert code_health(CODES, np.array([0, 0, 0, 1, 1, 2]), (3, 4, 5))["modality_purity"] == 1.0
     assert code_health(CODES, np.array([0, 0, 1, 1, 1, 2]), (3, 4, 5))["modality_purity"] == pytest.approx(5 / 6)
 
 
-def test_the_summary_has_a_line_for_every_level():
-    lines = summary(code_health(CODES, np.zeros(6, int), (3, 4, 5))).splitlines()
+def test_the_text_has_a_line_for_every_level():
+    lines = format_health(code_health(CODES, np.zeros(6, int), (3, 4, 5))).splitlines()
     assert len(lines) == 4 and "3 of 4 codes used" in lines[1] and "5 IDs for 6 items" in lines[3]
 
 
-def test_of_sorted_ids_it_says_the_same_whatever_their_order():
+def test_health_does_not_depend_on_the_order_of_the_items():
     modalities = np.array([0, 0, 1, 1, 1, 2])
     assert table_health(IDTable.build(CODES, (3, 4, 5)), modalities) == code_health(CODES, modalities, (3, 4, 5))
     order = np.array([5, 2, 0, 3, 1, 4])
@@ -47,9 +47,9 @@ def test_of_sorted_ids_it_says_the_same_whatever_their_order():
     )
 
 
-def test_bucket_sizes_count_ids():
-    assert bucket_sizes(IDTable.build(CODES, (3, 4, 5))) == [(1, 4), (2, 1)]
+def test_the_bucket_histogram_counts_ids():
+    assert bucket_histogram(IDTable.build(CODES, (3, 4, 5))) == [(1, 4), (2, 1)]
 
 
 def test_a_level_without_items_uses_no_code():
-    assert level_use(np.zeros(4, int))["used"] == 0
+    assert level_usage(np.zeros(4, int))["used"] == 0

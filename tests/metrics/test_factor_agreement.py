@@ -1,4 +1,4 @@
-"""genius/explore/factors.py against scikit-learn, and against codes whose meaning is known."""
+"""Factor agreement against scikit-learn, and for codes whose meaning is known."""
 
 import json
 
@@ -28,11 +28,11 @@ def items(records: list) -> list[Item]:
 
 @pytest.fixture(scope="module")
 def coded() -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Level 1 is the kind, level 2 the colour, level 3 noise; of the count a third of the items knows."""
+    """Level 1 is the kind, level 2 the color, level 3 noise; a third of the items has a count."""
     rng = np.random.default_rng(0)
-    kind, colour, count = rng.integers(0, 5, N), rng.integers(0, 4, N), rng.integers(0, 3, N)
-    codes = np.stack([rng.integers(0, 2, N), kind, colour, rng.integers(0, 3, N)], axis=1)
-    return codes, {"kind": kind, "colour": colour, "count": np.where(np.arange(N) % 3 == 0, count, -1)}
+    kind, color, count = rng.integers(0, 5, N), rng.integers(0, 4, N), rng.integers(0, 3, N)
+    codes = np.stack([rng.integers(0, 2, N), kind, color, rng.integers(0, 3, N)], axis=1)
+    return codes, {"kind": kind, "color": color, "count": np.where(np.arange(N) % 3 == 0, count, -1)}
 
 
 def levels(table, factor):
@@ -50,11 +50,11 @@ def test_alone_agrees_with_scikit_learn():
     )
 
 
-def test_a_level_that_is_the_factor_says_all_of_it_and_nothing_of_the_others(coded):
+def test_a_level_that_equals_a_factor_determines_it_and_no_other(coded):
     codes, factors = coded
     table = factor_table(codes, factors)
 
-    for factor, own in (("kind", 1), ("colour", 2)):
+    for factor, own in (("kind", 1), ("color", 2)):
         for level in levels(table, factor):
             expected = 1.0 if level["level"] == own else 0.0
             assert level["alone"] == pytest.approx(expected, abs=0.02)
@@ -62,17 +62,17 @@ def test_a_level_that_is_the_factor_says_all_of_it_and_nothing_of_the_others(cod
             assert level["shuffled"] == pytest.approx(0.0, abs=0.02)
 
 
-def test_given_the_prefix_a_level_counts_for_what_was_still_open(coded):
+def test_given_the_prefix_a_level_counts_for_the_remaining_entropy(coded):
     codes, factors = coded
 
-    kind, colour = (levels(factor_table(codes, factors), name) for name in ("kind", "colour"))
+    kind, color = (levels(factor_table(codes, factors), name) for name in ("kind", "color"))
 
     assert [level["given_prefix"] for level in kind[1:]] == [None, None]  # level 1 left nothing open
-    assert colour[0]["given_prefix"] == pytest.approx(0.0, abs=0.05)
-    assert colour[1]["given_prefix"] == pytest.approx(1.0)
+    assert color[0]["given_prefix"] == pytest.approx(0.0, abs=0.05)
+    assert color[1]["given_prefix"] == pytest.approx(1.0)
 
 
-def test_noise_after_a_long_prefix_settles_nothing():
+def test_noise_after_a_long_prefix_is_not_informative():
     rng = np.random.default_rng(2)
     values = rng.integers(0, 4, N)
     codes = np.stack([np.zeros(N, int), np.arange(N) // 6, rng.integers(0, 4, N)], axis=1)
@@ -81,10 +81,10 @@ def test_noise_after_a_long_prefix_settles_nothing():
 
     assert row["levels"][1]["given_prefix"] == pytest.approx(0.0, abs=0.1)
     naive = 1 - conditional_entropy(values, codes[:, 1] * 4 + codes[:, 2]) / conditional_entropy(values, codes[:, 1])
-    assert naive > 0.3  # what it would seem to settle
+    assert naive > 0.3  # the unadjusted figure
 
 
-def test_codes_of_a_modality_of_their_own_are_seen_in_that_modality():
+def test_codes_that_only_one_modality_uses_are_measured_within_it():
     rng = np.random.default_rng(3)
     modality, kind = rng.integers(0, 2, N), rng.integers(0, 5, N)
 
@@ -117,7 +117,7 @@ def test_conditional_entropy_agrees_with_its_definition():
     assert conditional_entropy(values, given) == pytest.approx(expected)
 
 
-def test_shuffling_within_groups_keeps_what_each_holds():
+def test_shuffling_within_groups_keeps_the_values_of_each_group():
     rng = np.random.default_rng(5)
     values, groups = np.arange(40), rng.integers(0, 4, 40)
 
@@ -139,18 +139,18 @@ def test_factors_are_read_from_sources_and_missing_ones_are_marked():
     assert factors["count"][2:].tolist() == [-1] * 4
 
 
-def test_factors_that_say_nothing_are_left_out():
+def test_rare_constant_and_unique_factors_are_ignored():
     records = [{"same": "here", "name": str(number), "kind": str(number % 2)} for number in range(1200)]
     records[0]["rare"], records[1]["rare"] = "a", "b"
 
     assert list(read_factors(items(records))) == ["kind"]
 
 
-def test_what_items_are_made_of_more_often_than_others_comes_first():
-    here = items([{"kind": "cat", "size": "small", "rare": "yes"}] * 8 + [{"kind": "dog", "size": "large"}] * 2)
+def test_values_that_are_more_common_than_elsewhere_come_first():
+    group = items([{"kind": "cat", "size": "small", "rare": "yes"}] * 8 + [{"kind": "dog", "size": "large"}] * 2)
     others = items([{"kind": "dog", "size": "small"}] * 6 + [{"kind": "cat", "size": "large"}] * 2 + [{}] * 2)
 
-    first, *rest = characteristic_values(here, others)
+    first, *rest = characteristic_values(group, others)
 
     assert first == {"factor": "rare", "value": "yes", "share": 1.0, "elsewhere": 0.0}
     assert rest == [
@@ -159,6 +159,6 @@ def test_what_items_are_made_of_more_often_than_others_comes_first():
     ]
 
 
-def test_without_factors_nothing_is_characteristic():
+def test_items_without_factors_have_no_characteristic_values():
     assert characteristic_values(items(["", "no JSON"]), items([])) == []
     assert characteristic_values([], items([{"kind": "cat"}])) == []

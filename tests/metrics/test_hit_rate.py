@@ -1,4 +1,4 @@
-"""genius/evaluation/metrics.py against numbers worked out by hand and slow, obvious versions."""
+"""Hit rates against numbers worked out by hand and slow, obvious versions."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,12 @@ from genius.metrics.hit_rate import (
     headline_cut,
     hit_rate,
     interval,
-    mean,
+    mean_known,
 )
 
 
 def test_the_first_positive_counts_and_later_ones_do_not():
-    qrels = Qrels.of([[7, 3], [5], [], [2]])
+    qrels = Qrels.from_lists([[7, 3], [5], [], [2]])
     ranked = np.array(
         [
             [1, 3, 7],  # first positive second
@@ -41,21 +41,21 @@ def test_hit_rate_of_no_queries_is_unknown():
     assert hit_rate(np.array([], dtype=np.int64), 5) is None
 
 
-def test_a_positive_of_one_query_is_none_of_the_next():
-    qrels = Qrels.of([[4], [9]])
+def test_a_positive_of_one_query_is_not_one_of_the_next():
+    qrels = Qrels.from_lists([[4], [9]])
 
     assert first_hits(np.array([[9], [4]]), qrels).tolist() == [MISS, MISS]
 
 
 def test_a_row_beyond_every_positive_is_not_mistaken_for_one_of_the_next_query():
-    qrels = Qrels.of([[2], [0]])  # largest row 2: keys must not run over into the next query
+    qrels = Qrels.from_lists([[2], [0]])  # largest row 2: keys must not run over into the next query
 
     assert first_hits(np.array([[3], [3]]), qrels).tolist() == [MISS, MISS]
 
 
 def test_batches_agree_with_the_whole():
     rng = np.random.default_rng(3)
-    qrels = Qrels.of([rng.choice(40, size=rng.integers(0, 4), replace=False).tolist() for _ in range(25)])
+    qrels = Qrels.from_lists([rng.choice(40, size=rng.integers(0, 4), replace=False).tolist() for _ in range(25)])
     ranked = np.stack([rng.permutation(40)[:6] for _ in range(25)])
 
     whole = first_hits(ranked, qrels)
@@ -75,11 +75,11 @@ def test_first_hits_agree_with_a_loop_over_sets():
         for rows, wanted in zip(ranked.tolist(), map(set, positives), strict=True)
     ]
 
-    assert first_hits(ranked, Qrels.of(positives)).tolist() == expected
+    assert first_hits(ranked, Qrels.from_lists(positives)).tolist() == expected
 
 
 def test_candidate_sets_of_different_sizes_are_searched_for_positives():
-    qrels = Qrels.of([[0], [8, 1], [1], [6], []])
+    qrels = Qrels.from_lists([[0], [8, 1], [1], [6], []])
     owner = np.array([0, 0, 0, 1, 2])  # places in a batch that starts at query 1
     row = np.array([5, 1, 8, 8, 6])
 
@@ -90,10 +90,10 @@ def test_positives_inside_a_pool_are_counted_per_query():
     inside = np.zeros(10, dtype=bool)
     inside[[1, 2, 9]] = True
 
-    assert Qrels.of([[1, 2, 3], [], [4], [9]]).count(inside).tolist() == [2, 0, 0, 1]
+    assert Qrels.from_lists([[1, 2, 3], [], [4], [9]]).count(inside).tolist() == [2, 0, 0, 1]
 
 
-def test_bootstrap_draws_follow_resampling_the_queries_one_by_one():
+def test_bootstrap_draws_are_distributed_as_if_queries_were_resampled_one_by_one():
     ranks = np.array([1] * 13 + [MISS] * 27)
     slow = np.random.default_rng(1)
     resampled = [hit_rate(slow.choice(ranks, size=len(ranks)), 5) for _ in range(4000)]
@@ -109,7 +109,7 @@ def test_the_interval_is_the_middle_95_percent():
     assert interval(np.arange(1001) / 1000) == pytest.approx((0.025, 0.975))
 
 
-def test_bootstrap_is_fixed_by_its_seed_and_certain_where_nothing_varies():
+def test_the_bootstrap_depends_only_on_its_seed_and_has_no_spread_if_all_queries_miss():
     ranks = np.array([1, MISS, 2])
     first, second = (bootstrap_hit_rates(ranks, 5, 50, np.random.default_rng(4)) for _ in range(2))
 
@@ -117,13 +117,13 @@ def test_bootstrap_is_fixed_by_its_seed_and_certain_where_nothing_varies():
     assert interval(bootstrap_hit_rates(np.full(6, MISS), 5, 50, np.random.default_rng(0))) == (0.0, 0.0)
 
 
-def test_averages_leave_out_what_is_unknown():
-    assert mean([0.5, None, 1.0]) == 0.75
-    assert mean([None]) is None
+def test_averages_leave_out_unknown_values():
+    assert mean_known([0.5, None, 1.0]) == 0.75
+    assert mean_known([None]) is None
 
 
 @pytest.mark.parametrize("ahead", [[1, 1, -1, 0, 0, 0, 0], [0, 0, 0], [1, 1, 0], [-1, -1]])
-def test_bootstrap_differences_are_those_of_queries_drawn_one_by_one(ahead):
+def test_bootstrap_differences_are_distributed_as_if_queries_were_resampled_one_by_one(ahead):
     ahead, rng = np.array(ahead), np.random.default_rng(0)
     drawn = rng.choice(ahead, size=(40_000, len(ahead))).mean(axis=1)
 
@@ -134,5 +134,5 @@ def test_bootstrap_differences_are_those_of_queries_drawn_one_by_one(ahead):
     assert set(np.round(fast, 9)) <= set(np.round(np.arange(-len(ahead), len(ahead) + 1) / len(ahead), 9))
 
 
-def test_the_two_fashion_datasets_count_at_ten_whatever_their_names_begin_with():
+def test_the_headline_cut_of_the_two_fashion_datasets_is_ten():
     assert [headline_cut(name) for name in ("fashion200k", "drawn_fashioniq", "fashion", "mscoco")] == [10, 10, 5, 5]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from genius.trie.code_table import CodeTable, at_level
+from genius.trie.code_table import CodeTable, at_level, trimmed
 from genius.trie.ids import IDTable
 
 SIZES = (3, 6, 5, 300)
@@ -70,5 +70,10 @@ def test_levels_count_each_code(codes, table):
         assert table.code_counts(level).tolist() == np.bincount(codes[:, level], minlength=size).tolist()
 
 
-def test_a_code_at_a_level_leaves_open_what_comes_before():
+def test_a_pattern_ends_with_its_last_code():
+    assert trimmed((0, 17, None, 5, None, None)) == (0, 17, None, 5)
+    assert trimmed((None, None)) == () == trimmed(())
+
+
+def test_a_code_at_a_level_leaves_the_levels_before_it_open():
     assert at_level(2, 4) == (None, None, 4) and at_level(0, 1) == (1,)

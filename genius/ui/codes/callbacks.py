@@ -12,7 +12,7 @@ from genius.errors import UserError
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.hierarchy import hierarchy
-from genius.metrics.code_health import bucket_sizes, table_health
+from genius.metrics.code_health import bucket_histogram, table_health
 from genius.metrics.factor_agreement import reported_factors
 from genius.schema import Modality
 from genius.trie.code_table import Matches, Pattern, at_level
@@ -122,7 +122,7 @@ class CodesCallbacks:
 
     def measure_health(self, index: Index) -> dict[str, Any]:
         codes = self.profiles_of(index).table.table
-        return view.health(table_health(codes, index.modalities), bucket_sizes(codes), self.forced)
+        return view.health(table_health(codes, index.modalities), bucket_histogram(codes), self.forced)
 
     def tiles(self, index: Index, rows: np.ndarray) -> list[dict[str, Any]]:
         return [
