@@ -10,15 +10,18 @@ import os
 import shutil
 import sqlite3
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
+from numpy.typing import DTypeLike
 from safetensors import SafetensorError
 
 from genius.errors import UserError
 
+BLOCK = 2**24  # bytes written together
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 PROTECTED = {errno.EROFS, errno.EACCES, errno.EPERM}
 FULL_TEXTS = ("No space left", "disk is full", "requested and", "File too large")  # without errno
@@ -74,6 +77,50 @@ def link_or_copy(file: Path, link: Path) -> None:
         os.link(file, link)
     except OSError:
         shutil.copy2(file, link)
+
+
+def write_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[np.ndarray]) -> None:
+    """Write a .npy file block by block along the first axis.
+
+    Not through a memory map: where a full disk cannot hold a page of one, the operating system kills the process.
+    """
+    try:
+        with file.open("wb") as stream:
+            _write_header(stream, shape, dtype)
+            for block in blocks:
+                stream.write(np.ascontiguousarray(block, dtype).data)
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+
+
+def reserve_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike) -> None:
+    """Make a .npy file of zeros that has its space on disk, so that what is written into it later will fit.
+
+    Raises OSError, and leaves no file, if there is not enough space.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    try:
+        with file.open("wb") as stream:
+            _write_header(stream, shape, dtype)
+            stream.flush()
+            try:
+                if size:
+                    os.posix_fallocate(stream.fileno(), stream.tell(), size)
+            except (AttributeError, OSError) as error:  # not on this system, or not on this disk
+                if getattr(error, "errno", None) in FULL:
+                    raise
+                for start in range(0, size, BLOCK):
+                    stream.write(bytes(min(BLOCK, size - start)))
+    except OSError:
+        file.unlink(missing_ok=True)
+        raise
+
+
+def _write_header(stream: BinaryIO, shape: tuple[int, ...], dtype: DTypeLike) -> None:
+    np.lib.format.write_array_header_1_0(
+        stream, {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": tuple(shape)}
+    )
 
 
 @contextmanager

@@ -144,6 +144,7 @@ class Run:
     ) -> Path:
         """present: the entry that the manifest must still have for this part; None: whatever it has is replaced."""
         assert part in PARTS + EXTRAS, part
+        unfinished = ""  # the folder that is renamed, until the manifest names it
         try:
             with disk_errors_explained(self.path), self._temporary_folder() as aside:
                 write(aside)
@@ -163,10 +164,13 @@ class Run:
                         if folder.exists():  # but were damaged since
                             folder.rename(self._temporary_name())
                         aside.rename(folder)
+                        unfinished = folder.name
                     manifest["parts"][part] = entry
-            self.manifest["parts"][part] = entry
-        finally:
-            self._sweep(part, present)
+        except BaseException:
+            self._sweep(re.escape(unfinished))
+            raise
+        self.manifest["parts"][part] = entry
+        self._sweep(rf"{part}-[0-9a-f]{{8}}", present["folder"] if present else "")
         return folder
 
     def _check_unchanged(self, parts: dict[str, Any], part: str, present: dict[str, Any]) -> None:
@@ -214,18 +218,19 @@ class Run:
     def _temporary_name(self) -> Path:
         return self.path / f"{TEMPORARY}{os.getpid()}-{uuid.uuid4().hex}"
 
-    def _sweep(self, part: str, previous: dict[str, Any] | None) -> None:
-        """Delete what processes that are gone have left, and versions of a part that no one reads.
+    def _sweep(self, unwanted: str, kept: str = "") -> None:
+        """Delete what processes that are gone have left, and folders that no one reads.
 
-        previous: the entry of a version that is kept.
+        unwanted: pattern of the names of folders; those that the manifest names stay, and so does `kept`.
         """
-        version = re.compile(rf"{part}-[0-9a-f]{{8}}")
         with suppress(OSError, UserError), manifest_lock(self.path):
-            kept = {entry["folder"] for entry in (self._read()["parts"].get(part), previous) if entry}
+            named = {entry["folder"] for entry in self._read()["parts"].values()} | {kept}
             for file in self.path.glob(".manifest.json.*"):
                 file.unlink()
             for folder in self.path.iterdir():
-                if folder.name.startswith(TEMPORARY) or (version.fullmatch(folder.name) and folder.name not in kept):
+                if folder.name.startswith(TEMPORARY) or (
+                    re.fullmatch(unwanted, folder.name) and folder.name not in named
+                ):
                     self._delete_unless_read(folder)
 
     def _delete_unless_read(self, folder: Path) -> None:

@@ -26,6 +26,7 @@ from genius.collections.mbeir import Collection
 from genius.encoding.features import batched
 from genius.encoding.image_loader import load_images
 from genius.errors import UserError
+from genius.files import disk_errors_explained, write_array
 from training.checkpoint import fingerprint
 
 Part = TypeVar("Part")
@@ -77,14 +78,11 @@ class PixelCache:
         file = folder / f"{fingerprint(*facts)}.npy"
         if not file.exists():
             aside = file.with_suffix(".partial")
-            pixels = np.lib.format.open_memmap(
-                aside, mode="w+", dtype=np.uint8, shape=(len(self.row), 3, squares.side, squares.side)
-            )
             parts = batched(tqdm(self.row, desc="decode images", unit="image"), BLOCK)
-            for part, decoded, _ in load_images(parts, list, squares, workers):
-                pixels[[self.row[path] for path in part]] = decoded.numpy()
-            pixels.flush()
-            aside.rename(file)
+            blocks = (decoded.numpy() for _, decoded, _ in load_images(parts, list, squares, workers))
+            with disk_errors_explained(folder):
+                write_array(aside, (len(self.row), 3, squares.side, squares.side), np.uint8, blocks)
+                aside.rename(file)
         self.pixels = np.load(file, mmap_mode="r")
 
     def ahead(self, parts: Iterable[Part], paths: Callable[[Part], list[str]]) -> Iterator[tuple[Part, Tensor]]:

@@ -25,7 +25,7 @@ from tqdm import tqdm
 
 from genius.encoding.image_loader import ImagePreprocessor, load_images
 from genius.errors import UserError
-from genius.files import fsync, write_json
+from genius.files import disk_errors_explained, fsync, reserve_array, write_json
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 
@@ -69,13 +69,18 @@ class FeatureFiles:
             for outdated in (file, folder / "fused.npy"):
                 outdated.unlink(missing_ok=True)
             shutil.rmtree(folder / "shards", ignore_errors=True)
-            for name, shape, dtype in (
-                ("image", (n, dim), np.float16),
-                ("text", (n, phrasings, dim), np.float16),
-                ("embedding", (n, dim), np.float16),
-                ("masks", (n, 2), np.bool_),
-            ):
-                np.lib.format.open_memmap(folder / f"{name}.npy", mode="w+", dtype=dtype, shape=shape).flush()
+            try:
+                with disk_errors_explained(folder):
+                    for name, shape, dtype in (
+                        ("image", (n, dim), np.float16),
+                        ("text", (n, phrasings, dim), np.float16),
+                        ("embedding", (n, dim), np.float16),
+                        ("masks", (n, 2), np.bool_),
+                    ):
+                        reserve_array(folder / f"{name}.npy", shape, dtype)
+            except UserError:
+                shutil.rmtree(folder)
+                raise
             write_json(
                 file, {"facts": source, "things": n, "phrasings": phrasings, "shard": SHARD, "done": 0, "fusion": None}
             )

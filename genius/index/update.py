@@ -26,6 +26,7 @@ from genius.collections.images import open_image
 from genius.encoding.features import FeatureFiles, batched
 from genius.encoding.quantize import quantize_all, reconstruction_errors
 from genius.errors import UserError
+from genius.files import disk_errors_explained
 from genius.index.compaction import first_to_merge, merge_segments
 from genius.index.duplicates import find_duplicates
 from genius.index.incoming import Incoming
@@ -101,7 +102,7 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
     read: gives what may be added; it is told a dataset number that no id of the index has.
     Raises UserError if the run cannot be changed, or a file of the source is no such file.
     """
-    with write_lock(run):
+    with write_lock(run), disk_errors_explained(run):
         opened = Run(run)
         index = Index.load(opened.folder(PART))
         incoming = read(index.records.last_dataset() + 1)
@@ -152,7 +153,7 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
 
 def remove(run: Path, ids: Iterable[str]) -> Removed:
     """Remove the items with these ids. Raises UserError if none would be left, or the run cannot be changed."""
-    with write_lock(run):
+    with write_lock(run), disk_errors_explained(run):
         opened, ids = Run(run), list(dict.fromkeys(ids))
         index = Index.load(opened.folder(PART))
         rows = index.rows_of(ids)
@@ -171,7 +172,7 @@ def compact(run: Path) -> bool:
 
     Rows stay as they are. Raises UserError if the run cannot be changed.
     """
-    with write_lock(run):
+    with write_lock(run), disk_errors_explained(run):
         opened = Run(run)
         index = Index.load(opened.folder(PART))
         if index.config.segments == (index.n,):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -20,7 +20,7 @@ from tqdm import tqdm
 from genius.collections.images import thumbnail
 from genius.encoding.features import batched
 from genius.errors import UserError
-from genius.files import link_or_copy
+from genius.files import link_or_copy, write_array
 from genius.index.database import begun_database, step, steps_done
 from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config, write_instructions
 from genius.index.pool_file import save_pool
@@ -119,15 +119,17 @@ def write_rows(
 
 def write_embeddings(file: Path, embeddings: np.ndarray | ConcatenatedArray) -> None:
     """(m, d) as fp16, block by block. Raises UserError if one is not a number."""
-    out = np.lib.format.open_memmap(file, mode="w+", dtype=np.float16, shape=embeddings.shape)
-    for first in range(0, len(embeddings), BLOCK):
-        block = np.asarray(embeddings[first : first + BLOCK])
-        if not np.isfinite(block).all():
-            raise UserError(
-                f"an embedding of rows {first} to {first + len(block) - 1} is not a number; train the encoder again"
-            )
-        out[first : first + BLOCK] = block
-    out.flush()
+
+    def blocks() -> Iterator[np.ndarray]:
+        for first in range(0, len(embeddings), BLOCK):
+            block = np.asarray(embeddings[first : first + BLOCK])
+            if not np.isfinite(block).all():
+                raise UserError(
+                    f"an embedding of rows {first} to {first + len(block) - 1} is not a number; train the encoder again"
+                )
+            yield block
+
+    write_array(file, embeddings.shape, np.float16, blocks())
 
 
 def _write_items(folder: Path, items: Iterable[Item], n: int, shrink: Callable[[Item], bytes] | None) -> np.ndarray:
