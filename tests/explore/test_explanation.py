@@ -8,6 +8,7 @@ from genius.explore.explanation import best_id, dense_ranks, explain
 from genius.schema import Query, SearchOptions
 from genius.search.dense import flat_search
 from genius.search.engine import Engine
+from tests.explore.test_items import CountingRows
 from tests.search.tiny import publish_tiny_run
 
 QUERY = Query(text="A red dog.")
@@ -36,6 +37,19 @@ def test_dense_ranks_are_the_places_in_dense_search(block, monkeypatch):
     asked = np.array([3, 199, 0, 77, 3])
     places = {row: place for place, row in enumerate(rows[0].tolist(), start=1)}
     assert dense_ranks(embeddings, query[0], asked).tolist() == [places[row] for row in asked.tolist()]
+
+
+def test_in_a_large_index_dense_ranks_are_estimated_from_a_sample(monkeypatch):
+    monkeypatch.setattr(why, "SAMPLE", 4_000)
+    embeddings, query = vectors(20_000).astype(np.float16), vectors(1)
+    _, rows = flat_search(embeddings, query, 20_000)
+    asked = rows[0, [0, 99, 4_999, 19_999]]
+    exact = dense_ranks(embeddings, query[0], asked)
+    monkeypatch.setattr(why, "EXACT_ITEMS", 19_999)
+    counted = CountingRows(embeddings)
+    estimated = dense_ranks(counted, query[0], asked)
+    assert exact.tolist() == [1, 100, 5_000, 20_000] and counted.read <= 4_004
+    np.testing.assert_allclose(estimated, exact, rtol=0.1, atol=40)
 
 
 def test_items_with_equal_embeddings_share_the_better_rank(monkeypatch):

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from genius.errors import UserError
+from genius.explore import items
 from genius.explore.items import describe, item_query, nearest_items, row_of, source_facts
 from genius.index.store import Index
 from genius.schema import Item, Modality
+from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 from tests.ui.fake_engine import FakeEngine
 
@@ -29,17 +31,52 @@ def test_neighbours_are_what_comparing_all_pairs_gives_without_the_item_itself(e
 
 
 def test_a_twin_of_an_item_is_its_neighbour_and_the_item_is_not(engine):
-    index = FakeEngine().index
-    index.embeddings = index.embeddings[:20].copy()
-    index.embeddings[3] = index.embeddings[12]
-    _, rows = nearest_items(index, 12, 5)
+    engine = FakeEngine()
+    engine.index.embeddings = engine.index.embeddings[:20].copy()
+    engine.index.embeddings[3] = engine.index.embeddings[12]
+    _, rows = nearest_items(engine, 12, 5)
     assert rows[0] == 3 and 12 not in rows and len(rows) == 5
 
 
 def test_an_index_of_few_items_has_few_neighbours():
-    index = FakeEngine().index
-    index.embeddings = index.embeddings[:3]
-    assert len(nearest_items(index, 0, 8)[1]) == 2
+    engine = FakeEngine()
+    engine.index.embeddings = engine.index.embeddings[:3]
+    assert len(nearest_items(engine, 0, 8)[1]) == 2
+
+
+class CountingRows:
+    """Embeddings that count the rows read."""
+
+    def __init__(self, vectors: np.ndarray):
+        self.vectors, self.read = vectors, 0
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def __getitem__(self, rows: object) -> np.ndarray:
+        found = self.vectors[rows]
+        self.read += len(np.atleast_2d(found))
+        return found
+
+
+def test_in_a_large_index_neighbours_are_found_without_reading_all_embeddings(tmp_path, monkeypatch):
+    engine = Engine.load(publish_tiny_run(tmp_path / "run", n=400).path, "cpu")
+    monkeypatch.setattr(items, "APPROXIMATE", replace(items.APPROXIMATE, beams=40, budget=60))
+    exact = [describe(engine, row) for row in range(0, 400, 20)]
+    monkeypatch.setattr(items, "EXACT_ITEMS", 399)
+    monkeypatch.setattr(engine.index, "embeddings", CountingRows(engine.index.embeddings))
+    found = [describe(engine, row) for row in range(0, 400, 20)]
+
+    assert engine.index.embeddings.read <= 20 * 501 and not any(item["exact"] for item in found)
+    assert all(item["exact"] for item in exact)
+    shared = 0
+    for mine, true in zip(found, exact, strict=True):
+        near = {one["row"]: one["cosine"] for one in true["neighbours"]}
+        assert 1 <= len(mine["neighbours"]) <= 8 and mine["row"] not in {one["row"] for one in mine["neighbours"]}
+        for one in mine["neighbours"]:
+            assert one["cosine"] == pytest.approx(near.get(one["row"], one["cosine"]), abs=1e-6)
+        shared += len(near.keys() & {one["row"] for one in mine["neighbours"]})
+    assert shared > 20 * 8 / 2
 
 
 def test_an_item_is_told_with_its_codes_and_modality(engine):

@@ -99,7 +99,10 @@ def endpoints(context: Context) -> list[Callable]:
         }
 
     def neighbours(id: str, k: int = 10) -> list:
-        """The items nearest to an item by embedding, exactly, over the whole index, with their cosines."""
+        """The items nearest to an item by embedding, with their cosines.
+
+        Exact over the whole index for up to 200,000 items; in a larger one approximate, among items with similar IDs.
+        """
         near = describe(engine, row_of(engine.index, id), checked_k(k))["neighbours"]
         return [
             {

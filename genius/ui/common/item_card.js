@@ -44,7 +44,8 @@ const draw = item => {
   const parts = [node('div', {class: 'whole'},
     ...item.picture ? [node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})] : [], told)];
   if (item.neighbours.length) parts.push(
-    node('h3', {}, 'Nearest by embedding', node('span', {class: 'label'}, ' exact, over all items; with the cosine')),
+    node('h3', {}, 'Nearest by embedding', node('span', {class: 'label'},
+      item.exact ? ' exact, over all items; with the cosine' : ' approximate, among items with similar IDs; with the cosine')),
     node('ol', {class: 'neighbours'}, ...item.neighbours.map(neighbour)));
   return [node('article', {class: `itemcard ${item.kind}`, 'aria-label': `Item ${item.id}`}, ...parts)];
 };

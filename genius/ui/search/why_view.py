@@ -67,7 +67,10 @@ def sentence(reason: Explanation, tree: BeamTree, beams: int, reranked: bool, de
         found.append(f"Re-ranking by embedding {moved(hit.generated_rank, hit.rank)} (cosine {number(hit.cosine, 3)}).")
     else:
         found.append(f"In the order of the IDs it comes {ordinal(hit.rank)}; nothing was re-ranked.")
-    found.append(f"Dense search over all {count(reason.items, 'item')} would rank it {ordinal(reason.dense_rank)}.")
+    about = "" if reason.dense_rank_is_exact else "about "
+    found.append(
+        f"Dense search over all {count(reason.items, 'item')} would rank it {about}{ordinal(reason.dense_rank)}."
+    )
     return " ".join(found)
 
 
@@ -119,7 +122,7 @@ def flags(reason: Explanation) -> list[str]:
     return (
         ["the best generated ID"] * (reason.beam == 1)
         + [f"shares its ID with {count(reason.bucket - 1, 'other')}"] * ((reason.bucket or 1) > 1)
-        + [f"dense rank {reason.dense_rank:,}"]
+        + [f"dense rank {'' if reason.dense_rank_is_exact else 'about '}{reason.dense_rank:,}"]
     )
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -117,3 +119,11 @@ def test_movement_is_said_in_words():
 
 def test_what_rounds_to_none_has_no_sign():
     assert [logarithm(value) for value in (-0.0004, 0, -0.006, -3.348)] == ["0.00", "0.00", "−0.01", "−3.35"]
+
+
+def test_an_estimated_dense_rank_is_marked_as_one(tree):
+    large = replace(why(tree, (2, 9)), items=5_600_000)
+    assert sentence(large, tree, 2, True, 1.0).endswith(
+        "Dense search over all 5,600,000 items would rank it about 42nd."
+    )
+    assert explanation(large, tree, (2, 3), 2, True, "set", 1.0, NAMES)["flags"] == ["dense rank about 42"]
