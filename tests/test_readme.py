@@ -266,10 +266,9 @@ def test_the_module_of_a_command_exists_and_knows_its_flags(command):
     module, arguments = found
     source = readmes.source_of(module)
     assert source is not None, module
-    texts = [source.read_text()]
-    if module.startswith("training"):
-        texts += [(ROOT / "training/settings.py").read_text(), (ROOT / "training/folder.py").read_text()]
-    for flag in (word for word in arguments if word.startswith("--")):
+    names = re.findall(r"^from ((?:genius|training)[\w.]*) import", source.read_text(), re.MULTILINE)
+    texts = [file.read_text() for file in [source, *filter(None, map(readmes.source_of, names))]]
+    for flag in (word.partition("=")[0] for word in arguments if word.startswith("--")):
         assert any(f'"{flag}"' in text for text in texts), flag
     changes = [value for flag, value in pairwise(arguments) if flag == "--set"]
     if changes and module.startswith("training"):
