@@ -1,1 +1,1 @@
-"""Numbers: hit rates of a run beside those of dense search, with intervals, costs and times."""
+"""Reports of a run: hit rates compared with dense search, intervals, code statistics, costs and times."""

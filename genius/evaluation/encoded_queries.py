@@ -64,8 +64,13 @@ class EncodedSplit:
 
     @classmethod
     def read(cls, engine: Engine, collection: Collection, split: str, limit: int | None, seed: int) -> EncodedSplit:
-        """Encode them. limit: queries per row. Raises UserError as `read_queries` does."""
+        """Read and encode them. limit: queries per row. Raises UserError as `read_queries` does."""
         sets = read_queries(collection, engine.index, split, limit=limit, seed=seed, phrasing="seeded")
+        return cls.encode(engine, collection, sets)
+
+    @classmethod
+    def encode(cls, engine: Engine, collection: Collection, sets: list[QuerySet]) -> EncodedSplit:
+        engine.encode(next(sets[0].opened(collection, 1)))  # warm-up: not timed
         rows = [
             EncodedRow.encode(engine, queries.opened(collection, BATCH))
             for queries in tqdm(sets, desc="encode queries", unit="row")
@@ -74,7 +79,7 @@ class EncodedSplit:
 
     @cached_property
     def encoded(self) -> EncodedQueries:
-        """q"""
+        """All q queries in one batch."""
         batches = [batch for row in self.rows for batch in row.batches]
         return EncodedQueries(
             None, torch.cat([batch.embeddings for batch in batches]), torch.cat([batch.z for batch in batches])

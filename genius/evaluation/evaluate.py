@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
 from genius.evaluation.all_phrasings import average_phrasings, measure_phrasings
-from genius.evaluation.encoded_queries import BATCH, EncodedRow
+from genius.evaluation.encoded_queries import BATCH, EncodedSplit
 from genius.evaluation.instruction_following import measure_following
 from genius.evaluation.pools import read_pools
 from genius.evaluation.queries import Phrasing, read_queries, training_targets
@@ -61,11 +61,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     )
     pools = read_pools(collection, index, [queries.row for queries in sets], options.split)
     headline, targets = pools.kinds[0], training_targets(collection, index)
-    engine.encode(next(sets[0].opened(collection, 1)))  # warm-up: not timed
-    encoded = [
-        EncodedRow.encode(engine, queries.opened(collection, BATCH))
-        for queries in tqdm(sets, desc="encode queries", unit="row")
-    ]
+    encoded = EncodedSplit.encode(engine, collection, sets).rows
     tables, sweep = defaultdict(dict), defaultdict(dict)  # by pool kind, by beam size: row number -> (labels, results)
     phrased, instructions = {}, collection.instructions()
     with tempfile.TemporaryDirectory() as scratch:
@@ -75,38 +71,26 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
             pool = engine.pool if len(shared.rows) == index.n else index.pool(shared.rows, engine.device)
             for number, kinds in shared.uses.items():
-                queries, qrels = encoded[number], sets[number].qrels
+                queries, rows, weight = sets[number], shared.rows, options.decoder_weight
                 sizes = options.beams if headline in kinds else options.beams[-1:]
-                labels = RowLabels.read(sets[number], index, shared.rows, targets)
-                untrained = baseline.search(shared.rows, number, qrels) if baseline else RowResults({})
-                found = {
-                    beams: (labels, untrained | results)
-                    for beams, results in search_all_systems(
-                        engine, pool, shared.rows, queries, qrels, sizes, options.decoder_weight
-                    ).items()
-                }
+                labels = RowLabels.read(queries, index, rows, targets)
+                untrained = baseline.search(rows, number, queries.qrels) if baseline else RowResults({})
+                found = search_all_systems(engine, pool, rows, encoded[number], queries.qrels, sizes, weight)
                 for kind in kinds:
-                    tables[kind][number] = found[widest]
+                    tables[kind][number] = labels, untrained | found[widest]
                 if headline in kinds:
-                    for beams in options.beams:
-                        sweep[beams][number] = found[beams]
+                    for beams in sizes:
+                        sweep[beams][number] = labels, untrained | found[beams]
                 if headline in kinds and options.every_phrasing:
                     phrased[number] = measure_phrasings(
-                        engine,
-                        collection,
-                        instructions,
-                        sets[number],
-                        pool,
-                        shared.rows,
-                        widest,
-                        options.decoder_weight,
+                        engine, collection, instructions, queries, pool, rows, widest, weight
                     )
 
     following = measure_following(
         engine,
         collection,
         sets,
-        [queries.batches for queries in encoded],
+        [row.batches for row in encoded],
         split=options.split,
         limit=options.limit,
         seed=options.seed,

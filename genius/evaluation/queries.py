@@ -38,7 +38,7 @@ class QuerySet:
     instructions: list[str]  # q
     qrels: Qrels  # over index rows
     targets: np.ndarray  # (q,) target modality of the instruction
-    unknown: int = 0  # judgements that name an item outside the index
+    unknown: int = 0  # judgments that name an item outside the index
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -75,7 +75,7 @@ def read_queries(
     As in M-BEIR the target modality is that of the first positive from the query's own dataset, or that of the task
     if no positive is in the index.
     Judgements of items outside the index are counted; a query without a positive in the index stays, as a miss.
-    Raises UserError for a query without judgements, a missing instruction, a split without queries, and if no
+    Raises UserError for a query without judgments, a missing instruction, a split without queries, and if no
     positive of any query is in the index.
     """
     phrasings = collection.held_out_instructions() if phrasing == "held-out" else collection.instructions()

@@ -13,7 +13,7 @@ from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT
 
 DEFINITIONS = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k).
 A positive outside the pool never counts, and a query with no positive in the pool is a miss, as in M-BEIR's own
-evaluation; *judgements outside* counts these positives. The default k is {USUAL_CUT}; for Fashion200K and FashionIQ
+evaluation; *judgments outside* counts these positives. The default k is {USUAL_CUT}; for Fashion200K and FashionIQ
 it is {FASHION_CUT} (marked *hit@{FASHION_CUT}*), as in the paper. Averages weigh all rows equally. Brackets are
 bootstrap 95 % intervals. *Of dense* is a system's share of the hit rate of dense search, in rows where dense search
 reaches {MIN_DENSE:.0%}; its average is over those rows.
@@ -114,7 +114,7 @@ def _settings(report: Entry) -> str:
         f"a budget of {report['budget']} items" + fast_dtype,
     ]
     if unknown := report["unknown_judgements"]:
-        lines.append(f"{unknown:,} judgements name items that are not in the index")
+        lines.append(f"{unknown:,} judgments name items that are not in the index")
     return "\n".join(f"- {line}" for line in lines)
 
 
@@ -198,7 +198,7 @@ def _headline(pool: Entry) -> list[str]:
     if any(row["without_positive"] for row in rows):
         columns["no positive in pool"] = _counts(entries, "without_positive")
     if any(row["judgements_outside"] for row in rows):
-        columns["judgements outside"] = _counts(entries, "judgements_outside")
+        columns["judgments outside"] = _counts(entries, "judgements_outside")
     others = [system for system in pool["average"]["systems"] if system not in GEOMETRY]
     columns |= _hits(entries, others) | _shares(entries, "beam", "beam + re-rank")
     geometry = _hits(entries, GEOMETRY) | _shares(entries, "geometry + re-rank")

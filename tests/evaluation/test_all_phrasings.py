@@ -1,4 +1,4 @@
-"""genius/evaluation/all_phrasings.py on the micro collection; judgements that a pool does not hold."""
+"""genius/evaluation/all_phrasings.py on the micro collection; judgments that a pool does not hold."""
 
 import shutil
 
@@ -31,7 +31,7 @@ def report(engine, partly_unknown):
     return evaluate(engine, partly_unknown, EvaluationOptions(beams=(4,), every_phrasing=True))
 
 
-def test_the_mean_over_phrasings_is_that_of_asking_one_at_a_time_as_the_benchmark_counts(
+def test_the_mean_over_phrasings_agrees_with_the_benchmarks_count_one_phrasing_at_a_time(
     report, engine, partly_unknown
 ):
     first, *_ = read_queries(partly_unknown, engine.index, "test", limit=None, seed=0, phrasing="first")
@@ -54,7 +54,7 @@ def test_the_mean_over_phrasings_is_that_of_asking_one_at_a_time_as_the_benchmar
         assert set(figures.values()) == {report["pools"][0]["rows"][2]["systems"][system]["headline"]}
 
 
-def test_unknown_judgements_are_counted_and_reported(report):
+def test_unknown_judgments_are_counted_and_reported(report):
     row, *others = report["pools"][0]["rows"]
 
     assert (row["queries"], row["judgements"], row["judgements_outside"], row["without_positive"]) == (4, 5, 2, 1)
@@ -62,11 +62,11 @@ def test_unknown_judgements_are_counted_and_reported(report):
     assert (row["queries_trained"], row["queries_new"]) == (0, 3)  # what has no answer is neither
     assert max(system["hit"]["50"] for system in row["systems"].values()) <= 0.75
     text = markdown(report | {"command": "", "run": "", "collection": ""})
-    assert "- 2 judgements name items that are not in the index" in text
+    assert "- 2 judgments name items that are not in the index" in text
     assert "## Hit rate over all phrasings" in text
 
 
-def test_phrasings_are_left_out_where_nobody_asked(engine, collection):
+def test_phrasings_are_measured_only_on_request(engine, collection):
     found = evaluate(engine, collection, EvaluationOptions(beams=(2,), limit=1))
 
     assert found["phrasings"] is None

@@ -19,7 +19,7 @@ def items(collection) -> list[Item]:
     return list(collection.candidates("union_test"))
 
 
-def asked(collection, task: int) -> list[LabelledQuery]:
+def queries_of(collection, task: int) -> list[LabelledQuery]:
     return [query for query in collection.queries("test") if query.task == task]
 
 
@@ -33,7 +33,7 @@ def test_words_agree_with_weights_worked_out_by_hand(collection, items):
         norm = math.sqrt(sum(value**2 for value in raw.values()))
         return {word: value / norm for word, value in raw.items()}
 
-    queries = asked(collection, 2)
+    queries = queries_of(collection, 2)
     found = WordSearch(items).search(queries)
 
     for query, ranked in zip(queries, found, strict=True):
@@ -57,7 +57,7 @@ def test_colors_agree_with_distances_worked_out_by_hand(collection, items):
         return Counter(map(tuple, pixels.reshape(-1, 3).tolist()))
 
     pictures = {row: coarse(item.image) for row, item in enumerate(items) if item.image}
-    queries = asked(collection, 3)
+    queries = queries_of(collection, 3)
 
     found = ColorSearch(collection, items).search(queries)
 
@@ -80,7 +80,7 @@ def test_a_histogram_counts_each_pixel_once():
     assert found.sum() == 1 and found[0] == 0.5 and found[3 * 16 + 0 * 4 + 1] == 0.5 and len(found) == 64
 
 
-def test_rows_where_a_baseline_says_nothing_are_left_out_of_its_average(collection):
+def test_rows_to_which_a_baseline_does_not_apply_are_left_out_of_its_average(collection):
     entries = measure_baselines(collection, "test")
 
     assert [(entry["task"], entry["words"] is None, entry["colors"] is None) for entry in entries] == [
@@ -93,7 +93,7 @@ def test_rows_where_a_baseline_says_nothing_are_left_out_of_its_average(collecti
     assert len(lines) == 6 and re.search(r"average.*\| +100\.0 \| +– \|$", lines[-1])
 
 
-def test_batches_and_a_sample_change_no_rate_but_the_number_of_queries(collection, monkeypatch):
+def test_the_batch_size_changes_no_rate_and_a_limit_samples_queries(collection, monkeypatch):
     whole = measure_baselines(collection, "test")
     monkeypatch.setattr(baselines, "BATCH", 3)
 

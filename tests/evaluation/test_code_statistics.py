@@ -35,7 +35,7 @@ class Indexed:
         ]
 
 
-def test_use_is_of_all_items_and_factors_are_of_the_candidates():
+def test_code_use_covers_all_items_and_factors_cover_the_candidates():
     found = measure_codes(Indexed(), np.arange(0, 60), seed=0)
 
     assert found["health"]["items"] == N and found["health"]["items_alone"] == 0
@@ -44,7 +44,7 @@ def test_use_is_of_all_items_and_factors_are_of_the_candidates():
     assert kind["levels"][0]["alone"] == pytest.approx(1.0)
 
 
-def test_of_many_candidates_a_sample_is_read(monkeypatch):
+def test_factors_of_many_candidates_are_read_from_a_sample(monkeypatch):
     monkeypatch.setattr(module, "MAX_FACTOR_ITEMS", 40)
 
     one, again, other = (measure_codes(Indexed(), np.arange(10, N), seed)["factors"] for seed in (0, 0, 1))

@@ -52,7 +52,7 @@ def test_dense_agrees_with_ranking_all_items_by_hand(report, engine, collection,
             assert row["systems"]["dense"]["hit"] == {k: count / len(queries) for k, count in hits.items()}
 
 
-def test_every_pool_has_every_row_and_averages_that_add_up(report):
+def test_every_pool_has_every_row_and_the_averages_of_its_rows(report):
     assert [(pool["scope"], pool["items"]) for pool in report["pools"]] == [
         ("global", "all"),
         ("global", "test"),
@@ -76,14 +76,14 @@ def test_nothing_ranks_better_than_its_candidates_allow(report):
                 assert found["items"] <= row["candidates"]
 
 
-def test_more_beams_keep_more(report):
+def test_more_beams_have_a_higher_recall(report):
     kept = [entry["average"]["beam"]["geometry"]["candidate_recall"] for entry in report["sweep"]]
 
     assert [entry["beams"] for entry in report["sweep"]] == [1, 8, 100]
     assert kept == sorted(kept) and kept[0] < kept[-1] == 1.0
 
 
-def test_exact_search_says_what_it_proved_and_with_all_ids_it_proves_everything(report):
+def test_exact_search_reports_certificates_and_certifies_everything_if_beams_hold_all_ids(report):
     for entry in report["sweep"]:
         for system, found in entry["average"]["beam"].items():
             assert (found["certified"] is not None) == (system in ("geometry", "beam"))
@@ -109,13 +109,13 @@ def test_the_tables_are_those_of_the_widest_beam(report):
     assert without_times(report["sweep"][-1]["rows"]) == without_times(report["pools"][0]["rows"])
 
 
-def test_the_report_is_json_and_the_same_again_but_for_the_times(report, engine, collection):
+def test_the_report_is_json_and_reproducible_except_for_times(report, engine, collection):
     again = evaluate(engine, collection, EvaluationOptions(beams=(1, 8, 100)))
 
     assert json.loads(json.dumps(without_times(again))) == json.loads(json.dumps(without_times(report)))
 
 
-def test_a_limit_and_another_split_are_taken(engine, collection):
+def test_the_limit_and_the_split_are_used(engine, collection):
     found = evaluate(engine, collection, EvaluationOptions(split="val", limit=2, beams=(5,)))
 
     assert [pool["items"] for pool in found["pools"]] == ["all", "val", "all", "val"]

@@ -30,14 +30,14 @@ def test_a_grown_collection_holds_all_present_items_and_the_fraction_of_added_on
     assert {grown["groups"]["present"]["queries"] for grown in report["collections"]} == {1}  # 0:7 asks for 0:0
 
 
-def test_where_there_are_too_few_to_add_the_collection_holds_fewer_present_items(engine, collection):
+def test_with_too_few_items_to_add_the_collection_holds_fewer_present_ones(engine, collection):
     target = training_targets(collection, engine.index)
     grown = measure(engine, collection, fractions=(90,), beams=7, limit=1)["collections"][1]
     assert grown["added"] == (~target).sum()
     assert grown["items"] - grown["added"] == round(grown["added"] / 9) < target.sum()
 
 
-def test_a_query_that_both_kinds_answer_is_in_neither_group(engine, collection):
+def test_a_query_with_positives_of_both_kinds_is_in_neither_group(engine, collection):
     queries, target = EncodedSplit.read(engine, collection, "test", None, 0), training_targets(collection, engine.index)
     groups = split_by_target(queries, target)
     assert len(queries.positives) == len(queries.encoded.z) == len(queries.cuts) == 12
@@ -46,7 +46,7 @@ def test_a_query_that_both_kinds_answer_is_in_neither_group(engine, collection):
         assert all(target[queries.positives[number]].all() == (group == "present") for number in numbers)
 
 
-def test_a_query_whose_answers_the_index_lacks_is_in_neither_group(engine, collection, tmp_path):
+def test_a_query_without_positives_in_the_index_is_in_neither_group(engine, collection, tmp_path):
     other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
     file = other.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
     file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0"))
@@ -57,7 +57,7 @@ def test_a_query_whose_answers_the_index_lacks_is_in_neither_group(engine, colle
     assert {group: len(numbers) for group, numbers in groups.items()} == {"present": 0, "added": 10}
 
 
-def test_dense_hits_are_those_of_comparing_with_every_item(engine, collection, report):
+def test_dense_hits_agree_with_sorting_all_cosines(engine, collection, report):
     queries, target = EncodedSplit.read(engine, collection, "test", None, 0), training_targets(collection, engine.index)
     everything = np.arange(engine.index.n)
     grown = growing._hit_rates(engine, queries, everything, target, 7, seed=0)

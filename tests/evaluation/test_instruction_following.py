@@ -24,7 +24,7 @@ def measured(engine, collection, sets):
     return measure_following(engine, collection, sets, encoded, split="test", limit=None, seed=0, decoder_weight=None)
 
 
-def test_swapped_queries_are_the_same_but_want_another_kind_of_thing(collection, engine, sets):
+def test_swapped_queries_differ_only_in_instruction_and_target_modality(collection, engine, sets):
     pictures, pairs, texts = (swap_instructions(queries, collection.instructions(), seed=0) for queries in sets)
 
     assert pictures.queries == sets[0].queries  # text to pair, of the other dataset
@@ -61,7 +61,7 @@ def test_shares_agree_with_the_codes_one_query_at_a_time(engine, collection, set
     assert {row["held_out"] for row in found["rows"]} == {None} and found["average"]["held_out"] is None
 
 
-def test_held_out_phrasings_are_measured_where_there_are_any(engine, collection, sets, tmp_path):
+def test_held_out_phrasings_are_measured_if_there_are_any(engine, collection, sets, tmp_path):
     copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
     usual = copy.root / "instructions/query_instructions.tsv"
     shutil.copy(usual, usual.with_name("held_out_instructions.tsv"))  # the same phrasings: the same shares
@@ -71,7 +71,7 @@ def test_held_out_phrasings_are_measured_where_there_are_any(engine, collection,
     assert [row["held_out"] for row in found["rows"]] == [row["asked"] for row in found["rows"]]
 
 
-def test_a_report_asks_as_the_beam_searches_did(engine, collection):
+def test_the_report_uses_the_instructions_of_the_beam_searches(engine, collection):
     report = evaluate(engine, collection, EvaluationOptions(beams=(3,)))
 
     assert [row["asked"] for row in report["following"]["rows"]] == [
@@ -79,7 +79,7 @@ def test_a_report_asks_as_the_beam_searches_did(engine, collection):
     ]
 
 
-def test_the_usual_first_code_of_a_modality_is_the_commonest_of_its_items():
+def test_the_usual_first_code_of_a_modality_is_the_most_frequent_one_of_its_items():
     class Emerged:
         n, code_sizes, modalities = 6, (4, 2), np.array([0, 0, 0, 1, 1, 2])
 

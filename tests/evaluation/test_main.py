@@ -11,7 +11,7 @@ from genius.evaluation.arguments import integers, trained_on
 from genius.evaluation.report import markdown
 
 
-def test_it_prints_the_tables_and_writes_them_beside_their_json(run, tmp_path, capsys):
+def test_the_tables_are_printed_and_written_next_to_their_json(run, tmp_path, capsys):
     copy = shutil.copytree(run, tmp_path / "copy")
 
     given = "--beams 5,2 --limit 2 --decoder-weight 0.5 --device cpu --fast-dtype bfloat16"
@@ -28,7 +28,7 @@ def test_it_prints_the_tables_and_writes_them_beside_their_json(run, tmp_path, c
     assert sorted(file.name for file in (copy / "reports").iterdir()) == ["retrieval.json", "retrieval.md"]
 
 
-def test_a_collection_that_is_not_the_runs_changes_nothing(run, collection, tmp_path):
+def test_a_wrong_collection_is_refused_and_writes_nothing(run, collection, tmp_path):
     copy = shutil.copytree(run, tmp_path / "copy")
     other = shutil.copytree(collection.root, tmp_path / "other")
     for file in (other / "cand_pool").rglob("*.jsonl"):
@@ -40,12 +40,12 @@ def test_a_collection_that_is_not_the_runs_changes_nothing(run, collection, tmp_
     assert not (copy / "reports").exists()
 
 
-def test_a_run_that_is_none_says_how_to_make_one(tmp_path):
+def test_a_missing_run_names_the_command_that_makes_one(tmp_path):
     with pytest.raises(UserError, match="holds no encoder; train it with: python -m training"):
         main([str(tmp_path / "nothing")])
 
 
-def test_a_run_whose_collection_is_gone_asks_for_it(run, tmp_path):
+def test_a_run_whose_collection_is_gone_asks_for_its_name(run, tmp_path):
     copy = shutil.copytree(run, tmp_path / "copy")
     manifest = json.loads((copy / "manifest.json").read_text())
     for gone in ({"collection": str(tmp_path / "gone")}, {}):
@@ -68,6 +68,6 @@ def test_a_limit_below_one_is_refused(run):
         main([str(run), "--limit", "0"])
 
 
-def test_a_decoder_weight_beyond_one_is_refused(run):
+def test_a_decoder_weight_above_one_is_refused(run):
     with pytest.raises(UserError, match="decoder weight must be a number from 0 to 1, not 1.5"):
         main([str(run), "--decoder-weight", "1.5"])

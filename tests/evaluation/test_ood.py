@@ -13,8 +13,8 @@ from genius.search.ood_detector import OODDetector, texture
 
 
 @pytest.fixture
-def familiar_run(collection, run, tmp_path):
-    """A copy of the run to whose index the collection's pictures are familiar, and nothing else."""
+def run_with_detector(collection, run, tmp_path):
+    """A copy of the run whose detector was fitted to the collection's pictures."""
     copy = Run(shutil.copytree(run, tmp_path / "run"))
     known = np.array([texture(Image.open(file)) for file in sorted((collection.root / "images").iterdir())])
 
@@ -28,7 +28,7 @@ def familiar_run(collection, run, tmp_path):
 
 @pytest.fixture
 def photographs(tmp_path):
-    """Five pictures of grain, in two folders, beside a file that is none."""
+    """Five noise pictures in two folders, and a text file."""
     folder = tmp_path / "photographs"
     (folder / "more").mkdir(parents=True)
     (folder / "notes.txt").write_text("no picture")
@@ -38,10 +38,10 @@ def photographs(tmp_path):
     return folder
 
 
-def test_both_shares_are_printed_and_written(familiar_run, photographs, collection, capsys):
-    main([str(familiar_run), str(photographs), "--limit", "3", "--device", "cpu"])
+def test_both_shares_are_printed_and_written(run_with_detector, photographs, collection, capsys):
+    main([str(run_with_detector), str(photographs), "--limit", "3", "--device", "cpu"])
 
-    report = json.loads((familiar_run / "reports" / "outside.json").read_text())
+    report = json.loads((run_with_detector / "reports" / "outside.json").read_text())
     asked = [query for query in collection.queries("test") if query.image]
     assert report["outside"] == {"pictures": 3, "far": 1.0} and report["folder"] == "photographs"
     assert report["queries"]["pictures"] == len(asked) and report["queries"]["far"] < 0.5
@@ -49,7 +49,7 @@ def test_both_shares_are_printed_and_written(familiar_run, photographs, collecti
     assert "out of distribution: 100.0% of 3 pictures" in capsys.readouterr().out
 
 
-def test_a_sample_of_a_folder_is_the_same_wherever_the_folder_lies(photographs, tmp_path):
+def test_the_sample_of_a_folder_does_not_depend_on_its_path(photographs, tmp_path):
     chosen = folder_pictures(photographs, 3, seed=0)
     moved = photographs.rename(tmp_path / "moved")
     assert [file.relative_to(moved) for file in folder_pictures(moved, 3, seed=0)] == [
@@ -59,7 +59,7 @@ def test_a_sample_of_a_folder_is_the_same_wherever_the_folder_lies(photographs, 
     assert any(folder_pictures(moved, 3, seed=seed) != folder_pictures(moved, 3, seed=0) for seed in range(1, 5))
 
 
-def test_what_cannot_be_measured_is_said_in_one_sentence(run, photographs, collection, tmp_path):
+def test_runs_folders_and_collections_without_what_is_needed_are_refused(run, photographs, collection, tmp_path):
     with pytest.raises(UserError, match="has no out-of-distribution detector"):
         main([str(run), str(photographs), "--device", "cpu"])
     with pytest.raises(UserError, match="holds no pictures"):

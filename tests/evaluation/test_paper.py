@@ -21,13 +21,13 @@ def test_averages_are_those_that_the_paper_prints():
     assert averages(TABLE_9) == pytest.approx(printed, abs=0.3)  # BLIP-SF's rows add up to 42.98
 
 
-def test_every_table_has_all_rows_and_a_figure_of_each_system():
+def test_every_table_has_all_rows_and_a_figure_per_system():
     for paper in TABLES:
         assert tuple(paper.figures) == ROWS and len(ROWS) == 16
         assert {len(figures) for figures in paper.figures.values()} == {len(paper.systems)}
 
 
-def test_tables_agree_where_they_print_the_same():
+def test_tables_agree_where_they_print_the_same_system():
     """The supplement's widest beams are the paper's own tables."""
     for short, long in ((TABLE_1, TABLE_8), (TABLE_2, TABLE_9)):
         for row in ROWS:

@@ -45,7 +45,7 @@ def test_rows_share_the_global_pools(collection, engine):
     assert sorted(len(pool.uses) for pool in pools.shared) == [1] * 6 + [3, 3]
 
 
-def test_a_pool_that_serves_twice_is_built_once(collection, engine, tmp_path):
+def test_a_pool_with_two_uses_is_built_once(collection, engine, tmp_path):
     alone = Collection(shutil.copytree(collection.root, tmp_path / "alone"))
     row = next(row for row in alone.rows() if row.dataset == "titled")
     local = (alone.root / "cand_pool/local/mbeir_titled_task2_cand_pool.jsonl").read_text()
@@ -88,14 +88,14 @@ def test_an_index_of_one_pool_is_searched_as_that_pool(collection, split):
         assert found[pools.kinds[1], number].tolist() == sorted(index.ids[id] for id in local)
 
 
-def test_an_index_of_neither_all_nor_one_pool_is_refused(collection):
+def test_an_index_that_is_neither_the_whole_collection_nor_one_pool_is_refused(collection):
     index = IndexOf([item.id for item in collection.candidates("union_test")][1:])
 
     with pytest.raises(UserError, match="none of its pools holds exactly the indexed items"):
         read_pools(collection, index, collection.rows(), "test")
 
 
-def test_an_item_that_the_index_lacks_is_refused(collection, engine, tmp_path):
+def test_an_item_missing_from_the_index_is_refused(collection, engine, tmp_path):
     other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
     file = other.root / "cand_pool/global/mbeir_union_test_cand_pool.jsonl"
     file.write_text(file.read_text().replace('"1:19"', '"1:99"'))

@@ -55,7 +55,7 @@ def test_an_instruction_depends_on_seed_and_query_alone(collection, engine):
     assert {text for texts in by_seed for text in texts} == set(PHRASINGS)
 
 
-def test_the_first_phrasing_can_be_asked_for(collection, engine):
+def test_the_first_phrasing_can_be_chosen(collection, engine):
     assert set(read(collection, engine, phrasing="first")[0].instructions) == {PHRASINGS[0]}
 
 
@@ -63,7 +63,7 @@ def held_out(collection: Collection, lines: list[str]) -> None:
     (collection.root / "instructions/held_out_instructions.tsv").write_text("\n".join(lines) + "\n")
 
 
-def test_held_out_phrasings_are_asked_and_no_others(collection, broken, engine):
+def test_held_out_phrasings_are_used_alone(collection, broken, engine):
     held_out(
         broken,
         [
@@ -123,7 +123,7 @@ def test_training_targets_are_the_positives_of_training_queries(collection, engi
     assert {item.id for item in engine.index.items(np.flatnonzero(targets))} == named
 
 
-def test_judgements_that_name_unknown_items_are_counted_and_their_queries_stay(collection, broken, engine):
+def test_judgments_that_name_unknown_items_are_counted_and_their_queries_stay(collection, broken, engine):
     """Of 0:7 the only answer is unknown, of 0:11 one of two."""
     file = broken.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
     file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
@@ -149,7 +149,7 @@ def test_qrels_of_another_collection_are_refused(broken, engine):
         read(broken, engine)
 
 
-def test_every_phrasing_can_be_asked_and_a_query_with_fewer_begins_again(collection, engine):
+def test_every_phrasing_can_be_chosen_and_a_query_with_fewer_repeats_them(collection, engine):
     pictures, *_, texts = read(collection, engine)
     phrasings = collection.instructions()
 

@@ -34,7 +34,7 @@ def drawn(collection, monkeypatch) -> list[tuple[dict, set[str]]]:
     return calls
 
 
-def test_the_real_world_is_drawn_again_as_it_was(tmp_path):
+def test_the_demo_world_can_be_redrawn(tmp_path):
     made = write_world(tmp_path / "whole", seed=2, scale=1000, pixels=32, pictures=lambda path: False, workers=1)
     world = WorldRecipe.from_manifest({"world": made})
 
@@ -68,7 +68,7 @@ def test_only_the_pictures_that_queries_hold_are_drawn(collection, drawn, tmp_pa
     assert query_pictures(redrawn, "test") == asked
 
 
-def test_every_picture_is_drawn_where_items_are_encoded_anew(collection, drawn, tmp_path):
+def test_every_picture_is_drawn_if_items_are_encoded_again(collection, drawn, tmp_path):
     WorldRecipe.from_manifest({"world": FACTS}).redraw(tmp_path, "test", every_picture=True)
 
     ((_, made),) = drawn
@@ -88,7 +88,7 @@ def test_a_manifest_without_a_world_has_none_and_a_damaged_one_is_refused():
             WorldRecipe.from_manifest({"world": facts})
 
 
-def test_the_checksum_sees_the_pixels_of_test_queries_and_nothing_else(collection, tmp_path):
+def test_the_checksum_depends_on_the_pixels_of_test_queries_alone(collection, tmp_path):
     copy = type(collection)(shutil.copytree(collection.root, tmp_path / "copy"))
     before, asked = picture_digest(copy), sorted(query_pictures(copy, "test"))
     for file in (copy.root / "images").iterdir():
@@ -116,7 +116,7 @@ def test_a_run_of_the_world_is_evaluated_on_the_world_redrawn(collection, of_wor
     assert ("pictures of the test queries differ from those at training time" in printed.err) == (not same)
 
 
-def test_a_collection_that_is_named_is_taken_instead(collection, of_world, drawn):
+def test_a_named_collection_is_evaluated_instead(collection, of_world, drawn):
     run = of_world()
 
     main([str(run), "--collection", str(collection.root), "--beams", "2", "--limit", "1", "--device", "cpu"])

@@ -63,7 +63,7 @@ def test_the_headline_comes_first_and_holds_every_row(report):
     assert average[4].startswith(f"{100 * dense['headline']:.1f} [{100 * dense['interval'][0]:.1f}, ")
 
 
-def test_differences_and_what_was_handed_over_have_a_line_for_each_pool(report):
+def test_differences_and_candidates_have_a_line_per_pool(report):
     text, first = markdown(report), report["pools"][0]["average"]
     header, line, *others = cells(text, "## Hit rate, differences")
     pair = "fast + re-rank − beam + re-rank"
@@ -93,7 +93,7 @@ def test_a_report_read_back_from_its_json_is_the_same(report):
     assert markdown(json.loads(json.dumps(report))) == markdown(report)
 
 
-def test_a_row_of_another_cut_says_so_and_shows_its_rate(report):
+def test_a_row_with_another_cut_names_it_and_shows_its_rate(report):
     changed = json.loads(json.dumps(report))
     row = changed["pools"][0]["rows"][1]
     row |= {"dataset": "drawn_fashioniq", "cut": 10}
@@ -105,7 +105,7 @@ def test_a_row_of_another_cut_says_so_and_shows_its_rate(report):
     assert second[4].startswith("12.3 [")
 
 
-def test_counterparts_stand_beside_the_papers_rows(report):
+def test_counterparts_are_shown_next_to_the_papers_rows(report):
     assert "Table 2" not in markdown(report)
     text = markdown(renamed(report, "drawn_mscoco", "drawn_webqa", "my_nights"))
 
@@ -132,7 +132,7 @@ def test_counterparts_stand_beside_the_papers_rows(report):
     assert "The same tasks on other data" in text
 
 
-def test_local_pools_stand_beside_the_papers_and_unprinted_figures_are_dashes(report):
+def test_local_pools_are_shown_next_to_the_papers_and_missing_figures_are_dashes(report):
     text = markdown(renamed(report, "mscoco", "webqa", "visualnews"))
     assert [text.count(f"### Next to the paper's Table {number}\n") for number in (1, 2, 8, 9)] == [1] * 4
     assert "The same tasks on other data" not in text
@@ -148,8 +148,8 @@ def test_local_pools_stand_beside_the_papers_and_unprinted_figures_are_dashes(re
     assert (news[1], webqa[4:6], average[4:6]) == ("visualnews", ["–", "–"], ["–", "–"])
 
 
-def test_beam_sizes_that_the_paper_prints_apart_stand_beside_it_where_they_were_swept(report):
-    """Ours were 2 and 30; the widest stands beside tables of one size."""
+def test_swept_beam_sizes_are_shown_next_to_the_papers(report):
+    """The sweep has beam sizes 2 and 30; tables with one beam size show the widest."""
     text = markdown(renamed(report, "mscoco", "webqa", "visualnews"))
 
     header, coco, *_ = cells(text, "### Next to the paper's Table 9")
@@ -174,29 +174,29 @@ def renamed(report, *names):
     return changed
 
 
-def test_a_sweep_has_a_line_for_each_beam_size_and_none_without(report):
+def test_a_sweep_has_a_line_per_beam_size_and_one_size_has_no_table(report):
     heading = "by beam size"
     assert [row[0] for row in cells(markdown(report), heading)] == ["beams", "2", "30"]
     assert heading not in markdown(report | {"sweep": report["sweep"][:1], "beams": [2]})
 
 
-def test_pools_without_some_answers_say_how_many(report):
+def test_pools_report_how_many_positives_they_lack(report):
     text = markdown(report)
     others = text[text.index("## Hit rate, other pools") :]
     header, first, *_ = cells(others, "### Global pool, test items")
 
     assert first[header.index("no positive in pool")] == "1"
-    assert first[header.index("judgements outside")] == "2"  # 0:0 and one of the two that answer 0:11
+    assert first[header.index("judgments outside")] == "2"  # 0:0 and one of the two that answer 0:11
     assert "no positive in pool" not in cells(text, "## Hit rate, global pool, all items")[0]
 
 
-def test_what_is_unknown_is_a_dash(report):
+def test_an_unknown_figure_is_a_dash(report):
     assert report["pools"][0]["rows"][1]["queries_trained"] == 0
     header, _, titled, *_ = cells(markdown(report), "## Targets seen")
     assert titled[header.index("seen: dense")] == "–"
 
 
-def test_codes_are_described_and_factors_where_items_carry_them(report):
+def test_codes_are_described_and_factors_are_shown_if_items_have_them(report):
     text = markdown(report)
     health = report["codes"]["health"]
     assert f"{100 * health['items_alone']:.1f} % of 48 items share their ID with no other" in text
@@ -222,7 +222,7 @@ def test_first_codes_have_a_line_for_each_row_and_their_average(report):
     assert average[2] == f"{100 * report['following']['average']['asked']:.1f}"
 
 
-def test_bytes_stand_beside_the_papers(report):
+def test_bytes_are_shown_next_to_the_papers(report):
     sizes = dict(cells(markdown(report), "## Bytes per item")[1:])
     assert sizes["ID"] == "1.375"  # 2 + 3 · 3 bits
     assert sizes["embedding of 12, fp32"] == "48"

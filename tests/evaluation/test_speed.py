@@ -193,11 +193,11 @@ def test_unknown_names_and_realistic_ids_without_a_run_are_errors(tmp_path):
         main([str(tmp_path), "--ids", "realistic"])
 
 
-def test_the_processor_has_a_name_but_no_host():
+def test_the_processor_is_named_but_not_the_host():
     assert processor() and socket.gethostname() not in processor()
 
 
-def test_more_than_memory_holds_is_read_from_our_trie_and_from_disk(tmp_path, monkeypatch):
+def test_collections_too_large_for_memory_give_the_same_results_from_trie_and_disk(tmp_path, monkeypatch):
     setup, found = tiny_setup(tmp_path), {}
     queries = setup.workload.draw_queries(3, 0)
     for name in ("generate", "flat"):

@@ -77,7 +77,7 @@ def test_a_row_has_every_figure():
     }
 
 
-def test_fashion_is_counted_at_ten_and_averaged_with_the_others_at_five():
+def test_fashion_hit_rates_at_ten_are_averaged_with_the_others_at_five():
     fashion = (labels(4, [True, False, False, False], [False, True, True, False], "drawn_fashion200k"), FOUR[1])
 
     found = summarize([fashion, FOUR], seed=0)
@@ -90,7 +90,7 @@ def test_fashion_is_counted_at_ten_and_averaged_with_the_others_at_five():
     assert found["rows"][1]["systems"]["beam + re-rank"]["share_of_dense"] == 0.5
 
 
-def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
+def test_the_average_weighs_rows_equally_and_skips_missing_figures():
     average = summarize([FOUR, TWO], seed=0)["average"]
 
     assert average["systems"]["dense"]["hit"] == {"1": 0.125, "5": 0.25, "10": 0.375, "50": 0.375}
@@ -103,7 +103,7 @@ def test_the_average_weighs_rows_alike_and_leaves_out_what_a_row_lacks():
     assert average["milliseconds"] == {"dense": {"encode": 2.0, "scan": 3.0}}
 
 
-def test_intervals_hold_their_rate_and_follow_the_seed():
+def test_intervals_contain_their_rate_and_depend_on_the_seed():
     first, again, other = (summarize([FOUR, TWO], seed)["average"] for seed in (0, 0, 1))
 
     for figures in (*first["systems"].values(), *first["differences"].values()):
@@ -114,7 +114,7 @@ def test_intervals_hold_their_rate_and_follow_the_seed():
         assert first[table][name]["interval"] == pytest.approx(other[table][name]["interval"], abs=0.13)
 
 
-def test_a_difference_is_surer_than_its_two_rates_where_both_hit_the_same_queries():
+def test_a_difference_has_a_narrower_interval_than_its_rates_if_both_hit_the_same_queries():
     average = summarize([FOUR] * 25, seed=0)["average"]
     width = {name: np.diff(figures["interval"])[0] for name, figures in average["systems"].items()}
 
@@ -123,7 +123,7 @@ def test_a_difference_is_surer_than_its_two_rates_where_both_hit_the_same_querie
     assert one_ahead < np.hypot(width["fast + re-rank"], width["beam + re-rank"])
 
 
-def test_the_average_of_many_rows_is_surer_than_one_row():
+def test_the_average_of_many_rows_has_a_narrower_interval_than_one_row():
     many = summarize([FOUR] * 25, seed=0)
     width = np.diff(many["average"]["systems"]["dense"]["interval"])
     one = np.diff(many["rows"][0]["systems"]["dense"]["interval"])

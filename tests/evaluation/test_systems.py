@@ -12,7 +12,7 @@ from genius.metrics.hit_rate import MISS, Qrels
 
 
 @pytest.fixture(scope="module")
-def asked(collection, engine):
+def text_queries(collection, engine):
     """The text → image queries of the micro collection, opened."""
     queries = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="seeded")[0]
     return queries, [query for batch in queries.opened(collection, 99) for query in batch]
@@ -25,8 +25,8 @@ def two_scans(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def encoded(engine, asked):
-    return EncodedRow.encode(engine, [asked[1][:3], asked[1][3:]])
+def encoded(engine, text_queries):
+    return EncodedRow.encode(engine, [text_queries[1][:3], text_queries[1][3:]])
 
 
 def first_rank(order, wanted):
@@ -37,8 +37,8 @@ def positives(qrels, number):
     return set(qrels.rows[qrels.offsets[number] : qrels.offsets[number + 1]].tolist())
 
 
-def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, asked, encoded):
-    qrels, pool = asked[0].qrels, np.arange(1, engine.index.n, 2)
+def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, text_queries, encoded):
+    qrels, pool = text_queries[0].qrels, np.arange(1, engine.index.n, 2)
     cosines = encoded.embeddings.astype(np.float64) @ engine.index.embeddings[pool].astype(np.float64).T
 
     ranks, _ = search_dense(engine.index.embeddings, pool, encoded.embeddings, qrels)
@@ -49,8 +49,8 @@ def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, asked, encode
     ]
 
 
-def test_quantized_agrees_with_sorting_all_distances(engine, asked, encoded):
-    qrels, rows = asked[0].qrels, np.arange(engine.index.n)
+def test_quantized_agrees_with_sorting_all_distances(engine, text_queries, encoded):
+    qrels, rows = text_queries[0].qrels, np.arange(engine.index.n)
     codes = engine.index.codes(rows)
     vectors = engine.quantizer.decode(torch.from_numpy(codes)).numpy()
     expected = []
@@ -64,8 +64,8 @@ def test_quantized_agrees_with_sorting_all_distances(engine, asked, encoded):
     assert ranks.tolist() == expected
 
 
-def test_a_geometry_beam_over_all_ids_is_quantized_and_reranked_it_is_dense(engine, asked, encoded):
-    qrels, rows = asked[0].qrels, np.arange(engine.index.n)
+def test_a_geometry_beam_over_all_ids_equals_quantized_search_and_re_ranked_dense_search(engine, text_queries, encoded):
+    qrels, rows = text_queries[0].qrels, np.arange(engine.index.n)
     quantized, _ = search_quantized(engine, engine.pool, encoded, qrels)
     dense, _ = search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)
 
@@ -79,8 +79,8 @@ def test_a_geometry_beam_over_all_ids_is_quantized_and_reranked_it_is_dense(engi
 
 @pytest.mark.parametrize("system", beam_systems(1, None))
 @pytest.mark.parametrize("beams", [1, 4, 12])
-def test_beam_ranks_are_those_of_the_search_that_is_served(engine, asked, system, beams):
-    qrels, queries = asked[0].qrels, asked[1]
+def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries, system, beams):
+    qrels, queries = text_queries[0].qrels, text_queries[1]
     options = beam_systems(beams, None)[system]
     served = engine.search(queries, options)
 
@@ -117,8 +117,8 @@ def test_the_systems_are_what_their_names_say():
     assert {(how.beams, how.k) for how in beam_systems(7, 0.25).values()} == {(7, 50)}
 
 
-def test_batches_are_as_large_as_the_engines_own_and_change_nothing(engine, asked, encoded, monkeypatch):
-    qrels, options = asked[0].qrels, beam_systems(4, None)["beam"]
+def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text_queries, encoded, monkeypatch):
+    qrels, options = text_queries[0].qrels, beam_systems(4, None)["beam"]
     expected = search_beam("beam", engine, engine.pool, encoded, qrels, options)
     sizes, retrieve = [], engine.retrieve
 
@@ -137,8 +137,10 @@ def test_batches_are_as_large_as_the_engines_own_and_change_nothing(engine, aske
 
 
 @pytest.mark.parametrize("beams", [2, 9])
-def test_what_is_re_ranked_are_the_items_of_the_exact_search(engine, asked, encoded, beams):
-    found = search_all_systems(engine, engine.pool, np.arange(engine.index.n), encoded, asked[0].qrels, [beams])[beams]
+def test_the_re_ranked_items_are_those_of_the_exact_search(engine, text_queries, encoded, beams):
+    found = search_all_systems(engine, engine.pool, np.arange(engine.index.n), encoded, text_queries[0].qrels, [beams])[
+        beams
+    ]
 
     for name in ("geometry", "beam"):
         exact, by_set = found.beams[name], found.beams[f"{name} + re-rank"]
@@ -147,8 +149,8 @@ def test_what_is_re_ranked_are_the_items_of_the_exact_search(engine, asked, enco
     assert found.beams["fast + re-rank"].items.sum() > found.beams["beam + re-rank"].items.sum()
 
 
-def test_a_positive_outside_the_pool_is_a_miss_everywhere(engine, asked, encoded):
-    outside = int(asked[0].qrels.rows[0])
+def test_a_positive_outside_the_pool_is_a_miss_everywhere(engine, text_queries, encoded):
+    outside = int(text_queries[0].qrels.rows[0])
     rows = np.setdiff1d(np.arange(engine.index.n), [outside])
     qrels = Qrels.from_lists([[outside]] * len(encoded.z))
 
@@ -158,8 +160,8 @@ def test_a_positive_outside_the_pool_is_a_miss_everywhere(engine, asked, encoded
     assert not any(figures.recalled.any() for figures in found[30].beams.values())
 
 
-def test_every_system_is_timed_by_stage(engine, asked, encoded):
-    found = search_all_systems(engine, engine.pool, np.arange(engine.index.n), encoded, asked[0].qrels, [4])[4]
+def test_every_system_is_timed_by_stage(engine, text_queries, encoded):
+    found = search_all_systems(engine, engine.pool, np.arange(engine.index.n), encoded, text_queries[0].qrels, [4])[4]
 
     assert {system: set(stages) for system, stages in found.milliseconds.items()} == {
         "dense": {"encode", "scan"},

@@ -18,7 +18,7 @@ def sets(collection, engine):
     return read_queries(collection, engine.index, "test", limit=2, seed=0, phrasing="first")
 
 
-def test_items_are_what_a_fresh_encoder_of_this_seed_says(collection, engine, sets, tmp_path):
+def test_embeddings_are_those_of_a_fresh_encoder_with_this_seed(collection, engine, sets, tmp_path):
     baseline = UntrainedBaseline.build(engine, collection, sets, seed=7, folder=tmp_path)
 
     torch.manual_seed(7)
@@ -30,7 +30,7 @@ def test_items_are_what_a_fresh_encoder_of_this_seed_says(collection, engine, se
     assert [queries.shape for queries in baseline.queries] == [(2, fresh.dim)] * 3
 
 
-def test_the_seed_decides_and_the_callers_random_state_stays(collection, engine, sets, tmp_path):
+def test_the_seed_decides_and_the_callers_random_state_does_not_change(collection, engine, sets, tmp_path):
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)

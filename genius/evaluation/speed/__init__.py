@@ -1,1 +1,1 @@
-"""How fast generating IDs is, beside its floor, transformers' `generate` and dense search."""
+"""The speed of generating IDs, compared with its compute-bound minimum, `generate` of transformers and dense search."""
