@@ -7,8 +7,12 @@ and a one-sentence error.
 from __future__ import annotations
 
 import io
+import os
 import stat
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +25,7 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 MAX_BYTES = 10 * 2**20
 MAX_PIXELS = 24_000_000
 MAX_SIDE = 12_000
+MAX_DECODING = MAX_PIXELS  # pixels that a process decodes at the same time; each takes up to 11 bytes meanwhile
 ORIENTATION = 0x0112  # EXIF tag
 UPRIGHT = {  # EXIF orientation -> the transposition that makes the image upright
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -44,27 +49,19 @@ def open_image(
     name = "the image" if isinstance(source, bytes) else Path(source).name
     data = source if isinstance(source, bytes) else read_image_file(source, max_bytes)
     _check_bytes(len(data), name, max_bytes)
-    try:
+    with _image_errors(name, max_pixels):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns about large images; _check_size refuses them
             image = Image.open(io.BytesIO(data), formats=FORMATS)
-            _check_size(image, name, max_pixels)
-            if max_side:
-                image.draft(None, (2 * max_side, 2 * max_side))  # decode a JPEG at reduced size
+        _check_size(image, name, max_pixels)
+        if max_side:
+            image.draft(None, (2 * max_side, 2 * max_side))  # decode a JPEG at reduced size
+    with _decoding.reserve(image.width * image.height):
+        with _image_errors(name, max_pixels):
             image.load()
-    except UserError:
-        raise
-    except UnidentifiedImageError:
-        raise UserError(f"{name} is not a readable PNG, JPEG or WebP image; save it as one of these") from None
-    except Image.DecompressionBombError:
-        raise UserError(f"{name} has too many pixels; shrink it below {max_pixels / 1e6:.0f} megapixels") from None
-    except Exception as error:  # Pillow's decoders raise almost any exception on damaged data
-        raise UserError(
-            f"{name} is a damaged image ({error or type(error).__name__}); export or download it again"
-        ) from None
-    image = _on_white(_upright(image))
-    if max_side:
-        image.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
+        image = _on_white(_upright(image))
+        if max_side:
+            image.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
     return image
 
 
@@ -90,6 +87,52 @@ def read_image_file(file: Path | str, max_bytes: int = MAX_BYTES) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{name} cannot be read ({reason})") from None
+
+
+class _PixelBudget:
+    """Bounds the pixels that are decoded at the same time: a few kilobytes can expand to hundreds of megabytes."""
+
+    def __init__(self, limit: int):
+        self.limit = limit
+        self.reset()
+
+    def reset(self) -> None:
+        self._free, self._used = threading.Condition(), 0
+
+    @contextmanager
+    def reserve(self, pixels: int) -> Iterator[None]:
+        """Wait until the pixels fit; an image above the limit waits until it is alone."""
+        with self._free:
+            self._free.wait_for(lambda: not self._used or self._used + pixels <= self.limit)
+            self._used += pixels
+        try:
+            yield
+        finally:
+            with self._free:
+                self._used -= pixels
+                self._free.notify_all()
+
+
+_decoding = _PixelBudget(MAX_DECODING)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_decoding.reset)  # a thread that the child does not have may hold it
+
+
+@contextmanager
+def _image_errors(name: str, max_pixels: int) -> Iterator[None]:
+    """Turn whatever Pillow raises into a UserError."""
+    try:
+        yield
+    except UserError:
+        raise
+    except UnidentifiedImageError:
+        raise UserError(f"{name} is not a readable PNG, JPEG or WebP image; save it as one of these") from None
+    except Image.DecompressionBombError:
+        raise UserError(f"{name} has too many pixels; shrink it below {max_pixels / 1e6:.0f} megapixels") from None
+    except Exception as error:  # Pillow's decoders raise almost any exception on damaged data
+        raise UserError(
+            f"{name} is a damaged image ({error or type(error).__name__}); export or download it again"
+        ) from None
 
 
 def _check_bytes(size: int, name: str, max_bytes: int) -> None:

@@ -3,12 +3,15 @@
 import io
 import os
 import struct
+import threading
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from genius.collections import images
 from genius.collections.images import MAX_BYTES, open_image, thumbnail
 from genius.errors import UserError
 from tests.collections.samples import encoded, picture
@@ -175,3 +178,29 @@ def test_random_damage_gives_an_image_or_a_sentence():
             assert open_image(bytes(data)).mode == "RGB"
         except UserError as error:
             assert str(error)
+
+
+@pytest.mark.parametrize("limit, at_once", [(250, 2), (50, 1)])
+def test_images_are_decoded_together_only_as_long_as_their_pixels_fit(monkeypatch, limit, at_once):
+    decoding, most, second = [], [], threading.Barrier(at_once)
+
+    def on_white(image):
+        decoding.append(image)
+        most.append(len(decoding))
+        second.wait(timeout=10)  # until as many as may are here
+        decoding.pop()
+        return image.convert("RGB")
+
+    monkeypatch.setattr(images, "_decoding", images._PixelBudget(limit))
+    monkeypatch.setattr(images, "_on_white", on_white)
+    source = encoded(Image.new("RGB", (10, 10)))
+    with ThreadPoolExecutor(4) as pool:
+        assert len(list(pool.map(open_image, [source] * 4))) == 4
+    assert max(most) == at_once
+
+
+def test_a_damaged_image_gives_its_pixels_back(monkeypatch):
+    budget = images._PixelBudget(100)
+    monkeypatch.setattr(images, "_decoding", budget)
+    refusal(png_claiming(8, 8))
+    assert budget._used == 0
