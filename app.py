@@ -1,8 +1,4 @@
-"""Serve a trained run in the browser.
-
-python app.py [--run RUN] [--host HOST] [--port PORT] [--root-path PATH] [--auth NAME:PASSWORD] [--device DEVICE]
-              [--fast-dtype DTYPE] [--editable]
-"""
+"""Serve a trained run in the browser: python app.py [--run RUN] [--host HOST] [--port PORT] …"""
 
 from __future__ import annotations
 
@@ -16,45 +12,65 @@ os.environ.update(GRADIO_ANALYTICS_ENABLED="False", HF_HUB_OFFLINE="1", HF_HUB_D
 
 from genius.errors import UserError, exit_on_user_error
 from genius.schema import FAST_DTYPES
-from genius.ui.access import read_people
+from genius.ui.access import check_editing, check_origins, read_logins
 
 DEMO = Path(__file__).parent / "assets" / "demo"
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """Where a host such as Hugging Face Spaces sets Gradio's own variables, these are the defaults."""
-    given = os.environ.get
+    """The command line. Gradio's own variables, which hosts such as Hugging Face Spaces set, give the defaults."""
+    variable = os.environ.get
     parser = argparse.ArgumentParser(description="Serve a trained run in the browser.")
-    parser.add_argument("--run", type=Path, default=DEMO, help="folder that training wrote (%(default)s)")
+    parser.add_argument("--run", type=Path, default=DEMO, help="folder that training wrote (default: %(default)s)")
     parser.add_argument(
-        "--host", default=given("GRADIO_SERVER_NAME", "127.0.0.1"), help="address, 0.0.0.0 for all (%(default)s)"
+        "--host",
+        default=variable("GRADIO_SERVER_NAME", "127.0.0.1"),
+        help="address to listen on, 0.0.0.0 for all (default: %(default)s)",
     )
-    parser.add_argument("--port", type=int, default=given("GRADIO_SERVER_PORT", "7860"), help="(%(default)s)")
+    parser.add_argument(
+        "--port", type=int, default=variable("GRADIO_SERVER_PORT", "7860"), help="port (default: %(default)s)"
+    )
     parser.add_argument(
         "--root-path",
-        default=given("GRADIO_ROOT_PATH", ""),
+        default=variable("GRADIO_ROOT_PATH", ""),
         metavar="PATH",
-        help="path that visitors know behind a proxy, e.g. /genius",
+        help="public path of the page behind a proxy, such as /genius",
     )
     parser.add_argument(
         "--auth",
-        default=given("GENIUS_AUTH"),
+        default=variable("GENIUS_AUTH"),
         metavar="NAME:PASSWORD",
-        help="who may log in, or a file with one such line a person; also from GENIUS_AUTH, which "
-        "does not show in the list of processes; by default nobody has to",
+        help="require this login, or one from a file with one NAME:PASSWORD per line; the environment variable "
+        "GENIUS_AUTH does the same without showing it in the process list (default: no login)",
+    )
+    parser.add_argument("--editable", action="store_true", help="let visitors add items to the run and remove them")
+    parser.add_argument(
+        "--allow-anonymous-editing",
+        action="store_true",
+        help="allow --editable without a login on an address that other machines reach",
     )
     parser.add_argument(
-        "--editable",
-        action="store_true",
-        help="let visitors add items to the run and remove them; by default they only search",
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --editable: a further name under which visitors open the page, such as genius.example.org; "
+        "repeat for more",
     )
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, …; by default a GPU if there is one")
+    parser.add_argument(
+        "--embed-in",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="a site that may embed the page and call it, such as https://example.org; repeat for more (default: none)",
+    )
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, … (default: a GPU if there is one)")
     parser.add_argument(
         "--fast-dtype",
         choices=FAST_DTYPES,
         default=FAST_DTYPES[0],
         help="arithmetic of the decoder in mode fast; bfloat16 is faster on processors and GPUs that compute in it, "
-        "and results may differ (%(default)s)",
+        "and results may differ (default: %(default)s)",
     )
     return parser.parse_args(argv)
 
@@ -62,7 +78,10 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments(argv)
     with exit_on_user_error():
-        people = read_people(options.auth)
+        logins = read_logins(options.auth)
+        if options.editable:
+            check_editing(options.host, logins, options.allow_anonymous_editing)
+        check_origins(options.embed_in)
         if not (options.run / "manifest.json").is_file():
             run = os.path.relpath(options.run)
             raise UserError(
@@ -70,10 +89,11 @@ def main(argv: Sequence[str] | None = None) -> None:
                 "python -m genius.collections SOURCE... COLLECTION && "
                 "python -m training COLLECTION RUN, then: python app.py --run RUN"
             )
-        from genius.runtime import keep_freed_memory  # slow to import, so not before there is a run to serve
+        from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
         from genius.search.engine import Engine
         from genius.ui.common.context import Served
         from genius.ui.page import build
+        from genius.ui.security import Policy
         from genius.ui.serving import Hosting, serve
 
         print(f"Loading {options.run} …", flush=True)
@@ -81,10 +101,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         served = Served.read(options.run, options.editable)
         engine = Engine.load(options.run, options.device, options.fast_dtype)
         engine.follow()
-        page = build(engine, served)
-        address = serve(page, Hosting(options.host, options.port, options.root_path, people))
-        print(f"Serving at {address} until Ctrl+C", flush=True)
-        page.block_thread()
+        hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
+        policy = Policy(options.editable, hosts, tuple(options.embed_in))
+        hosting = Hosting(options.host, options.port, options.root_path, logins, policy)
+        server = serve(build(engine, served), hosting)
+        print(f"Serving at {server.address} until Ctrl+C", flush=True)
+        server.wait()
 
 
 if __name__ == "__main__":

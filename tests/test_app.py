@@ -24,55 +24,48 @@ def test_the_default_run_is_the_shipped_one():
     assert app.arguments([]).run == ROOT / "assets" / "demo"
 
 
-def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch):
-    (tmp_path / "manifest.json").write_text("{}")
-    told = []
-    engine = SimpleNamespace(follow=lambda: told.append("follow"))
-    loader = SimpleNamespace(load=lambda *given: told.append(given) or engine)
-    monkeypatch.setitem(sys.modules, "genius.search.engine", SimpleNamespace(Engine=loader))
-    memory = SimpleNamespace(keep_freed_memory=lambda: told.append("keep memory"))
-    monkeypatch.setitem(sys.modules, "genius.runtime", memory)
-    page = SimpleNamespace(block_thread=lambda: told.append("until Ctrl+C"))
-    monkeypatch.setitem(
-        sys.modules,
-        "genius.ui.common.context",
-        SimpleNamespace(Served=SimpleNamespace(read=lambda run, editable: f"read {run.name}" + ", to edit" * editable)),
-    )
-    monkeypatch.setitem(sys.modules, "genius.ui.page", SimpleNamespace(build=lambda *built: told.append(built) or page))
-    monkeypatch.setitem(
-        sys.modules,
-        "genius.ui.serving",
-        SimpleNamespace(Hosting=lambda *hosting: hosting, serve=lambda *served: told.append(served)),
-    )
+def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch, capsys):
+    from genius import runtime
+    from genius.search.engine import Engine
+    from genius.ui import page, serving
+    from genius.ui.common.context import Served
+    from genius.ui.security import Policy
+
+    (tmp_path / "manifest.json").write_text('{"format": 1, "parts": {}}')
+    calls = []
+    server = SimpleNamespace(address="http://address", wait=lambda: calls.append("wait"))
+    engine = SimpleNamespace(follow=lambda: calls.append("follow"))
+    monkeypatch.setattr(runtime, "keep_freed_memory", lambda: calls.append("keep memory"))
+    monkeypatch.setattr(Engine, "load", lambda *given: calls.append(given) or engine)
+    monkeypatch.setattr(page, "build", lambda engine, served: (engine, served))
+    monkeypatch.setattr(serving, "serve", lambda *served: calls.append(served) or server)
 
     app.main(
-        [
-            "--run",
-            str(tmp_path),
-            "--host",
-            "0.0.0.0",
-            "--port",
-            "8000",
-            "--root-path",
-            "/genius",
-            "--auth",
-            "ada:one",
-            "--device",
-            "cpu",
-            "--fast-dtype",
-            "bfloat16",
-            "--editable",
-        ]
+        f"--run {tmp_path} --host 0.0.0.0 --port 8000 --root-path /genius --auth ada:one --device cpu --editable "
+        "--fast-dtype bfloat16 --allowed-host Genius.example.org --embed-in https://example.org".split()
     )
 
-    assert told == [
-        "keep memory",
-        (tmp_path, "cpu", "bfloat16"),
-        "follow",
-        (engine, f"read {tmp_path.name}, to edit"),
-        (page, ("0.0.0.0", 8000, "/genius", [("ada", "one")])),
-        "until Ctrl+C",
-    ]
+    hosting = serving.Hosting(
+        host="0.0.0.0",
+        port=8000,
+        root_path="/genius",
+        logins=[("ada", "one")],
+        policy=Policy(editable=True, hosts=("0.0.0.0", "genius.example.org"), origins=("https://example.org",)),
+    )
+    served = Served(tmp_path, editable=True)
+    assert calls == ["keep memory", (tmp_path, "cpu", "bfloat16"), "follow", ((engine, served), hosting), "wait"]
+    assert "Serving at http://address until Ctrl+C" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [("--host 0.0.0.0 --editable", "--allow-anonymous-editing"), ("--embed-in example.org", "--embed-in takes")],
+)
+def test_a_dangerous_command_line_is_refused_before_anything_is_loaded(capsys, arguments, sentence):
+    with pytest.raises(SystemExit):
+        app.main(arguments.split())
+    message = capsys.readouterr().err
+    assert sentence in message and message.count("\n") == 1
 
 
 def test_a_host_that_sets_gradios_variables_needs_no_arguments(monkeypatch):
@@ -82,7 +75,7 @@ def test_a_host_that_sets_gradios_variables_needs_no_arguments(monkeypatch):
     assert (options.host, options.port, options.root_path) == ("0.0.0.0", 7000, "/space")
 
 
-def test_a_login_that_is_none_is_told_before_anything_is_loaded(capsys):
+def test_a_malformed_login_is_refused_before_anything_is_loaded(capsys):
     with pytest.raises(SystemExit):
         app.main(["--auth", "ada"])
     assert "NAME:PASSWORD" in capsys.readouterr().err

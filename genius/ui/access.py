@@ -1,30 +1,62 @@
-"""Who may open the page: names and passwords, from the command line, a file or the environment.
+"""Who may open and change the page: the checks of the command line.
 
-Gradio-free, so that wrong arguments are told before anything slow is loaded.
+Free of Gradio, so that wrong arguments are reported before anything slow is loaded.
 """
 
 from __future__ import annotations
 
+import ipaddress
+from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from genius.errors import UserError
 
-People = list[tuple[str, str]]
+Logins = list[tuple[str, str]]
 
 
-def read_people(auth: str | None) -> People:
-    """`NAME:PASSWORD`, or a file with one such line a person; nothing is asked of visitors if there is none.
+def read_logins(auth: str | None) -> Logins:
+    """The names and passwords of `NAME:PASSWORD`, or of a file with one such line per person.
 
-    Raises UserError for a line that is no such pair; passwords are not repeated.
+    Without `auth` the list is empty, and visitors need no login. Raises UserError for any other line; the message
+    does not repeat passwords.
     """
     if not auth:
         return []
-    lines = (
-        [auth]
-        if not (file := Path(auth)).is_file()
-        else [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    )
-    people = [tuple(line.strip().split(":", 1)) for line in lines]
-    if not people or any(len(pair) < 2 or not all(pair) for pair in people):
-        raise UserError("--auth takes NAME:PASSWORD, or a file with one such line for each person")
-    return people
+    file = Path(auth)
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else [auth]
+    logins = [tuple(line.strip().split(":", 1)) for line in lines if line.strip()]
+    if not logins or any(len(login) < 2 or not all(login) for login in logins):
+        raise UserError("--auth takes NAME:PASSWORD, or a file with one such line per person")
+    return logins
+
+
+def check_editing(host: str, logins: Logins, allow_anonymous: bool) -> None:
+    """Raise UserError if anyone on the network could change the run without a login."""
+    if not (is_loopback(host) or logins or allow_anonymous):
+        raise UserError(
+            f"--editable on {host} would let anyone on the network change this run: require a login with "
+            "--auth NAME:PASSWORD, or pass --allow-anonymous-editing if that is what you want"
+        )
+
+
+def check_origins(origins: Sequence[str]) -> None:
+    """Raise UserError for an origin that no browser would send."""
+    for origin in origins:
+        parts = urlsplit(origin)
+        if parts.scheme not in ("http", "https") or not parts.netloc or origin != f"{parts.scheme}://{parts.netloc}":
+            raise UserError(f"--embed-in takes an origin such as https://example.org, not {origin!r}")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches the address."""
+    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host.strip("[]")).is_loopback)
+
+
+def is_address(host: str) -> bool:
+    """Whether this is an IP address and not a name."""
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+from gradio.utils import get_upload_folder
 from gradio_client.utils import is_file_obj_with_meta, traverse
 
 from genius.ui.api.layout import api_tab
 from genius.ui.codes.layout import codes_tab
 from genius.ui.collection.layout import collection_tab
 from genius.ui.common import links
-from genius.ui.common.components import REFUSED, SURE, Panel
+from genius.ui.common.components import SURE, Panel, told, uploaded
 from genius.ui.common.context import TABS, Context, Served, Shared
 from genius.ui.compare.layout import compare_tab
 from genius.ui.map.layout import map_tab
 from genius.ui.reports.layout import reports_tab
 from genius.ui.search.layout import search_tab
+from genius.ui.security import UPLOADS_KEPT, abandoned, listeners
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
@@ -41,22 +44,40 @@ COMMANDS = (  # a collection of one's own
 
 
 class Page(gr.Blocks):
-    """Blocks whose callbacks see one version of the index each, and that fetch nothing.
+    """Blocks whose callbacks see one snapshot of the index each and know whether their client still listens, and
+    which never fetch a link: Gradio would download any that a forged request passes off as an upload.
 
-    Gradio would download any link that a forged request passes off as an upload.
+    The two hooks are internal to Gradio: requirements.txt pins its minor version, and a test asserts that both run.
     """
 
     def __init__(self, engine: Engine, **layout: Any):
         self.engine = engine
         super().__init__(**layout)
 
-    async def call_function(self, *given: Any, **named: Any) -> dict[str, Any]:
+    async def call_function(
+        self,
+        block_fn: Any,
+        processed_input: list[Any],
+        iterator: Any = None,
+        requests: gr.Request | None = None,
+        event_id: str | None = None,
+        *rest: Any,
+        **named: Any,
+    ) -> dict[str, Any]:
+        if event_id:  # the event waits in the queue, so its client listens to a stream
+            abandoned.set(listeners.abandonment(getattr(requests, "session_hash", None), event_id))
         with self.engine.snapshot():
-            return await super().call_function(*given, **named)
+            return await super().call_function(block_fn, processed_input, iterator, requests, event_id, *rest, **named)
 
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], *rest: Any, **named: Any) -> Any:
-        traverse(inputs, _refuse_link, is_file_obj_with_meta)
-        return await super().preprocess_data(block_fn, inputs, *rest, **named)
+        try:
+            traverse(inputs, _check_upload, is_file_obj_with_meta)
+            return await super().preprocess_data(block_fn, inputs, *rest, **named)
+        except gr.Error:
+            raise
+        except Exception as error:  # missing or malformed values: no browser sends them
+            logging.getLogger(__name__).warning("refused a request: %s", str(error).partition("\n")[0])
+            raise gr.Error("The request does not fit this page; reload it.", print_exception=False) from None
 
 
 def build(engine: Engine, served: Served) -> gr.Blocks:
@@ -67,8 +88,8 @@ def build(engine: Engine, served: Served) -> gr.Blocks:
         return header_view(served.name, served.collection, index.n, index.code_sizes, engine.device)
 
     with Page(
-        engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True, delete_cache=(600, 1800)
-    ) as page:  # uploads live half an hour
+        engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True, delete_cache=(60, UPLOADS_KEPT)
+    ) as page:
         header = Panel("header", "common/header.js", heading())
         Panel("about", "common/about.js", about_view(served.world, engine.index.n))
         tabs = gr.Tabs(selected="search", elem_id="tabs")
@@ -93,10 +114,11 @@ def build(engine: Engine, served: Served) -> gr.Blocks:
     return page
 
 
-def _refuse_link(file: dict[str, Any]) -> dict[str, Any]:
-    """Raises gr.Error for what lies elsewhere."""
-    if str(file["path"]).lower().startswith(("http:", "https:")):
-        raise gr.Error(REFUSED, print_exception=False)
+def _check_upload(file: dict[str, Any]) -> dict[str, Any]:
+    """Gradio checks paths too, but fetches links before, and copies any file of the machine if it was not told that
+    the page is launched."""
+    with told():
+        uploaded(file["path"], None, get_upload_folder())
     return file
 
 

@@ -1,65 +1,122 @@
-"""How the page is served: its address, who may open it, how it looks, and what says that it is alive."""
+"""How the page is served: its address, who may open it, how it looks, and a health check."""
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
 from dataclasses import dataclass, field
 
 import gradio as gr
+import uvicorn
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from genius.errors import UserError
-from genius.ui.access import People
+from genius.ui.access import Logins
 from genius.ui.common.components import UI
 from genius.ui.common.figures import PLOTLY_ADDRESS
+from genius.ui.security import Guard, Policy
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
 HEALTH = "/healthz"
-SCRIPTS = ("common/links.js", "common/reveal.js", "search/keys.js")  # of the page; those of panels come with them
+SCRIPTS = ("common/links.js", "common/reveal.js", "search/keys.js")  # of the page; panels bring their own
+SESSIONS = 200  # visitors whose state is kept
 
 
 @dataclass(frozen=True)
 class Hosting:
-    """Where and for whom."""
+    """Where the page is served, and to whom."""
 
     host: str = "127.0.0.1"
-    port: int = 7860
+    port: int = 7860  # 0: any free one
     root_path: str = ""  # behind a proxy: the path that visitors know, e.g. /genius
-    people: People = field(default_factory=list)  # who may log in; nobody has to if it is empty
+    logins: Logins = field(default_factory=list)  # empty: no login
+    policy: Policy = field(default_factory=Policy)
 
 
-def serve(page: gr.Blocks, hosting: Hosting) -> str:
-    """Serve the page in the background; returns its address. Raises UserError if that is taken."""
+class Server:
+    """A page that is served by a thread of its own."""
+
+    def __init__(self, app: FastAPI, page: gr.Blocks, listener: socket.socket, host: str):
+        self.page, self.listener = page, listener
+        name = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+        self.address = f"http://{name}:{listener.getsockname()[1]}"
+        self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+        self._thread = threading.Thread(target=self._server.run, args=([listener],), daemon=True)
+
+    def start(self) -> None:
+        self.page.has_launched = True  # or Gradio would not check the paths of files
+        self.page.is_running = True  # or its streams would send no heartbeats
+        self._thread.start()
+        while not self._server.started and self._thread.is_alive():
+            time.sleep(0.01)
+
+    def wait(self) -> None:
+        """Return when the server has ended, or on Ctrl+C."""
+        try:
+            self._thread.join()
+        except KeyboardInterrupt:
+            self.close()
+
+    def close(self) -> None:
+        self.page.is_running = False
+        self._server.should_exit = self._server.force_exit = True
+        self._thread.join(timeout=5)
+
+
+def serve(page: gr.Blocks, hosting: Hosting) -> Server:
+    """Serve the page in the background. Raises UserError if the address is taken."""
+    listener = listen(hosting.host, hosting.port)
+    origins = list(hosting.policy.origins)
+    app = FastAPI(
+        routes=[Route(HEALTH, health)],
+        middleware=[
+            Middleware(Guard, policy=hosting.policy),
+            # Gradio's own rules for other origins do not apply where there are rules already
+            Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_credentials=bool(origins)),
+        ],
+        openapi_url=None,
+    )
+    page.state_session_capacity = SESSIONS
     page.queue(max_size=64)
+    gr.mount_gradio_app(
+        app,
+        page,
+        path="/",
+        server_name=hosting.host,
+        server_port=listener.getsockname()[1],
+        root_path=hosting.root_path,
+        auth=hosting.logins or None,
+        theme=theme(),
+        head=head(),
+        footer_links=["settings"],
+        run_history=False,
+        ssr_mode=False,
+        show_error=False,
+        enable_monitoring=False,
+        pwa=False,
+        allowed_paths=[],
+        max_file_size="10mb",
+    )
+    server = Server(app, page, listener, hosting.host)
+    server.start()
+    return server
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket of this address. Raises UserError if there is none."""
     try:
-        _, address, _ = page.launch(
-            server_name=hosting.host,
-            server_port=hosting.port,
-            root_path=hosting.root_path,
-            auth=hosting.people or None,
-            prevent_thread_lock=True,
-            quiet=True,
-            app_kwargs={"routes": [Route(HEALTH, health)]},  # before Gradio's own, which ask for a login
-            theme=theme(),
-            head=head(),
-            footer_links=["settings"],
-            run_history=False,
-            share=False,
-            ssr_mode=False,
-            show_error=False,
-            enable_monitoring=False,
-            pwa=False,
-            allowed_paths=[],
-            max_file_size="10mb",
-            state_session_capacity=200,
-        )
-    except OSError:  # its own words advise on Gradio's environment variables
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError):
         raise UserError(
-            f"{hosting.host}:{hosting.port} is in use, or no address of this machine; choose another --port or --host"
+            f"{host}:{port} is in use, or is not an address of this machine; choose another --port or --host"
         ) from None
-    return address
 
 
 async def health(request: Request) -> JSONResponse:

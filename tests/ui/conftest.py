@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,12 +31,9 @@ def served() -> Iterator[SimpleNamespace]:
 
     engine = FakeEngine()
     page = build(engine, Served(Path("made-up"), "drawings", WORLD, EXAMPLES))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = serve(page, Hosting(port=port)).rstrip("/")
-    yield SimpleNamespace(engine=engine, page=page, url=url)
-    page.close(verbose=False)
+    server = serve(page, Hosting(port=0))
+    yield SimpleNamespace(engine=engine, page=page, url=server.address)
+    server.close()
 
 
 @pytest.fixture

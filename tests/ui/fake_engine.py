@@ -8,8 +8,9 @@ from __future__ import annotations
 import io
 import sys
 import time
-from collections.abc import Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable
+from concurrent.futures import CancelledError
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -130,12 +131,17 @@ class FakeEngine:
     device = "cpu"
     decoder = SimpleNamespace(config=SimpleNamespace(decoder_weight=1.0))
     quantizer = SimpleNamespace(config=SimpleNamespace(modality_code="forced"))
-    snapshot = staticmethod(nullcontext)
 
     def __init__(self, seconds: float = 0.0):
         self.seconds = seconds
         self.index = FakeIndex()
         self.queries: list[tuple[Query, SearchOptions]] = []
+        self.snapshots = 0
+        self.cancelled: Callable[[], bool] | None = None  # of the last search
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        self.snapshots += 1
+        return nullcontext()
 
     @cached_property
     def pool(self) -> Pool:
@@ -144,6 +150,9 @@ class FakeEngine:
     def search(self, queries: list[Query], options: SearchOptions | None = None, cancelled=None) -> list[SearchResult]:
         options = options or SearchOptions()
         self.queries += [(query, options) for query in queries]
+        self.cancelled = cancelled
+        if cancelled and cancelled():
+            raise CancelledError
         return [self.answer(query, options) for query in queries]
 
     def encode(self, queries: list[Query]) -> EncodedQueries:
@@ -208,5 +217,6 @@ if __name__ == "__main__":
     from genius.ui.serving import Hosting, serve
 
     made_up = build(FakeEngine(0.5), Served(Path("made-up"), "drawings", WORLD, EXAMPLES))
-    print(serve(made_up, Hosting(port=int(sys.argv[1]) if len(sys.argv) > 1 else 7860)), flush=True)
-    made_up.block_thread()
+    server = serve(made_up, Hosting(port=int(sys.argv[1]) if len(sys.argv) > 1 else 7860))
+    print(server.address, flush=True)
+    server.wait()

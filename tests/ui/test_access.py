@@ -1,30 +1,50 @@
 import pytest
 
 from genius.errors import UserError
-from genius.ui.access import read_people
+from genius.ui.access import check_editing, check_origins, read_logins
 
 
-def test_nobody_has_to_log_in_unless_asked():
-    assert read_people(None) == read_people("") == []
+def test_there_is_no_login_by_default():
+    assert read_logins(None) == read_logins("") == []
 
 
-def test_one_person_is_named_on_the_command_line():
-    assert read_people("ada:se:cret") == [("ada", "se:cret")]
+def test_one_login_is_given_on_the_command_line():
+    assert read_logins("ada:se:cret") == [("ada", "se:cret")]
 
 
-def test_several_people_stand_in_a_file(tmp_path):
-    (tmp_path / "people").write_text("ada:one\n\ngrace:two\n")
-    assert read_people(str(tmp_path / "people")) == [("ada", "one"), ("grace", "two")]
+def test_several_logins_come_from_a_file(tmp_path):
+    (tmp_path / "logins").write_text("ada:one\n\ngrace:two\n")
+    assert read_logins(str(tmp_path / "logins")) == [("ada", "one"), ("grace", "two")]
 
 
 @pytest.mark.parametrize("auth", ["ada", "ada:", ":secret"])
-def test_what_is_no_pair_is_refused_without_repeating_it(auth):
+def test_a_malformed_login_is_refused_without_repeating_it(auth):
     with pytest.raises(UserError, match="NAME:PASSWORD") as caught:
-        read_people(auth)
+        read_logins(auth)
     assert "ada" not in str(caught.value) and "secret" not in str(caught.value)
 
 
-def test_an_empty_file_lets_nobody_in_by_mistake(tmp_path):
-    (tmp_path / "people").write_text("\n")
+def test_an_empty_file_of_logins_is_refused(tmp_path):
+    (tmp_path / "logins").write_text("\n")
     with pytest.raises(UserError):
-        read_people(str(tmp_path / "people"))
+        read_logins(str(tmp_path / "logins"))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "genius.example.org"])
+def test_editing_on_the_network_needs_a_login_or_a_flag(host):
+    with pytest.raises(UserError, match="--auth NAME:PASSWORD, or pass --allow-anonymous-editing"):
+        check_editing(host, [], allow_anonymous=False)
+    check_editing(host, [("ada", "one")], allow_anonymous=False)
+    check_editing(host, [], allow_anonymous=True)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "[::1]", "localhost"])
+def test_editing_on_this_machine_alone_needs_no_login(host):
+    check_editing(host, [], allow_anonymous=False)
+
+
+def test_only_an_origin_may_embed_the_page():
+    check_origins(["https://example.org", "http://example.org:8080"])
+    for wrong in ("example.org", "https://example.org/", "https://example.org/path", "*", "null"):
+        with pytest.raises(UserError, match="--embed-in takes an origin"):
+            check_origins([wrong])

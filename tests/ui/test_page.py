@@ -1,12 +1,16 @@
 import json
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
 import pytest
 
+from genius.ui import page, security
 from genius.ui.common.context import Served
 from genius.ui.page import COMMANDS, about_view, header_view
+
+SEARCH = {"data": ["mug", None, "", 5, 3, "any"]}  # a request to the API
 
 
 def upload(served, name, content):
@@ -95,6 +99,43 @@ def test_an_oversized_upload_is_refused(served):
 def test_files_of_the_server_are_not_served(served):
     for path in ("/etc/hostname", "genius/ui/page.py", "app.py"):
         assert httpx.get(f"{served.url}/gradio_api/file={path}", trust_env=False).status_code in (403, 404)
+
+
+def test_the_hooks_of_gradio_that_the_page_overrides_run_for_each_callback(ask, served, monkeypatch):
+    """They are internal: another version of Gradio may stop calling them."""
+    checked, before = [], served.engine.snapshots
+    monkeypatch.setattr(page, "is_file_obj_with_meta", lambda value: checked.append(value) and False)
+    assert ask("on_search", "mug", None, "Find one.", [], 5, 3, True, "set", "any")["success"]
+    assert "mug" in checked and served.engine.snapshots == before + 1
+
+
+def test_a_request_with_missing_values_gets_a_sentence_and_a_line_in_the_log(ask, caplog):
+    answer = ask("on_search", "mug")
+    assert answer["output"]["error"] == "The request does not fit this page; reload it."
+    (record,) = caplog.records
+    assert record.getMessage().startswith("refused a request: An event handler (on_search)") and not record.exc_info
+
+
+def test_a_search_knows_whether_its_client_still_listens(ask, served, monkeypatch):
+    monkeypatch.setattr(security, "GRACE", 0)
+    listening = []
+    monkeypatch.setattr(served.engine, "answer", lambda *_: listening.append(not served.engine.cancelled()))
+    ask("on_search", "mug", None, "Find one.", [], 5, 3, True, "set", "any")
+    assert listening == [True]
+    heard = served.engine.cancelled
+    httpx.post(f"{served.url}/gradio_api/call/search", json=SEARCH, trust_env=False).raise_for_status()
+    while served.engine.cancelled is heard:
+        time.sleep(0.01)
+    assert served.engine.cancelled() and len(listening) == 1
+
+
+def test_a_search_for_nobody_is_dropped_and_says_so(served, monkeypatch, caplog):
+    monkeypatch.setattr(security, "GRACE", 0)
+    monkeypatch.setattr(security.Listeners, "abandonment", lambda *_: lambda: True)
+    client = httpx.Client(base_url=served.url, trust_env=False)
+    event = client.post("/gradio_api/call/search", json=SEARCH).json()["event_id"]
+    assert "nobody was waiting" in client.get(f"/gradio_api/call/search/{event}").text
+    assert not caplog.records
 
 
 def test_the_header_counts_items_and_codes():

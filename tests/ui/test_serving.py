@@ -14,11 +14,9 @@ def guarded():
     """A page that asks for a login, at an address behind a proxy."""
     with gr.Blocks(analytics_enabled=False) as page:
         gr.api(lambda: "secret", api_name="secret")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    yield serve(page, Hosting(port=port, root_path="/genius", people=[("ada", "one")])).rstrip("/")
-    page.close(verbose=False)
+    server = serve(page, Hosting(port=0, root_path="/genius", logins=[("ada", "one")]))
+    yield server.address
+    server.close()
 
 
 def get(address, **options):

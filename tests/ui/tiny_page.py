@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +20,6 @@ def serving(run: Path, editable: bool = False) -> Iterator[SimpleNamespace]:
 
     engine = Engine.load(publish_tiny_run(run).path, "cpu")
     page = build(engine, Served(run, editable=editable))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    yield SimpleNamespace(run=run, engine=engine, page=page, url=serve(page, Hosting(port=port)).rstrip("/"))
-    page.close(verbose=False)
+    server = serve(page, Hosting(port=0))
+    yield SimpleNamespace(run=run, engine=engine, page=page, url=server.address)
+    server.close()

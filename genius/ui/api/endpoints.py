@@ -17,6 +17,7 @@ from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
 from genius.ui.common.components import target_of, told, uploaded
 from genius.ui.common.context import Context
+from genius.ui.security import abandoned
 
 LARGEST_SIDE = 1_024  # pixels of a picture; far more than an encoder sees
 MOST_LISTED = 100  # items of one page of code_items
@@ -42,7 +43,7 @@ def endpoints(context: Context) -> list[Callable]:
         """
         image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality))
-        (result,) = engine.search([Query(text=text, image=image, instruction=instruction)], options)
+        (result,) = engine.search([Query(text=text, image=image, instruction=instruction)], options, abandoned.get())
         return {
             "hits": [
                 {

@@ -87,7 +87,10 @@ class EditingForm:
         """The form is emptied when it is done."""
         with told():
             progress(0.0, desc="Encoding")
-            return view.added(self.editor.add(things_of(pictures, lines))), None, "", CHANGED
+            result = self.editor.add(things_of(pictures, lines))
+            for picture in pictures:  # the run has its own copies
+                Path(picture).unlink(missing_ok=True)
+            return view.added(result), None, "", CHANGED
 
     def on_ids(self, text: Any):
         with told():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import logging
+import os
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -81,6 +83,10 @@ def uploaded(path: Any, url: Any, folder: str) -> str:
         or not Path(path).resolve().is_relative_to(Path(folder).resolve())
     ):
         raise UserError(REFUSED)
+    try:
+        os.utime(path)  # uploads are deleted some time after their last use
+    except OSError:
+        raise UserError("The uploaded picture has expired; upload it again.") from None
     return path
 
 
@@ -92,6 +98,8 @@ def told() -> Iterator[None]:
     except UserError as error:
         # gr.Error renders HTML, and the sentence may quote what the visitor or a file said
         raise gr.Error(html.escape(str(error)), print_exception=False) from None
+    except CancelledError:
+        raise gr.Error("The search was cancelled because nobody was waiting for it.", print_exception=False) from None
     except Exception:
         logging.getLogger(__name__).exception("a callback failed")
         raise gr.Error("That failed on the server; its log says why.", print_exception=False) from None

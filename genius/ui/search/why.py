@@ -19,6 +19,7 @@ from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import PlotlyFigure, plain
 from genius.ui.common.formatting import NAMES
 from genius.ui.search import why_view
+from genius.ui.security import abandoned
 
 LINEAGES = 10  # drawn unless all are asked for
 PREFIX = re.compile(r"\d{1,6}(\.\d{1,6}){0,63}")
@@ -36,7 +37,8 @@ class Retraced:
     @classmethod
     def of(cls, last: LastQuery, engine: Engine) -> Retraced:
         asked = EncodedQueries.from_vectors(last.result.embedding[None], last.result.z[None])
-        (result,) = engine.search_encoded(asked, replace(last.options, mode="exact", trace=True, widen=False))
+        options = replace(last.options, mode="exact", trace=True, widen=False)
+        (result,) = engine.search_encoded(asked, options, abandoned.get())
         ids = [hit.item.id for hit in last.result.hits]
         rows = engine.index.rows_of(ids)  # −1: it was removed since
         ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows[rows >= 0])

@@ -1,7 +1,6 @@
 """Why, as a visitor meets it, over a tiny run that was not trained."""
 
 import re
-import socket
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,11 +31,9 @@ def served(tmp_path_factory):
 
     engine = Engine.load(publish_tiny_run(tmp_path_factory.mktemp("why") / "run").path, "cpu")
     page = build(engine, Served(Path("tiny")))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    yield SimpleNamespace(engine=engine, page=page, url=serve(page, Hosting(port=port)).rstrip("/"))
-    page.close(verbose=False)
+    server = serve(page, Hosting(port=0))
+    yield SimpleNamespace(engine=engine, page=page, url=server.address)
+    server.close()
 
 
 def search(page, text):

@@ -1,0 +1,232 @@
+"""What the server refuses before Gradio sees it.
+
+Gradio reads requests of any size, answers any origin and any name, and lets a client guess passwords as fast as it
+can. `Guard` is the outermost layer: it limits the size of a request and what a client uploads, checks the Host and
+Origin headers, slows down logins, and keeps the login cookie to this site. It also knows which clients still listen,
+so that the work of those who left can be dropped.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from genius.ui.access import is_address
+
+MAX_JSON = 4 * 2**20  # bytes of a request that is not an upload
+MAX_UPLOAD = 12 * 2**20  # bytes of an upload: one picture, whose own limit is 10 MB
+MAX_EDITOR_UPLOAD = 256 * 2**20  # where visitors add many pictures at once
+UPLOADS_KEPT = 600  # seconds that an unused upload stays on disk
+CLIENT_UPLOADS = 128 * 2**20  # bytes that one client may upload within that time
+CLIENT_EDITOR_UPLOADS = 2 * MAX_EDITOR_UPLOAD
+MAX_FAILED_LOGINS = 10  # of one client within LOGIN_WINDOW
+LOGIN_WINDOW = 300  # seconds
+GRACE = 10  # seconds until a client that asked something must listen for the answer
+
+# Whether nobody waits for the answer of the current callback; set by the page for each callback.
+abandoned: ContextVar[Callable[[], bool]] = ContextVar("abandoned", default=lambda: False)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the guard allows."""
+
+    editable: bool = False
+    hosts: tuple[str, ...] = ()  # names in the Host header that an editable page answers, besides IP addresses
+    origins: tuple[str, ...] = ()  # other sites that may embed the page and call it, such as https://example.org
+
+
+class Budget:
+    """How much each client may use within a time window."""
+
+    def __init__(self, limit: int, window: float):
+        self.limit, self.window = limit, window
+        self.spent: defaultdict[str, deque[tuple[float, int]]] = defaultdict(deque)
+
+    def spend(self, client: str, amount: int) -> None:
+        self.spent[client].append((time.monotonic(), amount))
+
+    def exhausted(self, client: str) -> bool:
+        now = time.monotonic()
+        for name in [*self.spent]:
+            entries = self.spent[name]
+            while entries and now - entries[0][0] > self.window:
+                entries.popleft()
+            if not entries:
+                del self.spent[name]
+        return sum(amount for _, amount in self.spent.get(client, ())) >= self.limit
+
+
+class Guard:
+    """ASGI middleware around the whole server."""
+
+    def __init__(self, app: ASGIApp, policy: Policy):
+        self.app, self.policy = app, policy
+        self.max_upload = MAX_EDITOR_UPLOAD if policy.editable else MAX_UPLOAD
+        self.uploads = Budget(CLIENT_EDITOR_UPLOADS if policy.editable else CLIENT_UPLOADS, UPLOADS_KEPT)
+        self.failed_logins = Budget(MAX_FAILED_LOGINS, LOGIN_WINDOW)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":  # the life of the server; Gradio has no web sockets
+            return await self.app(scope, receive, send)
+        refused = self.refusal(scope, Headers(scope=scope))
+        if refused:
+            return await refused(scope, receive, send)
+        with listeners.listening(scope):
+            await Exchange(self, scope, receive, send).run()
+
+    def refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
+        """The answer to a request that is refused for its headers."""
+        host, origin, client = headers.get("host", ""), headers.get("origin"), client_of(scope)
+        if self.policy.editable and not self.serves(host):
+            return refuse(
+                421, f"This page is not served as {host[:100]}; its owner can allow that with --allowed-host."
+            )
+        if origin and scope["method"] not in ("GET", "HEAD", "OPTIONS") and not self.same_site(origin, headers):
+            return refuse(403, "Another site may not call this page; its owner can allow that with --embed-in.")
+        if scope["method"] != "POST":
+            return None
+        if is_login(scope) and self.failed_logins.exhausted(client):
+            return refuse(429, f"Too many failed logins; try again in {LOGIN_WINDOW // 60} minutes.")
+        if is_upload(scope) and self.uploads.exhausted(client):
+            return refuse(429, f"Too many uploads; try again in {UPLOADS_KEPT // 60} minutes.")
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self.limit(scope):
+            return self.too_large(scope)
+        return None
+
+    def serves(self, host: str) -> bool:
+        """Whether a Host header names this server. A page of another site can make its own name point here (DNS
+        rebinding) and would then share our origin, but it cannot be opened by an IP address of ours."""
+        name = urlsplit(f"//{host}").hostname or ""
+        return is_address(name) or name in ("localhost", *self.policy.hosts)
+
+    def same_site(self, origin: str, headers: Headers) -> bool:
+        """Whether the page that sends the request is ours, or of a site that may embed ours."""
+        if origin in self.policy.origins:
+            return True
+        theirs = urlsplit(origin)
+        for name in ("host", "x-forwarded-host"):  # scripts of other sites can set neither
+            ours = urlsplit(f"//{headers.get(name, '')}")
+            if ours.netloc and theirs.netloc.lower() == ours.netloc.lower():
+                return True
+            if ours.hostname and ours.port is None and theirs.hostname == ours.hostname:  # some proxies drop the port
+                return True
+        return theirs.hostname in self.policy.hosts
+
+    def limit(self, scope: Scope) -> int:
+        return self.max_upload if is_upload(scope) else MAX_JSON
+
+    def too_large(self, scope: Scope) -> JSONResponse:
+        return refuse(413, f"The request is too large; the limit is {self.limit(scope) / 2**20:.0f} MB.")
+
+
+class Exchange:
+    """One request and its answer: counts what comes in, and rewrites the cookies that go out."""
+
+    def __init__(self, guard: Guard, scope: Scope, receive: Receive, send: Send):
+        self.guard, self.scope, self._receive, self._send = guard, scope, receive, send
+        self.received, self.started, self.overflow = 0, False, False
+
+    async def run(self) -> None:
+        try:
+            await self.guard.app(self.scope, self.receive, self.send)
+        except Exception:
+            if not self.overflow:
+                raise
+        finally:
+            if is_upload(self.scope):
+                self.guard.uploads.spend(client_of(self.scope), self.received)
+        if self.overflow and not self.started:
+            await self.guard.too_large(self.scope)(self.scope, self._receive, self._send)
+
+    async def receive(self) -> Message:
+        """A body that grows beyond the limit (its length was not announced) ends as if the client had left."""
+        if self.overflow:
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        self.received += len(message.get("body", b""))
+        if self.received > self.guard.limit(self.scope):
+            self.overflow = True
+            return {"type": "http.disconnect"}
+        return message
+
+    async def send(self, message: Message) -> None:
+        if self.overflow and not self.started:
+            return  # `run` answers
+        if message["type"] == "http.response.start":
+            self.started = True
+            if is_login(self.scope) and message["status"] == 400:
+                self.guard.failed_logins.spend(client_of(self.scope), 1)
+            if not self.guard.policy.origins:
+                keep_cookies_to_this_site(MutableHeaders(raw=message["headers"]))
+        await self._send(message)
+
+
+class Listeners:
+    """The clients that wait for answers, each by its session, or a client of the API by its event."""
+
+    STREAM = re.compile(r"/gradio_api/(?:queue/data|call/(?:v2/)?\w+/(?P<event>\w+))/?$")
+
+    def __init__(self):
+        self.streams: Counter[str] = Counter()  # open ones by name
+
+    @contextmanager
+    def listening(self, scope: Scope) -> Iterator[None]:
+        """While the request is answered, its client listens, if the request is for a stream of answers."""
+        stream = self.STREAM.search(scope["path"]) if scope["method"] == "GET" else None
+        if stream is None:
+            yield
+            return
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        name = stream["event"] or query.get("session_hash", [""])[0]
+        self.streams[name] += 1
+        try:
+            yield
+        finally:
+            self.streams[name] -= 1
+            if not self.streams[name]:
+                del self.streams[name]
+
+    def abandonment(self, *names: str | None) -> Callable[[], bool]:
+        """A function that says whether nobody listens for an answer. names: of its session and its event."""
+        started = time.monotonic()
+        return lambda: time.monotonic() - started > GRACE and not any(name in self.streams for name in names)
+
+
+listeners = Listeners()
+
+
+def keep_cookies_to_this_site(headers: MutableHeaders) -> None:
+    """Gradio offers its login cookie to every site that embeds the page (SameSite=None)."""
+    cookies = headers.getlist("set-cookie")
+    if cookies:
+        del headers["set-cookie"]
+        for cookie in cookies:
+            headers.append("set-cookie", re.sub(r"samesite=none", "SameSite=Lax", cookie, flags=re.IGNORECASE))
+
+
+def client_of(scope: Scope) -> str:
+    return (scope.get("client") or ("",))[0]
+
+
+def is_upload(scope: Scope) -> bool:
+    return scope["method"] == "POST" and scope["path"].rstrip("/").endswith("/upload")
+
+
+def is_login(scope: Scope) -> bool:
+    return scope["method"] == "POST" and scope["path"].rstrip("/").endswith("/login")
+
+
+def refuse(status: int, sentence: str) -> JSONResponse:
+    return JSONResponse({"error": sentence}, status)
