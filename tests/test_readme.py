@@ -15,15 +15,16 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-import gradio as gr
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
+from genius.ui.serving import Server
 from tests import readmes
 from tests.readmes import FRONT, READMES, ROOT
 from tests.training.tiny import TINY
@@ -71,6 +72,8 @@ SERVED = (
     "python app.py --root-path /genius",
     "GENIUS_AUTH=ada:secret python app.py",
     "python app.py --fast-dtype bfloat16",
+    "python app.py --embed-in https://example.org",
+    "GENIUS_AUTH=ada:secret python app.py --run my-demo --editable --host 0.0.0.0 --allowed-host genius.example.org",
 )
 SLOW = (
     "python -m genius.demo_world world",
@@ -199,21 +202,32 @@ def test_an_app_command_serves_as_printed(command, workplace, monkeypatch):
     variable, _, rest = command.partition(" ") if "=" in command.split()[0] else ("", "", command)
     if variable:
         monkeypatch.setenv(*variable.split("="))
+    answers = []
+
+    def visit(address: str) -> None:
+        with urllib.request.urlopen(f"{address}/healthz", timeout=60) as answer:
+            answers.append(json.load(answer))
+
+    serve_until(visit, rest, monkeypatch)
+    assert answers == [{"status": "ok"}]
+    assert json.dumps(answers[0], separators=(",", ":")) in (ROOT / "genius/ui/README.md").read_text()
+
+
+def serve_until(visit: Callable[[str], None], command: str, monkeypatch) -> None:
+    """Run an app command on a free port; where it would wait for Ctrl+C, visit its address and end it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
+
+    def wait(server: Server) -> None:
+        try:
+            visit(f"http://127.0.0.1:{port}")
+        finally:
+            server.close()
+
     monkeypatch.setenv("GRADIO_SERVER_PORT", port)
-    answers = []
-
-    def visit(page: gr.Blocks) -> None:  # where the app would wait for Ctrl+C
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=60) as answer:
-            answers.append(json.load(answer))
-        page.close()
-
-    monkeypatch.setattr(gr.Blocks, "block_thread", visit)
-    run_in_process(rest.replace("8000", port))
-    assert answers == [{"status": "ok"}]
-    assert json.dumps(answers[0], separators=(",", ":")) in (ROOT / "genius/ui/README.md").read_text()
+    monkeypatch.setattr(Server, "wait", wait)
+    run_in_process(command.replace("8000", port))
 
 
 @pytest.mark.slow
@@ -369,16 +383,10 @@ def test_a_python_snippet_runs_as_it_stands(block, monkeypatch, capsys):
 def test_the_demo_answers_a_program(workplace, monkeypatch):
     (block,) = [block for block in SNIPPETS if "Client(" in block.text]
     shutil.copy("photos/0.png", "photo.jpg")  # any picture; the guarded opener looks at its bytes
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    monkeypatch.setenv("GRADIO_SERVER_PORT", port)
     names: dict = {}
 
-    def call(page: gr.Blocks) -> None:
-        exec(block.text.replace("7860", port), names)
-        page.close()
+    def call(address: str) -> None:
+        exec(block.text.replace("http://127.0.0.1:7860", address), names)
 
-    monkeypatch.setattr(gr.Blocks, "block_thread", call)
-    run_in_process("python app.py")
+    serve_until(call, "python app.py", monkeypatch)
     assert len(names["found"]["hits"]) == 10 and names["found"]["generated"]
