@@ -15,10 +15,12 @@ from genius.run import Run
 from genius.schema import FAST_DTYPES
 
 
-def command_parser(module: str, doc: str | None) -> argparse.ArgumentParser:
-    """A parser for `python -m module`, with the module's docstring as its help text."""
+def command_parser(module: str, doc: str) -> argparse.ArgumentParser:
+    """A parser for `python -m module`, with the module's docstring, up to its shapes, as help text."""
     return argparse.ArgumentParser(
-        prog=f"python -m {module}", description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=f"python -m {module}",
+        description=doc.split("\n\nShapes:")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 
 

@@ -159,7 +159,7 @@ def main(arguments: list[str]) -> None:
         metavar="P,P,…",
         help="percent of the grown collection that was added (default: 10,30,50)",
     )
-    parser.add_argument("--beams", type=int, default=50)
+    parser.add_argument("--beams", type=int, default=50, help="beam size (default: %(default)s)")
     parser.add_argument("--limit", type=int, metavar="N", help="a sample of N queries per row")
     parser.add_argument("--seed", type=int, default=0, help="seed of instructions, samples and intervals")
     given = parser.parse_args(arguments)

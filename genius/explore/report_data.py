@@ -93,10 +93,16 @@ def retrieval_note(report: Report) -> str:
     rows = report["pools"][0]["rows"]
     return (
         f"{sum(row['queries'] for row in rows):,} {report['split']} queries in {len(rows)} rows of "
-        f"{report['collection']}, {report['index']['items']:,} items, {report['beams'][-1]} beams, seed "
-        f"{report['seed']}. A query is a hit if one of its right answers is among its first results. Whiskers and "
+        f"{report['collection']}, {report['index']['items']:,} items, {report['beams'][-1]} beams"
+        f"{_fast_dtype(report)}, seed {report['seed']}. A query is a hit if one of its right answers is among its "
+        "first results. Whiskers and "
         f"brackets are 95 % intervals. Made by: {report['command']}"
     )
+
+
+def _fast_dtype(report: Report) -> str:
+    """Arithmetic of the decoder in mode fast; reports from before it was a setting lack it."""
+    return f", mode fast in {report['fast_dtype']}" if "fast_dtype" in report else ""
 
 
 def pool_names(report: Report) -> list[str]:
@@ -170,8 +176,8 @@ def speed_note(report: Report) -> str:
     """What was measured, and where."""
     machine = report["machine"]
     return (
-        f"Search alone, medians; {report['beams']} beams, a decoder of the paper’s size; {machine['processor']}, "
-        f"{machine['threads']} threads"
+        f"Search alone, medians; {report['beams']} beams{_fast_dtype(report)}. Uniform IDs: a decoder of the paper’s "
+        f"size; realistic IDs: the run’s own. {machine['processor']}, {machine['threads']} threads"
         + f", {machine['gpu']}" * bool(machine["gpu"])
         + f". Made by: {report['command']}"
     )

@@ -89,6 +89,12 @@ def test_the_retrieval_note_counts_queries_and_names_the_command():
         assert words in note
 
 
+def test_the_notes_name_the_arithmetic_of_mode_fast_where_a_report_records_it():
+    for report, note in ((RETRIEVAL, reports.retrieval_note), (SPEED, reports.speed_note)):
+        assert "mode fast" not in note(report)
+        assert "50 beams, mode fast in bfloat16" in note(report | {"fast_dtype": "bfloat16"})
+
+
 def test_times_are_by_stage_with_a_total():
     (table,) = reports.times_table(RETRIEVAL, GLOBAL)
     assert whole(table) and table.rows[0] == ["dense", "5.00", "–", "1.00", "–", "–", "–", "6.00"]

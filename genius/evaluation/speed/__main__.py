@@ -193,9 +193,13 @@ def processor() -> str:
 def main(arguments: Sequence[str]) -> None:
     parser, default = command_parser("genius.evaluation.speed", __doc__), SpeedOptions()
     parser.add_argument("out", type=Path, help="directory for the report")
-    parser.add_argument("--run", type=Path, help="a directory made by python -m training")
+    parser.add_argument(
+        "--run", type=Path, help="a directory made by python -m training: adds realistic IDs and equal hit rate"
+    )
     add_collection_and_device(parser)
-    parser.add_argument("--items", default=",".join(map(str, default.items)), metavar="N,N,…")
+    parser.add_argument(
+        "--items", default=",".join(map(str, default.items)), metavar="N,N,…", help="sizes of the collection"
+    )
     parser.add_argument("--batches", metavar="N,N,…", help="batch sizes (default: 1,32; on a GPU 1,64,512)")
     parser.add_argument(
         "--ids", help='comma-separated: uniform, realistic ("" for none; default: uniform, and with --run realistic)'
@@ -210,12 +214,15 @@ def main(arguments: Sequence[str]) -> None:
         default=default.patience,
         help="seconds after which a system gets no more rounds, but at least two (default: %(default)s)",
     )
-    parser.add_argument("--beams", type=int, default=default.beams)
+    parser.add_argument("--beams", type=int, default=default.beams, help="beam size (default: %(default)s)")
     parser.add_argument(
-        "--decoder-weight", type=float, default=default.decoder_weight, help="of the decoder against geometry"
+        "--decoder-weight",
+        type=float,
+        default=default.decoder_weight,
+        help="weight of the decoder against geometry (default: 1)",
     )
     add_fast_dtype(parser)
-    parser.add_argument("--seed", type=int, default=default.seed)
+    parser.add_argument("--seed", type=int, default=default.seed, help="seed of IDs, vectors and queries")
     parser.add_argument("--work", type=Path, help="directory for large temporary files (up to 9 GB)")
     given = parser.parse_args(arguments)
     keep_freed_memory()
