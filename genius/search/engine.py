@@ -112,7 +112,9 @@ class Engine:
         run: Run | None = None,
         fast_dtype: str = "float32",
     ):
-        """run: as it was read when the parts were loaded; without it `reload` finds no newer index.
+        """run: as it was read when the parts were loaded; without it `reload` finds no newer index. Where its manifest
+        says "normalize_embeddings", as for published weights, re-ranking normalizes the stored embeddings again, as the
+        published code does.
 
         fast_dtype: arithmetic of the decoder in mode fast, one of FAST_DTYPES; the other modes compute in float32.
         Raises UserError for an unknown one.
@@ -123,6 +125,7 @@ class Engine:
         self.encoder, self.fusion, self.quantizer, self.decoder = (
             model.to(self.device).eval() for model in (encoder, fusion, quantizer, decoder)
         )
+        self._normalize_embeddings = run is not None and run.manifest.get("normalize_embeddings", False)
         self.ood_detector, self._versions = ood_detector, Versions(index, self.device, run)
         self._decoder = self._fast_decoder = IncrementalDecoder(self.decoder)
         if fast_dtype != "float32":
@@ -289,7 +292,12 @@ class Engine:
             candidates = expand(beams, pool.table, MAX_BUDGET if mode == "fast" else MAX_CANDIDATES)
         with self._timed("rerank", spent, count):
             ranked = rank(
-                candidates, version.index.embeddings, encoded.embeddings.cpu().numpy(), options.k, options.rerank
+                candidates,
+                version.index.embeddings,
+                encoded.embeddings.cpu().numpy(),
+                options.k,
+                options.rerank,
+                self._normalize_embeddings,
             )
         return Retrieved(beams, candidates, ranked, spent)
 

@@ -286,6 +286,16 @@ def test_the_dtype_of_mode_fast_is_a_setting_that_results_record(run, engine):
         Engine.load(run.path, "cpu", fast_dtype="float16")
 
 
+def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, engine, monkeypatch):
+    used, rank = [], engine_module.rank
+    monkeypatch.setattr(engine_module, "rank", lambda *given: used.append(given[-1]) or rank(*given))
+    run = publish_tiny_run(tmp_path / "run", n=6)
+    run.record(normalize_embeddings=True)
+    for each in (engine, Engine.load(run.path, "cpu")):
+        each.search(QUERIES[:1])
+    assert used == [False, True]
+
+
 def test_loading_a_run_leaves_the_malloc_of_the_process_alone(run, monkeypatch):
     monkeypatch.setattr(runtime, "ctypes", None)
     Engine.load(run.path, "cpu")

@@ -95,6 +95,16 @@ def test_without_reranking_items_keep_the_generated_order_and_still_get_a_cosine
         np.testing.assert_allclose(ranked.cosines[query], cosines, atol=1e-6)
 
 
+def test_embeddings_are_normalized_again_only_on_request(world):
+    table, beams, embeddings, queries = world
+    scaled = (embeddings * np.linspace(0.5, 1, N)[:, None]).astype(np.float32)
+    expected = rank(expand(beams, table), embeddings, queries, 20)
+    plain, normalized = (rank(expand(beams, table), scaled, queries, 20, normalize=on) for on in (False, True))
+    assert not np.array_equal(plain.rows, expected.rows)
+    assert np.array_equal(normalized.rows, expected.rows)
+    np.testing.assert_allclose(normalized.cosines, expected.cosines, atol=1e-3)
+
+
 def test_equal_cosines_keep_the_generated_order(world):
     table, beams, embeddings, queries = world
     alike = np.repeat(embeddings[:1], N, axis=0)

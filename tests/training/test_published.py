@@ -254,6 +254,7 @@ def test_a_converted_run_is_searched(small, tmp_path):
 
 def test_every_name_is_mapped_or_listed_as_left_out(small, capsys):
     left_out = small.run.manifest["left_out"]
+    assert small.run.manifest["normalize_embeddings"] is True
     beside = {"optimizer", "scheduler", "config", "epoch", "scaler"}
     assert left_out["clip_sf"].keys() == beside
     assert left_out["genius"].keys() - beside == {

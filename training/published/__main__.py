@@ -102,7 +102,7 @@ def publish(published: Published, destination: Path) -> Run:
     run.publish("fusion", published.fusion.save, ("encoder",))
     run.publish("quantizer", published.quantizer.save, ("encoder", "fusion"))
     run.publish("decoder", published.decoder.save, ("quantizer",))
-    run.record(left_out=published.left_out)
+    run.record(left_out=published.left_out, normalize_embeddings=True)  # see search/engine.py
     return run
 
 
