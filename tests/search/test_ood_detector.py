@@ -6,7 +6,7 @@ from safetensors.numpy import save_file
 from genius.errors import UserError
 from genius.schema import Query
 from genius.search.engine import Engine
-from genius.search.ood_detector import FEWEST, FILE, FLOOR, OODDetector, texture
+from genius.search.ood_detector import FILE, MIN_IMAGES, VARIANCE_FLOOR, OODDetector, texture
 from tests.search.tiny import publish_tiny_run
 
 N, Q, T = 900, 400, 8
@@ -56,7 +56,7 @@ def test_few_of_the_same_kind_are_beyond_the_threshold(ood_detector):
 
 def test_distances_are_those_of_the_inverse_correlations(ood_detector):
     indexed, asked = points(N, seed=0), points(20, seed=3)
-    inverse = np.linalg.inv(np.corrcoef(indexed.T) + FLOOR * np.eye(T))
+    inverse = np.linalg.inv(np.corrcoef(indexed.T) + VARIANCE_FLOOR * np.eye(T))
     away = (asked - indexed.mean(0)) / indexed.std(0)
     expected = np.sqrt(np.einsum("bi,ij,bj->b", away, inverse, away))
     np.testing.assert_allclose(ood_detector.distances(asked), expected, rtol=1e-3)
@@ -84,13 +84,13 @@ def test_grainy_pictures_are_far_from_drawings_and_other_drawings_are_not(of_dra
 
 
 def test_pictures_that_are_all_alike_leave_a_distance_for_others():
-    same = np.array([texture(drawing(1))] * FEWEST)
+    same = np.array([texture(drawing(1))] * MIN_IMAGES)
     ood_detector = OODDetector.fit(same, same)
     assert not ood_detector.is_out_of_distribution(drawing(1)) and ood_detector.is_out_of_distribution(grainy(1))
 
 
 def test_too_few_pictures_say_nothing():
-    many, few = points(FEWEST, seed=0), points(FEWEST - 1, seed=1)
+    many, few = points(MIN_IMAGES, seed=0), points(MIN_IMAGES - 1, seed=1)
     assert OODDetector.fit(few, many) is None and OODDetector.fit(many, few) is None
     assert OODDetector.fit(np.array([]), many) is None and OODDetector.fit(many, many) is not None
 
@@ -118,7 +118,7 @@ def test_a_file_of_something_else_is_refused(arrays, tmp_path):
         (tmp_path / FILE).write_bytes(b"nothing of the kind")
     else:
         save_file(arrays, tmp_path / FILE)
-    with pytest.raises(UserError, match=f"{FILE} does not hold distances .* build the index again"):
+    with pytest.raises(UserError, match=f"{FILE} is not a detector .* build the index again"):
         OODDetector.load(tmp_path)
 
 

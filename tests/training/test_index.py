@@ -22,7 +22,7 @@ def test_an_index_of_enough_pictures_tells_others_from_them(collection, tmp_path
     pipeline.train(arguments)
     assert Engine.load(arguments.run, "cpu").ood_detector is None
 
-    monkeypatch.setattr(familiar, "FEWEST", 2)
+    monkeypatch.setattr(familiar, "MIN_IMAGES", 2)
     run_stage("index", index.train, arguments)
     assert familiar.FILE in Run(arguments.run).manifest["parts"]["index"]["files"]
     assert Engine.load(arguments.run, "cpu").ood_detector.threshold > 0

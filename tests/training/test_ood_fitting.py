@@ -29,7 +29,7 @@ def test_a_collection_without_pictures_has_no_distances(collection):
 
 def test_a_micro_collection_has_too_few_and_a_larger_one_enough(collection, monkeypatch):
     assert fit_ood_detector(collection, collection.all_candidates()) is None
-    monkeypatch.setattr(familiar, "FEWEST", 2)
+    monkeypatch.setattr(familiar, "MIN_IMAGES", 2)
     assert fit_ood_detector(collection, collection.all_candidates()).threshold > 0
 
 
