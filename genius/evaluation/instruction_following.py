@@ -102,7 +102,9 @@ def measure_following(
 def first_codes(engine: Engine, batches: Iterable[EncodedQueries], decoder_weight: float | None) -> np.ndarray:
     """(q,) the most probable first code of each query."""
     options = SearchOptions(beams=1, k=1, mode="exact", rerank=False, decoder_weight=decoder_weight)
-    return np.concatenate([engine.retrieve(batch, options).beams.first.argmax(-1).cpu().numpy() for batch in batches])
+    return np.concatenate(
+        [engine.retrieve(batch, options).beams.first_log_probs.argmax(-1).cpu().numpy() for batch in batches]
+    )
 
 
 def usual_first_codes(index: Index) -> np.ndarray:

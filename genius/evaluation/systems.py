@@ -165,8 +165,8 @@ def search_beam(
             (
                 found_queries(candidates.query, candidates.row, qrels, start, size),
                 candidates.counts,
-                found.beams.first.argmax(-1).cpu().numpy(),
-                found.beams.rows.cpu().numpy(),
+                found.beams.first_log_probs.argmax(-1).cpu().numpy(),
+                found.beams.scored.cpu().numpy(),
                 None if certified is None else certified.cpu().numpy(),
             )
         )

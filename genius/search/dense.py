@@ -83,8 +83,8 @@ def quantized_search(
         scores,
         torch.full_like(scores, torch.nan),
         depth=torch.full_like(low, len(codebooks)),
-        first=(inner[: len(codebooks[0])].T - codebooks[0].float().square().sum(1)).log_softmax(-1),
-        rows=torch.zeros(len(z), dtype=torch.long),
+        first_log_probs=(inner[: len(codebooks[0])].T - codebooks[0].float().square().sum(1)).log_softmax(-1),
+        scored=torch.zeros(len(z), dtype=torch.long),
     )
 
 

@@ -321,7 +321,7 @@ class Engine:
             ids_per_query = generated_ids(found.beams, table)
             out_of_distribution = [self.is_out_of_distribution(query) for query in queries]
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
-        first_codes, certified = found.beams.first.exp().cpu().numpy(), found.beams.certified(options.beams)
+        first_codes, certified = found.beams.first_log_probs.exp().cpu().numpy(), found.beams.certified(options.beams)
         return [
             SearchResult(
                 hits=hits_per_query[i],
@@ -334,7 +334,7 @@ class Engine:
                 candidates=int(found.candidates.counts[i]),
                 mode=mode,
                 dtype=self.fast_dtype if mode == "fast" else "float32",
-                decoded=int(found.beams.rows[i]),
+                decoded=int(found.beams.scored[i]),
                 certified=None if certified is None else bool(certified[i]),
                 out_of_distribution=out_of_distribution[i],
                 milliseconds=dict(spent),

@@ -1,4 +1,4 @@
-"""What each code adds to the score of each beam, level by level.
+"""Scores of all codes of a level after each beam: the decoder, the geometry of the codes, or a blend.
 
 Shapes: b queries, w beams, r open beams of all queries, k codes of a level, d feature dim.
 """
@@ -15,11 +15,11 @@ from genius.search.beam_state import Prefixes
 
 
 class Scores(NamedTuple):
-    """Of the codes of one level after each open beam."""
+    """Of all codes of one level after each open beam."""
 
-    log_probs: Tensor  # (r, k) without the decoder: the softmax of the geometry
-    gains: Tensor  # (r, k) what they add to the score
-    ceilings: Tensor  # (r, k) the most that they and all codes after them can add
+    log_probs: Tensor  # (r, k) of the decoder; without one, the softmax of the geometry
+    gains: Tensor  # (r, k) added to the beam's score
+    bounds: Tensor  # (r, k) the most that this code and all codes after it can add
 
 
 class Scorer:
@@ -34,51 +34,51 @@ class Scorer:
         whole_vocabulary: bool,
         bounded: bool,
     ):
-        """bounded: the ceilings are wanted."""
+        """bounded: compute bounds; otherwise they equal the gains."""
         self.decoder, self.weight, self.whole_vocabulary, self.bounded = decoder, weight, whole_vocabulary, bounded
         self.cache = decoder.start(features, beams) if weight > 0 else None
         self.residual = features[:, None]  # (b, w, d)
         self.level = 0
 
-    def next_level(self, now: Prefixes, opened: Tensor) -> Scores:
-        """Of the beams that are open; opened (b, w) bool."""
-        rows = None if opened.all() else opened.flatten().nonzero()[:, 0]
-        before = (now.parent, now.code) if self.level else (None, None)
+    def next_level(self, prefixes: Prefixes, decoded: Tensor) -> Scores:
+        """Of the open beams; decoded (b, w) bool: these."""
+        rows = None if decoded.all() else decoded.flatten().nonzero()[:, 0]
+        before = (prefixes.parent, prefixes.code) if self.level else (None, None)
         if self.weight > 0:
             log_probs = self.decoder.step(self.cache, *before, rows, self.whole_vocabulary)
         if self.weight < 1:
-            odds, most = self._geometry(*before, rows)
+            geometry, bounds = self._geometry(*before, rows)
         self.level += 1
         if self.weight == 1:
             return Scores(log_probs, log_probs, log_probs)
         if self.weight == 0:
-            log_probs = odds.log_softmax(-1)
-        gains = self.weight * log_probs + (1 - self.weight) * odds
+            log_probs = geometry.log_softmax(-1)
+        gains = self.weight * log_probs + (1 - self.weight) * geometry
         if self.whole_vocabulary:
-            return Scores(log_probs, gains, self.weight * log_probs + (1 - self.weight) * most)
+            return Scores(log_probs, gains, self.weight * log_probs + (1 - self.weight) * bounds)
         gains = gains.log_softmax(-1)
         return Scores(log_probs, gains, gains)
 
     def _geometry(self, parents: Tensor | None, codes: Tensor | None, rows: Tensor | None) -> tuple[Tensor, Tensor]:
-        """(r, k) twice, scaled: 2⟨r, e⟩ − ‖e‖² of each code, and the most it can come to with all codes after it.
+        """(r, k) twice, scaled: 2⟨r, e⟩ − ‖e‖² of each code, and the most that it and all codes after it can sum to.
 
-        The sum over codes is ‖r‖² − ‖what is left‖², and codewords whose norms add up to ρ leave no less than
-        ‖r − e‖ − ρ.
+        The sum over all codes is ‖r‖² − ‖final residual‖², and codewords whose norms sum to ρ leave a residual of at
+        least ‖r − e‖ − ρ.
         """
         if codes is not None:
             query = torch.arange(len(parents), device=parents.device)[:, None]
             self.residual = self.residual[query, parents] - self.decoder.codebooks[self.level - 1][codes]
         residual = self.residual.flatten(0, 1)
         residual = residual if rows is None else residual[rows]
-        scale, odds = self.decoder.blend_scale, self.decoder.level_scores(residual, self.level)
+        scale, geometry = self.decoder.blend_scale, self.decoder.level_scores(residual, self.level)
         if not self.bounded:
-            return scale * odds, scale * odds
+            return scale * geometry, scale * geometry
         squared = residual.square().sum(-1, keepdim=True)
-        left = ((squared - odds).clamp_(min=0).sqrt_() - sum(self.decoder.radii[self.level + 1 :])).clamp_(min=0)
-        return scale * odds, scale * (squared - left.square_())
+        left = ((squared - geometry).clamp_(min=0).sqrt_() - sum(self.decoder.radii[self.level + 1 :])).clamp_(min=0)
+        return scale * geometry, scale * (squared - left.square_())
 
     def keep(self, queries: Tensor) -> None:
-        """Go on with these queries alone; queries (b,) bool."""
+        """Continue with these queries only; queries (b,) bool."""
         self.residual = self.residual[queries]
         if self.cache is not None:
             self.cache.keep(queries.nonzero()[:, 0])

@@ -92,7 +92,7 @@ def test_beams_and_candidates_are_counted_on_queries_of_the_workload(report, wor
         cell = next(
             cell for cell in report["cells"] if (cell["ids"], cell["items"], cell["system"]) == (kind, 300, "set")
         )
-        assert cell["rows"] == pytest.approx(found.rows.float().mean().item())
+        assert cell["rows"] == pytest.approx(found.scored.float().mean().item())
         assert cell["candidates"] == pytest.approx((found.high - found.low).sum(1).float().mean().item())
         assert cell["dtype"] == "float32"
 

@@ -43,7 +43,7 @@ def test_an_exact_search_multiplies_as_many_matrices_as_are_counted(hidden):
 
     counted = {str(name): operations for name, operations in counter.get_flop_counts()["Global"].items()}
     matrices = counted.pop("aten.mm", 0) + counted.pop("aten.addmm", 0)
-    beams = int(found.rows.sum())
+    beams = int(found.scored.sum())
     attention = 4 * config.layers * config.heads * config.head_width * (config.prefix + (config.levels + 1) / 2)
     assert beams == 2 * (1 + 3 + 7 + 7)
     assert matrices == pytest.approx(2 * search_operations(config, beams / 2, True) - beams * attention)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from genius.search.beam import TRACED, beam_search
+from genius.search.beam import TRACE_FACTOR, beam_search
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder
@@ -81,7 +81,7 @@ def test_a_query_is_answered_alike_alone_and_in_a_batch():
     for query in range(QUERIES):
         alone = beam_search(decoder, decoder.features[query : query + 1], trie, 6)
         assert torch.equal(alone.low[0], together.low[query])
-        assert torch.equal(alone.first[0], together.first[query])
+        assert torch.equal(alone.first_log_probs[0], together.first_log_probs[query])
 
 
 def test_geometry_alone_never_runs_the_decoder_and_finds_the_nearest_quantized_vectors():
@@ -94,7 +94,7 @@ def test_geometry_alone_never_runs_the_decoder_and_finds_the_nearest_quantized_v
     )
     nearest = torch.tensor(list(ids))[torch.cdist(decoder.features, vectors).argsort(dim=1)]
     assert torch.equal(found.low, nearest)
-    torch.testing.assert_close(found.first.exp().sum(1), torch.ones(QUERIES))
+    torch.testing.assert_close(found.first_log_probs.exp().sum(1), torch.ones(QUERIES))
 
 
 @pytest.mark.parametrize("beams", [1, 3, 8, 1000])
@@ -141,7 +141,7 @@ def test_the_trace_tells_what_the_search_did(weight):
         _, considered = slow_beam_search(decoder, query, ids, beams, weight)
         parents = [()]
         for level, (step, slow) in enumerate(zip(found.trace[query], considered, strict=True)):
-            slow = slow[: TRACED * beams]
+            slow = slow[: TRACE_FACTOR * beams]
             prefixes = [parents[parent] + (code,) for parent, code in zip(step.parent, step.code.tolist(), strict=True)]
             assert prefixes == [prefix for _, prefix in slow]
             np.testing.assert_allclose(step.score, [score for score, _ in slow], rtol=1e-4, atol=1e-4)

@@ -98,7 +98,7 @@ def test_quantized_search_equals_a_beam_by_geometry_that_keeps_everything(monkey
         assert torch.equal(found.low, beams.low[:, :k]) and torch.equal(found.high, beams.high[:, :k])
         scaled = found.scores * decoder.blend_scale
         torch.testing.assert_close(scaled, beams.scores[:, :k], rtol=1e-4, atol=1e-4)
-        assert (found.first.exp().sum(1) - 1).abs().max() < 1e-5 and (found.depth == 4).all()
+        assert (found.first_log_probs.exp().sum(1) - 1).abs().max() < 1e-5 and (found.depth == 4).all()
 
 
 def test_approximate_indexes_find_most_of_what_flat_search_finds():

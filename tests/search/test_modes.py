@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from genius.search.beam import NARROWER, beam_search, widened_search
+from genius.search.beam import FAST_BEAM_DIVISOR, beam_search, widened_search
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder
@@ -47,7 +47,7 @@ def test_mode_set_finds_the_ids_of_mode_exact(n, seed, beams, weight):
     )
     for query in range(QUERIES):
         assert set(found_ids(table, some, query)) == set(found_ids(table, exact, query))
-    assert (some.rows <= exact.rows).all()
+    assert (some.scored <= exact.scored).all()
 
 
 def test_mode_set_stops_decoding_a_query_whose_beams_have_one_id_left_and_scores_what_it_decoded():
@@ -56,12 +56,12 @@ def test_mode_set_stops_decoding_a_query_whose_beams_have_one_id_left_and_scores
     decoder, beams = FixedDecoder(sizes, QUERIES), 7
     found = beam_search(decoder, decoder.features, trie, beams, mode="set")
     exact = beam_search(decoder, decoder.features, trie, beams)
-    assert (exact.depth == 5).all() and (exact.rows == 1 + 3 + 3 * beams).all()
+    assert (exact.depth == 5).all() and (exact.scored == 1 + 3 + 3 * beams).all()
     assert (found.depth < 5).any()
     for query in range(QUERIES):
         depth = int(found.depth[query, 0])
         assert found.depth[query].tolist() == [depth] * beams
-        assert found.rows[query] == 1 + sum(min(beams, 3) if level == 1 else beams for level in range(1, depth))
+        assert found.scored[query] == 1 + sum(min(beams, 3) if level == 1 else beams for level in range(1, depth))
         for codes, score in zip(found_ids(table, found, query), found.scores[query].tolist(), strict=True):
             expected = sum(decoder.gains(query, codes[:level], 1.0)[0][codes[level]] for level in range(depth))
             assert score == pytest.approx(expected, abs=1e-4)
@@ -101,7 +101,7 @@ def test_mode_fast_stops_at_few_items_and_leaves_prefixes_with_one_id_alone(n, s
     table, trie = build(n, seed)
     decoder, beams = FixedDecoder(SIZES, QUERIES, seed=seed), 8
     found = beam_search(
-        decoder, decoder.features, trie, beams * NARROWER, mode="fast", decoder_weight=weight, budget=budget
+        decoder, decoder.features, trie, beams * FAST_BEAM_DIVISOR, mode="fast", decoder_weight=weight, budget=budget
     )
     ids = all_ids(table)
     everything = [tuple(codes) for codes in table.codes(np.arange(len(table.packed))).tolist()]
@@ -109,7 +109,7 @@ def test_mode_fast_stops_at_few_items_and_leaves_prefixes_with_one_id_alone(n, s
     for query in range(QUERIES):
         kept, decoded = slow_fast_search(decoder, query, ids, items, beams, weight, budget)
         there = found.high[query] > found.low[query]
-        assert found.rows[query] == decoded and there.sum() == len(kept)
+        assert found.scored[query] == decoded and there.sum() == len(kept)
         np.testing.assert_allclose(found.scores[query][there], [score for score, _ in kept], rtol=1e-4, atol=1e-4)
         for low, high, (_, prefix) in zip(found.low[query].tolist(), found.high[query].tolist(), kept, strict=False):
             assert everything[low:high] == [codes for codes in everything if codes[: len(prefix)] == prefix]
@@ -154,7 +154,7 @@ def test_widening_ends_with_the_best_ids_of_all_and_searches_again_only_where_it
     assert found.low.shape == (12, 4) and found.certified(4).all()
     for query in range(12):
         assert found_ids(table, found, query) == found_ids(table, everything, query)[:4]
-    assert torch.equal(found.rows == once.rows, once.certified(4))
+    assert torch.equal(found.scored == once.scored, once.certified(4))
 
 
 def test_widening_ends_at_the_most_beams_it_may_take():
@@ -162,7 +162,7 @@ def test_widening_ends_at_the_most_beams_it_may_take():
     decoder = FixedDecoder(SIZES, 12)
     found = widened_search(decoder, decoder.features, trie, 1, most=2)
     assert not found.certified(1).all()
-    assert found.rows.max() == (1 + 1 + 1 + 1) + (1 + 2 + 2 + 2)
+    assert found.scored.max() == (1 + 1 + 1 + 1) + (1 + 2 + 2 + 2)
 
 
 def test_an_unknown_mode_is_refused_with_the_choices():

@@ -151,7 +151,7 @@ class Benchmark:
         if system.dtype is None:
             return {}
         beams = system.search(workload.draw_queries(COUNTED, 0))
-        rows = beams.rows.float().mean().item()
+        rows = beams.scored.float().mean().item()
         counts = {
             "dtype": system.dtype,
             "rows": rows,
