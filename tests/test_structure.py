@@ -49,7 +49,13 @@ SAME_NAME = {  # files of one name, and why
     "figure": "one in each tab of the page",
 }
 MENDING = pytest.mark.xfail(reason="not yet true everywhere", strict=False)
-SHORT = {}  # files under 40 lines, and why
+SHORT = {  # files under 40 lines, and why
+    "genius/errors.py": "imported before anything slow",
+    "genius/collections/instructions.py": "one file format",
+    "genius/demo_world/things/thing.py": "what all files of objects share",
+    "training/__main__.py": "a command",
+    "training/benchmarks/chromium.py": "what a benchmark and the tests in a browser share",
+}
 
 
 def module_name(file: Path) -> str:
@@ -111,7 +117,6 @@ def test_only_the_app_and_the_measurements_of_the_page_import_it():
 
 
 @pytest.mark.parametrize("package", ALLOWED)
-@MENDING
 def test_a_package_imports_only_what_lies_below_it(package):
     assert imports()[package] <= ALLOWED[package]
 
@@ -127,7 +132,6 @@ def test_a_package_needs_no_other_library(package):
         assert roots - set(sys.stdlib_module_names) <= LIBRARIES[package], file
 
 
-@MENDING
 def test_no_packages_import_each_other():
     graph, order = {name: set(below) for name, below in imports().items()}, []
     while graph:
@@ -164,7 +168,12 @@ def test_no_file_is_tiny_without_a_reason():
         for file in CODE
         if file.name != "__init__.py" and len(file.read_text().splitlines()) < 40
     }
-    assert tiny == set(SHORT), "merge it into the file that uses it, or give a reason in SHORT"
+    assert tiny <= set(SHORT), "merge it into the file that uses it, or give a reason in SHORT"
+
+
+def test_the_lists_of_exceptions_name_files_that_exist():
+    assert all((ROOT / file).is_file() for file in SHORT)
+    assert set(SAME_NAME) <= {file.stem for file in CODE}
 
 
 @MENDING

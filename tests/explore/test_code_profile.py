@@ -1,4 +1,4 @@
-"""genius/explore/profile.py over a tiny run, against doing it item by item."""
+"""genius/explore/code_profile.py over a tiny run, against doing it item by item."""
 
 import numpy as np
 import pytest

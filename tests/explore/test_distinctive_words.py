@@ -1,4 +1,4 @@
-"""genius/explore/words.py against the definition, and against groups whose words are known."""
+"""genius/explore/distinctive_words.py against the definition, and against groups whose words are known."""
 
 import numpy as np
 import pytest
