@@ -67,7 +67,7 @@ def train(arguments: Arguments) -> None:
     ]
 
     def write(folder: Path) -> None:
-        write_index(
+        unreadable = write_index(
             folder,
             pool_items(collection, settings.pool),
             codes,
@@ -80,6 +80,9 @@ def train(arguments: Arguments) -> None:
             errors=errors,
             begun=begun,
         )
+        if unreadable.count:
+            print(f"index: {unreadable.count:,} images cannot be read, so their items have no thumbnail, e.g.")
+            print(*unreadable.examples, sep="\n")
         if ood_detector is not None:
             ood_detector.save(folder)
 

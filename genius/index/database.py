@@ -67,6 +67,11 @@ def read_only(file: Path) -> str:
     return file.resolve().as_uri() + "?mode=ro&immutable=1"
 
 
+def placeholders(count: int) -> str:
+    """A list of parameters for `IN`. Unlike strings in a JSON array, parameters are not cut at a NUL character."""
+    return f"({', '.join('?' * count)})"
+
+
 class ReadOnlyDatabase:
     """A file that never changes, read by any number of threads, one after the other, through one connection.
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from genius.errors import UserError
 from genius.schema import Modality
+from genius.trie.ids import MAX_CODES
 
 CONFIG = "config.json"
 POOL = "pool.safetensors"  # of large indexes
@@ -40,6 +41,18 @@ class IndexConfig:
         """Items that were added since the run was trained."""
         return self.n - self.trained
 
+    def check(self) -> None:
+        """Raises ValueError if a size is out of range."""
+        if not (
+            0 < self.n <= sum(self.segments or (self.n,))
+            and min(self.segments or (self.n,)) > 0
+            and (self.trained is None or 0 <= self.trained <= self.n)
+            and self.dim > 0
+            and self.code_sizes
+            and all(0 < size <= MAX_CODES for size in self.code_sizes)
+        ):
+            raise ValueError(f"a size is out of range in {self}")
+
 
 def segment_folder(index: Path, number: int) -> Path:
     """Where the files of a segment lie; those of the first beside the files of the index."""
@@ -60,15 +73,7 @@ def read_config(file: Path) -> IndexConfig:
             segments=tuple(config.segments) or (config.n,),
             trained=config.n if config.trained is None else config.trained,
         )
-        if not (
-            0 < config.n <= sum(config.segments)
-            and min(config.segments) > 0
-            and 0 <= config.trained <= config.n
-            and config.dim > 0
-            and config.code_sizes
-            and all(0 < size <= 65536 for size in config.code_sizes)
-        ):
-            raise ValueError("a size is out of range")
+        config.check()
         return config
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{file} is not the config of an index ({error}); build the index again") from None

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from genius.errors import UserError
-from genius.index.database import ReadOnlyDatabase
+from genius.index.database import ReadOnlyDatabase, placeholders
 from genius.schema import Item, Modality
 
 EMBEDDINGS, ITEMS, THUMBNAILS = FILES = ("embeddings.npy", "items.sqlite", "thumbnails.sqlite")
@@ -147,19 +147,14 @@ class Records:
         """Item ids -> rows (m,) int64, in this order; −1 where the index has no such item."""
         ids, rows = iter(ids), [np.empty(0, dtype=np.int64)]
         while chunk := list(islice(ids, LOOKUP)):
-            wanted, found = json.dumps(chunk), np.full(len(chunk), -1)
+            query, row_of = f"SELECT id, row FROM items WHERE id IN {placeholders(len(chunk))}", {}
+            stored = [id.encode("utf-8", "replace").decode() for id in chunk]  # half a surrogate pair is in no index
             for start, items in zip(self.places.starts[:-1], self._items, strict=True):
-                numbers = np.array(
-                    items.select(
-                        "SELECT ifnull(items.row, -1) FROM json_each(?) AS wanted "
-                        "LEFT JOIN items ON items.id = wanted.value ORDER BY wanted.key",
-                        wanted,
-                    ),
-                    dtype=np.int64,
-                )[:, 0]
-                here = self.places.rows(np.where(numbers < 0, -1, numbers + start))
-                found = np.where(here < 0, found, here)
-            rows.append(found)
+                found = items.select(query, *stored)
+                positions = np.array([number for _, number in found], dtype=np.int64) + start
+                here = zip(found, self.places.rows(positions).tolist(), strict=True)
+                row_of |= {id: row for (id, _), row in here if row >= 0}
+            rows.append(np.array([row_of.get(id, -1) for id in chunk], dtype=np.int64))
         return np.concatenate(rows)
 
     def thumbnail(self, row: int) -> bytes | None:

@@ -59,16 +59,27 @@ class Models:
     fusion: Fusion
     quantizer: ResidualQuantizer
     batch: int = BATCH  # items encoded together
+    run: Run | None = None  # as it was read when they were loaded
 
     @classmethod
-    def load(cls, run: Path, device: str | None = None) -> Models:
+    def load(cls, path: Path, device: str | None = None) -> Models:
         """Raises UserError if a part is missing or damaged."""
-        folder, chosen = Run(run).folder, usable_device(device)
+        run, chosen = Run(path), usable_device(device)
+        folder = run.folder
         return cls(
             Encoder.load(folder("encoder")).to(chosen),
             Fusion.load(folder("fusion")).to(chosen),
             ResidualQuantizer.load(folder("quantizer")).to(chosen),
+            run=run,
         )
+
+    def check(self, run: Run) -> None:
+        """Raises UserError if the run was trained again since these models were loaded."""
+        parts = () if self.run is None else ("encoder", "fusion", "quantizer")
+        if any(self.run.digest(part) != run.digest(part) for part in parts):
+            raise UserError(
+                f"{run.path} was trained again since its models were loaded; start again to load the new ones"
+            )
 
 
 @dataclass(frozen=True)
@@ -104,6 +115,7 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
     """
     with write_lock(run), disk_errors_explained(run):
         opened = Run(run)
+        models.check(opened)
         index = Index.load(opened.folder(PART))
         incoming = read(index.records.last_dataset() + 1)
         survey, complaints = _survey(index, incoming), []
@@ -136,7 +148,7 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
                     incoming.image_path,
                     as_indexed.get("thumbnail_side", 192),
                     as_indexed.get("thumbnail_quality", 80),
-                ),
+                )[0],
             )
             if len(index.config.segments) >= SEGMENTS:
                 _merge_small_segments(opened)

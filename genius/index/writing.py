@@ -5,7 +5,6 @@ A killed process leaves whole blocks of both databases; where they are kept, it 
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from tqdm import tqdm
@@ -21,7 +21,7 @@ from genius.collections.images import thumbnail
 from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.files import link_or_copy, write_array
-from genius.index.database import begun_database, step, steps_done
+from genius.index.database import begun_database, placeholders, step, steps_done
 from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config, write_instructions
 from genius.index.pool_file import save_pool
 from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, ConcatenatedArray
@@ -30,6 +30,8 @@ from genius.trie.ids import pack
 from genius.trie.pool import Pool
 
 BLOCK = 4096  # items in memory at once
+UNREADABLE = 0.1  # share of images that may be unreadable; of more it is likely that their folder is not there
+NAMED = 5  # unreadable images that are named
 LARGE = 200_000  # items; from here on building their pool takes longer than loading it
 ITEM_TABLE = """CREATE TABLE IF NOT EXISTS items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
                                                   text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
@@ -39,6 +41,16 @@ THUMBNAIL_TABLES = """CREATE TABLE IF NOT EXISTS pictures (picture INTEGER PRIMA
     CREATE VIEW IF NOT EXISTS thumbnails AS SELECT row, webp FROM shown JOIN pictures USING (picture);"""
 SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID;"
 SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN begun.items USING (row) GROUP BY image"
+
+
+class Unreadable(NamedTuple):
+    """Images that cannot be read; an image that several items share counts once."""
+
+    count: int
+    examples: tuple[str, ...]  # sentences that name some
+
+    def __add__(self, other: Unreadable) -> Unreadable:
+        return Unreadable(self.count + other.count, (self.examples + other.examples)[:NAMED])
 
 
 def write_index(
@@ -54,7 +66,7 @@ def write_index(
     thumbnail_quality: int = 80,
     errors: np.ndarray | None = None,
     begun: Path | None = None,
-) -> None:
+) -> Unreadable:
     """Fill `folder`, which is empty.
 
     items: n of them, streamed; codes (n, M) and embeddings (n, d), normalised, may be memory-mapped.
@@ -62,17 +74,23 @@ def write_index(
     errors (n,): of reconstruction, as quantize.py has them; what is added later is compared with these.
     begun: a folder with what a killed process had written of the databases for the same items; empty at first. They
     stay there, too, so that nothing is lost before the caller has published `folder`.
-    Raises UserError that names the item if an image cannot be used, an id comes twice, or the number of
-    items is another than that of codes and embeddings.
+    Returns the items whose images cannot be read; they have no thumbnail. Raises UserError that names the item if an
+    id comes twice, the number of items is another than that of codes and embeddings, or more than UNREADABLE of the
+    images cannot be read.
     """
     n, dim = embeddings.shape
     if len(codes) != n:
         raise ValueError(f"{len(codes)} IDs and {n} embeddings; expected one of each per item")
     if not n:
         raise UserError("the collection has no candidates; an index needs at least one")
+    config = IndexConfig(n, dim, tuple(code_sizes))
+    config.check()
     write_instructions(folder / "instructions.json", instructions)
-    modalities = write_segment(folder, items, embeddings, image_path, thumbnail_side, thumbnail_quality, begun)
-    write_rows(folder, IndexConfig(n, dim, tuple(code_sizes)), pack(codes, code_sizes), modalities, errors)
+    modalities, unreadable = write_segment(
+        folder, items, embeddings, image_path, thumbnail_side, thumbnail_quality, begun
+    )
+    write_rows(folder, config, pack(codes, code_sizes), modalities, errors)
+    return unreadable
 
 
 def write_segment(
@@ -83,14 +101,17 @@ def write_segment(
     thumbnail_side: int,
     thumbnail_quality: int,
     begun: Path | None = None,
-) -> np.ndarray:
-    """The files of one segment (see segments.py); returns the modalities (m,) of its items. As `write_index`."""
+) -> tuple[np.ndarray, Unreadable]:
+    """Write the files of one segment (see segments.py), as `write_index` does.
+
+    Returns the modalities (m,) of its items, and those whose images cannot be read.
+    """
     shrink = partial(_thumbnail, image_path, thumbnail_side, thumbnail_quality) if image_path is not None else None
-    modalities = _write_items(begun or folder, items, len(embeddings), shrink)
+    modalities, unreadable = _write_items(begun or folder, items, len(embeddings), shrink)
     for name in (ITEMS, THUMBNAILS) if begun else ():
         link_or_copy(begun / name, folder / name)
     write_embeddings(folder / EMBEDDINGS, embeddings)
-    return modalities
+    return modalities, unreadable
 
 
 def write_rows(
@@ -132,9 +153,12 @@ def write_embeddings(file: Path, embeddings: np.ndarray | ConcatenatedArray) -> 
     write_array(file, embeddings.shape, np.float16, blocks())
 
 
-def _write_items(folder: Path, items: Iterable[Item], n: int, shrink: Callable[[Item], bytes] | None) -> np.ndarray:
-    """Both databases, from where they stopped; returns the modalities (n,). shrink: makes an item's thumbnail."""
+def _write_items(
+    folder: Path, items: Iterable[Item], n: int, shrink: Callable[[Item], bytes | UserError] | None
+) -> tuple[np.ndarray, Unreadable]:
+    """Write both databases, from where they stopped; returns as `write_segment`. shrink: makes an item's thumbnail."""
     changed = f"the collection no longer has the {n} candidates that were encoded; compute the features again"
+    read, failed = 0, Unreadable(0, ())
     with (
         begun_database(folder / ITEMS, ITEM_TABLE) as records,
         begun_database(folder / THUMBNAILS, THUMBNAIL_TABLES + SEEN) as thumbnails,
@@ -157,7 +181,13 @@ def _write_items(folder: Path, items: Iterable[Item], n: int, shrink: Callable[[
                     )
                 with step(thumbnails, end):
                     if shrink is not None:
-                        _write_thumbnails(thumbnails, row, block, partial(workers.map, shrink))
+                        new, unreadable = _write_thumbnails(thumbnails, row, block, partial(workers.map, shrink))
+                        read, failed = read + new, failed + unreadable
+                        if failed.count > UNREADABLE * (read + failed.count):
+                            raise UserError(
+                                f"{failed.count:,} of {read + failed.count:,} images cannot be read, e.g. "
+                                f"{failed.examples[0]}"
+                            )
                 row = end
                 bar.update(len(block))
         if row < n:
@@ -166,11 +196,12 @@ def _write_items(folder: Path, items: Iterable[Item], n: int, shrink: Callable[[
         if twice:
             raise UserError(f"the collection has two candidates with id {twice[0]!r}; rename or remove one")
         records.execute(ITEM_KEY)
-        return np.fromiter(
+        modalities = np.fromiter(
             (modality for (modality,) in records.execute("SELECT modality FROM items ORDER BY row")),
             dtype=np.uint8,
             count=n,
         )
+        return modalities, failed
 
 
 def _forget_half_a_block(records: sqlite3.Connection, thumbnails: sqlite3.Connection, file: Path, row: int) -> None:
@@ -182,29 +213,37 @@ def _forget_half_a_block(records: sqlite3.Connection, thumbnails: sqlite3.Connec
 
 
 def _write_thumbnails(
-    database: sqlite3.Connection, first: int, block: list[Item], shrink: Callable[[Iterable[Item]], Iterable[bytes]]
-) -> None:
-    """Those of the items from row `first` on. An image that several items share is shrunk and stored once."""
+    database: sqlite3.Connection,
+    first: int,
+    block: list[Item],
+    shrink: Callable[[Iterable[Item]], Iterable[bytes | UserError]],
+) -> tuple[int, Unreadable]:
+    """Write those of the items from row `first` on. An image that several items share is shrunk and stored once.
+
+    Returns how many new images were stored, and which could not be read.
+    """
     pictured = {first + i: item for i, item in enumerate(block) if item.image is not None}
     items = {item.image: item for item in pictured.values()}  # one of each image
     pictures = dict(
-        database.execute(
-            "SELECT image, picture FROM json_each(?) AS wanted CROSS JOIN seen ON seen.image = wanted.value",
-            (json.dumps(list(items)),),
-        )
+        database.execute(f"SELECT image, picture FROM seen WHERE image IN {placeholders(len(items))}", list(items))
     )
     ((known,),) = database.execute("SELECT ifnull(max(picture) + 1, 0) FROM pictures")
     new = [item for image, item in items.items() if image not in pictures]
-    pictures |= {item.image: known + i for i, item in enumerate(new)}
-    database.executemany("INSERT INTO seen VALUES (?, ?)", ((item.image, pictures[item.image]) for item in new))
-    database.executemany("INSERT INTO pictures VALUES (?, ?)", enumerate(shrink(new), start=known))
+    made = list(zip(new, shrink(new), strict=True))
+    failed = [str(error) for _, error in made if isinstance(error, UserError)]
+    stored = [(item.image, thumbnail) for item, thumbnail in made if isinstance(thumbnail, bytes)]
+    pictures |= {image: known + i for i, (image, _) in enumerate(stored)}
+    database.executemany("INSERT INTO seen VALUES (?, ?)", ((image, pictures[image]) for image, _ in stored))
+    database.executemany("INSERT INTO pictures VALUES (?, ?)", enumerate((webp for _, webp in stored), start=known))
     database.executemany(
-        "INSERT INTO shown VALUES (?, ?)", ((row, pictures[item.image]) for row, item in pictured.items())
+        "INSERT INTO shown VALUES (?, ?)",
+        ((row, pictures[item.image]) for row, item in pictured.items() if item.image in pictures),
     )
+    return len(stored), Unreadable(len(failed), tuple(failed[:NAMED]))
 
 
-def _thumbnail(image_path: Callable[[str], Path], side: int, quality: int, item: Item) -> bytes:
+def _thumbnail(image_path: Callable[[str], Path], side: int, quality: int, item: Item) -> bytes | UserError:
     try:
         return thumbnail(image_path(item.image), side, quality)
     except UserError as error:
-        raise UserError(f"candidate {item.id}: {error}") from None
+        return UserError(f"candidate {item.id}: {error}")

@@ -25,7 +25,9 @@ class Editor:
         """engine: of this run; its models encode new items."""
         self.run, self.engine = run, engine
         self._models = Models(
-            *(_OnEngineThread(model, engine) for model in (engine.encoder, engine.fusion, engine.quantizer)), BATCH
+            *(_OnEngineThread(model, engine) for model in (engine.encoder, engine.fusion, engine.quantizer)),
+            BATCH,
+            engine.run,
         )
 
     def add(self, uploads: Sequence[tuple[str, Path | None]]) -> Added:

@@ -126,7 +126,8 @@ class Engine:
             model.to(self.device).eval() for model in (encoder, fusion, quantizer, decoder)
         )
         self._normalize_embeddings = run is not None and run.manifest.get("normalize_embeddings", False)
-        self.ood_detector, self._versions = ood_detector, Versions(index, self.device, run)
+        self.ood_detector, self.run = ood_detector, run
+        self._versions = Versions(index, self.device, run)
         self._decoder = self._fast_decoder = IncrementalDecoder(self.decoder)
         if fast_dtype != "float32":
             self._fast_decoder = IncrementalDecoder(self.decoder, getattr(torch, fast_dtype))

@@ -235,6 +235,47 @@ def test_threads_read_the_same_index(folder):
     assert not errors and len(found) == 8 and all(one == found[0] for one in found)
 
 
+def test_a_few_unreadable_images_are_named_and_have_no_thumbnail(tmp_path, images):
+    (images / "broken.png").write_bytes(b"no image at all")
+    n = 30
+    for number in range(2, n):
+        Image.new("RGB", (20, 20), (number, 0, 0)).save(images / f"{number}.png")
+    names = ["broken.png", "gone.png", *(f"{number}.png" for number in range(2, n))]
+    items = [Item(f"1:{number}", Modality.IMAGE, image=name) for number, name in enumerate(names)]
+    codes, embeddings = np.zeros((n, 3), np.int64), np.full((n, DIM), 0.4, np.float32)
+
+    unreadable = write_index(tmp_path, items, codes, embeddings, SIZES, image_path=images.joinpath, instructions=[])
+
+    assert unreadable.count == 2
+    assert "candidate 1:0: broken.png is not" in unreadable.examples[0] and "1:1: gone.png" in unreadable.examples[1]
+    index = Index.load(tmp_path)
+    assert index.items(range(n)) == items
+    assert [index.thumbnail(row) is None for row in range(n)] == [True] * 2 + [False] * (n - 2)
+
+
+def test_ids_and_texts_are_whole_strings(tmp_path):
+    """Also with a NUL character, at which SQLite cuts strings in JSON; what is no text is in no index."""
+    odd = [Item("9:1\0junk", Modality.TEXT, "a\0b"), Item("9:1", Modality.TEXT, "c"), *ITEMS[2:]]
+    write_index(tmp_path, odd, *arrays(), SIZES, image_path=None, instructions=[])
+    index = Index.load(tmp_path)
+    assert index.items(range(N)) == odd
+    assert index.rows_of(["9:1", "9:1\0junk", "9:1\0", "10:1\0x", "10:1", "9:\ud800", "9:?"]).tolist() == [
+        1,
+        0,
+        -1,
+        -1,
+        3,
+        -1,
+        -1,
+    ]
+
+
+def test_more_codes_than_a_trie_can_hold_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="out of range"):
+        write_index(tmp_path, ITEMS, *arrays(), (3, 4, 65_537), image_path=None, instructions=[])
+    assert not list(tmp_path.iterdir())
+
+
 MANY_THREADS = """
 import resource, sys, threading
 from pathlib import Path

@@ -252,6 +252,15 @@ def test_a_failure_at_any_point_leaves_the_run_as_it_was(run, models, others, mo
     assert Run(run).manifest == before and opened(run).items(range(N)) == index.items(range(N))
 
 
+def test_models_of_a_run_that_was_trained_again_add_nothing(run, others):
+    """As in a page that is served while its run is trained again: its IDs would mean nothing to the new models."""
+    models = Models.load(run, "cpu")
+    opened_run = Run(run)
+    opened_run.publish("quantizer", tiny_quantizer(seed=1).save, ("encoder", "fusion"))
+    with pytest.raises(UserError, match="was trained again since its models were loaded"):
+        add(run, lambda _: others, models)
+
+
 def test_two_writers_exclude_each_other(run, models, others):
     with write_lock(run), pytest.raises(UserError, match="being changed already"):
         add(run, lambda _: others, models)
