@@ -46,6 +46,16 @@ def test_a_difference_of_scores_is_reported(setup, monkeypatch):
     assert agreement(setup)["largest_difference"] == pytest.approx(CONFIG.levels * 0.25, abs=1e-3)
 
 
+def test_ids_that_only_one_search_finds_are_not_common(setup, monkeypatch):
+    class Reversed(IncrementalDecoder):
+        def step(self, *arguments, **named):
+            return -super().step(*arguments, **named)
+
+    monkeypatch.setattr(module, "IncrementalDecoder", Reversed)
+
+    assert agreement(setup)["common_ids"] < 0.5
+
+
 def test_certified_shares_are_those_of_the_exact_search(setup):
     shares = certified_shares(setup, queries=40)
 

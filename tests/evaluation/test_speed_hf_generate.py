@@ -12,9 +12,9 @@ from genius.search.beam import beam_search
 from tests.evaluation.tiny_speed import CONFIG, tiny_setup
 
 
-@pytest.fixture(scope="module")
-def setup(tmp_path_factory):
-    return tiny_setup(tmp_path_factory.mktemp("work"), beams=7)
+@pytest.fixture(scope="module", params=[False, True], ids=["plain", "geometry"])
+def setup(request, tmp_path_factory):
+    return tiny_setup(tmp_path_factory.mktemp("work"), beams=7, geometry=request.param)
 
 
 def callbacks(setup):

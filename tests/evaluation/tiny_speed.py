@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -15,6 +16,7 @@ CONFIG = DecoderConfig(
 )
 
 
-def tiny_setup(folder: Path, items: int = 600, beams: int = 6) -> Setup:
-    workload = uniform(items, CONFIG, seed=0, device=torch.device("cpu"))
+def tiny_setup(folder: Path, items: int = 600, beams: int = 6, geometry: bool = False) -> Setup:
+    """geometry: the decoder adds that of the codes to its logits."""
+    workload = uniform(items, replace(CONFIG, geometry=geometry), seed=0, device=torch.device("cpu"))
     return Setup(workload, Pool.build(workload.packed, CONFIG.code_sizes), beams, 1.0, "float32", folder)

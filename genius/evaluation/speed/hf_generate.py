@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+from transformers import LogitsProcessor, LogitsProcessorList, PrefixConstrainedLogitsProcessor
 
-from genius.models.decoder import IDDecoder
+from genius.models.decoder import IDDecoder, codeword_scores
 from genius.trie.ids import unpack
 from genius.trie.pool import Pool
 
@@ -25,6 +27,23 @@ NestedTrie = dict[int, "NestedTrie"]  # token -> what may follow
 DEAD_END = [0]  # after an invalid prefix, which a beam of probability 0 may be
 BLOCK = 100_000  # IDs that are Python lists at once
 CACHED_PREFIXES = 32_768  # more than 32 queries of 50 beams look up
+
+
+class GeometryLogits(LogitsProcessor):
+    """Adds the geometry of the next level's codes, which `IDDecoder` adds to the logits of T5, before the softmax."""
+
+    def __init__(self, decoder: IDDecoder, z: Tensor, beams: int):
+        self._decoder, self._z = decoder, z.repeat_interleave(beams, dim=0)  # (b · w, d)
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """input_ids (b · w, 1 + level), scores (b · w, V) log-probabilities -> those with geometry."""
+        config, level, residual = self._decoder.config, input_ids.shape[1] - 1, self._z
+        codebooks = self._decoder.codebooks
+        for token, offset, codebook in zip(input_ids.T[1:], config.offsets, codebooks):
+            residual = residual - codebook[(token - offset).clamp(0, len(codebook) - 1)]  # clamp: dead ends
+        scaled = codeword_scores(residual, codebooks[level]) * self._decoder.log_scales[level].exp()
+        start, end = config.offsets[level], config.offsets[level] + len(codebooks[level])
+        return (scores + F.pad(scaled, (start, config.vocabulary - end))).log_softmax(-1)
 
 
 class HFGenerate:
@@ -38,6 +57,9 @@ class HFGenerate:
     def __call__(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """features (b, d) -> codes (b, w, M) and scores (b, w). Codes of beams of probability 0 are meaningless."""
         config, t5 = self._decoder.config, self._decoder.t5
+        processors = LogitsProcessorList([PrefixConstrainedLogitsProcessor(self._allowed, self._beams)])
+        if config.geometry:
+            processors.insert(0, GeometryLogits(self._decoder, features.to(t5.device), self._beams))
         prefix = self._decoder.project(features.to(t5.device)).unflatten(-1, (config.prefix, config.width))
         output = t5.generate(
             inputs_embeds=prefix,
@@ -48,7 +70,7 @@ class HFGenerate:
             length_penalty=0.0,
             do_sample=False,
             use_cache=True,
-            prefix_allowed_tokens_fn=self._allowed,
+            logits_processor=processors,
             return_dict_in_generate=True,
             output_scores=True,
         )
