@@ -25,6 +25,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+ALSO = {"training.settings": "tests/training/test_presets.py"}  # tests that mirror no module
 DEFAULT = ("genius.trie", "genius.search", "genius.models", "training.settings")
 PRELOADED = ("torch", "transformers", "open_clip", "faiss", "sklearn.covariance", "safetensors.torch")
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
@@ -140,11 +141,12 @@ def mutants_of(name: str) -> list[Mutant]:
     return mutants
 
 
-def tests_of(file: Path) -> list[str]:
-    """The test file of a module, then those of its package; for a module of training, which are slow, only its own."""
-    folder = ROOT / "tests" / file.relative_to(ROOT).parent.relative_to("genius" if "genius" in file.parts else ".")
+def mirror_tests(module: str, file: Path) -> list[str]:
+    """The test file of a module, then those of its package; without these for modules of genius or training itself."""
+    folder = ROOT / "tests" / Path(*module.removeprefix("genius.").split(".")[:-1])
     own = sorted(folder.glob(f"test_{file.stem}*.py"))
-    others = [] if folder.name == "training" else sorted(set(folder.glob("test_*.py")) - set(own))
+    own += [ROOT / ALSO[module]] if module in ALSO else []
+    others = [] if folder.name in ("tests", "training") else sorted(set(folder.glob("test_*.py")) - set(own))
     return [str(test.relative_to(ROOT)) for test in own + others]
 
 
@@ -170,12 +172,14 @@ class _Finder:
 
 
 def passes(tests: list[str], mutant: Mutant | None, timeout: float) -> bool:
-    """Whether the tests pass in a forked process, in time, with the module mutated."""
+    """Whether the tests pass in a forked process, in time, with the module mutated; prints only without a mutant."""
     child = os.fork()
     if child == 0:
         os.setsid()
-        silent = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(silent, 1), os.dup2(silent, 2)
+        if mutant is not None:
+            silent = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silent, 1)
+            os.dup2(silent, 2)
         if mutant is not None:
             sys.meta_path.insert(0, _Finder(mutant))
         os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
@@ -201,15 +205,15 @@ def main() -> None:
     for package in PRELOADED:  # a forked process has them already
         importlib.import_module(package)
     assert not any(name.split(".")[0] in ("genius", "training") for name in sys.modules)
-    limits: dict[tuple[str, ...], float] = {}
+    limits: dict[frozenset[str], float] = {}
     for name in given.modules:
         mutants, started, survivors = mutants_of(name), time.monotonic(), []
         total = len(mutants)
         if given.sample and given.sample < total:
             mutants = random.Random(given.seed).sample(mutants, given.sample)
         for mutant in mutants:
-            tests = tests_of(mutant.file)
-            if (key := tuple(tests)) not in limits:
+            tests = mirror_tests(mutant.module, mutant.file)
+            if (key := frozenset(tests)) not in limits:
                 begun = time.monotonic()
                 if not passes(tests, None, timeout=600):
                     raise SystemExit(f"the tests of {mutant.module} fail without a mutation: pytest {' '.join(tests)}")

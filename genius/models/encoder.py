@@ -285,7 +285,7 @@ def _quiet_hub() -> Iterator[None]:
 
     root.addFilter(not_open_clip)
     for client in clients:
-        client.setLevel(logging.CRITICAL + 1)
+        client.setLevel(logging.CRITICAL)
     try:
         yield
     finally:

@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from genius.models.encoder import Features
-from genius.models.fusion import Fusion
+from genius.models.fusion import Fusion, FusionConfig
 from tests.search.tiny import DIM, tiny_fusion
 
 
@@ -30,6 +30,10 @@ def test_fusion_is_the_published_formula():
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
 
     np.testing.assert_allclose(fusion(given).detach().numpy(), expected, atol=1e-6)
+
+
+def test_the_default_sizes_are_the_published_ones():
+    assert FusionConfig() == FusionConfig(dim=768, branch=2560, hidden=5120)
 
 
 def test_a_loaded_fusion_gives_the_features_of_the_saved_one(tmp_path):

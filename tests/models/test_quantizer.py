@@ -152,6 +152,12 @@ def test_k_means_finds_separate_clusters():
     assert torch.cdist(found, centers).min(0).values.max() < 0.5
 
 
+def test_the_defaults_are_the_published_values_but_for_the_named_departures():
+    published = {"dim": 768, "levels": 9, "codebook_size": 4096, "gradient": "rotation", "decay": 0.9}
+    departures = {"modality_code": "forced", "dead_ratio": 0.5, "restart_ratio": 0.5, "distance": "squared"}
+    assert QuantizerConfig() == QuantizerConfig(**published, **departures, restart_spread=1.0)
+
+
 def test_an_unknown_choice_lists_the_choices():
     with pytest.raises(ValueError, match="'magic' is unknown; expected one of forced, emergent"):
         QuantizerConfig(modality_code="magic")

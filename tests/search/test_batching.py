@@ -221,7 +221,8 @@ def test_closing_ends_the_current_batch_and_refuses_the_waiting_ones(batcher):
         crowd.ask([1])
         closing = threading.Thread(target=batcher.close)
         closing.start()
-        assert batcher._thread.is_alive()
+        closing.join(0.05)
+        assert closing.is_alive() and batcher._thread.is_alive()
 
     closing.join(TIMEOUT)
     assert crowd.answers[0] == [0] and not batcher._thread.is_alive()

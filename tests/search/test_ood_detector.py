@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 from safetensors.numpy import save_file
+from scipy.fft import dctn
 
 from genius.errors import UserError
 from genius.schema import Query
@@ -48,6 +49,19 @@ def ood_detector() -> OODDetector:
 def of_drawings() -> OODDetector:
     textures = np.array([texture(drawing(seed)) for seed in range(300)])
     return OODDetector.fit(textures[:200], textures[200:])
+
+
+def test_texture_is_that_of_a_cosine_transform_of_each_block():
+    planes = np.asarray(grainy(3).resize((64, 64), Image.Resampling.BICUBIC, reducing_gap=2.0)) / 255
+    red, green, blue = planes.transpose(2, 0, 1)
+    planes = np.stack([(red + green + blue) / 3, (red - green) / 2, (red + green) / 4 - blue / 2], axis=-1)
+    expected = []
+    for side in (64, 32):
+        planes = planes.reshape(side, len(planes) // side, side, -1, 3).mean(axis=(1, 3))
+        blocks = [planes[y : y + 4, x : x + 4] for y in range(0, side, 4) for x in range(0, side, 4)]
+        logs = np.log([np.abs(dctn(block, axes=(0, 1), norm="ortho")).ravel() / 4 + 0.5 / 255 for block in blocks])
+        expected += [logs.mean(0), logs.std(0)]
+    np.testing.assert_allclose(texture(grainy(3)), np.concatenate(expected), atol=1e-3)
 
 
 def test_few_of_the_same_kind_are_beyond_the_threshold(ood_detector):

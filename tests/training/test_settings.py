@@ -18,6 +18,11 @@ def test_whole_numbers_serve_where_fractions_are_expected():
     assert with_change(SMALL, "encoder.learning_rate=1").encoder.learning_rate == 1.0
 
 
+def test_the_smallest_values_are_accepted():
+    for change in ("features.phrasings=1", "features.batch=1", "decoder.epochs=1", "decoder.batch=2"):
+        with_change(SMALL, change)
+
+
 def test_a_setting_of_several_types_takes_each_of_them():
     assert with_change(PAPER, "decoder.upsample_to=0").decoder.upsample_to == 0
     assert with_change(SMALL, 'decoder.upsample_to={"webqa": 9}').decoder.upsample_to == {"webqa": 9}
@@ -41,6 +46,12 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("encoder.min_crop=0", "min_crop is above 0"),
         ("encoder.extras.synonym_prob=1.0", "synonym_prob is a probability below 1"),
         ("index.thumbnail_quality=101", "thumbnail_quality is 1 to 100"),
+        ("features.phrasings=0", "phrasings and batch are at least 1"),
+        ("features.batch=0", "phrasings and batch are at least 1"),
+        ("decoder.epochs=0", "epochs is at least 1 and batch at least 2"),
+        ("decoder.batch=1", "epochs is at least 1 and batch at least 2"),
+        ("decoder.clip_grad_norm=0.0", "clip_grad_norm is above 0"),
+        ("quantizer.quantizer.codebook_size=65537", "level 1 has 65,537 codes; at most 65,536"),
         ("quantizer.quantizer.gradient=magic", "expected one of rotation, straight_through"),
     ],
 )
