@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from genius.evaluation.speed.hf_generate import HFGenerate, nested_bytes, nested_callback, nested_trie, trie_callback
+from genius.evaluation.speed.roofline import synchronize
 from genius.evaluation.speed.workloads import Setup
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
@@ -58,7 +59,9 @@ def _beam_search(mode: str, geometry: bool = False) -> Callable[[Setup], TimedSy
         weight = 0.0 if geometry else setup.decoder_weight
 
         def search(queries: EncodedQueries) -> Beams:
-            return beam_search(decoder, queries.z, setup.pool.trie, setup.beams, mode=mode, decoder_weight=weight)
+            found = beam_search(decoder, queries.z, setup.pool.trie, setup.beams, mode=mode, decoder_weight=weight)
+            synchronize(setup.pool.trie.device)
+            return found
 
         size = (setup.pool.table.nbytes + setup.pool.trie.nbytes) / setup.items
         whole_vocabulary = None if geometry else mode != "fast"
