@@ -53,14 +53,14 @@ def train(arguments: Arguments) -> None:
             modalities[rows],
             ConcatenatedArray([embeddings], rows),
         )
-    begun = begun_folder(
+    resume_folder = resume_folder_of(
         run.path / "indexing",
         fingerprint(
             {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}, candidates.digest, settings
         ),
     )
-    codes = kept(begun / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))
-    errors = kept(begun / "errors.npy", lambda: reconstruction_errors(fused, codes, quantizer))
+    codes = cached(resume_folder / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))
+    errors = cached(resume_folder / "errors.npy", lambda: reconstruction_errors(fused, codes, quantizer))
     ood_detector = fit_ood_detector(collection, pool_items(collection, settings.pool))
     instructions = [
         (query, candidate, text) for (_, query, candidate), texts in collection.instructions().items() for text in texts
@@ -78,7 +78,7 @@ def train(arguments: Arguments) -> None:
             thumbnail_side=settings.thumbnail_side,
             thumbnail_quality=settings.thumbnail_quality,
             errors=errors,
-            begun=begun,
+            resume_folder=resume_folder,
         )
         if unreadable.count:
             print(f"index: {unreadable.count:,} images cannot be read, so their items have no thumbnail, e.g.")
@@ -87,11 +87,11 @@ def train(arguments: Arguments) -> None:
             ood_detector.save(folder)
 
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
-    shutil.rmtree(begun.parent)
+    shutil.rmtree(resume_folder.parent)
     print(f"index: {len(codes)} items")
 
 
-def begun_folder(parent: Path, facts: str) -> Path:
+def resume_folder_of(parent: Path, facts: str) -> Path:
     """Where an index of these facts is written, with what a killed process left; what was left of others is deleted."""
     folder = parent / facts
     for other in parent.glob("*"):
@@ -101,7 +101,7 @@ def begun_folder(parent: Path, facts: str) -> Path:
     return folder
 
 
-def kept(file: Path, make: Callable[[], np.ndarray]) -> np.ndarray:
+def cached(file: Path, make: Callable[[], np.ndarray]) -> np.ndarray:
     """The array in a file, which is made and written there first if it is not there yet."""
     if not file.exists():
         aside = file.with_suffix(".partial.npy")

@@ -1,9 +1,9 @@
-"""Add items to the index of a trained run, or remove some; no training, and an app that serves the run takes it up.
+"""Add items to the index of a trained run, or remove items, without training; an app that serves the run reloads it.
 
 python -m genius.index RUN add SOURCE        a collection, FOLDER or NAME=FOLDER (python -m genius.collections)
-python -m genius.index RUN remove ID...      or - to read ids from standard input, one a line
-python -m genius.index RUN check             is it whole, does it still fit, is it time to train again?
-python -m genius.index RUN compact           one segment of many, without what was removed
+python -m genius.index RUN remove ID...      or - to read ids from standard input, one per line
+python -m genius.index RUN check             are the files whole, do the codes still fit, is it time to train again?
+python -m genius.index RUN compact           merge all segments into one, without removed items
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from genius.errors import UserError, exit_on_user_error
-from genius.index import update as growing
+from genius.index import update
 from genius.index.drift import DriftReport
-from genius.index.incoming import read_incoming
 from genius.index.integrity import advice, description, problems
+from genius.index.item_source import read_item_source
 from genius.index.store import Index
 from genius.index.versions import PART
 from genius.run import Run
@@ -31,15 +31,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="a directory made by python -m training")
     commands = parser.add_subparsers(dest="command", required=True)
-    adding = commands.add_parser("add", help="encode, quantize and insert what the index does not hold yet")
+    adding = commands.add_parser("add", help="encode, quantize and insert the items that the index does not hold yet")
     adding.add_argument("source", metavar="SOURCE")
     adding.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     commands.add_parser("remove", help="delete items").add_argument("ids", nargs="+", metavar="ID")
-    commands.add_parser("check", help="compare files with what was written, added items with trained ones")
-    commands.add_parser("compact", help="write all segments as one")
+    commands.add_parser("check", help="verify the files, and compare added items with trained ones")
+    commands.add_parser("compact", help="merge all segments into one")
     given = parser.parse_args(arguments)
     if not (given.run / "manifest.json").is_file():
-        raise UserError(f"{given.run} is no run; train one with: python -m training COLLECTION RUN")
+        raise UserError(f"{given.run} is not a run; train one with: python -m training COLLECTION RUN")
     if given.command == "add":
         return add(given.run, given.source, given.device)
     if given.command == "remove":
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def add(run: Path, source: str, device: str | None) -> int:
     """0, or 1 if an image was unreadable."""
-    added = growing.add(run, partial(read_incoming, source), growing.Models.load(run, device))
+    added = update.add(run, partial(read_item_source, source), update.Models.load(run, device))
     print(added)
     for complaint in added.complaints:
         print(f"unreadable: {complaint}")
@@ -57,8 +57,8 @@ def add(run: Path, source: str, device: str | None) -> int:
         print(f"unreadable: {added.unreadable - len(added.complaints):,} more")
     if added.changed:
         print(
-            f"skipped, though the index holds other items with these ids: {', '.join(added.changed)}; to replace "
-            "items remove them first"
+            f"skipped, though the index has different items with these ids: {', '.join(added.changed)}; to replace "
+            "items, remove them first"
         )
     if added.new:
         _advise(opened(run))
@@ -67,7 +67,7 @@ def add(run: Path, source: str, device: str | None) -> int:
 
 def remove(run: Path, ids: list[str]) -> int:
     """0, or 1 if the index has no item with one of the ids."""
-    removed = growing.remove(run, (line.strip() for line in sys.stdin if line.strip()) if ids == ["-"] else ids)
+    removed = update.remove(run, (line.strip() for line in sys.stdin if line.strip()) if ids == ["-"] else ids)
     unknown = removed.unknown
     more = f" and {len(unknown) - SHOWN:,} more" if len(unknown) > SHOWN else ""
     print(
@@ -84,17 +84,17 @@ def check(run: Path) -> int:
         found += 1
         if found <= SHOWN:
             print(problem)
-    outlook = DriftReport.of(index)
-    print(description(index, outlook))
+    drift = DriftReport.of(index)
+    print(description(index, drift))
     print(f"problems: {found:,}")
-    if not _advise(index, outlook):
+    if not _advise(index, drift):
         print("no need to train again")
     return 1 if found else 0
 
 
 def compact(run: Path) -> int:
     """0"""
-    print("one segment" if growing.compact(run) else "nothing to do: one segment, and nothing was removed")
+    print("one segment" if update.compact(run) else "nothing to do: one segment, and nothing was removed")
     return 0
 
 
@@ -103,9 +103,9 @@ def opened(run: Path) -> Index:
     return Index.load(Run(run).folder(PART))
 
 
-def _advise(index: Index, outlook: DriftReport | None = None) -> bool:
+def _advise(index: Index, drift: DriftReport | None = None) -> bool:
     """Print what to do; whether there is anything."""
-    found = advice(index, outlook or DriftReport.of(index))
+    found = advice(index, drift or DriftReport.of(index))
     for sentence in found:
         print(sentence)
     return bool(found)

@@ -1,4 +1,4 @@
-"""Several segments become one, without the items that were removed.
+"""Merge segments into one, without removed items.
 
 Databases are merged by SQLite itself: an item's new number is its old one less the removed ones before it.
 """
@@ -63,7 +63,7 @@ def first_to_merge(segments: Sequence[int]) -> int:
 
 @contextmanager
 def _attached(database: sqlite3.Connection, file: Path, gone: np.ndarray) -> Iterator[None]:
-    """The database `old`, and a table of those of its rows that are gone, between two transactions."""
+    """Attach a file as `old`, with a table `gone` of its removed rows, between two transactions."""
     database.execute("COMMIT")
     database.execute("ATTACH ? AS old", (read_only(file),))
     database.execute("CREATE TEMP TABLE gone (row INTEGER PRIMARY KEY, place INTEGER NOT NULL)")

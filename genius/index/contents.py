@@ -1,4 +1,4 @@
-"""What an index holds: items by dataset and modality, what was added since training, and the room it takes."""
+"""Counts of an index: items by dataset and modality, items added since training, bytes on disk."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from genius.schema import Modality
 
 @dataclass(frozen=True)
 class Dataset:
-    """The items whose ids begin with one number."""
+    """Counts of the items whose ids start with the same number."""
 
-    number: int | None  # None: of ids that begin with none
+    number: int | None  # None: of ids that start with none
     modalities: list[int]  # items of each Modality
     added: int  # of them since training
 

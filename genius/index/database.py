@@ -16,7 +16,7 @@ PAGE = 65_536  # bytes: a thumbnail of 3 KB that does not fit into a page of 4 K
 def new_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
     """A database to fill; the schema may be several statements.
 
-    Without a journal: whoever publishes the folder makes it durable and atomic.
+    It has no journal: the caller publishes its folder atomically.
     """
     with _opened(file) as connection:
         connection.execute("PRAGMA journal_mode = OFF")
@@ -28,10 +28,10 @@ def new_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def begun_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
-    """A database to fill by one `step` after the other, new or with the steps that a killed process had done.
+def resumable_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
+    """A database to fill in transactions; it may hold those that a killed process had finished.
 
-    The schema may be several statements, which leave alone what is there.
+    The schema may be several statements, which must not change existing tables.
     """
     with _opened(file) as connection:
         connection.executescript(schema)
@@ -39,16 +39,16 @@ def begun_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def step(connection: sqlite3.Connection, done: int) -> Iterator[None]:
-    """A transaction, after which `steps_done` is `done`."""
+def transaction(connection: sqlite3.Connection, done: int) -> Iterator[None]:
+    """A transaction, after which `saved_progress` returns `done`."""
     connection.execute("BEGIN")
     yield
     connection.execute(f"PRAGMA user_version = {done}")
     connection.execute("COMMIT")
 
 
-def steps_done(connection: sqlite3.Connection) -> int:
-    """What the last `step` that was finished said; 0 if none was."""
+def saved_progress(connection: sqlite3.Connection) -> int:
+    """`done` of the last finished transaction; 0 if there is none."""
     return connection.execute("PRAGMA user_version").fetchone()[0]
 
 
@@ -63,7 +63,7 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 def read_only(file: Path) -> str:
-    """What SQLite opens a file by that never changes."""
+    """The URI by which SQLite opens a file that never changes."""
     return file.resolve().as_uri() + "?mode=ro&immutable=1"
 
 

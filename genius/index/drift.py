@@ -1,7 +1,7 @@
-"""Do added items still fit the codes that training made? When they do not, it is time to train again.
+"""Do added items still fit the codebooks? If not, it is time to train again.
 
-Two ranges are compared with what training indexed: how far features lie from what their IDs stand for, and how
-many items share an ID.
+Added items are compared with the trained ones in two ways: the distance of their features from the reconstruction by
+their IDs, and the number of items that share an ID.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from genius.trie.ids import IDTable
 
 QUANTILE = 0.95  # an error above this one of the trained items of the same modality is far
 USUAL = 1 - QUANTILE
-TOO_MANY = 0.15  # share of added items that are far from their IDs; of pictures of noise it was half
-FEWEST = 50  # trained items of a modality that say what is usual
-CROWDED = 2.0  # times as many items in a bucket as training left there
-AGAIN = "Train again on a collection that holds such items: python -m training COLLECTION RUN"
+TOO_MANY = 0.15  # share of added items that are far from their IDs; it was half for images of noise
+FEWEST = 50  # trained items of a modality that are enough to compare with
+CROWDED = 2.0  # times as many items in a bucket as after training
+AGAIN = "Train again on a collection with items like these: python -m training COLLECTION RUN"
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,16 @@ class Buckets:
 
 @dataclass(frozen=True)
 class DriftReport:
-    """What was added since training, against what training indexed."""
+    """Items added since training, compared with the trained ones."""
 
     trained: int
     added: int
-    compared: int  # added items of which reconstruction errors are known
+    compared: int  # added items with known reconstruction errors
     error: float | None  # mean of the trained items; None: unknown
     added_error: float | None
     far: int  # added items that lie farther from their IDs than nearly all trained ones
-    unseen: dict[Modality, int]  # added items of modalities that training hardly saw
-    buckets: Buckets | None  # of the trained items; None: there are none left
+    unseen: dict[Modality, int]  # added items of modalities with too few trained items
+    buckets: Buckets | None  # of the trained items; None: none is left
     all_buckets: Buckets
 
     @classmethod
@@ -84,29 +84,29 @@ class DriftReport:
         )
 
     def warnings(self) -> list[str]:
-        """Sentences; none while everything is as training left it."""
+        """Sentences about what has changed since training; none if all is well."""
         found = []
         if self.added and self.error is None:
             found.append(
-                "Nobody knows how well the IDs fitted when the run was trained, so added items cannot be "
+                "The reconstruction errors of the trained items are missing, so added items cannot be "
                 "compared: build the index again, python -m training.index COLLECTION RUN"
             )
         for modality, count in self.unseen.items():
             found.append(
-                f"{count:,} added items are of the modality {modality.mbeir!r}, of which training saw fewer "
-                f"than {FEWEST}: their IDs say little. {AGAIN}"
+                f"{count:,} added items are of the modality {modality.mbeir!r}, of which the run was trained on fewer "
+                f"than {FEWEST}: their IDs may be poor. {AGAIN}"
             )
         if self.far > max(1, TOO_MANY * self.compared):
             found.append(
-                f"{self.far / self.compared:.0%} of {self.compared:,} added items lie farther from their IDs "
-                f"than {QUANTILE:.0%} of those that were trained ({USUAL:.0%} is usual). {AGAIN}"
+                f"{self.far / self.compared:.0%} of {self.compared:,} added items are farther from their IDs "
+                f"than {QUANTILE:.0%} of the trained ones ({USUAL:.0%} is expected). {AGAIN}"
             )
         if self.buckets and (
             self.all_buckets.mean > CROWDED * self.buckets.mean
             or self.all_buckets.largest > CROWDED * self.buckets.largest
         ):
             found.append(
-                f"Items share their IDs more than when the run was trained: {self.all_buckets}; then "
+                f"More items share an ID than after training: {self.all_buckets}; after training "
                 f"{self.buckets}. {AGAIN}"
             )
         return found

@@ -1,7 +1,7 @@
-"""Which new items an index holds already, under another id: those with the same text and the same picture.
+"""Find new items that an index already holds under another id: those with the same text and the same image.
 
-A picture is the same if the encoder cannot tell: then feature, ID and embedding are the same, but for the last bit.
-So copies share an ID, and only items of one bucket are compared.
+Images are the same if the encoder maps them to the same embedding, up to rounding. Then their IDs are the same, too,
+so only items of one bucket are compared.
 
 Axes: n items, d embedding dim, p pairs.
 """
@@ -27,7 +27,7 @@ def find_duplicates(
 ) -> np.ndarray:
     """(n − first,) bool: the item at this row, from `first` on, is a copy of one at a smaller row.
 
-    table: of all n items. embeddings: rows (p,) -> (p, d); contents: rows (p,) -> (p,) what texts are compared by.
+    table: of all n items. embeddings: rows (p,) -> (p, d). contents: rows (p,) -> (p,) hashes of modality and text.
     """
     position = np.flatnonzero(table.rows >= first)
     ids = table.ids_of(position)

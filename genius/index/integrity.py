@@ -1,4 +1,4 @@
-"""Is the index of a run whole, and does what was added to it still fit?"""
+"""Check the files of an index, describe it, and advise what to do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WASTE = 0.5  # removed items that take space, for each item of the index, from w
 
 
 def problems(run: Path, index: Index) -> Iterator[str]:
-    """Everything that is not as it was written, a sentence each. Reads all files once."""
+    """Yield a sentence for each file or item that is not as it was written. Reads all files once."""
     for name, recorded in Run(run).manifest["parts"][PART]["files"].items():
         if recorded["bytes"] > HASHED and sha256(index.folder / name) != recorded["sha256"]:  # loading spared it
             yield f"{name} is not the file that was written; copy the run again"
@@ -37,34 +37,32 @@ def problems(run: Path, index: Index) -> Iterator[str]:
             yield f"the embedding of {items[wrong.argmax()].id!r} has length {lengths[wrong][0]:.3f} instead of 1"
 
 
-def description(index: Index, outlook: DriftReport) -> str:
-    """What is indexed, in a few lines."""
+def description(index: Index, drift: DriftReport) -> str:
+    """Describe the index in a few lines."""
     config = index.config
     kinds = ", ".join(
         f"{count:,} {modality.mbeir}" for modality in Modality if (count := int((index.modalities == modality).sum()))
     )
     segments, gone = len(config.segments), sum(config.segments) - index.n
     lines = [
-        f"{index.n:,} items ({kinds}): {outlook.trained:,} indexed by training, {outlook.added:,} added since",
+        f"{index.n:,} items ({kinds}): {drift.trained:,} indexed by training, {drift.added:,} added since",
         f"{segments} segment{'s' * (segments > 1)}; {gone:,} removed items still take space",
-        f"items that share an ID: {outlook.all_buckets}"
-        + (f"; as trained: {outlook.buckets}" if outlook.added and outlook.buckets else ""),
+        f"items that share an ID: {drift.all_buckets}"
+        + (f"; as trained: {drift.buckets}" if drift.added and drift.buckets else ""),
     ]
-    if outlook.error is not None:
+    if drift.error is not None:
         added = (
             ""
-            if outlook.added_error is None
-            else (
-                f"; added items {outlook.added_error:.4f}, {outlook.far:,} of {outlook.compared:,} far from their IDs"
-            )
+            if drift.added_error is None
+            else (f"; added items {drift.added_error:.4f}, {drift.far:,} of {drift.compared:,} far from their IDs")
         )
-        lines.append(f"distance of features from their IDs, squared: {outlook.error:.4f}{added}")
+        lines.append(f"distance of features from their IDs, squared: {drift.error:.4f}{added}")
     return "\n".join(lines)
 
 
-def advice(index: Index, outlook: DriftReport) -> list[str]:
-    """What to do, a sentence each; none if all is well."""
-    found = outlook.warnings()
+def advice(index: Index, drift: DriftReport) -> list[str]:
+    """Sentences that say what to do; none if all is well."""
+    found = drift.warnings()
     if sum(index.config.segments) > (1 + WASTE) * index.n:
         found.append("Removed items take much space; free it: python -m genius.index RUN compact")
     return found

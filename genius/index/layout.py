@@ -1,4 +1,4 @@
-"""What the small files of an index folder say: sizes, and the instructions a person may choose from."""
+"""The small files of an index folder: sizes, and the instructions that users can choose from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS = "rows.npy"  # where items were removed
 
 
 class Instruction(NamedTuple):
-    """A phrasing that says what kind of candidate is wanted for what kind of query."""
+    """A text that says which modality of candidates to retrieve for a modality of queries."""
 
     query_modality: Modality
     candidate_modality: Modality
@@ -28,7 +28,7 @@ class Instruction(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexConfig:
-    """What the arrays of an index must agree with."""
+    """The sizes that the arrays of an index must have."""
 
     n: int  # items
     dim: int  # of their embeddings
@@ -55,7 +55,7 @@ class IndexConfig:
 
 
 def segment_folder(index: Path, number: int) -> Path:
-    """Where the files of a segment lie; those of the first beside the files of the index."""
+    """The folder of a segment's files; those of the first are in the folder of the index."""
     return index / f"segment-{number}" if number else index
 
 

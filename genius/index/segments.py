@@ -1,13 +1,13 @@
-"""The segments of an index: what was indexed first, and what was added since, each as it was written.
+"""The segments of an index: the items that were indexed first and those of each addition, as they were written.
 
     embeddings.npy      (m, d) fp16, memory-mapped
     items.sqlite        number in the segment -> id, modality, text, image, source; unique by id
     thumbnails.sqlite   number in the segment -> WebP; an image that several of its items share is kept once
 
-A position is an item's number in all segments together. Rows number the items that are there: the positions
-without those that were removed. Both ascend alike.
+A position is an item's number in all segments together. Rows number the items that remain: the positions without
+those of removed items. Both are in the same order.
 
-Axes: n rows, t rows asked for, s segments, d embedding dim.
+Axes: n rows, t requested rows, s segments, d embedding dim.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ DATASET = "CASE WHEN instr(items.id, ':') > 1 THEN CAST(substr(items.id, 1, inst
 
 
 class RowMap:
-    """Where rows lie."""
+    """Maps rows to positions in the segments."""
 
     def __init__(self, sizes: Sequence[int], kept: np.ndarray | None = None):
-        """sizes (s,): items of each segment. kept (n,): their positions, ascending; None: nothing was removed."""
+        """sizes (s,): items of each segment. kept (n,): their positions, ascending; None: none was removed."""
         self.starts = np.cumsum([0, *sizes])
         self.kept = kept
 
@@ -43,14 +43,14 @@ class RowMap:
         return int(self.starts[-1]) if self.kept is None else len(self.kept)
 
     def positions(self, rows: np.ndarray) -> np.ndarray:
-        """ConcatenatedArray (t,) -> positions (t,). Raises IndexError for a row that does not exist."""
+        """Rows (t,) -> positions (t,). Raises IndexError for a row that does not exist."""
         outside = (rows < 0) | (rows >= len(self))
         if outside.any():
             raise IndexError(f"an index of {len(self)} items has no row {rows[outside][0]}")
         return rows if self.kept is None else self.kept[rows].astype(np.int64)
 
     def rows(self, positions: np.ndarray) -> np.ndarray:
-        """Positions (t,) -> rows (t,); −1 for a position of −1 and for what was removed."""
+        """Positions (t,) -> rows (t,); −1 for a position of −1 and for removed items."""
         if self.kept is None:
             return positions
         place = np.searchsorted(self.kept, positions)
@@ -70,7 +70,7 @@ class RowMap:
         return np.setdiff1d(np.arange(end - start), kept - start, assume_unique=True)
 
     def split(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """(segment, which of the positions (t,) lie in it, their numbers in it), of each segment that any lies in."""
+        """Of each segment with any of the positions (t,): its number, which ones, and their numbers in it."""
         segment = np.searchsorted(self.starts, positions, side="right") - 1
         for number in np.unique(segment).tolist():
             chosen = np.flatnonzero(segment == number)
@@ -78,7 +78,7 @@ class RowMap:
 
 
 class ConcatenatedArray:
-    """Arrays (m, d) of several segments, read like one of n rows, without copying it."""
+    """Arrays (m, d) of several segments, indexed like one array of n rows, without copying them."""
 
     def __init__(self, arrays: Sequence[np.ndarray | ConcatenatedArray], kept: np.ndarray | None = None):
         """arrays: of each segment. kept (n,): positions of the rows, ascending; None: all."""
@@ -89,7 +89,7 @@ class ConcatenatedArray:
         return self.shape[0]
 
     def __getitem__(self, rows: int | slice | np.ndarray) -> np.ndarray:
-        """A row (d,), or the rows of a slice, of numbers or of a mask (t, d), as numpy has it."""
+        """A row (d,), or rows (t, d) by slice, numbers or mask, as in numpy."""
         if isinstance(rows, slice):
             return self._read(np.arange(*rows.indices(len(self))))
         wanted = np.asarray(rows)
@@ -108,7 +108,7 @@ class ConcatenatedArray:
         return found
 
 
-class Records:
+class ItemRecords:
     """Items and thumbnails of all segments. Safe to share between threads."""
 
     def __init__(self, folders: Sequence[Path], places: RowMap):

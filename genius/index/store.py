@@ -1,19 +1,19 @@
 """An index on disk: the candidates of a collection, their IDs, embeddings and thumbnails.
 
-    embeddings.npy, items.sqlite, thumbnails.sqlite     what was indexed first: a segment, see segments.py
-    segment-1/, …       the same files, of what was added since
+    embeddings.npy, items.sqlite, thumbnails.sqlite     the items that were indexed first: a segment, see segments.py
+    segment-1/, …       the same files, of the items that were added since
     rows.npy            (n,) int32 positions of the items in the segments, if any were removed; memory-mapped
     ids.npy             (n, B) packed IDs, by row; memory-mapped
     pool.safetensors    of large indexes: table and trie of all items, memory-mapped
     modalities.npy      (n,) uint8
-    errors.npy          (n,) float32 ‖z − ẑ‖² of each item's feature and its ID; NaN where nobody knows; may be missing
-    instructions.json   the phrasings a person may choose from
+    errors.npy          (n,) float32 ‖z − ẑ‖² of each item's feature and its ID; NaN if unknown; may be missing
+    instructions.json   the instructions that users can choose from
     config.json         n, d, code sizes, segments
-    familiar.safetensors  what tells pictures from outside, if training could; read by the engine
+    familiar.safetensors  the out-of-distribution detector, if the run has one; read by the engine
 
 A row is an item's number in the collection's order. Nothing in the folder ever changes: adding and removing
-(growing.py) make a new version, which shares the segments, and in which the items after a removed one have other
-rows. Table and trie are built from ids.npy when asked for, over all items, if they are not at hand, or over a
+(update.py) make a new version, which shares the segments, and in which the items after a removed one have other
+rows. Table and trie are built from ids.npy on request: over all items, unless pool.safetensors has them, or over a
 subset of rows (a local pool).
 """
 
@@ -39,7 +39,7 @@ from genius.index.layout import (
     segment_folder,
 )
 from genius.index.pool_file import load_pool
-from genius.index.segments import EMBEDDINGS, ConcatenatedArray, Records, RowMap
+from genius.index.segments import EMBEDDINGS, ConcatenatedArray, ItemRecords, RowMap
 from genius.locks import ReadLock
 from genius.schema import Item
 from genius.trie.ids import check_packed, unpack
@@ -59,7 +59,7 @@ class Index:
         embeddings: np.ndarray | ConcatenatedArray,
         modalities: np.ndarray,
         errors: np.ndarray | None,
-        records: Records,
+        records: ItemRecords,
         instructions: list[Instruction],
         lease: ReadLock,
     ):
@@ -111,7 +111,7 @@ class Index:
                 )
         places = RowMap(config.segments, kept)
         if len(places) != config.n or (kept is not None and not _ascend(kept, places.starts[-1])):
-            raise UserError(f"{folder} does not say which items of its segments are there; build the index again")
+            raise UserError(f"{folder} does not say which items of its segments remain; build the index again")
         return cls(
             folder,
             config,
@@ -119,7 +119,7 @@ class Index:
             vectors[0] if len(vectors) == 1 and kept is None else ConcatenatedArray(vectors, kept),
             modalities,
             errors,
-            Records(segments, places),
+            ItemRecords(segments, places),
             read_instructions(folder / "instructions.json"),
             lease,
         )
@@ -145,7 +145,7 @@ class Index:
         return self.records.thumbnail(row)
 
     def codes(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
-        """ConcatenatedArray (m,) -> their codes (m, M)."""
+        """Codes (m, M) of these rows (m,)."""
         return unpack(self.packed[np.asarray(rows, dtype=np.int64)], self.code_sizes)
 
     def pool(self, rows: np.ndarray | None = None, device: torch.device | str = "cpu") -> Pool:

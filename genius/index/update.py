@@ -1,10 +1,9 @@
-"""A collection that grows without training: adding is encode, quantize, insert; removing is a delete.
+"""Add items to an index and remove items from it, without training: encode, quantize, insert; or delete.
 
-Each change makes a new version of the index, aside, which then takes the place of the one before in one step
-(versions.py). Items of the new version are numbered as before, the added ones last; the rows after a removed item
-move up.
+Each change writes a new version of the index to a folder of its own, which then replaces the version before in one
+step (versions.py). Rows stay as they are; added items get the last ones, and the rows after a removed item move up.
 
-Axes: n items of the index, c incoming ones, m of these that are new, d embedding dim, M levels.
+Axes: n items of the index, c items of the source, m of these that are new, d embedding dim, M levels.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from genius.errors import UserError
 from genius.files import disk_errors_explained
 from genius.index.compaction import first_to_merge, merge_segments
 from genius.index.duplicates import find_duplicates
-from genius.index.incoming import Incoming
+from genius.index.item_source import ItemSource
 from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, segment_folder, write_config
 from genius.index.segments import FILES, LOOKUP, ConcatenatedArray
 from genius.index.store import Index
@@ -45,15 +44,15 @@ from genius.schema import Item
 from genius.trie.ids import pack
 
 BATCH = 64  # items encoded together
-NAMED = 5  # examples of what was left out
-OF_ROWS = (CONFIG, "ids.npy", "modalities.npy", ERRORS, ROWS, POOL)  # written anew where rows change
+NAMED = 5  # skipped ids or unreadable images that are named
+ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", ERRORS, ROWS, POOL)  # a new version has its own
 SEGMENT = re.compile(r"segment-(\d+)/.+")
-SEGMENTS = 8  # at most, after adding
+SEGMENTS = 8  # that an index has at most after adding
 
 
 @dataclass(frozen=True)
 class Models:
-    """What gives an item its embedding and its ID."""
+    """The models that compute an item's embedding and its ID."""
 
     encoder: Encoder
     fusion: Fusion
@@ -84,14 +83,14 @@ class Models:
 
 @dataclass(frozen=True)
 class Added:
-    """What became of the incoming items."""
+    """What happened to the items of a source."""
 
     new: int  # added
     skipped: int  # their ids are in the index already
     duplicate: int  # the index holds the same under another id
     unreadable: int  # their images cannot be read
-    changed: tuple[str, ...]  # some of the skipped ids, whose items are not what the index holds
-    complaints: tuple[str, ...]  # of some unreadable images
+    changed: tuple[str, ...]  # some of the skipped ids whose items differ from the indexed ones
+    complaints: tuple[str, ...]  # sentences about some unreadable images
 
     def __str__(self) -> str:
         return (
@@ -101,41 +100,41 @@ class Added:
 
 @dataclass(frozen=True)
 class Removed:
-    """What became of the ids."""
+    """What happened to the ids."""
 
     removed: int
     unknown: tuple[str, ...]
 
 
-def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
-    """Add what the index does not hold yet. Killed and started again, it goes on where encoding stopped.
+def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
+    """Add the items that the index does not hold yet. If it is killed, the next call resumes the encoding.
 
-    read: gives what may be added; it is told a dataset number that no id of the index has.
-    Raises UserError if the run cannot be changed, or a file of the source is no such file.
+    read: returns the source of items, given a dataset number that no id of the index has.
+    Raises UserError if the run cannot be changed, or the source cannot be read.
     """
     with write_lock(run), disk_errors_explained(run):
         opened = Run(run)
         models.check(opened)
         index = Index.load(opened.folder(PART))
-        incoming = read(index.records.last_dataset() + 1)
-        survey, complaints = _survey(index, incoming), []
-        if not len(survey.modalities):
-            return Added(0, survey.skipped, 0, 0, survey.changed, ())
-        files = _encoded(opened, incoming, survey, models, complaints)
+        source = read(index.records.last_dataset() + 1)
+        new, complaints = _find_new_items(index, source), []
+        if not len(new.modalities):
+            return Added(0, new.skipped, 0, 0, new.changed, ())
+        files = _encode(opened, source, new, models, complaints)
         fused = files.fused(opened.digest("fusion"))[:, 0]
-        codes = quantize_all(fused, survey.modalities, models.quantizer)
-        readable = files.masks[:, 0] | ~survey.pictured
+        codes = quantize_all(fused, new.modalities, models.quantizer)
+        readable = files.masks[:, 0] | ~new.pictured
         copies = np.zeros(len(codes), dtype=bool)
-        copies[readable] = _copies(
+        copies[readable] = _find_copies(
             index,
             codes[readable],
             ConcatenatedArray([files.embedding], np.flatnonzero(readable)),
-            survey.contents[readable],
+            new.contents[readable],
         )
         kept = np.flatnonzero(readable & ~copies)
         if len(kept):
             errors = reconstruction_errors(fused, codes, models.quantizer)
-            as_indexed = opened.manifest.get("settings", {}).get("index", {})
+            index_settings = opened.manifest.get("settings", {}).get("index", {})
             _publish_added(
                 opened,
                 index,
@@ -143,23 +142,18 @@ def add(run: Path, read: Callable[[int], Incoming], models: Models) -> Added:
                 errors[kept],
                 lambda folder: write_segment(
                     folder,
-                    compress(survey.items(incoming), readable & ~copies),
+                    compress(new.items(source), readable & ~copies),
                     ConcatenatedArray([files.embedding], kept),
-                    incoming.image_path,
-                    as_indexed.get("thumbnail_side", 192),
-                    as_indexed.get("thumbnail_quality", 80),
+                    source.image_path,
+                    index_settings.get("thumbnail_side", 192),
+                    index_settings.get("thumbnail_quality", 80),
                 )[0],
             )
             if len(index.config.segments) >= SEGMENTS:
                 _merge_small_segments(opened)
         shutil.rmtree(files.folder)
         return Added(
-            len(kept),
-            survey.skipped,
-            int(copies.sum()),
-            int((~readable).sum()),
-            survey.changed,
-            tuple(complaints[:NAMED]),
+            len(kept), new.skipped, int(copies.sum()), int((~readable).sum()), new.changed, tuple(complaints[:NAMED])
         )
 
 
@@ -180,7 +174,7 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
 
 
 def compact(run: Path) -> bool:
-    """Write all segments as one, without what was removed; False if there is nothing to do.
+    """Merge all segments into one, without removed items; False if there is nothing to do.
 
     Rows stay as they are. Raises UserError if the run cannot be changed.
     """
@@ -196,7 +190,7 @@ def compact(run: Path) -> bool:
 def _publish_added(
     run: Run, index: Index, codes: np.ndarray, errors: np.ndarray, write_items: Callable[[Path], np.ndarray]
 ) -> None:
-    """codes (m, M), errors (m,): of the new items. write_items: fills a segment; gives their modalities."""
+    """codes (m, M), errors (m,): of the new items. write_items: fills a segment; returns their modalities (m,)."""
     config, rows, end = index.config, np.arange(index.n, index.n + len(codes)), sum(index.config.segments)
     pool = index.pool().inserted(codes, rows) if rows[-1] + 1 >= LARGE else None
 
@@ -218,11 +212,11 @@ def _publish_added(
             pool,
         )
 
-    run.replace(PART, write, [name for name in _files(run) if name not in OF_ROWS])
+    run.replace(PART, write, [name for name in _files(run) if name not in ROW_FILES])
 
 
 def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
-    """gone (n,) bool: the rows that are removed."""
+    """gone (n,) bool: the rows to remove."""
     config, left, pool = index.config, np.flatnonzero(~gone), None
     positions = left if index.places.kept is None else index.places.kept[left]
     if len(left) >= LARGE:
@@ -239,11 +233,11 @@ def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
             pool,
         )
 
-    run.replace(PART, write, [name for name in _files(run) if name not in OF_ROWS])
+    run.replace(PART, write, [name for name in _files(run) if name not in ROW_FILES])
 
 
 def _publish_merged(run: Run, index: Index, first: int) -> None:
-    """The segments from number `first` on become one, without what was removed of them."""
+    """Merge the segments from number `first` on, without their removed items."""
     config, kept, row = index.config, index.places.kept, index.places.first_row(first)
     segments = (*config.segments[:first], index.n - row)
     if kept is not None:
@@ -266,7 +260,7 @@ def _publish_merged(run: Run, index: Index, first: int) -> None:
 
 
 def _merge_small_segments(run: Run) -> None:
-    """Keep the number of segments, and so of open files, small. What was added stays if this fails."""
+    """Keep the number of segments, and so of open files, small. If this fails, the added items stay."""
     try:
         index = Index.load(run.folder(PART))
         _publish_merged(run, index, first_to_merge(index.config.segments))
@@ -275,15 +269,15 @@ def _merge_small_segments(run: Run) -> None:
 
 
 def _files(run: Run) -> list[str]:
-    """Of the run's index."""
+    """Names of the files of the run's index."""
     return list(run.manifest["parts"][PART]["files"])
 
 
 @dataclass(frozen=True)
-class Survey:
-    """Which incoming items have ids that the index does not hold."""
+class NewItems:
+    """The items of a source whose ids the index does not hold."""
 
-    fresh: Sequence[bool]  # c
+    fresh: Sequence[bool]  # (c,) which of the items these are
     modalities: np.ndarray  # (m,) uint8
     pictured: np.ndarray  # (m,) bool: has an image
     contents: np.ndarray  # (m,) uint64: equal for equal modality and text
@@ -291,14 +285,14 @@ class Survey:
     changed: tuple[str, ...]  # some skipped ids whose item differs from the indexed one
     digest: str  # of the new items
 
-    def items(self, incoming: Incoming) -> Iterator[Item]:
-        """The m new ones, read again."""
-        return compress(incoming.items(), self.fresh)
+    def items(self, source: ItemSource) -> Iterator[Item]:
+        """Read them from the source again."""
+        return compress(source.items(), self.fresh)
 
 
-def _survey(index: Index, incoming: Incoming) -> Survey:
+def _find_new_items(index: Index, source: ItemSource) -> NewItems:
     fresh, modalities, pictured, contents, changed, digest = [], [], [], [], [], hashlib.sha256()
-    for chunk in batched(incoming.items(), LOOKUP):
+    for chunk in batched(source.items(), LOOKUP):
         rows = index.rows_of(item.id for item in chunk)
         fresh += (rows < 0).tolist()
         known = zip(compress(chunk, rows >= 0), index.items(rows[rows >= 0]), strict=True)
@@ -308,7 +302,7 @@ def _survey(index: Index, incoming: Incoming) -> Survey:
             pictured.append(item.image is not None)
             contents.append(_content(item))
             digest.update(f"{item.id} {item.image} {contents[-1]}\n".encode())
-    return Survey(
+    return NewItems(
         fresh,
         np.array(modalities, dtype=np.uint8),
         np.array(pictured, dtype=bool),
@@ -324,15 +318,18 @@ def _content(item: Item) -> int:
     return int.from_bytes(hashlib.blake2b(f"{item.modality:d} {item.text}".encode(), digest_size=8).digest())
 
 
-def _encoded(run: Run, incoming: Incoming, survey: Survey, models: Models, complaints: list[str]) -> FeatureFiles:
-    """Of the m new items, fused, too; kept in the run until they are added. Complaints gains unreadable images."""
+def _encode(run: Run, source: ItemSource, new: NewItems, models: Models, complaints: list[str]) -> FeatureFiles:
+    """Features of the m new items, also fused; kept in the run until they are added.
+
+    complaints: gets a sentence for each unreadable image.
+    """
     files = FeatureFiles.create(
-        run.path / "adding", len(survey.modalities), 1, models.encoder.dim, f"{run.digest('encoder')} {survey.digest}"
+        run.path / "adding", len(new.modalities), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}"
     )
     files.fill(
         models.encoder,
-        ((item.image, [item.text]) for item in survey.items(incoming)),
-        partial(_opened, incoming, complaints),
+        ((item.image, [item.text]) for item in new.items(source)),
+        partial(_open_image, source, complaints),
         models.batch,
         "encode",
     )
@@ -340,17 +337,17 @@ def _encoded(run: Run, incoming: Incoming, survey: Survey, models: Models, compl
     return files
 
 
-def _opened(incoming: Incoming, complaints: list[str], path: str) -> Image.Image | None:
-    """None, and a complaint, for an image that cannot be read."""
+def _open_image(source: ItemSource, complaints: list[str], path: str) -> Image.Image | None:
+    """None for an image that cannot be read, after noting it in `complaints`."""
     try:
-        return open_image(incoming.image_path(path))
+        return open_image(source.image_path(path))
     except UserError as error:
         complaints.append(str(error))
         return None
 
 
-def _copies(index: Index, codes: np.ndarray, embeddings: ConcatenatedArray, contents: np.ndarray) -> np.ndarray:
-    """(m,) bool: the index, or the new items before it, hold the same; codes (m, M), embeddings (m, d)."""
+def _find_copies(index: Index, codes: np.ndarray, embeddings: ConcatenatedArray, contents: np.ndarray) -> np.ndarray:
+    """(m,) bool: whether the index or an earlier new item is the same; codes (m, M), embeddings (m, d)."""
     table = index.pool().table.inserted(pack(codes, index.code_sizes), np.arange(index.n, index.n + len(codes)))
 
     def content(rows: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Write an index folder, one block of items at a time (see store.py for its files).
 
-A killed process leaves whole blocks of both databases; where they are kept, it goes on after the last of them.
+A killed process leaves whole blocks of both databases, after which a later one can resume.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from genius.collections.images import thumbnail
 from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.files import link_or_copy, write_array
-from genius.index.database import begun_database, placeholders, step, steps_done
+from genius.index.database import placeholders, resumable_database, saved_progress, transaction
 from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config, write_instructions
 from genius.index.pool_file import save_pool
 from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, ConcatenatedArray
@@ -32,7 +32,7 @@ from genius.trie.pool import Pool
 BLOCK = 4096  # items in memory at once
 UNREADABLE = 0.1  # share of images that may be unreadable; of more it is likely that their folder is not there
 NAMED = 5  # unreadable images that are named
-LARGE = 200_000  # items; from here on building their pool takes longer than loading it
+LARGE = 200_000  # items of an index whose pool is stored, for building it takes longer than loading it
 ITEM_TABLE = """CREATE TABLE IF NOT EXISTS items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
                                                   text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
 ITEM_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS items_by_id ON items (id)"
@@ -40,7 +40,7 @@ THUMBNAIL_TABLES = """CREATE TABLE IF NOT EXISTS pictures (picture INTEGER PRIMA
     CREATE TABLE IF NOT EXISTS shown (row INTEGER PRIMARY KEY, picture INTEGER NOT NULL);
     CREATE VIEW IF NOT EXISTS thumbnails AS SELECT row, webp FROM shown JOIN pictures USING (picture);"""
 SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID;"
-SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN begun.items USING (row) GROUP BY image"
+SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN resumed.items USING (row) GROUP BY image"
 
 
 class Unreadable(NamedTuple):
@@ -65,15 +65,15 @@ def write_index(
     thumbnail_side: int = 192,
     thumbnail_quality: int = 80,
     errors: np.ndarray | None = None,
-    begun: Path | None = None,
+    resume_folder: Path | None = None,
 ) -> Unreadable:
     """Fill `folder`, which is empty.
 
     items: n of them, streamed; codes (n, M) and embeddings (n, d), normalised, may be memory-mapped.
     image_path: finds an item's image; None makes no thumbnails. thumbnail_quality: of WebP, up to 100.
-    errors (n,): of reconstruction, as quantize.py has them; what is added later is compared with these.
-    begun: a folder with what a killed process had written of the databases for the same items; empty at first. They
-    stay there, too, so that nothing is lost before the caller has published `folder`.
+    errors (n,): reconstruction errors, with which those of items that are added later are compared.
+    resume_folder: holds the databases that a killed process was writing for the same items; empty at first. They stay
+    there, so that nothing is lost before the caller has published `folder`.
     Returns the items whose images cannot be read; they have no thumbnail. Raises UserError that names the item if an
     id comes twice, the number of items is another than that of codes and embeddings, or more than UNREADABLE of the
     images cannot be read.
@@ -87,7 +87,7 @@ def write_index(
     config.check()
     write_instructions(folder / "instructions.json", instructions)
     modalities, unreadable = write_segment(
-        folder, items, embeddings, image_path, thumbnail_side, thumbnail_quality, begun
+        folder, items, embeddings, image_path, thumbnail_side, thumbnail_quality, resume_folder
     )
     write_rows(folder, config, pack(codes, code_sizes), modalities, errors)
     return unreadable
@@ -100,16 +100,16 @@ def write_segment(
     image_path: Callable[[str], Path] | None,
     thumbnail_side: int,
     thumbnail_quality: int,
-    begun: Path | None = None,
+    resume_folder: Path | None = None,
 ) -> tuple[np.ndarray, Unreadable]:
     """Write the files of one segment (see segments.py), as `write_index` does.
 
     Returns the modalities (m,) of its items, and those whose images cannot be read.
     """
     shrink = partial(_thumbnail, image_path, thumbnail_side, thumbnail_quality) if image_path is not None else None
-    modalities, unreadable = _write_items(begun or folder, items, len(embeddings), shrink)
-    for name in (ITEMS, THUMBNAILS) if begun else ():
-        link_or_copy(begun / name, folder / name)
+    modalities, unreadable = _write_items(resume_folder or folder, items, len(embeddings), shrink)
+    for name in (ITEMS, THUMBNAILS) if resume_folder else ():
+        link_or_copy(resume_folder / name, folder / name)
     write_embeddings(folder / EMBEDDINGS, embeddings)
     return modalities, unreadable
 
@@ -123,9 +123,9 @@ def write_rows(
     kept: np.ndarray | None = None,
     pool: Pool | None = None,
 ) -> None:
-    """What an index says of its n rows: IDs (n, B), modalities (n,), errors (n,), positions `kept` (n,) if not all.
+    """Write the files about rows: IDs (n, B), modalities (n,), errors (n,), positions `kept` (n,) if some were removed.
 
-    pool: of these IDs, if it is at hand.
+    pool: of these IDs, if the caller has it already.
     """
     write_config(folder / CONFIG, config)
     np.save(folder / "ids.npy", packed)
@@ -160,18 +160,18 @@ def _write_items(
     changed = f"the collection no longer has the {n} candidates that were encoded; compute the features again"
     read, failed = 0, Unreadable(0, ())
     with (
-        begun_database(folder / ITEMS, ITEM_TABLE) as records,
-        begun_database(folder / THUMBNAILS, THUMBNAIL_TABLES + SEEN) as thumbnails,
+        resumable_database(folder / ITEMS, ITEM_TABLE) as records,
+        resumable_database(folder / THUMBNAILS, THUMBNAIL_TABLES + SEEN) as thumbnails,
         ThreadPoolExecutor(os.cpu_count()) as workers,
     ):  # Pillow decodes outside the GIL
-        row = steps_done(thumbnails)  # of a block they come last
+        row = saved_progress(thumbnails)  # of a block they come last
         _forget_half_a_block(records, thumbnails, folder / ITEMS, row)
         with tqdm(total=n, initial=row, desc="index", unit="item", disable=None) as bar:
             for block in batched(islice(items, row, None), BLOCK):
                 end = row + len(block)
                 if end > n:
                     raise UserError(changed)
-                with step(records, end):
+                with transaction(records, end):
                     records.executemany(
                         "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)",
                         (
@@ -179,7 +179,7 @@ def _write_items(
                             for i, item in enumerate(block)
                         ),
                     )
-                with step(thumbnails, end):
+                with transaction(thumbnails, end):
                     if shrink is not None:
                         new, unreadable = _write_thumbnails(thumbnails, row, block, partial(workers.map, shrink))
                         read, failed = read + new, failed + unreadable
@@ -205,11 +205,11 @@ def _write_items(
 
 
 def _forget_half_a_block(records: sqlite3.Connection, thumbnails: sqlite3.Connection, file: Path, row: int) -> None:
-    """Leave the rows before `row`, and know their pictures again. file: of the records."""
+    """Keep the rows before `row`, and read again which images they have. file: of the records."""
     records.execute("DELETE FROM items WHERE row >= ?", (row,))
-    thumbnails.execute("ATTACH ? AS begun", (str(file),))
+    thumbnails.execute("ATTACH ? AS resumed", (str(file),))
     thumbnails.execute(SEEN_BEFORE)
-    thumbnails.execute("DETACH begun")
+    thumbnails.execute("DETACH resumed")
 
 
 def _write_thumbnails(

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from genius.index import update
-from genius.index.incoming import dropped
+from genius.index.item_source import uploaded_items
 from genius.index.update import Added, Models, Removed
 from genius.search.engine import Engine
 
@@ -36,7 +36,7 @@ class Editor:
         Searches go on: items are encoded a few at a time, in turn with them. Raises UserError if the run cannot be
         changed.
         """
-        added = update.add(self.run, partial(dropped, uploads), self._models)
+        added = update.add(self.run, partial(uploaded_items, uploads), self._models)
         self.engine.reload()
         return added
 

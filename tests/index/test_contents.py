@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from genius.index import update as growing
+from genius.index import update
 from genius.index.contents import Contents, Dataset
-from genius.index.incoming import Incoming
+from genius.index.item_source import ItemSource
 from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item, Modality
@@ -24,10 +24,10 @@ def opened(run: Path) -> Index:
 
 
 def add(run: Path, *ids: str) -> None:
-    growing.add(
+    update.add(
         run,
-        lambda _: Incoming(lambda: [Item(id, Modality.TEXT, f"Text {id}") for id in ids], Path),
-        growing.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer()),
+        lambda _: ItemSource(lambda: [Item(id, Modality.TEXT, f"Text {id}") for id in ids], Path),
+        update.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer()),
     )
 
 
@@ -48,9 +48,9 @@ def test_a_run_as_trained_holds_one_dataset(run):
 def test_datasets_are_counted_over_segments_without_what_was_removed(run, compacted):
     add(run, "7:1", "7:2", "0:99", "plain")
     add(run, "12:1", "7:3")
-    growing.remove(run, ["0:0", "0:4", "7:2", "12:1"])
+    update.remove(run, ["0:0", "0:4", "7:2", "12:1"])
     if compacted:
-        growing.compact(run)
+        update.compact(run)
     index = opened(run)
     for first in (0, 5, index.config.trained, index.n - 1, index.n):
         assert index.records.datasets(first) == counted(index, first)

@@ -6,17 +6,17 @@ from contextlib import closing
 
 import pytest
 
-from genius.index.database import begun_database, step, steps_done
+from genius.index.database import resumable_database, saved_progress, transaction
 
 TABLE = "CREATE TABLE IF NOT EXISTS numbers (number INTEGER PRIMARY KEY, text TEXT)"
 KILLED = f"""
 import os, signal, sys
-from genius.index.database import begun_database, step
+from genius.index.database import resumable_database, transaction
 
-with begun_database(sys.argv[1], "{TABLE}") as database:
+with resumable_database(sys.argv[1], "{TABLE}") as database:
     database.execute("PRAGMA cache_size = 2")               # pages: the file is written before the step ends
     for first in (0, 100):
-        with step(database, first + 100):
+        with transaction(database, first + 100):
             database.executemany("INSERT INTO numbers VALUES (?, ?)",
                                  ((number, "x" * 9000) for number in range(first, first + 100)))
             if first:
@@ -30,21 +30,21 @@ def test_a_killed_process_leaves_whole_steps(tmp_path):
     assert ended.returncode == -signal.SIGKILL
     assert file.stat().st_size > 150 * 9000  # much of the second step is in the file
 
-    with begun_database(file, TABLE) as database:
-        assert steps_done(database) == 100
+    with resumable_database(file, TABLE) as database:
+        assert saved_progress(database) == 100
         assert database.execute("SELECT count(*), max(number) FROM numbers").fetchone() == (100, 99)
-        with step(database, 101):
+        with transaction(database, 101):
             database.execute("INSERT INTO numbers VALUES (100, 'y')")
     with closing(sqlite3.connect(file)) as database:
-        assert steps_done(database) == 101
+        assert saved_progress(database) == 101
 
 
 def test_a_step_that_fails_changes_nothing(tmp_path):
     file = tmp_path / "numbers.sqlite"
-    with pytest.raises(sqlite3.IntegrityError), begun_database(file, TABLE) as database, step(database, 2):
+    with pytest.raises(sqlite3.IntegrityError), resumable_database(file, TABLE) as database, transaction(database, 2):
         database.execute("INSERT INTO numbers VALUES (0, 'x')")
         database.execute("INSERT INTO numbers VALUES (0, 'y')")
 
-    with begun_database(file, TABLE) as database:
-        assert steps_done(database) == 0
+    with resumable_database(file, TABLE) as database:
+        assert saved_progress(database) == 0
         assert database.execute("SELECT count(*) FROM numbers").fetchone() == (0,)

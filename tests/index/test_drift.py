@@ -40,23 +40,23 @@ def index(
 
 
 def test_items_like_the_trained_ones_are_no_reason_to_train(tmp_path):
-    outlook = DriftReport.of(index(tmp_path / "index", np.linspace(0, 0.94, N - TRAINED)))
-    assert (outlook.trained, outlook.added, outlook.compared, outlook.far) == (TRAINED, 40, 40, 0)
-    assert outlook.error == pytest.approx(0.5, abs=1e-3) and outlook.warnings() == []
+    drift = DriftReport.of(index(tmp_path / "index", np.linspace(0, 0.94, N - TRAINED)))
+    assert (drift.trained, drift.added, drift.compared, drift.far) == (TRAINED, 40, 40, 0)
+    assert drift.error == pytest.approx(0.5, abs=1e-3) and drift.warnings() == []
 
 
 def test_features_far_from_their_ids_are_a_reason(tmp_path):
-    outlook = DriftReport.of(index(tmp_path / "index", np.r_[np.full(10, 1.5), np.zeros(30)]))
-    assert outlook.far == 10
-    (warning,) = outlook.warnings()
-    assert "25% of 40 added items lie farther" in warning and "Train again" in warning
+    drift = DriftReport.of(index(tmp_path / "index", np.r_[np.full(10, 1.5), np.zeros(30)]))
+    assert drift.far == 10
+    (warning,) = drift.warnings()
+    assert "25% of 40 added items are farther" in warning and "Train again" in warning
 
 
 def test_crowded_ids_are_a_reason(tmp_path):
-    outlook = DriftReport.of(index(tmp_path / "index", np.zeros(N - TRAINED), crowded=True))
-    assert outlook.buckets == Buckets(1.0, 1) and outlook.all_buckets.largest == 41
-    (warning,) = outlook.warnings()
-    assert "41 at most; then 1.000 items on average" in warning
+    drift = DriftReport.of(index(tmp_path / "index", np.zeros(N - TRAINED), crowded=True))
+    assert drift.buckets == Buckets(1.0, 1) and drift.all_buckets.largest == 41
+    (warning,) = drift.warnings()
+    assert "41 at most; after training 1.000 items on average" in warning
 
 
 def test_a_modality_that_training_did_not_see_is_a_reason(tmp_path):
@@ -66,7 +66,7 @@ def test_a_modality_that_training_did_not_see_is_a_reason(tmp_path):
 
 def test_without_the_errors_of_training_nothing_can_be_compared(tmp_path):
     (warning,) = DriftReport.of(index(tmp_path / "index", np.zeros(N - TRAINED), errors=False)).warnings()
-    assert "Nobody knows" in warning
+    assert "reconstruction errors of the trained items are missing" in warning
 
 
 def test_the_mean_bucket_is_that_of_an_item():

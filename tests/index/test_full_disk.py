@@ -18,7 +18,7 @@ import json, os, resource, sys
 from pathlib import Path
 from genius.errors import UserError
 from genius.index import update
-from genius.index.incoming import Incoming
+from genius.index.item_source import ItemSource
 from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item, Modality
@@ -28,7 +28,7 @@ models = update.Models.load(run, "cpu")
 items = [Item(f"7:{number}", Modality.TEXT, f"Text {number}. " + "x" * 2000) for number in range(100)]
 CHANGES = {
     "remove": lambda: update.remove(run, ["0:1"]),
-    "add": lambda: update.add(run, lambda _: Incoming(lambda: items, Path), models),
+    "add": lambda: update.add(run, lambda _: ItemSource(lambda: items, Path), models),
     "compact": lambda: update.compact(run),
 }
 

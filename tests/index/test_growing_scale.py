@@ -20,9 +20,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from genius.index import update as growing
+from genius.index import update
 from genius.index.drift import DriftReport
-from genius.index.incoming import Incoming
+from genius.index.item_source import ItemSource
 from genius.index.store import Index
 from genius.index.writing import write_index
 from genius.models.encoder import Features
@@ -55,12 +55,12 @@ class RandomEncoder:
         )
 
 
-def models() -> growing.Models:
+def models() -> update.Models:
     torch.manual_seed(0)
     quantizer = ResidualQuantizer(QuantizerConfig(dim=DIM, levels=9, codebook_size=CODES)).eval()
     for codebook in quantizer.codebooks:
         codebook.copy_(torch.randn(codebook.shape) / DIM**0.5)
-    return growing.Models(RandomEncoder(), Fusion(FusionConfig(dim=DIM, branch=32, hidden=32)).eval(), quantizer)
+    return update.Models(RandomEncoder(), Fusion(FusionConfig(dim=DIM, branch=32, hidden=32)).eval(), quantizer)
 
 
 def items(dataset: int, count: int) -> Iterator[Item]:
@@ -120,7 +120,7 @@ def grow(path: Path, n: int) -> None:
     for count in (1, ADDED):
         with measured(f"add {count:,}"):
             assert (
-                growing.add(run, lambda dataset, count=count: Incoming(lambda: items(dataset, count), Path), parts).new
+                update.add(run, lambda dataset, count=count: ItemSource(lambda: items(dataset, count), Path), parts).new
                 == count
             )
     with measured("take up: load, and the pool"):
@@ -130,13 +130,13 @@ def grow(path: Path, n: int) -> None:
     print(f"written for the last addition: {written / 1e6:,.0f} MB, {written / index.n:.0f} bytes an item of all")
     assert written < 100 * index.n + 1000 * ADDED
     with measured("remove 1"):
-        assert growing.remove(run, ["0:17"]).removed == 1
+        assert update.remove(run, ["0:17"]).removed == 1
     with measured(f"remove {ADDED:,}"):
-        assert growing.remove(run, (f"0:{number}" for number in range(100, 100 + ADDED))).removed == ADDED
+        assert update.remove(run, (f"0:{number}" for number in range(100, 100 + ADDED))).removed == ADDED
     with measured("outlook"):
         print(DriftReport.of(opened()))
     with measured("compact"):
-        assert growing.compact(run)
+        assert update.compact(run)
     index = opened()
     rows = index.rows_of(["0:16", "0:17", "0:18", f"0:{n - 1}", "1:0", f"2:{ADDED - 1}"])
     assert rows.tolist() == [16, -1, 17, n - ADDED - 2, n - ADDED - 1, n - 1]

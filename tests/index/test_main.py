@@ -84,5 +84,5 @@ def test_check_names_what_is_not_as_it_was_written(run, capsys):
 
 
 def test_what_is_no_run_is_said(tmp_path):
-    with pytest.raises(UserError, match="is no run; train one"):
+    with pytest.raises(UserError, match="is not a run; train one"):
         main([str(tmp_path), "check"])

@@ -112,8 +112,8 @@ def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
 def test_a_write_that_was_killed_goes_on_after_its_last_whole_block(tmp_path, images, monkeypatch):
     """In the second of four blocks the records were written, the thumbnails not."""
     monkeypatch.setattr(writing, "BLOCK", 2)
-    opened, begun = [], tmp_path / "begun"
-    begun.mkdir()
+    opened, resume_folder = [], tmp_path / "resume_folder"
+    resume_folder.mkdir()
 
     def write(name: str, broken: tuple[str, ...]) -> Path:
         def image_path(image: str) -> Path:
@@ -123,7 +123,15 @@ def test_a_write_that_was_killed_goes_on_after_its_last_whole_block(tmp_path, im
             return images / image
 
         (tmp_path / name).mkdir()
-        write_index(tmp_path / name, iter(ITEMS), *arrays(), SIZES, image_path=image_path, instructions=[], begun=begun)
+        write_index(
+            tmp_path / name,
+            iter(ITEMS),
+            *arrays(),
+            SIZES,
+            image_path=image_path,
+            instructions=[],
+            resume_folder=resume_folder,
+        )
         return tmp_path / name
 
     with pytest.raises(KeyboardInterrupt):
@@ -280,10 +288,10 @@ MANY_THREADS = """
 import resource, sys, threading
 from pathlib import Path
 import numpy as np
-from genius.index.segments import Records, RowMap
+from genius.index.segments import ItemRecords, RowMap
 
 segments = [Path(sys.argv[1])] * 13
-records = Records(segments, RowMap([7] * 13))
+records = ItemRecords(segments, RowMap([7] * 13))
 soft = len(list(Path("/proc/self/fd").iterdir())) + 40
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, soft))
 threads, errors, start = [], [], threading.Barrier(41)

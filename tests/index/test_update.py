@@ -9,7 +9,7 @@ from PIL import Image
 from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.index import update, writing
-from genius.index.incoming import Incoming, dropped, read_incoming
+from genius.index.item_source import ItemSource, read_item_source, uploaded_items
 from genius.index.store import Index
 from genius.index.update import Added, Models, add, compact, remove
 from genius.index.versions import newer
@@ -42,15 +42,15 @@ def run(trained, tmp_path) -> Path:
 
 
 @pytest.fixture
-def others(tmp_path) -> Incoming:
+def others(tmp_path) -> ItemSource:
     """The items that the whole run has besides."""
     pictures = tmp_path / "pictures"
     pictures.mkdir()
-    return incoming(tiny_items(WHOLE, pictures)[N:], pictures)
+    return item_source(tiny_items(WHOLE, pictures)[N:], pictures)
 
 
-def incoming(items: list[Item], pictures: Path) -> Incoming:
-    return Incoming(lambda: items, pictures.joinpath)
+def item_source(items: list[Item], pictures: Path) -> ItemSource:
+    return ItemSource(lambda: items, pictures.joinpath)
 
 
 def opened(run: Path) -> Index:
@@ -108,7 +108,7 @@ def test_small_segments_are_merged_when_there_are_many(run, models, tmp_path, mo
     file, expected, seen = (opened(run).folder / "embeddings.npy").stat().st_ino, items[:N], set()
     for number in range(N, WHOLE):
         new = items[number]
-        assert add(run, lambda _, new=new: incoming([new], pictures), models).new == 1
+        assert add(run, lambda _, new=new: item_source([new], pictures), models).new == 1
         expected = [*expected, new]
         if number % 4 == 0:
             remove(run, [expected[-1].id, expected[number // 2].id])
@@ -179,7 +179,7 @@ def test_known_ids_copies_and_unreadable_images_are_counted(run, models, tmp_pat
     known = tiny_items(N, tmp_path)
     added = add(
         run,
-        lambda _: incoming(
+        lambda _: item_source(
             [
                 known[1],
                 Item("0:4", Modality.TEXT, "Another text."),  # skipped: ids
@@ -206,13 +206,13 @@ def test_known_ids_copies_and_unreadable_images_are_counted(run, models, tmp_pat
 def test_only_unreadable_images_make_no_new_version(run, models):
     before = Run(run).manifest
     (run / "broken.png").write_bytes(b"no image")
-    added = add(run, lambda _: incoming([Item("9:1", Modality.IMAGE, image="broken.png")], run), models)
+    added = add(run, lambda _: item_source([Item("9:1", Modality.IMAGE, image="broken.png")], run), models)
     assert (added.new, added.unreadable) == (0, 1) and Run(run).manifest == before
 
 
 def test_nothing_new_makes_no_new_version(run, models, others):
     before = Run(run).manifest
-    assert add(run, lambda _: incoming([], run), models) == Added(0, 0, 0, 0, (), ())
+    assert add(run, lambda _: item_source([], run), models) == Added(0, 0, 0, 0, (), ())
     assert remove(run, ["no:1"]).removed == 0
     assert Run(run).manifest == before
 
@@ -282,20 +282,22 @@ def test_a_folder_becomes_a_dataset_of_its_own(run, models, tmp_path):
         "".join(json.dumps({"image": f"{name}.png", "text": f"{name} picture"}) + "\n" for name in "abc")
     )
     (folder / "b.png").write_bytes(b"")
-    added = add(run, lambda dataset: read_incoming(f"mine={folder}", dataset), models)
+    added = add(run, lambda dataset: read_item_source(f"mine={folder}", dataset), models)
     index = opened(run)
     ids = [item.id for item in index.items(range(N, index.n))]
     assert added.unreadable >= 1 and added.new == len(ids) and all(name.startswith("1:") for name in ids)
-    assert add(run, lambda dataset: read_incoming(str(folder), dataset), models).new == 0
+    assert add(run, lambda dataset: read_item_source(str(folder), dataset), models).new == 0
     folder.joinpath("manifest.jsonl").write_text('{"image": "../a.png"}\n')
     with pytest.raises(UserError, match="manifest.jsonl:1: image: '../a.png' leaves the folder"):
-        add(run, lambda dataset: read_incoming(str(folder), dataset), models)
+        add(run, lambda dataset: read_item_source(str(folder), dataset), models)
 
 
-def test_what_a_visitor_drops_is_added(run, models, tmp_path):
+def test_uploads_of_a_visitor_are_added(run, models, tmp_path):
     Image.new("RGB", (20, 30), "green").save(tmp_path / "green.png")
     assert (
-        add(run, lambda dataset: dropped([("Only words.", None), ("", tmp_path / "green.png")], dataset), models).new
+        add(
+            run, lambda dataset: uploaded_items([("Only words.", None), ("", tmp_path / "green.png")], dataset), models
+        ).new
         == 2
     )
     words, picture = opened(run).items([N, N + 1])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from genius.errors import UserError
-from genius.index import update as growing
-from genius.index.incoming import Incoming
+from genius.index import update
+from genius.index.item_source import ItemSource
 from genius.index.store import Index
 from genius.index.versions import newer
 from genius.run import Run
@@ -24,9 +24,9 @@ def run(tmp_path) -> Path:
 
 
 def add_texts(run: Path, numbers: range) -> None:
-    models = growing.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
-    growing.add(
-        run, lambda _: Incoming(lambda: [Item(f"7:{i}", Modality.TEXT, f"Text {i}.") for i in numbers], Path), models
+    models = update.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
+    update.add(
+        run, lambda _: ItemSource(lambda: [Item(f"7:{i}", Modality.TEXT, f"Text {i}.") for i in numbers], Path), models
     )
 
 
@@ -61,15 +61,15 @@ def test_an_index_that_is_being_read_survives_training(run):
 
 def test_items_are_not_added_to_a_run_that_is_trained_meanwhile(run):
     """Nothing is lost: neither the new part nor, for the next try, what was encoded."""
-    models = growing.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
+    models = update.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
 
-    def read(_: int) -> Incoming:
+    def read(_: int) -> ItemSource:
         Run(run).publish("fusion", lambda folder: (folder / "config.json").write_text("{}"), ("encoder",))
-        return Incoming(lambda: [Item("7:1", Modality.TEXT, "One.")], Path)
+        return ItemSource(lambda: [Item("7:1", Modality.TEXT, "One.")], Path)
 
     index = Index.load(Run(run).folder("index"))
     with pytest.raises(UserError, match="another process has published a new fusion"):
-        growing.add(run, read, models)
+        update.add(run, read, models)
     assert folders(run) == {index.folder.name} and Run(run).manifest["parts"]["fusion"]["files"].keys() == {
         "config.json"
     }
@@ -96,37 +96,32 @@ def test_a_damaged_version_is_an_error_by_name(run):
 
 def test_readers_see_whole_versions_while_the_index_changes(run):
     """Every version that a reader takes up holds what it says, whatever is written meanwhile."""
-    served, errors, seen, done = Run(run), [], set(), threading.Event()
+    served, seen, done = Run(run), set(), threading.Event()
 
     def read():
-        try:
-            index = Index.load(served.folder("index"))
-            while not done.is_set():
-                items = index.items(range(index.n))
-                assert index.rows_of(item.id for item in items).tolist() == list(range(index.n))
-                assert (
-                    [item.modality for item in items]
-                    == index.modalities.tolist()
-                    == index.codes(range(index.n))[:, 0].tolist()
-                )
-                assert sorted(index.pool().table.rows.tolist()) == list(range(index.n))
-                assert np.allclose(np.linalg.norm(index.embeddings[:].astype(np.float32), axis=1), 1, atol=1e-2)
-                seen.add(index.folder.name)
-                index = newer(served, index) or index
-        except BaseException as error:
-            errors.append(error)
+        index = Index.load(served.folder("index"))
+        while not done.is_set():
+            items = index.items(range(index.n))
+            assert index.rows_of(item.id for item in items).tolist() == list(range(index.n))
+            modalities = [item.modality for item in items]
+            assert modalities == index.modalities.tolist() == index.codes(range(index.n))[:, 0].tolist()
+            assert sorted(index.pool().table.rows.tolist()) == list(range(index.n))
+            assert np.allclose(np.linalg.norm(index.embeddings[:].astype(np.float32), axis=1), 1, atol=1e-2)
+            seen.add(index.folder.name)
+            index = newer(served, index) or index
 
-    threads = [threading.Thread(target=read) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for number in range(0, 12, 3):
-        add_texts(run, range(number, number + 3))
-        growing.remove(run, [f"7:{number}", f"0:{number}"])
-    growing.compact(run)
-    done.set()
-    for thread in threads:
-        thread.join()
-    assert not errors and seen
+    with ThreadPoolExecutor(3) as threads:
+        readers = [threads.submit(read) for _ in range(3)]
+        try:
+            for number in range(0, 12, 3):
+                add_texts(run, range(number, number + 3))
+                update.remove(run, [f"7:{number}", f"0:{number}"])
+            update.compact(run)
+        finally:
+            done.set()
+        for one in readers:
+            one.result(60)
+    assert seen
     assert Index.load(Run(run).folder("index")).n == N - 4 + 8
 
 

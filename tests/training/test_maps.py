@@ -13,7 +13,7 @@ from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.explore.map_data import PART, read_maps
 from genius.index import update
-from genius.index.incoming import Incoming
+from genius.index.item_source import ItemSource
 from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item, Modality
@@ -96,7 +96,7 @@ def test_items_that_are_added_while_the_maps_are_drawn_stay(drawn, path, collect
 
     def add(text: str) -> None:
         items = [Item("7:1", Modality.TEXT, text)] if text == "early" else [Item("7:2", Modality.TEXT, text)]
-        assert update.add(copy, lambda _: Incoming(lambda: items, Path), models).new == 1
+        assert update.add(copy, lambda _: ItemSource(lambda: items, Path), models).new == 1
 
     def train(arguments):
         add("late")

@@ -1,4 +1,4 @@
-"""What may be added to an index: the items of a collection, of a folder of images, or of a visitor."""
+"""Sources of items to add to an index: a collection, a folder of images, or the uploads of a visitor."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from genius.schema import Item, Modality
 
 
 @dataclass(frozen=True)
-class Incoming:
-    """Items, and where their images lie."""
+class ItemSource:
+    """Items and the paths of their images."""
 
-    items: Callable[[], Iterable[Item]]  # anew with every call, in the same order
-    image_path: Callable[[str], Path]  # raises UserError for an image that lies outside
+    items: Callable[[], Iterable[Item]]  # each call iterates over all of them, in the same order
+    image_path: Callable[[str], Path]  # raises UserError for an image outside of the source
 
 
-def read_incoming(source: str, dataset: int) -> Incoming:
+def read_item_source(source: str, dataset: int) -> ItemSource:
     """An M-BEIR-format directory, FOLDER or NAME=FOLDER, as `python -m genius.collections` reads it.
 
     The items of a collection have their ids; those of a folder become dataset `dataset`.
@@ -33,22 +33,22 @@ def read_incoming(source: str, dataset: int) -> Incoming:
     root = Path(source if not equals or Path(source).is_dir() else folder)
     if (root / "cand_pool").is_dir():
         collection = Collection(root)
-        return Incoming(collection.all_candidates, collection.image_path)
+        return ItemSource(collection.all_candidates, collection.image_path)
     return _of_folder(root, dataset)
 
 
-def dropped(things: Sequence[tuple[str, Path | None]], dataset: int) -> Incoming:
-    """Texts, pictures or both, as a visitor hands them over. Raises ValueError for neither."""
-    pictures = {f"{number}/{picture.name}": picture for number, (_, picture) in enumerate(things, 1) if picture}
+def uploaded_items(uploads: Sequence[tuple[str, Path | None]], dataset: int) -> ItemSource:
+    """(text, image file) pairs, either of which may be missing. Raises ValueError for a pair of neither."""
+    pictures = {f"{number}/{picture.name}": picture for number, (_, picture) in enumerate(uploads, 1) if picture}
     names = iter(pictures)
     items = [
         Item(f"{dataset}:{number}", Modality.of(text, picture), text, next(names) if picture else None)
-        for number, (text, picture) in enumerate(things, 1)
+        for number, (text, picture) in enumerate(uploads, 1)
     ]
-    return Incoming(lambda: items, pictures.__getitem__)
+    return ItemSource(lambda: items, pictures.__getitem__)
 
 
-def _of_folder(root: Path, dataset: int) -> Incoming:
+def _of_folder(root: Path, dataset: int) -> ItemSource:
     source, draft = read_source(root), Draft(dataset)
     everywhere = frozenset(SPLITS)
 
@@ -64,4 +64,4 @@ def _of_folder(root: Path, dataset: int) -> Incoming:
             raise UserError(f"{relative} is a link out of the folder; copy the file into it")
         return root / relative
 
-    return Incoming(lambda: items, image_path)
+    return ItemSource(lambda: items, image_path)
