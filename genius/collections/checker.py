@@ -177,16 +177,17 @@ class Checker:
                     yield LineError(file, number, f"the image {image!r} is missing")
             except UserError as error:
                 yield LineError(file, number, str(error))
+            except OSError as error:  # such as a name that is too long
+                yield LineError(file, number, f"the image {image[:80]!r} cannot be read ({error.strerror})")
 
 
 def _records(file: Path, parse: Callable[[Path, int, Any], T]) -> Iterator[tuple[int, T | LineError]]:
     """Yield (line number, the parsed record or its error) for each line of a file."""
     try:
-        with file.open("rb") as stream:
-            if stream.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK:
-                yield 1, LineError(file, 1, "the file starts with a byte order mark; save it as UTF-8 without one")
         empty = True
         for number, text in text_lines(file):
+            if empty and _has_byte_order_mark(file):
+                yield 1, LineError(file, 1, "the file starts with a byte order mark; save it as UTF-8 without one")
             empty = False
             try:
                 yield number, parse(file, number, text)
@@ -196,3 +197,8 @@ def _records(file: Path, parse: Callable[[Path, int, Any], T]) -> Iterator[tuple
             yield 0, LineError(file, 0, "the file is empty; remove it or fill it")
     except LineError as error:  # an encoding error: the rest of the file is unreadable
         yield error.line, error
+
+
+def _has_byte_order_mark(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK

@@ -7,6 +7,7 @@ queries of one source are in memory; pools and query files are streamed.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -102,6 +103,8 @@ def _write_dataset(writer: CollectionWriter, dataset_id: int, name: str, source:
     for task, prompts in wording.instructions(rules, name).items():
         if task in rows or None in rows:
             writer.instructions(dataset_id, name, *TASKS[task], prompts)
+    if not rows:
+        raise UserError(f"{source.folder} gives no candidates; natural images need iconic images to retrieve")
     counted = sorted(rows.values(), key=lambda row: -1 if row.task is None else row.task)
     counted[0].unreadable = unreadable
     return counted
@@ -139,9 +142,13 @@ def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]
 
     def read(record: Record) -> bytes | UserError:
         try:
+            record.image.encode()
             data = _bytes_inside(source.folder, record.image)
             open_image(source.folder / record.image, max_side=CHECKED_SIDE)  # by name, for its error message
             return data
+        except UnicodeEncodeError:
+            name = os.fsencode(record.image).decode(errors="replace")
+            return UserError(f"{source.folder / name}: the file name is not UTF-8; rename the file")
         except UserError as error:
             return source.error(record, str(error))
 

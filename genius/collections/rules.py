@@ -153,7 +153,8 @@ def _images(draft: Draft, task: int, entries: Sequence[SourceEntry]) -> dict[byt
 
 def _kind(entry: SourceEntry) -> str | None:
     attributes = entry.record.attributes
-    return attributes["kind"] if attributes.get("kind") in ("natural", "iconic") and "class_id" in attributes else None
+    has_class = isinstance(attributes.get("class_id"), str | int | float)
+    return attributes["kind"] if has_class and attributes.get("kind") in ("natural", "iconic") else None
 
 
 def _attribute_pairs(entry: SourceEntry) -> tuple[tuple[str, str], ...]:

@@ -251,6 +251,8 @@ def _composed_pairs(file: Path, records: list[Record]) -> Iterator[ComposedPair]
             pair = ComposedPair(str(row["query_id"]), _clean(row["txt"]), str(row["target_id"]), number)
         except (KeyError, AttributeError):
             raise LineError(file, number, "expected query_id, txt and target_id") from None
+        if not pair.text:
+            raise LineError(file, number, "txt is empty; expected the change from the query image to the target image")
         for name in (pair.query_id, pair.target_id):
             if name not in ids:
                 raise LineError(file, number, f"the id {name!r} is not in the table of this folder")

@@ -80,13 +80,11 @@ class CollectionWriter:
         self._files: dict[Path, IO[str]] = {}
 
     def __enter__(self) -> CollectionWriter:
-        for split in layout.SPLITS:  # a collection without queries has global pools too
-            self._file(layout.global_pool_file(split))
         self._file(layout.INSTRUCTIONS).write("\t".join(COLUMNS) + "\n")
         return self
 
     def __exit__(self, *failure: object) -> None:
-        self._open.close()
+        self.close()
 
     def image(self, relative: str, data: bytes) -> None:
         """Write the encoded bytes of an image to a path relative to the root."""
@@ -149,7 +147,7 @@ class CollectionWriter:
             "\t".join((query.mbeir, candidate.mbeir, dataset, str(dataset_id), *prompts)) + "\n"
         )
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """Close the files."""
         self._open.close()
 

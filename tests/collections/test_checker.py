@@ -1,6 +1,8 @@
 """The checker: a good collection has no problem, and each fault is named by file and line."""
 
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -140,7 +142,7 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_each_fault_is_named_by_file_and_line_and_nothing_else_is(root, fault):
+def test_each_fault_is_the_only_problem_reported_with_file_and_line(root, fault):
     spoil, expected = FAULTS[fault]
     spoil(root)
     found = problems(root)
@@ -156,7 +158,7 @@ def test_a_link_out_of_the_collection_is_a_problem(root, tmp_path):
     assert problem.startswith(f"{QUERY_FILE}:1: the image 'images/b.png' is a link out of the collection")
 
 
-def test_a_query_needs_a_positive_of_its_own_or_in_qrels(root):
+def test_a_query_needs_a_positive_in_its_line_or_in_the_qrels(root):
     change(root, QUERY_FILE, 1, pos_cand_list=[])
     assert problems(root) == []
     (root / QRELS).write_text("9:12 0 9:4 1 3\n9:11 0 9:2 0 3\n")
@@ -165,7 +167,7 @@ def test_a_query_needs_a_positive_of_its_own_or_in_qrels(root):
     assert len(problems(root)) == 1
 
 
-def test_a_positive_may_lie_outside_the_rows_own_pool(root):
+def test_a_positive_may_be_outside_the_local_pool(root):
     append(root, QRELS, "9:11 0 9:3 1 3")
     assert problems(root) == [
         f"{QRELS}:3: dataset 9 has no instruction for 'image' queries with "
@@ -194,3 +196,18 @@ def test_one_qrels_file_may_serve_all_tasks_of_a_dataset(root):
 def test_a_faulty_line_does_not_hide_the_next_ones(root):
     append(root, TEST_POOL, '{\n{"did": "9:1"}\n{"did": "9:5", "modality": "text"}')
     assert [problem.split(":")[1] for problem in problems(root)] == ["5", "6", "7"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop"])
+def test_a_pool_that_is_not_a_regular_file_is_a_problem(root, kind):
+    pool = root / TRAIN_POOL
+    pool.unlink()
+    {"pipe": os.mkfifo, "folder": Path.mkdir, "loop": lambda path: path.symlink_to(path)}[kind](pool)
+    (problem,) = problems(root)
+    assert problem.startswith(f"{TRAIN_POOL}:0: is ")
+
+
+def test_an_image_path_that_is_too_long_is_a_problem(root):
+    change(root, QUERY_FILE, 1, query_img_path="x" * 5_000 + ".png")
+    (problem,) = problems(root)
+    assert problem.startswith(f"{QUERY_FILE}:1: the image 'xxx") and "cannot be read" in problem

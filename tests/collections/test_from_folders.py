@@ -1,5 +1,6 @@
 """Folders become a collection: splits, names, and what is refused."""
 
+import os
 from collections import defaultdict
 
 import pytest
@@ -27,7 +28,7 @@ def undivided(tmp_path_factory):
     return built(folder, many(), shades=shades)
 
 
-def test_without_a_split_a_tenth_each_is_drawn(undivided):
+def test_without_a_split_a_tenth_each_becomes_validation_and_test(undivided):
     images = {
         split: sum(undivided.items[did].modality is Modality.IMAGE for did in pool)
         for split, pool in undivided.pools.items()
@@ -36,7 +37,7 @@ def test_without_a_split_a_tenth_each_is_drawn(undivided):
     assert 15 <= images["val"] <= 45 and 15 <= images["test"] <= 45
 
 
-def test_no_training_or_validation_query_knows_a_test_item(undivided):
+def test_no_training_or_validation_query_has_a_test_item_as_positive(undivided):
     for split, known in (
         ("train", undivided.pools["train"]),
         ("val", undivided.pools["train"] | undivided.pools["val"]),
@@ -48,7 +49,7 @@ def test_no_training_or_validation_query_knows_a_test_item(undivided):
             assert set(query.positives) & undivided.pools[split]
 
 
-def test_identical_images_are_drawn_into_the_same_split(undivided):
+def test_identical_images_are_in_the_same_split(undivided):
     splits = defaultdict(set)
     for split, pool in undivided.pools.items():
         for did in pool:
@@ -57,7 +58,7 @@ def test_identical_images_are_drawn_into_the_same_split(undivided):
     assert all(len(of_image) == 1 for of_image in splits.values())
 
 
-def test_a_tenth_of_the_training_part_is_validation_unless_the_source_has_its_own(tmp_path):
+def test_a_tenth_of_training_is_validation_unless_the_source_has_validation(tmp_path):
     result = built(tmp_path, many(split="train"))
     assert 15 <= len([did for did in result.pools["val"] if result.items[did].image]) <= 45
     own = {"img_path": "v.png", "captions": ["v1", "v2"], "split": "val"}
@@ -112,7 +113,7 @@ def test_images_alone_are_candidates_in_every_split(tmp_path):
     assert [len(list(collection.candidates(f"union_{split}"))) for split in SPLITS] == [30, 30, 30]
 
 
-def test_datasets_are_numbered_in_the_order_they_are_named(tmp_path):
+def test_datasets_are_numbered_in_the_order_given(tmp_path):
     sources = [
         write_source(tmp_path / name, [{"img_path": "images/x.png", "txt": name, "split": "test"}])
         for name in ("birds", "Old Cars!")
@@ -158,7 +159,7 @@ def test_a_link_out_of_the_source_is_refused(tmp_path):
         build([str(source)], tmp_path / "built")
 
 
-def test_sources_and_destination_must_not_get_in_each_others_way(tmp_path):
+def test_conflicting_sources_and_destinations_are_refused(tmp_path):
     source = str(write_source(tmp_path / "zoo", [{"img_path": "a.png", "txt": "a"}]))
     with pytest.raises(UserError, match="two sources have the name 'zoo'; rename one"):
         build([source, source], tmp_path / "built")
@@ -168,3 +169,23 @@ def test_sources_and_destination_must_not_get_in_each_others_way(tmp_path):
         build([f"!!!={source}"], tmp_path / "built")
     with pytest.raises(UserError, match="is not a folder"):
         build([str(tmp_path / "nowhere")], tmp_path / "built")
+
+
+def test_a_class_id_that_is_a_list_is_an_ordinary_attribute(tmp_path):
+    made = built(tmp_path, [{"img_path": "a.png", "kind": "iconic", "class_id": ["x"], "split": "train"}])
+    assert made.tasks == [0]
+
+
+def test_natural_images_without_iconic_ones_are_refused(tmp_path):
+    source = write_source(tmp_path / "zoo", [{"img_path": "a.png", "kind": "natural", "class_id": 1}])
+    with pytest.raises(UserError, match="zoo gives no candidates; natural images need iconic images"):
+        build([str(source)], tmp_path / "built")
+    assert not (tmp_path / "built").exists()
+
+
+def test_a_file_name_that_is_not_utf8_is_left_out(tmp_path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "good.png").write_bytes(picture(1))
+    (tmp_path / "photos" / os.fsdecode(b"bad\xff.png")).write_bytes(picture(2))
+    (row,) = build([str(tmp_path / "photos")], tmp_path / "built")
+    assert row.candidates == 1 and "the file name is not UTF-8" in str(row)

@@ -47,7 +47,7 @@ def test_the_three_formats_open_as_rgb(form, tmp_path):
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_exif_orientation_gives_what_the_camera_saw(orientation):
+def test_exif_orientation_is_applied(orientation):
     seen = np.arange(12, dtype=np.uint8).reshape(3, 4) * 20
     stored = {  # how a camera held in each way stores what it saw
         1: seen,
@@ -65,25 +65,25 @@ def test_exif_orientation_gives_what_the_camera_saw(orientation):
     assert np.array_equal(np.asarray(open_image(data))[..., 0], seen)
 
 
-def test_unreadable_exif_does_not_lose_the_image():
+def test_unreadable_exif_is_ignored():
     data = encoded(Image.new("RGB", (5, 4)), "JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff")
     assert open_image(data).size == (5, 4)
 
 
-def test_an_exif_directory_followed_by_itself_ends():
+def test_a_cyclic_exif_directory_does_not_hang():
     rotated = struct.pack("<HHHII", 1, 0x0112, 3, 1, 6)
     loop = b"Exif\0\0II*\0" + struct.pack("<I", 8) + rotated + struct.pack("<I", 8)
     assert open_image(encoded(Image.new("RGB", (5, 4)), "JPEG", exif=loop)).size == (4, 5)
 
 
-def test_sixteen_bit_grey_is_scaled_not_clipped():
+def test_sixteen_bit_gray_is_scaled_not_clipped():
     grey = np.array([[0, 257, 32768, 65535]], dtype=np.uint16)
     data = encoded(Image.fromarray(grey))
     assert np.asarray(open_image(data))[0, :, 0].tolist() == [0, 1, 128, 255]
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
-def test_transparency_is_laid_on_white(mode):
+def test_transparency_becomes_white(mode):
     clear = Image.new("RGBA", (4, 4), (0, 0, 0, 0))
     clear.putpixel((0, 0), (0, 0, 0, 255))
     if mode == "P":
@@ -142,7 +142,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_each_bad_image_gets_its_own_sentence(kind):
+def test_each_kind_of_invalid_image_gets_its_own_error(kind):
     data, says = BAD[kind]
     assert says in refusal(data)
 
@@ -157,7 +157,7 @@ def test_the_limits_on_bytes_and_pixels_are_checked_before_decoding(tmp_path):
     assert "large.png has" in refusal(large)
 
 
-def test_what_is_no_file_is_refused_at_once(tmp_path):
+def test_a_pipe_or_folder_is_refused_at_once(tmp_path):
     assert "nowhere.png is missing" in refusal(tmp_path / "nowhere.png")
     assert "not a file" in refusal(tmp_path)
     os.mkfifo(tmp_path / "pipe.png")
@@ -167,7 +167,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path):
     assert "cannot be read" in refusal("nul\0.png")
 
 
-def test_random_damage_gives_an_image_or_a_sentence():
+def test_random_damage_gives_an_image_or_a_user_error():
     rng = np.random.default_rng(0)
     whole = [encoded(Image.radial_gradient("L").resize((48, 48)), form) for form in ("PNG", "JPEG", "WEBP")]
     for trial in range(150):

@@ -9,7 +9,7 @@ from genius.collections.keys import KeySet, id_key, key_dataset, key_id
 
 
 @pytest.mark.parametrize("name", ["0:0", "9:1234", "10:9999999", "999999:999999999999"])
-def test_a_key_gives_its_id_back(name):
+def test_a_key_converts_back_to_its_id(name):
     key = id_key(name)
     assert key_id(key) == name and 0 <= key < 2**63
     assert key_dataset(key) == int(name.split(":")[0])
@@ -39,7 +39,7 @@ def test_keys_of_different_ids_differ():
         "1:1000000000000",
     ],
 )
-def test_what_is_no_id_is_refused(name):
+def test_invalid_ids_are_refused(name):
     with pytest.raises(ValueError, match="dataset:number"):
         id_key(name)
 
@@ -55,7 +55,7 @@ def test_a_key_set_agrees_with_a_set():
     assert len(keys) == len(reference)
 
 
-def test_numbered_ids_cost_little_memory():
+def test_consecutive_ids_take_little_memory():
     keys = KeySet()
     for number in range(200_000):
         keys.add(id_key(f"4:{number}"))

@@ -21,7 +21,7 @@ def complaint(file, content: bytes) -> str:
     return str(caught.value).removeprefix(str(file))
 
 
-def test_lines_keep_their_numbers_when_blank_ones_are_passed_over(file):
+def test_line_numbers_count_blank_lines(file):
     file.write_bytes("\ufeffone\r\n\r\n  \ntwo \u2028 ü\n".encode())
     assert list(text_lines(file)) == [(1, "one"), (4, "two \u2028 ü")]
 
@@ -39,7 +39,7 @@ def test_lines_keep_their_numbers_when_blank_ones_are_passed_over(file):
         (b"\n" + b"[" * 100_000, ":2: "),
     ],
 )
-def test_bad_lines_are_named(file, content, says):
+def test_invalid_lines_are_named_by_number(file, content, says):
     assert complaint(file, content).startswith(says)
 
 
@@ -48,12 +48,12 @@ def test_a_whole_surrogate_pair_is_a_character(file):
     assert list(json_lines(file)) == [(1, {"a": "😀"})]
 
 
-def test_a_line_without_end_is_refused_before_it_is_read(file, monkeypatch):
+def test_an_endless_line_is_refused_without_reading_it_all(file, monkeypatch):
     monkeypatch.setattr(lines, "MAX_LINE", 100)
     assert complaint(file, b'{"a": 1}\n{"a": "' + b"x" * 200).startswith(":2: the line is longer")
 
 
-def test_what_is_no_file_is_refused_at_once(tmp_path):
+def test_a_pipe_or_folder_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "."):
         with pytest.raises(LineError, match="is not a file"):

@@ -71,7 +71,7 @@ def test_union_files_are_not_read_twice(root):
     assert list(Collection(root).queries("train")) == []
 
 
-def test_qrels_decide_and_the_querys_own_list_stands_in(root):
+def test_the_list_in_the_query_line_is_used_only_without_qrels(root):
     qrels = root / "qrels/test/mbeir_shapes_task3_test_qrels.txt"
     qrels.write_text("9:12 0 9:3 1 3\n9:12\t0\t9:2  2 3\n9:12 0 9:4 0 3\n9:12 0 9:3 1 3\n9:11 0 9:1 0 3\n")
     first, second = Collection(root).queries("test")
@@ -81,7 +81,7 @@ def test_qrels_decide_and_the_querys_own_list_stands_in(root):
     assert [query.positives for query in Collection(root).queries("test")] == [("9:2",), ("9:4",)]
 
 
-def test_all_candidates_are_streamed_once_each(root):
+def test_each_candidate_is_streamed_once(root):
     collection = Collection(root)
     assert [item.id for item in collection.all_candidates()] == ["9:2", "9:1", "9:3", "9:4"]
     for file in (root / "cand_pool/global").iterdir():
@@ -97,7 +97,7 @@ def test_a_local_pool_named_after_a_split_is_found(root):
         list(Collection(root).local_pool(BenchmarkRow(9, 7, "shapes")))
 
 
-def test_reading_stops_where_the_caller_stops(root):
+def test_lines_are_read_lazily(root):
     file = root / "cand_pool/global/mbeir_union_test_cand_pool.jsonl"
     with file.open("a") as stream:
         stream.write("not JSON\n")
@@ -107,12 +107,12 @@ def test_reading_stops_where_the_caller_stops(root):
         next(candidates)
 
 
-def test_instructions_go_by_position_and_drop_empty_prompts(root):
+def test_instructions_are_read_by_column_position_without_empty_prompts(root):
     key = (9, Modality.IMAGE, Modality.TEXT)
     assert Collection(root).instructions() == {key: ["Say what this is.", "Find its caption."]}
 
 
-def test_modality_names_may_come_in_either_order(root):
+def test_both_orders_of_the_pair_modality_are_read(root):
     write_jsonl(
         root / "cand_pool/local/mbeir_shapes_task8_cand_pool.jsonl", [CANDIDATES[2] | {"modality": "text,image"}]
     )
@@ -173,7 +173,7 @@ def test_a_malformed_query_is_named_by_file_and_line(root, change, says):
         ("9:11 0 two 1 3", "the id 'two'"),
     ],
 )
-def test_a_malformed_judgement_is_named_by_file_and_line(root, line, says):
+def test_a_malformed_judgment_is_named_by_file_and_line(root, line, says):
     (root / "qrels/test/mbeir_shapes_task3_test_qrels.txt").write_text(f"9:11 0 9:2 1 3\n{line}\n")
     with pytest.raises(LineError, match=rf"_qrels\.txt:2: .*{says}"):
         list(Collection(root).queries("test"))
@@ -194,7 +194,7 @@ def test_a_malformed_instruction_is_named_by_file_and_line(root, line, says):
         Collection(root).instructions()
 
 
-def test_images_lie_inside_the_collection(root, tmp_path):
+def test_image_paths_and_links_out_of_the_collection_are_refused(root, tmp_path):
     collection = Collection(root)
     assert collection.image_path("images/a.png").is_file()
     (tmp_path / "secret.png").write_bytes(b"")
@@ -212,18 +212,18 @@ def test_images_lie_inside_the_collection(root, tmp_path):
             collection.image_path(path)
 
 
-def test_a_collection_may_be_reached_by_a_link(root, tmp_path):
+def test_a_collection_may_be_a_link(root, tmp_path):
     (tmp_path / "here").symlink_to(root)
     assert Collection(tmp_path / "here").image_path("images/a.png").is_file()
 
 
-def test_a_directory_without_pools_is_no_collection(tmp_path):
+def test_a_directory_without_pools_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(UserError, match="is not a collection.*python -m genius.collections SOURCE"):
             Collection(path)
 
 
-def test_synonyms_are_read_where_a_collection_has_them(root):
+def test_synonyms_are_optional_and_their_file_is_checked(root):
     collection = Collection(root)
     assert collection.synonyms() == {}
     file = collection.root / "synonyms.json"

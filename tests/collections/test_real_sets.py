@@ -23,7 +23,7 @@ def collection(tmp_path_factory):
     return Collection(root)
 
 
-def test_it_covers_all_eight_tasks_in_at_least_ten_rows(collection):
+def test_all_eight_tasks_occur_in_at_least_ten_rows(collection):
     rows = collection.rows()
     assert len(rows) >= 10 and {row.task for row in rows} == set(TASKS)
     assert all(row.splits == SPLITS for row in rows)
@@ -48,7 +48,7 @@ def test_the_official_split_is_kept_and_validation_comes_from_training(collectio
     assert not seen["train"] & seen["val"] and 500 < len(seen["val"]) < 700
 
 
-def test_no_training_or_validation_query_knows_a_test_item(collection):
+def test_no_training_or_validation_query_has_a_test_item_as_positive(collection):
     pools = {split: {item.id for item in collection.candidates(f"union_{split}")} for split in SPLITS}
     for split, allowed in (
         ("train", pools["train"]),
@@ -59,7 +59,7 @@ def test_no_training_or_validation_query_knows_a_test_item(collection):
             assert set(query.positives) <= allowed and set(query.positives) & pools[split]
 
 
-def test_every_kind_of_question_can_be_asked_in_four_ways(collection):
+def test_every_row_has_at_least_four_instructions(collection):
     phrasings = collection.instructions()
     for row in collection.rows():
         assert len(set(phrasings[row.dataset_id, *TASKS[row.task]])) >= 4

@@ -4,7 +4,7 @@ from genius.schema import Modality
 from tests.collections.built import built
 
 
-def test_captions_ask_in_three_ways_and_hold_the_first_one_out(tmp_path):
+def test_captions_give_three_tasks_and_the_first_caption_is_not_a_candidate(tmp_path):
     result = built(
         tmp_path,
         [
@@ -22,7 +22,7 @@ def test_captions_ask_in_three_ways_and_hold_the_first_one_out(tmp_path):
     assert texts == {"a2", "a3", "b2"}
 
 
-def test_a_caption_that_is_also_a_candidate_asks_nothing_of_texts(tmp_path):
+def test_a_caption_that_is_also_a_candidate_is_not_a_text_query(tmp_path):
     result = built(
         tmp_path,
         [
@@ -34,7 +34,7 @@ def test_a_caption_that_is_also_a_candidate_asks_nothing_of_texts(tmp_path):
     assert result.asked(0, "test")["same", None] == {("", "a.png"), ("", "b.png")}
 
 
-def test_titles_and_attributes_find_images_texts_and_pairs(tmp_path):
+def test_titles_and_attributes_give_queries_for_images_texts_and_pairs(tmp_path):
     red, blue = {"shape": "square", "baseColour": "Red"}, {"shape": "square", "baseColour": "Blue"}
     result = built(
         tmp_path,
@@ -65,7 +65,7 @@ def test_titles_and_attributes_find_images_texts_and_pairs(tmp_path):
     assert len([item for item in result.items.values() if item.modality is Modality.IMAGE]) == 4
 
 
-def test_keywords_make_the_sentence_where_there_are_any(tmp_path):
+def test_query_sentences_use_keywords_if_there_are_any(tmp_path):
     result = built(
         tmp_path,
         [
@@ -81,7 +81,7 @@ def test_keywords_make_the_sentence_where_there_are_any(tmp_path):
     assert "ight bird, wise" in sentence and "🦉" not in sentence
 
 
-def test_attributes_without_texts_find_images(tmp_path):
+def test_attributes_without_texts_give_image_queries(tmp_path):
     result = built(
         tmp_path,
         [
@@ -93,7 +93,7 @@ def test_attributes_without_texts_find_images(tmp_path):
     assert list(result.asked(0, "test").values()) == [{("", "a.png"), ("", "b.png")}]
 
 
-def test_answers_that_read_the_same_are_one_candidate(tmp_path):
+def test_equal_answers_are_one_candidate(tmp_path):
     result = built(
         tmp_path,
         [
@@ -113,7 +113,7 @@ def test_answers_that_read_the_same_are_one_candidate(tmp_path):
     }
 
 
-def test_photographs_find_the_clean_picture_of_their_class_its_text_and_both(tmp_path):
+def test_photographs_query_the_iconic_image_of_their_class_its_text_and_both(tmp_path):
     def of_kind(name, kind, number, split):
         return {
             "img_path": name,
@@ -155,7 +155,7 @@ def test_a_composed_pair_belongs_to_the_split_of_its_target(tmp_path):
     }
 
 
-def test_identical_images_are_equal_answers_but_never_test_ones_in_training(tmp_path):
+def test_identical_images_are_equal_positives_but_test_images_are_not_in_training(tmp_path):
     records = [
         {"img_path": "train.png", "txt": "one", "split": "train"},
         {"img_path": "twin.png", "txt": "two", "split": "test"},

@@ -67,7 +67,7 @@ def test_several_rows_for_an_image_are_its_captions(folder):
     assert record(source).captions == ["first", "second"] and record(source, "b.png").captions == ["other"]
 
 
-def test_composed_pairs_are_read_beside_the_manifest(folder):
+def test_composed_pairs_are_read_next_to_the_manifest(folder):
     write_jsonl(folder / "manifest.jsonl", [{"id": 1, "img_path": "a.png"}, {"id": 2, "img_path": "b.png"}])
     write_jsonl(folder / "cir_pairs.jsonl", [{"query_id": 1, "txt": "in blue", "target_id": "2"}])
     assert read_source(folder).pairs == [ComposedPair("1", "in blue", "2", 1)]
@@ -127,6 +127,7 @@ def test_a_bad_csv_is_named_by_file_and_line(folder, content, says):
     [
         ({"query_id": "a"}, "expected query_id, txt and target_id"),
         ({"query_id": "a", "txt": 1, "target_id": "b"}, "expected query_id, txt and target_id"),
+        ({"query_id": "a", "txt": " ", "target_id": "b"}, "txt is empty"),
         ({"query_id": "a", "txt": "x", "target_id": "z"}, "the id 'z' is not in the table of this folder"),
     ],
 )
@@ -137,7 +138,7 @@ def test_a_bad_composed_pair_is_named_by_file_and_line(folder, pair, says):
         read_source(folder)
 
 
-def test_a_folder_that_says_nothing_clear_is_refused(folder, tmp_path):
+def test_a_missing_empty_or_ambiguous_folder_is_refused(folder, tmp_path):
     with pytest.raises(UserError, match="is not a folder"):
         read_source(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()

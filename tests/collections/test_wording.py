@@ -9,7 +9,7 @@ RULES = sorted({rule for rule, _ in INSTRUCTIONS})
 
 
 @pytest.mark.parametrize("dataset", ["flickr8k", "emoji", "old_cars"])
-def test_every_rule_has_four_different_phrasings_that_name_the_dataset(dataset):
+def test_every_rule_has_four_different_instructions_that_name_the_dataset(dataset):
     name = dataset.replace("_", " ")
     for rule in RULES:
         for task, phrasings in instructions([rule], dataset).items():
@@ -25,12 +25,12 @@ def test_the_article_fits_the_name():
     assert "a cars image" in cars and "an cars" not in cars
 
 
-def test_rules_that_share_a_task_share_its_phrasings():
+def test_rules_that_share_a_task_combine_their_instructions():
     both = instructions(["iconic", "answers"], "shop")[6]
     assert both == instructions(["iconic"], "shop")[6] + instructions(["answers"], "shop")[6]
 
 
-def test_a_sentence_says_every_value_whatever_its_variant():
+def test_every_variant_of_a_sentence_contains_all_values():
     attributes = {"articleType": "Running Shoes", "base_colour": "Navy Blue", "port": "USB", "year": "2011"}
     sentences = {attribute_sentence(attributes, variant) for variant in range(16)}
     assert len(sentences) == 16
