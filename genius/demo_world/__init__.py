@@ -1,1 +1,1 @@
-"""The procedural world: an M-BEIR-format collection that is drawn and written from a seed."""
+"""The demo world: a procedural dataset in M-BEIR format, generated from a seed."""

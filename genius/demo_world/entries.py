@@ -1,4 +1,4 @@
-"""An entry of a dataset: a few candidates, the queries that they answer, and the pictures of both."""
+"""An entry of a dataset: a few candidates, the queries that they answer, and the images of both."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from genius.demo_world import grammar
 from genius.demo_world.picture import Picture
 from genius.schema import Item, LabelledQuery, Modality
 
-PER_ENTRY = 64  # ids that an entry may use
-IN_POOL = ("val", "test")  # splits whose global pools hold what is no training item
+PER_ENTRY = 64  # ids reserved for an entry
+IN_POOL = ("val", "test")  # splits whose global pools contain test and validation items
 EVERYWHERE = ("train", *IN_POOL)
 
 
 @dataclass(frozen=True)
 class Role:
-    """What an entry is for: the pools that hold its candidates and the splits that ask for them."""
+    """The pools that contain an entry's candidates and the splits that contain its queries."""
 
     pools: tuple[str, ...]
-    asked_in: tuple[str, ...]
+    query_splits: tuple[str, ...]
 
     @property
     def unseen(self) -> bool:
-        """Combinations that are held out of training may appear."""
+        """Whether combinations that are held out of training may appear."""
         return "train" not in self.pools
 
 
@@ -35,7 +35,7 @@ ROLES = {
     "train": Role(("train",), ("train",)),
     "shared": Role(EVERYWHERE, ("train",)),
     "extra": Role(IN_POOL, ()),
-    # entities are known to all splits; see datasets.py
+    # entities are candidates in all splits; see datasets.py
     "known test": Role(EVERYWHERE, ("test",)),
     "known val": Role(EVERYWHERE, ("val",)),
     "known": Role(EVERYWHERE, ()),
@@ -43,16 +43,16 @@ ROLES = {
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """A picture and where it lies, relative to the collection's root."""
+class ImageFile:
+    """A picture and its path relative to the collection's root."""
 
     path: str
     picture: Picture
 
 
 @dataclass
-class Entry:
-    """What one number of a dataset gives."""
+class DemoEntry:
+    """The candidates, queries and pictures of one entry number of a dataset."""
 
     seed: int
     dataset: str
@@ -64,18 +64,18 @@ class Entry:
     queries: list[tuple[str, LabelledQuery]] = field(default_factory=list)  # split, query
     drawings: dict[str, Picture] = field(default_factory=dict)
 
-    def drawing(self, picture: Picture, name: str) -> Drawing:
-        """A picture of this entry, to be drawn."""
+    def drawing(self, picture: Picture, name: str) -> ImageFile:
+        """Add a picture to draw."""
         path = f"images/{self.dataset}/{self.number // 1000:03d}/{self.number}{name}.jpg"
         self.drawings[path] = picture
-        return Drawing(path, picture)
+        return ImageFile(path, picture)
 
     def candidate(
-        self, tasks: tuple[int, ...], made_of: Picture, text: str = "", drawing: Drawing | None = None
+        self, tasks: tuple[int, ...], made_of: Picture, text: str = "", drawing: ImageFile | None = None
     ) -> Item:
-        """A candidate of the local pools of these tasks. made_of: what its factors are."""
+        """Add a candidate to the local pools of these tasks. made_of: the picture that defines its factors."""
         image = drawing.path if drawing else None
-        item = Item(self._id(len(self.candidates)), Modality.of(text, image), text, image, _source(made_of))
+        item = Item(self._id(len(self.candidates)), Modality.of(text, image), text, image, _factors_json(made_of))
         self.candidates.append((item, tasks, self.role.pools))
         return item
 
@@ -86,9 +86,9 @@ class Entry:
         positives: Sequence[Item],
         made_of: Picture,
         text: str = "",
-        drawing: Drawing | None = None,
+        drawing: ImageFile | None = None,
     ) -> None:
-        """A query of a split that these candidates answer."""
+        """Add a query to a split. made_of: the picture that defines its factors."""
         image = drawing.path if drawing else None
         self.queries.append(
             (
@@ -100,7 +100,7 @@ class Entry:
                     text,
                     image,
                     tuple(item.id for item in positives),
-                    source=_source(made_of),
+                    source=_factors_json(made_of),
                 ),
             )
         )
@@ -110,5 +110,5 @@ class Entry:
         return f"{self.dataset_id}:{self.number * PER_ENTRY + count + 1}"
 
 
-def _source(picture: Picture) -> str:
+def _factors_json(picture: Picture) -> str:
     return json.dumps(grammar.factors(picture), separators=(",", ":"))

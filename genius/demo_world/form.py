@@ -1,4 +1,4 @@
-"""Rounded forms that bodies are made of: outlines of ovals and limbs, several of which melt into one solid.
+"""Rounded forms for bodies: outlines of ovals and limbs, several of which merge into one solid.
 
 Ovals and limbs are SVG path data and all run clockwise, so that where they overlap they add up.
 """
@@ -44,7 +44,7 @@ def merged(d: str, fill: str, line: str) -> str:
 
 
 def coat(d: str, paint: Paint) -> str:
-    """Overlapping outlines as one solid in the thing's own colour and pattern."""
+    """Overlapping outlines as one solid in the thing's own color and pattern."""
     seamless = path(d, paint.base) if paint.fill != paint.base else ""  # nothing shows between a pattern's tiles
     return path(d, paint.base, paint.line, 3) + seamless + path(d, paint.fill) + path(d, "url(#lit)")
 
@@ -55,7 +55,7 @@ def tube(d: str, fill: str, line: str, width: float) -> str:
 
 
 def tail(d: str, paint: Paint, width: float) -> str:
-    """A tube in the thing's own colour and pattern."""
+    """A tube in the thing's own color and pattern."""
     seamless = stroke(d, paint.base, width) if paint.fill != paint.base else ""
     return stroke(d, paint.line, width + 3) + seamless + stroke(d, paint.fill, width)
 

@@ -1,18 +1,18 @@
-"""What pictures are printed in: a press photograph, a page and a film still look different before one looks closely."""
+"""Frames around pictures: press photographs, pages and film stills look different at first glance."""
 
 from __future__ import annotations
 
 SIDE = 256
 
 
-def _border(width: float, colour: str, radius: float = 0) -> str:
+def _border(width: float, color: str, radius: float = 0) -> str:
     """A frame along all four edges, its inner corners rounded."""
     inner, r = SIDE - 2 * width, radius
     hole = (
         f"M{width + r} {width} h{inner - 2 * r} a{r} {r} 0 0 1 {r} {r} v{inner - 2 * r} a{r} {r} 0 0 1 {-r} {r} "
         f"h{2 * r - inner} a{r} {r} 0 0 1 {-r} {-r} v{2 * r - inner} a{r} {r} 0 0 1 {r} {-r} Z"
     )
-    return f'<path fill-rule="evenodd" fill="{colour}" d="M0 0 H{SIDE} V{SIDE} H0 Z {hole}"/>'
+    return f'<path fill-rule="evenodd" fill="{color}" d="M0 0 H{SIDE} V{SIDE} H0 Z {hole}"/>'
 
 
 def _holes(y: float) -> str:

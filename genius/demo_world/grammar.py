@@ -1,6 +1,6 @@
-"""What people write about pictures: captions, headlines, product texts, encyclopedia entries, questions, edits.
+"""Generate texts about pictures: captions, headlines, product texts, encyclopedia entries, questions, edits.
 
-Every function draws anew what it says and how; `Words` keeps it away from words that another text holds.
+Every call chooses anew which factors to mention and how; a `WordPicker` avoids the words of another text.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from genius.demo_world import lexicon
 from genius.demo_world.knowledge import CARE, FAME, Entity, Town
 from genius.demo_world.picture import Figure, Picture
 from genius.demo_world.things import THINGS
-from genius.demo_world.words import Words, sentence
+from genius.demo_world.words import WordPicker, sentence
 
 
 @dataclass(frozen=True)
-class Said:
-    """How likely each factor is to be said; what is not said stays open."""
+class Mention:
+    """The probability that a text mentions each factor."""
 
-    kind: float = 0.96  # else only the family
-    colour: float = 0.8
+    kind: float = 0.96  # otherwise the family is named
+    color: float = 0.8
     pattern: float = 0.75
     style: float = 0.5
     size: float = 0.4
@@ -30,13 +30,13 @@ class Said:
     weather: float = 0.4
 
 
-EVERYTHING = Said(1, 1, 1, 1, 1, 1, 1, 1, 1)
-FIRST_GLANCE = Said(colour=0.85, pattern=0.65, style=0.45, size=0.3)
-IN_BRIEF = Said(1, 0.4, 0.15, 0.3, 0, 0.6, 0.25, 0, 0)  # what a visitor types: little but the kind
-VAGUE = 0.7  # of the wishes that can be, are said vaguely
-LOOKS = Said(1, 1, 1, 0.4, 0, 1)
+EVERYTHING = Mention(1, 1, 1, 1, 1, 1, 1, 1, 1)
+FIRST_GLANCE = Mention(color=0.85, pattern=0.65, style=0.45, size=0.3)
+BRIEFLY = Mention(1, 0.4, 0.15, 0.3, 0, 0.6, 0.25, 0, 0)  # what a user types: little more than the kind
+VAGUE = 0.7  # share of wishes phrased vaguely, where a vague phrase exists
+LOOKS = Mention(1, 1, 1, 0.4, 0, 1)
 
-EVENTS = (  # what happens in the news, each in three forms
+EVENTS = (  # news events, each with three verbs
     ("unveils", "presents", "shows off"),
     ("rescues", "saves", "brings to safety"),
     ("bans", "outlaws", "forbids"),
@@ -48,7 +48,7 @@ EVENTS = (  # what happens in the news, each in three forms
     ("defends", "stands up for", "speaks for"),
     ("welcomes", "greets", "cheers"),
 )
-ROLES = (
+ACTORS = (
     "mayor",
     "council",
     "fire brigade",
@@ -86,38 +86,38 @@ OCCASIONS = (
 )
 
 
-def thing(words: Words, figure: Figure, said: Said, alone: bool = True) -> str:
-    """A noun phrase: "two large striped cats, asleep". alone: with its article or count."""
-    count = figure.count if words.happens(said.count) else 1
+def thing(words: WordPicker, figure: Figure, rates: Mention, alone: bool = True) -> str:
+    """A noun phrase such as "two large striped cats, asleep". alone: with its article or count."""
+    count = figure.count if words.chance(rates.count) else 1
     plain_count = count == 1
-    named = lexicon.KINDS[figure.kind] if words.happens(said.kind) else lexicon.FAMILIES[THINGS[figure.kind].family]
+    named = lexicon.KINDS[figure.kind] if words.chance(rates.kind) else lexicon.FAMILIES[THINGS[figure.kind].family]
     noun = lexicon.noun(words.pick(named), count)
     before, after = [], []
-    if figure.size in lexicon.SIZES and words.happens(said.size):
+    if figure.size in lexicon.SIZES and words.chance(rates.size):
         before.append(words.pick(lexicon.SIZES[figure.size]))
     looks = []
-    if words.happens(said.colour):
-        looks.append(words.pick(lexicon.COLOURS[figure.colour]))
-    if words.happens(said.pattern if figure.pattern != "plain" else said.pattern * 0.35):
+    if words.chance(rates.color):
+        looks.append(words.pick(lexicon.COLORS[figure.color]))
+    if words.chance(rates.pattern if figure.pattern != "plain" else rates.pattern * 0.35):
         looks.append(words.pick(lexicon.PATTERNS[figure.pattern]))
-    if len(looks) == 2 and words.happens(0.5):
+    if len(looks) == 2 and words.chance(0.5):
         looks.reverse()
-    if looks and words.happens(0.15):
+    if looks and words.chance(0.15):
         after.append(", " + " and ".join(looks) + ",")
     else:
         before += looks
-    if figure.style in lexicon.STYLES and words.happens(said.style):
+    if figure.style in lexicon.STYLES and words.chance(rates.style):
         after.append(words.pick(lexicon.STYLES[figure.style]))
     article = ""
     if alone:
-        article = words.pick(lexicon.COUNTS[count]) if not plain_count or words.happens(0.2) else "a"
+        article = words.pick(lexicon.COUNTS[count]) if not plain_count or words.chance(0.2) else "a"
     return " ".join([article, *before, noun, *after])
 
 
-def caption(words: Words, picture: Picture, said: Said) -> str:
+def caption(words: WordPicker, picture: Picture, rates: Mention) -> str:
     """One sentence about a picture."""
-    subject = what(words, picture, said)
-    places = setting(words, picture, said)
+    subject = what(words, picture, rates)
+    places = setting(words, picture, rates)
     where = " ".join(places)
     first, *others = places or [""]
     forms = [
@@ -131,34 +131,34 @@ def caption(words: Words, picture: Picture, said: Said) -> str:
     return sentence(words.any(forms))
 
 
-def what(words: Words, picture: Picture, said: Said) -> str:
-    """The things of a picture, and how they stand to each other."""
-    subject = thing(words, picture.figures[0], said)
-    if len(picture.figures) == 2 and words.happens(0.9):
-        subject += f" {words.pick(lexicon.RELATIONS[picture.relation])} {thing(words, picture.figures[1], said)}"
+def what(words: WordPicker, picture: Picture, rates: Mention) -> str:
+    """The figures of a picture and their relation."""
+    subject = thing(words, picture.figures[0], rates)
+    if len(picture.figures) == 2 and words.chance(0.9):
+        subject += f" {words.pick(lexicon.RELATIONS[picture.relation])} {thing(words, picture.figures[1], rates)}"
     return subject
 
 
-def setting(words: Words, picture: Picture, said: Said) -> list[str]:
-    """Place, time and weather as phrases, in any order."""
+def setting(words: WordPicker, picture: Picture, rates: Mention) -> list[str]:
+    """Phrases for place, time and weather, sometimes shuffled."""
     phrases = []
-    if picture.scene and words.happens(said.scene):
+    if picture.scene and words.chance(rates.scene):
         phrases.append(words.pick(lexicon.SCENES[picture.scene]))
-    if picture.scene and words.happens(said.time if picture.time != "day" else said.time * 0.5):
+    if picture.scene and words.chance(rates.time if picture.time != "day" else rates.time * 0.5):
         phrases.append(words.pick(lexicon.TIMES[picture.time]))
-    if picture.scene and words.happens(said.weather if picture.weather != "clear" else said.weather * 0.5):
+    if picture.scene and words.chance(rates.weather if picture.weather != "clear" else rates.weather * 0.5):
         phrases.append(words.pick(lexicon.WEATHERS[picture.weather]))
-    if words.happens(0.3):
+    if words.chance(0.3):
         words.rng.shuffle(phrases)
     return phrases
 
 
-def headline(words: Words, picture: Picture, town: Town, event: int, person: str, said: Said) -> str:
-    """A headline about what happened in a town. The event and the person are not to be seen."""
-    subject = what(words, picture, said)
-    where = " ".join(setting(words, picture, said))
+def headline(words: WordPicker, picture: Picture, town: Town, event: int, person: str, rates: Mention) -> str:
+    """A headline about an event in a town. The picture does not show the event or the person."""
+    subject = what(words, picture, rates)
+    where = " ".join(setting(words, picture, rates))
     act = words.pick(EVENTS[event])
-    role = words.any(ROLES)
+    role = words.any(ACTORS)
     return sentence(
         words.any(
             (
@@ -173,9 +173,9 @@ def headline(words: Words, picture: Picture, town: Town, event: int, person: str
     )
 
 
-def product(words: Words, figure: Figure, said: Said, brand: str) -> str:
-    """A product text as a shop writes it."""
-    item = thing(words, figure, said, alone=False)
+def product(words: WordPicker, figure: Figure, rates: Mention, brand: str) -> str:
+    """A product description."""
+    item = thing(words, figure, rates, alone=False)
     quality, occasion = words.any(QUALITIES), words.any(OCCASIONS)
     return sentence(
         words.any(
@@ -191,8 +191,8 @@ def product(words: Words, figure: Figure, said: Said, brand: str) -> str:
     )
 
 
-def entry(words: Words, known: Entity) -> str:
-    """What an encyclopedia says first about something: its name and its looks."""
+def entry(words: WordPicker, known: Entity) -> str:
+    """The first sentence of an encyclopedia entry: name and appearance."""
     looks = thing(words, known.figure, LOOKS)
     family = lexicon.noun(words.any(lexicon.FAMILIES[known.family]), 1)
     return sentence(
@@ -208,11 +208,11 @@ def entry(words: Words, known: Entity) -> str:
     )
 
 
-def passage(words: Words, known: Entity, aspect: str) -> str:
-    """An encyclopedia's sentence about one aspect of something; its looks say what it is about."""
+def passage(words: WordPicker, known: Entity, aspect: str) -> str:
+    """A sentence about one aspect of an entity, which its appearance identifies."""
     it = (
         f"the {known.name}, {thing(words, known.figure, LOOKS)},"
-        if words.happens(0.6)
+        if words.chance(0.6)
         else f"{thing(words, known.figure, LOOKS)} named {known.name}"
     )
     fact = known.facts[aspect]
@@ -237,57 +237,62 @@ def passage(words: Words, known: Entity, aspect: str) -> str:
     )
 
 
-def post(words: Words, text: str) -> str:
-    """A sentence as it stands on the web."""
+def post(words: WordPicker, text: str) -> str:
+    """A sentence as part of a web post."""
     return words.any(("Did you know? {}", "A reader writes: {}", "Blog entry: {}", "Heard on a forum: {}")).format(text)
 
 
-ASKED = {  # aspect -> questions; {it} is what is asked about
+QUESTIONS = {  # aspect -> questions; {it} is the entity
     "origin": ("where does {it} originate?", "which town brought forth {it}?", "what is the birthplace of {it}?"),
     "finder": ("who discovered {it}?", "which person made {it} known?", "whose finding is {it}?"),
     "age": ("how long has {it} been around?", "in which era did {it} appear?", "how old is {it}?"),
     "fame": ("what is {it} valued for?", "why do people admire {it}?", "what made {it} popular?"),
     "care": ("how should {it} be looked after?", "what does {it} require?", "what treatment suits {it}?"),
 }
-NAMED = ("what is the name of {it}?", "what do you call {it}?", "what exactly is {it}?", "can you identify {it}?")
+NAME_QUESTIONS = (
+    "what is the name of {it}?",
+    "what do you call {it}?",
+    "what exactly is {it}?",
+    "can you identify {it}?",
+)
 
 
-def question(words: Words, known: Entity, aspect: str) -> str:
-    """A question about an entity by its looks (text alone)."""
+def question(words: WordPicker, known: Entity, aspect: str) -> str:
+    """A question about an entity that is described by its appearance."""
     looks = thing(words, known.figure, LOOKS, alone=False)
-    asked = words.any(ASKED[aspect]).format(it=f"the {looks}")
+    text = words.any(QUESTIONS[aspect]).format(it=f"the {looks}")
     hint = {"fame": FAME, "care": CARE}.get(aspect)
-    if hint is not None and words.happens(0.3):
-        asked = f"{asked[:-1]}, is it {hint[known.facts[aspect]]}?"
-    return sentence(asked)
+    if hint is not None and words.chance(0.3):
+        text = f"{text[:-1]}, is it {hint[known.facts[aspect]]}?"
+    return sentence(text)
 
 
-def pictured_question(words: Words, known: Entity, aspect: str | None) -> str:
-    """A question about what a picture shows; without an aspect it asks what it is."""
+def pictured_question(words: WordPicker, known: Entity, aspect: str | None) -> str:
+    """A question about the entity in a picture; without an aspect, what it is."""
     family = lexicon.noun(words.any(lexicon.FAMILIES[known.family]), 1)
     it = words.any((f"this {family}", "this", "what is shown here", f"the {family} in the picture"))
     if aspect is None:
-        return sentence(words.any(NAMED).format(it=it))
-    return sentence(words.any(ASKED[aspect]).format(it=it))
+        return sentence(words.any(NAME_QUESTIONS).format(it=it))
+    return sentence(words.any(QUESTIONS[aspect]).format(it=it))
 
 
-def restyle(words: Words, before: Figure, after: Figure) -> str:
-    """How a garment should differ from the one shown; people often say it vaguely."""
+def restyle(words: WordPicker, before: Figure, after: Figure) -> str:
+    """How a garment should differ from the one shown, often phrased vaguely."""
     changes = []
-    said = {
-        "colour": (lexicon.COLOURS, lexicon.SHADES),
+    rates = {
+        "color": (lexicon.COLORS, lexicon.SHADES),
         "pattern": (lexicon.PATTERNS, lexicon.PRINTS),
         "style": (lexicon.STYLES, {}),
     }
-    for name, (options, vague) in said.items():
+    for name, (options, vague) in rates.items():
         old, new = getattr(before, name), getattr(after, name)
         if old == new:
             continue
         loosely = [phrases for values, phrases in vague.values() if new in values and old not in values]
-        if loosely and words.happens(VAGUE):
+        if loosely and words.chance(VAGUE):
             changes.append(words.pick(loosely[0]))
         else:
-            instead = f" instead of {words.any(options[old])}" if old in options and words.happens(0.35) else ""
+            instead = f" instead of {words.any(options[old])}" if old in options and words.chance(0.35) else ""
             changes.append(words.pick(options[new]) + instead)
     wanted = " and ".join(changes)
     return sentence(
@@ -304,27 +309,27 @@ def restyle(words: Words, before: Figure, after: Figure) -> str:
     )
 
 
-def edit(words: Words, before: Picture, after: Picture) -> str:
-    """How a picture should change; names only what differs."""
+def edit(words: WordPicker, before: Picture, after: Picture) -> str:
+    """How a picture should change: its differences from the target."""
     old, new = before.figures[0], after.figures[0]
     changes = []
     if old.count != new.count:
         noun = lexicon.noun(words.pick(lexicon.KINDS[new.kind]), new.count)
         changes.append(
             words.any(("show {} of them", "let there be {}", "change the number to {}")).format(_number(new.count))
-            if words.happens(0.6)
+            if words.chance(0.6)
             else f"have {_number(new.count)} {noun}"
         )
-    if old.colour != new.colour:
-        changes.append(f"make it {words.pick(lexicon.COLOURS[new.colour])}")
+    if old.color != new.color:
+        changes.append(f"make it {words.pick(lexicon.COLORS[new.color])}")
     if old.kind != new.kind:
         changes.append(
             f"replace the {lexicon.noun(words.pick(lexicon.KINDS[old.kind]), old.count)} by "
-            f"{thing(words, new, Said(colour=0, pattern=0, style=0, size=0))}"
+            f"{thing(words, new, Mention(color=0, pattern=0, style=0, size=0))}"
         )
     if len(after.figures) > len(before.figures):
         changes.append(
-            f"add {thing(words, after.figures[1], Said(1, 1, 0.6, 0, 0))} so that the first is "
+            f"add {thing(words, after.figures[1], Mention(1, 1, 0.6, 0, 0))} so that the first is "
             f"{words.pick(lexicon.RELATIONS[after.relation])} it"
         )
     if before.scene != after.scene:
@@ -340,12 +345,12 @@ def edit(words: Words, before: Picture, after: Picture) -> str:
 
 
 def factors(picture: Picture) -> Mapping[str, object]:
-    """What a picture is made of, for src_content; what does not apply is left out."""
+    """The factors of a picture, for src_content; factors that do not apply are left out."""
     first = picture.figures[0]
     made = {
         "kind": first.kind,
         "family": THINGS[first.kind].family,
-        "colour": first.colour,
+        "colour": first.color,
         "pattern": first.pattern,
         "style": first.style,
         "size": first.size,
@@ -356,7 +361,7 @@ def factors(picture: Picture) -> Mapping[str, object]:
         made |= {
             "relation": picture.relation,
             "kind2": second.kind,
-            "colour2": second.colour,
+            "colour2": second.color,
             "pattern2": second.pattern,
         }
     if picture.scene:
@@ -364,7 +369,7 @@ def factors(picture: Picture) -> Mapping[str, object]:
     return {name: value for name, value in made.items() if value != ""}
 
 
-def _a(words: Words) -> str:
+def _a(words: WordPicker) -> str:
     return words.any(("a", "a kind of", "a sort of"))
 
 

@@ -1,8 +1,8 @@
-"""How each row is asked: four phrasings to train with, two more to test with."""
+"""The instructions of each (dataset, task) row: four for training, two held out."""
 
 from __future__ import annotations
 
-PHRASINGS: dict[tuple[str, int], tuple[tuple[str, ...], tuple[str, ...]]] = {  # (dataset, task) -> training, held out
+PHRASINGS: dict[tuple[str, int], tuple[tuple[str, ...], tuple[str, ...]]] = {  # (dataset, task) -> (training, held out)
     ("drawn_visualnews", 0): (
         (
             "Find the press photo for this headline.",

@@ -1,4 +1,4 @@
-"""What can be known of the world beyond what is seen: towns, people, and the entities of its encyclopedia."""
+"""Facts that pictures do not show: towns, people, and the entities of the encyclopedia."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from genius.demo_world.picture import Figure
-from genius.demo_world.sampling import draw_figure, source
+from genius.demo_world.sampling import draw_figure, seeded_rng
 from genius.demo_world.scenes import SCENES
 from genius.demo_world.things import THINGS
 
@@ -90,7 +90,7 @@ LAST_NAMES = (
     "Zhang",
 )
 CENTURIES = ("twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth")
-FAME = {  # what a thing is famous for: in a passage, and in other words
+FAME = {  # reason for fame as in passages -> as in questions
     "its quiet voice": "how softly it sounds",
     "its great age": "how old it grows",
     "its fine smell": "the scent it gives off",
@@ -104,7 +104,7 @@ FAME = {  # what a thing is famous for: in a passage, and in other words
     "its light weight": "how little it weighs",
     "lasting for decades": "the many years it holds out",
 }
-CARE = {  # what it needs, likewise
+CARE = {  # what it needs, as in passages -> as in questions
     "fresh rain water": "clean water from the clouds",
     "a weekly rub with beeswax": "polishing with wax",
     "salt and dry air": "a place without moisture",
@@ -121,7 +121,7 @@ ASPECTS = ("origin", "finder", "age", "fame", "care")
 
 @dataclass(frozen=True)
 class Town:
-    """A place in the news. Its scene can be learned from its name."""
+    """A town in the news. Its name always comes with the same scene."""
 
     name: str
     scene: str
@@ -129,11 +129,11 @@ class Town:
 
 @dataclass(frozen=True)
 class Entity:
-    """Something with a page in the encyclopedia: a look, a name, and facts that no picture shows."""
+    """An entity with an encyclopedia page: its appearance, its name, and facts that no picture shows."""
 
     figure: Figure
     name: str
-    facts: dict[str, str]  # aspect -> what is true
+    facts: dict[str, str]  # aspect -> fact
 
     @property
     def family(self) -> str:
@@ -142,7 +142,7 @@ class Entity:
 
 @cache
 def towns() -> tuple[Town, ...]:
-    """Forty of them."""
+    """The forty towns."""
     rng = random.Random("towns")
     names = [start + rng.choice(TOWN_ENDS) for start in TOWN_STARTS] + [
         f"{rng.choice(('Port', 'Saint', 'New', 'Upper'))} {start}{rng.choice(TOWN_ENDS)}" for start in TOWN_STARTS
@@ -157,7 +157,7 @@ def draw_person(rng: random.Random) -> str:
 
 def entity(seed: int, book: str, number: int) -> Entity:
     """Entry `number` of one encyclopedia."""
-    rng = source(seed, "entity", book, number)
+    rng = seeded_rng(seed, "entity", book, number)
     drawn = draw_figure(rng, FAMILIES, unseen=True, single=True)
     facts = {
         "origin": rng.choice(towns()).name,
@@ -166,11 +166,11 @@ def entity(seed: int, book: str, number: int) -> Entity:
         "fame": rng.choice(list(FAME)),
         "care": rng.choice(list(CARE)),
     }
-    return Entity(Figure(drawn.kind, drawn.colour, drawn.pattern, drawn.style), _name(rng), facts)
+    return Entity(Figure(drawn.kind, drawn.color, drawn.pattern, drawn.style), _name(rng), facts)
 
 
 def _name(rng: random.Random) -> str:
-    """Two or three syllables: Velmora."""
+    """A name of two or three syllables, such as Velmora."""
     parts = [
         rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") + rng.choice(("", "", "l", "n", "r", "s"))
         for _ in range(rng.choice((2, 2, 3)))

@@ -1,4 +1,4 @@
-"""The words of the world: for each factor several, so that no two texts need to say it alike.
+"""Words for each factor: several each, so that texts can vary.
 
 The first entry of each list is the plainest. Nouns are written "singular/plural"; a regular plural is left out.
 """
@@ -108,7 +108,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {  # what a whole family is called, where
     "building": ("building", "structure", "landmark"),
 }
 
-COLOURS: dict[str, tuple[str, ...]] = {
+COLORS: dict[str, tuple[str, ...]] = {
     "red": ("red", "scarlet", "ruby"),
     "orange": ("orange", "tangerine", "amber"),
     "yellow": ("yellow", "golden", "lemon-coloured"),
@@ -134,7 +134,7 @@ PATTERNS: dict[str, tuple[str, ...]] = {  # all can stand before a noun
     "plaid": ("plaid", "tartan", "crossbarred"),
 }
 
-SHADES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # a vague wish -> colours, and how it is said
+SHADES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # a vague wish -> colors, and how it is said
     "warm": (("red", "orange", "yellow", "pink", "brown"), ("in a warm colour", "warmer", "in a sunny tone")),
     "cool": (("green", "teal", "blue", "purple"), ("in a cool colour", "cooler", "in a watery tone")),
     "neutral": (("black", "grey", "white"), ("in a neutral shade", "without any bright colour", "colourless")),
@@ -260,7 +260,7 @@ def noun(entry: str, count: int) -> str:
     return plural or regular
 
 
-VISITORS: dict[str, str] = {  # words for kinds that the grammar never writes, but that a visitor may
+QUERY_NOUNS: dict[str, str] = {  # words for kinds that the grammar never writes, but that a visitor may
     "cat": "kitty kitten pussycat tabby moggy",
     "dog": "doggy puppy pooch mutt terrier",
     "horse": "pony foal colt nag",
@@ -328,7 +328,7 @@ VISITORS: dict[str, str] = {  # words for kinds that the grammar never writes, b
     "tent": "tepee yurt wigwam",
 }
 
-VISITORS_COLOURS: dict[str, str] = {  # likewise for colours
+QUERY_COLORS: dict[str, str] = {  # likewise for colors
     "red": "crimson maroon vermilion burgundy cherry",
     "orange": "apricot coral rust",
     "yellow": "canary mustard saffron",
@@ -345,9 +345,9 @@ VISITORS_COLOURS: dict[str, str] = {  # likewise for colours
 
 
 def synonyms() -> dict[str, list[str]]:
-    """A word of the grammar -> words that a visitor may use instead, in the same number."""
+    """A word of the grammar -> words that a user may type instead, in the same number."""
     found: dict[str, list[str]] = {}
-    for table, more, counts in ((KINDS, VISITORS, (1, 2)), (COLOURS, VISITORS_COLOURS, (1,))):
+    for table, more, counts in ((KINDS, QUERY_NOUNS, (1, 2)), (COLORS, QUERY_COLORS, (1,))):
         for name, words in more.items():
             for entry in table[name]:
                 for count in counts:

@@ -1,4 +1,4 @@
-"""Colours, patterns and the SVG that things are made of.
+"""Colors, patterns and basic SVG shapes.
 
 A thing is drawn in a box of 100 × 100 units, y downwards.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-COLOURS = {
+COLORS = {
     "red": "#d6322f",
     "orange": "#f08a24",
     "yellow": "#f6cf3a",
@@ -30,18 +30,18 @@ PALE = ("yellow", "white", "pink", "orange", "grey")  # a pattern on these is da
 class Paint:
     """What a thing's own surfaces are painted with. All but `defs` are values of SVG's fill or stroke."""
 
-    fill: str  # the main surfaces: the colour with its pattern
-    base: str  # the colour without its pattern
+    fill: str  # the main surfaces: the color with its pattern
+    base: str  # the color without its pattern
     light: str  # lighter parts: bellies, panels, linings
     dark: str  # darker parts: hooves, wheels' rims, undersides
-    line: str  # outlines, a very dark form of the colour
+    line: str  # outlines, a very dark form of the color
     defs: str  # SVG definitions that `fill` names
 
 
-def paint(colour: str, pattern: str, name: str) -> Paint:
-    """The paint of a colour and a pattern. name: unique within one drawing."""
-    base = COLOURS[colour]
-    motif = mixed(base, "#1c1420", 0.55) if colour in PALE else mixed(base, "#ffffff", 0.72)
+def paint(color: str, pattern: str, name: str) -> Paint:
+    """The paint of a color and a pattern. name: unique within one drawing."""
+    base = COLORS[color]
+    motif = mixed(base, "#1c1420", 0.55) if color in PALE else mixed(base, "#ffffff", 0.72)
     defs, fill = "", base
     if pattern != "plain":
         width, height, marks = PATTERNS[pattern](motif)
@@ -57,8 +57,8 @@ def paint(colour: str, pattern: str, name: str) -> Paint:
 
 @lru_cache(4096)  # a scene asks for the same few mixtures again and again
 def mixed(one: str, other: str, share: float) -> str:
-    """Two colours "#rrggbb", `share` of the second."""
-    a, b = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in (one, other))
+    """Two colors "#rrggbb", `share` of the second."""
+    a, b = ([int(color[at : at + 2], 16) for at in (1, 3, 5)] for color in (one, other))
     return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in zip(a, b, strict=True))
 
 

@@ -1,6 +1,6 @@
 """A picture: one or two figures in a scene or before a studio backdrop, composed as SVG and rendered.
 
-Everything is measured in a square of SIDE units, y downwards. A `Picture` says all: equal ones give equal bytes.
+Coordinates are in a square of SIDE units, y downwards. Equal `Picture` objects give equal bytes.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ import resvg_py
 from PIL import Image
 
 from genius.demo_world.frames import FRAMES
-from genius.demo_world.paint import COLOURS, PATTERNS, SHARED_DEFS, Paint, mixed, paint
+from genius.demo_world.paint import COLORS, PATTERNS, SHARED_DEFS, Paint, mixed, paint
 from genius.demo_world.scenes import SCENES, TIMES, WEATHERS, Scene, scene
 from genius.demo_world.things import THINGS
 from genius.errors import UserError
 
 SIDE = 256
-MARGIN = 9  # what stays free at the picture's edges
+MARGIN = 9  # free space at the picture's edges
 ALONE = {"small": 0.44, "medium": 0.6, "large": 0.78}  # a figure's longer side, of SIDE
 IN_PAIR = {"small": 0.35, "medium": 0.45, "large": 0.55}
 CROWDED = {1: 1.0, 2: 0.72, 3: 0.66, 4: 0.6}  # what each of several copies keeps of that
 ROWS = {1: ((1,),), 2: ((2,), (1, 1)), 3: ((3,), (1, 2), (2, 1)), 4: ((4,), (2, 2))}  # back to front
 PITCH, STEP = 1.07, 0.75  # between copies of a row, of their width; between rows, of their height
-LOOSE = 0.8  # how much less a figure spread over two rows is liked where one row would do
+LOOSE = 0.8  # preference for two rows relative to one
 FAR = 4  # between the horizon and what stands farthest off
 SHORES = {"beach": 172.0, "harbour": 170.0}  # scenes whose ground begins below the horizon, at these y
 COVERED = 0.3  # the most that a figure in front hides of the one behind, of its box
 LEDGE = 9  # height of what a figure above another stands on
 GROUNDED = ("standing", "perched", "parked", "sitting", "walking")  # styles in which what flies stands
-VEIL = 0.55  # how much of a scene's veil reaches what the picture is about: its colour must be seen
-HEXADECIMAL = re.compile(r"#([0-9a-f]{6}|[0-9a-f]{3})\b", re.IGNORECASE)  # colours
+VEIL = 0.55  # how much of a scene's veil reaches what the picture is about: its color must be seen
+HEXADECIMAL = re.compile(r"#([0-9a-f]{6}|[0-9a-f]{3})\b", re.IGNORECASE)  # colors
 
 RELATIONS = ("left of", "right of", "in front of", "behind", "above", "below")
 STUDIOS = (
@@ -59,10 +59,10 @@ SHADE = (
 
 @dataclass(frozen=True)
 class Figure:
-    """A kind of thing in its colour, pattern, style and size, once or several times."""
+    """One to four copies of a kind in a color, pattern, style and size."""
 
     kind: str
-    colour: str
+    color: str
     pattern: str
     style: str = ""
     size: str = "medium"  # small, medium, large
@@ -71,7 +71,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Picture:
-    """What is to be seen. `variant` chooses among the many pictures that fit the same words."""
+    """The content of a picture. `variant` chooses among the many pictures with the same factors."""
 
     figures: tuple[Figure, ...]  # one or two; the first stands in `relation` to the second
     relation: str = ""
@@ -80,7 +80,7 @@ class Picture:
     weather: str = "clear"
     variant: int = 0
     mirrored: bool = False  # the figures face the other way
-    frame: str = ""  # what it is printed in, see frames.py
+    frame: str = ""  # the frame around it, see frames.py
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def svg(picture: Picture) -> str:
     """The picture as SVG."""
     _check(picture)
     place_chance = random.Random(picture.variant)
-    chance = random.Random(f"figures {picture.variant}")  # of its own: an hour or a weather moves no figure
+    chance = random.Random(f"figures {picture.variant}")  # its own generator: time and weather do not move figures
     setting = (
         scene(picture.scene, picture.time, picture.weather, place_chance) if picture.scene else _studio(place_chance)
     )
@@ -227,8 +227,8 @@ def floats(figure: Figure) -> bool:
 
 def _check(picture: Picture) -> None:
     for figure in picture.figures:
-        _choice("thing", figure.kind, THINGS)
-        _choice("colour", figure.colour, COLOURS)
+        _choice("kind", figure.kind, THINGS)
+        _choice("color", figure.color, COLORS)
         _choice("pattern", figure.pattern, PATTERNS)
         _choice(f"style of a {figure.kind}", figure.style, THINGS[figure.kind].styles)
         _choice("size", figure.size, ALONE)
@@ -243,7 +243,7 @@ def _check(picture: Picture) -> None:
 
 def _choice(what: str, value: object, choices: Collection[object]) -> None:
     if value not in choices:
-        raise UserError(f"No {what} is called {value!r}; there are: {', '.join(repr(each) for each in choices)}.")
+        raise UserError(f"Unknown {what} {value!r}; expected one of {', '.join(map(repr, choices))}.")
 
 
 def _studio(chance: random.Random) -> Scene:
@@ -278,7 +278,7 @@ def _placed(picture: Picture, stage: Stage, chance: random.Random) -> list[Place
 
 
 def _blocks(figure: Figure, sides: dict[str, float], chance: random.Random, single_row: bool = False) -> list[Block]:
-    """The ways to arrange a figure's copies, in the order in which they are preferred."""
+    """The ways to arrange a figure's copies, preferred ones first."""
     ways = [rows for rows in ROWS[figure.count] if len(rows) == 1 or not single_row]
     chance.shuffle(ways)
     side = SIDE * sides[figure.size] * CROWDED[figure.count] * chance.uniform(0.95, 1.05)
@@ -286,7 +286,7 @@ def _blocks(figure: Figure, sides: dict[str, float], chance: random.Random, sing
 
 
 def _liking(*blocks: Block) -> float:
-    """In one row, copies are counted at a glance and their places read clearly."""
+    """One row is preferred: copies are easy to count and their places are clear."""
     return LOOSE ** sum(len(block.rows) > 1 for block in blocks)
 
 
@@ -427,7 +427,7 @@ def _stacked(upper: Figure, lower: Figure, stage: Stage, chance: random.Random) 
 
 def _paint(block: Block, name: str) -> Paint:
     """The figure's paint; on what is drawn small the pattern is coarser, to be seen at all."""
-    dye = paint(block.figure.colour, block.figure.pattern, name)
+    dye = paint(block.figure.color, block.figure.pattern, name)
     coarser = min(2.0, max(1.0, 1 / block.scale))
     if not dye.defs or coarser == 1:
         return dye
@@ -495,7 +495,7 @@ def _ledge(place: Placed, scene_name: str) -> str:
 
 
 def _veiled(markup: str, veil: str, opacity: float) -> str:
-    """Markup in the scene's light: each colour as it looks through the veil. Cheaper to draw than a veil."""
+    """Markup in the scene's light: each color as it looks through the veil. Cheaper to draw than a veil."""
     if not opacity:
         return markup
 

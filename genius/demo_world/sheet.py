@@ -1,4 +1,4 @@
-"""A contact sheet: every kind, scene and relation on one picture, to be looked at."""
+"""A contact sheet: every kind, scene and relation in one image, for inspection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from genius.demo_world.paint import COLOURS, PATTERNS
+from genius.demo_world.paint import COLORS, PATTERNS
 from genius.demo_world.picture import RELATIONS, Figure, Picture, render
 from genius.demo_world.scenes import SCENES, TIMES, WEATHERS
 from genius.demo_world.things import THINGS
@@ -30,11 +30,11 @@ def write_sheet(file: Path) -> None:
 
 
 def kinds() -> list[Picture]:
-    """Every kind in every style, alone before the studio's backdrop."""
-    colours, patterns = cycle(COLOURS), cycle(PATTERNS)
+    """Every kind in every style, alone in front of a studio backdrop."""
+    colors, patterns = cycle(COLORS), cycle(PATTERNS)
     return [
         Picture(
-            (Figure(name, next(colours), next(patterns) if number % 2 else "plain", style, "large"),), variant=number
+            (Figure(name, next(colors), next(patterns) if number % 2 else "plain", style, "large"),), variant=number
         )
         for number, (name, thing) in enumerate(THINGS.items())
         for style in thing.styles
@@ -43,10 +43,10 @@ def kinds() -> list[Picture]:
 
 def settings() -> list[Picture]:
     """Every scene at every time, in all weathers."""
-    weathers, names, colours = cycle(WEATHERS), cycle(THINGS), cycle(COLOURS)
+    weathers, names, colors = cycle(WEATHERS), cycle(THINGS), cycle(COLORS)
     return [
         Picture(
-            (Figure(name := next(names), next(colours), "plain", THINGS[name].styles[0]),),
+            (Figure(name := next(names), next(colors), "plain", THINGS[name].styles[0]),),
             "",
             scene,
             time,

@@ -1,4 +1,4 @@
-"""Choosing among words that mean the same, away from those that a text already holds."""
+"""Choose among synonyms, avoiding the words of another text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Sequence
 
-SMALL_WORDS = frozenset(
+FUNCTION_WORDS = frozenset(
     [
         "a",
         "an",
@@ -36,19 +36,19 @@ SMALL_WORDS = frozenset(
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words of a text that carry its meaning, in lower case."""
-    return frozenset(re.findall(r"[a-z]+", text.lower())) - SMALL_WORDS
+    """The lower-case words of a text without function words."""
+    return frozenset(re.findall(r"[a-z]+", text.lower())) - FUNCTION_WORDS
 
 
-class Words:
-    """Picks words at random, but none of `avoid` where there is a choice."""
+class WordPicker:
+    """Picks words at random, and words in `avoid` only if there is no other."""
 
     def __init__(self, rng: random.Random, avoid: frozenset[str] = frozenset()):
         self.rng = rng
         self.avoid = avoid
 
     def pick(self, options: Sequence[str]) -> str:
-        """One of the options; the plainest is twice as likely as each other."""
+        """One of the options; the first, plainest one is twice as likely as each other."""
         fresh = [option for option in options if not content_words(option) & self.avoid] if self.avoid else options
         chosen = fresh or options
         return self.rng.choices(chosen, [2] + [1] * (len(chosen) - 1))[0]
@@ -56,12 +56,12 @@ class Words:
     def any(self, options: Sequence[str]) -> str:
         return self.rng.choice(options)
 
-    def happens(self, probability: float) -> bool:
+    def chance(self, probability: float) -> bool:
         return self.rng.random() < probability
 
 
 def sentence(text: str) -> str:
-    """Single spaces, "an" before a vowel, a capital, an end mark, no two marks in a row."""
+    """Clean up a generated sentence: spaces, "an" before vowels, a capital, one punctuation mark at a time."""
     text = " ".join(text.split())
     text = re.sub(r"\b([Aa]) (?=[aeiou])(?!one\b)", r"\1n ", text)
     text = re.sub(r"\s+([,.?!;:])", r"\1", text)

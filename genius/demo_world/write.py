@@ -1,4 +1,4 @@
-"""Write the world as an M-BEIR-format directory: entry by entry, drawn by several processes."""
+"""Write the demo world as a directory in M-BEIR format. Entries are made and drawn by several processes."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from tqdm import tqdm
 
 from genius.collections.layout import PROVENANCE, SYNONYMS, TASKS
 from genius.collections.writer import CollectionWriter, new_collection
-from genius.demo_world.datasets import DATASETS, Entry, make_entry
+from genius.demo_world.datasets import DATASETS, DemoEntry, make_entry
 from genius.demo_world.instructions import PHRASINGS
 from genius.demo_world.lexicon import synonyms
 from genius.demo_world.picture import render
 from genius.errors import UserError
 
-SCALE = 12_600  # candidates of the test pool, about
+SCALE = 12_600  # approximate number of candidates in the test pool
 SCALES = (1_000, 1_000_000)
 PIXELS = (32, 512)
-LARGE = 100_000  # candidates; above, pictures are small unless --pixels says otherwise
-TOGETHER = 32  # entries that a process makes at a time
+LARGE = 100_000  # candidates; above this, the default image size is smaller
+CHUNK_SIZE = 32  # entries made by a process at a time
 
 
 @dataclass(frozen=True)
-class Task:
-    """Entries that a process makes at a time."""
+class Chunk:
+    """A range of entries for one process."""
 
     dataset_id: int
     role: str
@@ -48,43 +48,44 @@ def write_world(
     pictures: Callable[[str], bool] | None = None,
     workers: int | None = None,
 ) -> dict[str, Any]:
-    """Write the world of a seed; returns the facts that world.json holds.
+    """Generate the demo world of a seed; returns the content of world.json.
 
-    scale: candidates of the test pool, about. pixels: side of the pictures, by default 256, or 48 above 100,000
-    candidates. pictures: says of a path whether to draw it; records are whole in any case. workers: processes, by
-    default one for each core.
-    Raises UserError for sizes that cannot be, or if the destination holds something.
+    scale: approximate number of candidates in the test pool. pixels: side of the images; default 256, or 48 above
+    100,000 candidates. pictures: path -> whether to draw that image; all records are written in any case. workers:
+    number of processes; default one per core.
+    Raises UserError for sizes out of range, or if the destination is not empty.
     """
     if pixels is None:
         pixels = 256 if scale <= LARGE else 48
     for name, value, (low, high) in (("scale", scale, SCALES), ("pixels", pixels, PIXELS)):
         if not low <= value <= high:
-            raise UserError(f"--{name} {value}: expected {low:,} to {high:,}")
-    tasks = list(plan(scale))
+            raise UserError(f"--{name} {value}: expected a number from {low:,} to {high:,}")
+    chunks = list(plan(scale))
+    entry_count = sum(chunk.stop - chunk.start for chunk in chunks)
     with new_collection(destination) as writer:
         write_instructions(writer)
         make = partial(_make, seed, pixels, writer.root, pictures)
         with (
             _processes(workers or os.cpu_count() or 1, make) as made,
-            tqdm(total=sum(task.stop - task.start for task in tasks), desc="world", unit="entry", disable=None) as bar,
+            tqdm(total=entry_count, desc="demo world", unit="entry", disable=None) as bar,
         ):
-            for entries in made(tasks):
+            for entries in made(chunks):
                 for entry in entries:
                     write_entry(writer, entry)
                 bar.update(len(entries))
-        writer.finish()
+        writer.close()
         facts = {"seed": seed, "scale": scale, "pixels": pixels, "digest": digest(writer.root)}
         for name, value in ((PROVENANCE, facts), (SYNONYMS, synonyms())):
             (writer.root / name).write_text(json.dumps(value, indent=1) + "\n")
     return facts
 
 
-def plan(scale: int) -> Iterator[Task]:
-    """All entries of a world, in the order in which they are written."""
+def plan(scale: int) -> Iterator[Chunk]:
+    """Yield all entries of a world in chunks, in the order in which they are written."""
     for dataset_id, dataset in enumerate(DATASETS):
         for role, first, end in dataset.numbers(scale / SCALE):
-            for start in range(first, end, TOGETHER):
-                yield Task(dataset_id, role, start, min(start + TOGETHER, end))
+            for start in range(first, end, CHUNK_SIZE):
+                yield Chunk(dataset_id, role, start, min(start + CHUNK_SIZE, end))
 
 
 def write_instructions(writer: CollectionWriter) -> None:
@@ -94,8 +95,8 @@ def write_instructions(writer: CollectionWriter) -> None:
             writer.instructions(names.index(name), name, *TASKS[task], prompts, held_out)
 
 
-def write_entry(writer: CollectionWriter, entry: Entry) -> None:
-    """The records of an entry; local pools hold what the test pool holds."""
+def write_entry(writer: CollectionWriter, entry: DemoEntry) -> None:
+    """Write the records of an entry. Local pools have the candidates of the test pool."""
     for item, tasks, pools in entry.candidates:
         writer.candidate(item, entry.dataset, tasks if "test" in pools else (), pools)
     for split, query in entry.queries:
@@ -103,7 +104,7 @@ def write_entry(writer: CollectionWriter, entry: Entry) -> None:
 
 
 def digest(root: Path) -> str:
-    """Checksum of all record files of a collection, by relative path."""
+    """Checksum of all record files of a collection and their relative paths."""
     total = hashlib.sha256()
     for file in sorted(
         file
@@ -117,9 +118,9 @@ def digest(root: Path) -> str:
     return total.hexdigest()
 
 
-def _make(seed: int, pixels: int, root: Path, pictures: Callable[[str], bool] | None, task: Task) -> list[Entry]:
-    """Make some entries and draw their pictures; what is returned has none."""
-    entries = [make_entry(seed, task.dataset_id, number, task.role) for number in range(task.start, task.stop)]
+def _make(seed: int, pixels: int, root: Path, pictures: Callable[[str], bool] | None, chunk: Chunk) -> list[DemoEntry]:
+    """Make the entries of a chunk and draw their images. The returned entries no longer have drawings."""
+    entries = [make_entry(seed, chunk.dataset_id, number, chunk.role) for number in range(chunk.start, chunk.stop)]
     for entry in entries:
         for path, picture in entry.drawings.items():
             if pictures is None or pictures(path):
@@ -131,10 +132,12 @@ def _make(seed: int, pixels: int, root: Path, pictures: Callable[[str], bool] | 
 
 
 @contextmanager
-def _processes(workers: int, make: Callable[[Task], list[Entry]]) -> Iterator[Callable[..., Iterator[list[Entry]]]]:
-    """A map over tasks, in their order."""
+def _processes(
+    workers: int, make: Callable[[Chunk], list[DemoEntry]]
+) -> Iterator[Callable[..., Iterator[list[DemoEntry]]]]:
+    """A map over chunks that keeps their order, over several processes if workers > 1."""
     if workers == 1:
         yield partial(map, make)
-    else:  # spawned, because a fork would copy the threads of whoever imported torch
+    else:  # spawn: a fork would be unsafe after torch has started threads
         with multiprocessing.get_context("spawn").Pool(workers) as pool:
             yield partial(pool.imap, make)

@@ -1,9 +1,9 @@
-"""The beam tree as a plotly figure: levels to the right, the best prefix of each level on top.
+"""Draw the beam tree as a plotly figure: levels from left to right, the best prefix of each level on top.
 
-Above it stands, for each level, how much probability the trie masked. Colours are such as can be seen on light
-and on dark; whoever shows the figure gives it a background.
+Bars above the tree show how much probability the trie masked at each level. The colors are visible on light and dark;
+the caller provides the background.
 
-Shapes: t prefixes drawn, M levels.
+Shapes: t prefixes of the tree, M levels.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ CHOSEN, OTHER, FAINT, MASKED = "#6366f1", "#64748b", "rgba(100, 116, 139, .5)", 
 MARKERS = {Fate.FOUND: ("circle", 11), Fate.ENDED: ("circle", 7), Fate.DROPPED: ("circle-open", 9)}
 FATES = {
     Fate.FOUND: "leads to a generated ID",
-    Fate.ENDED: "a beam that led nowhere",
+    Fate.ENDED: "a beam without a generated ID",
     Fate.DROPPED: "considered and dropped",
 }
-STEPS = np.array([1e-6, 1e-4, 0.01, 0.1, 0.5])  # probabilities where an edge becomes thicker
+STEPS = np.array([1e-6, 1e-4, 0.01, 0.1, 0.5])  # probabilities at which edges become thicker
 WIDTHS = np.array([0.5, 1, 1.8, 3, 4.5, 6.5])  # pixels
-FEW, FEWEST = 20, 8  # prefixes a level: have room for their codes; and for more
-ROW, THIN = 28, 12  # pixels for each of them; and of more
-CROWDED = 0.5  # times which lines and points are as large where there are more
-BARS, AROUND, LABEL, ROOT = 90, 70, 11, -0.75  # pixels; pixels; pixels; where on the axis of levels
+FEW, FEWEST = 20, 8  # prefixes per level: the most with labels; the fewest that space is reserved for
+ROW, THIN = 28, 12  # pixels per prefix: with labels; without
+CROWDED = 0.5  # scale of lines and points without labels
+BARS, AROUND, LABEL, ROOT = 90, 70, 11, -0.75  # pixels; pixels; pixels; position on the axis of levels
 ROOTED = Scatter(
     x=[ROOT],
     y=[0],
@@ -42,9 +42,9 @@ ROOTED = Scatter(
 
 
 def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]) -> Figure:
-    """The tree with the lineage of `codes` marked; customdata of a point is its prefix, such as 0.17.5.
+    """Draw the tree with the lineage of `codes` highlighted; customdata of a point is its prefix, such as 0.17.5.
 
-    first_codes: what to call the codes of level 0.
+    first_codes: labels of the codes of level 0.
     """
     rows, marked = _rows(tree), np.zeros(len(tree), dtype=bool)
     marked[tree.lineage(codes)] = True
@@ -67,11 +67,11 @@ def format_probability(share: float) -> str:
 def _layout(levels: int, tallest: int) -> dict[str, object]:
     rows = max(tallest, FEWEST) + 0.5
     height = BARS + rows * (ROW if tallest <= FEW else THIN)
-    bars = 1 - BARS / height  # where they begin
+    bars = 1 - BARS / height  # where the bars begin
     return {
         "height": height + AROUND,
         "showlegend": False,
-        "dragmode": False,  # so that a finger on it scrolls the page
+        "dragmode": False,  # so that touching it scrolls the page
         "modebar": {"remove": ["zoom", "pan", "lasso", "zoomIn", "zoomOut", "resetScale", "sendChartToCloud"]},
         "xaxis": {
             "range": [ROOT - 0.3, levels - 0.6],
@@ -101,18 +101,18 @@ def _layout(levels: int, tallest: int) -> dict[str, object]:
 
 
 def _rows(tree: BeamTree) -> np.ndarray:
-    """(t,) place of each prefix among those of its level that are drawn, from 0."""
+    """(t,) row of each prefix within its level, from 0."""
     return np.arange(len(tree)) - np.searchsorted(tree.level, tree.level)
 
 
 def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float) -> list[Scatter]:
-    """One line for all edges of a colour and width, with gaps; those of the marked lineage on top."""
+    """One trace with gaps per color and width; the highlighted lineage is on top."""
     begun = tree.parent >= 0
     x = np.stack([np.where(begun, tree.level - 1.0, ROOT), tree.level, np.full(len(tree), np.nan)], axis=1)
     y = np.stack([np.where(begun, rows[tree.parent], 0.0), rows, np.full(len(tree), np.nan)], axis=1)
     thickness = np.searchsorted(STEPS, np.exp(tree.step))
     lines = []
-    for ours, colour in ((False, FAINT), (True, CHOSEN)):
+    for ours, color in ((False, FAINT), (True, CHOSEN)):
         for number, width in enumerate(WIDTHS.tolist()):
             these = (marked == ours) & (thickness == number)
             if these.any():
@@ -122,7 +122,7 @@ def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float) -
                         y=y[these].ravel(),
                         mode="lines",
                         hoverinfo="skip",
-                        line={"color": colour, "width": width * scale},
+                        line={"color": color, "width": width * scale},
                     )
                 )
     return lines
@@ -131,10 +131,10 @@ def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float) -
 def _points(
     tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float, first_codes: Sequence[str]
 ) -> list[Scatter]:
-    """Those of a fate together, and of these the marked lineage."""
+    """One trace per fate, and one for the highlighted lineage of each fate."""
     prefixes = tree.prefixes()
     points = []
-    for (fate, (symbol, size)), (ours, colour) in product(MARKERS.items(), ((False, OTHER), (True, CHOSEN))):
+    for (fate, (symbol, size)), (ours, color) in product(MARKERS.items(), ((False, OTHER), (True, CHOSEN))):
         these = np.flatnonzero((tree.fate == fate) & (marked == ours)).tolist()
         if these:
             codes = [prefixes[number] for number in these]
@@ -153,8 +153,8 @@ def _points(
                     marker={
                         "symbol": symbol,
                         "size": size * scale,
-                        "color": colour,
-                        "line": {"width": 1.5 * scale, "color": colour},
+                        "color": color,
+                        "line": {"width": 1.5 * scale, "color": color},
                     },
                 )
             )

@@ -1,4 +1,4 @@
-"""The tree of prefixes that a beam search considered, read from the trace that the search itself recorded.
+"""The tree of prefixes that a beam search considered, built from the search's own trace.
 
 Shapes: t prefixes of a tree, M levels, w open beams of a level.
 """
@@ -13,32 +13,32 @@ import numpy as np
 
 from genius.schema import SearchTrace
 
-ASIDE = 2  # prefixes a level of each fate that led nowhere, drawn beside the best lineages
+DEAD_ENDS = 2  # prefixes of each unsuccessful fate that `best` keeps per level
 
 
 class Fate(IntEnum):
-    """What became of a prefix."""
+    """The outcome of a prefix."""
 
-    FOUND = 0  # a generated ID begins with it
-    ENDED = 1  # it was a beam, but nothing that continues it stayed one
-    DROPPED = 2  # it was considered and did not become a beam
+    FOUND = 0  # prefix of a generated ID
+    ENDED = 1  # it was a beam, but no continuation was
+    DROPPED = 2  # it was considered, but did not become a beam
 
 
 @dataclass(frozen=True)
 class BeamTree:
-    """Prefixes, level by level, the best of each level first; a prefix comes after the one that it continues."""
+    """Prefixes, level by level and best first; a prefix comes after its parent."""
 
     level: np.ndarray  # (t,)
-    place: np.ndarray  # (t,) among all that were considered at its level; 1 is best
-    parent: np.ndarray  # (t,) number of the prefix that it continues; −1 at level 0
+    place: np.ndarray  # (t,) rank among the prefixes considered at its level, from 1
+    parent: np.ndarray  # (t,) index of the parent prefix; −1 at level 0
     code: np.ndarray  # (t,)
-    step: np.ndarray  # (t,) log-probability of the code given the codes before
+    step: np.ndarray  # (t,) log-probability of the code given the previous codes
     log_prob: np.ndarray  # (t,) summed over the prefix
-    score: np.ndarray  # (t,) summed, what the beams are ranked by
-    items: np.ndarray  # (t,) that begin with this prefix
-    masked: np.ndarray  # (t,) probability of what the trie forbade where this code was chosen
+    score: np.ndarray  # (t,) score that ranks the beams, summed over the prefix
+    items: np.ndarray  # (t,) number of items with this prefix
+    masked: np.ndarray  # (t,) probability that the trie masked when this code was chosen
     fate: np.ndarray  # (t,) Fate
-    mass: np.ndarray  # (M,) masked over all beams of a level, weighted by their probability
+    mass: np.ndarray  # (M,) `masked` averaged over the beams of a level, weighted by their probability
 
     def __len__(self) -> int:
         """t."""
@@ -50,14 +50,14 @@ class BeamTree:
         return len(self.mass)
 
     def prefixes(self) -> list[tuple[int, ...]]:
-        """The codes of each."""
+        """The codes of each prefix."""
         known: list[tuple[int, ...]] = []
         for parent, code in zip(self.parent.tolist(), self.code.tolist(), strict=True):
             known.append((*known[parent], code) if parent >= 0 else (code,))
         return known
 
     def lineage(self, codes: Sequence[int]) -> np.ndarray:
-        """(≤ M,) the prefixes that these codes begin with, shortest first, as far as the search considered them."""
+        """(≤ M,) indices of the prefixes of these codes, shortest first, as far as the search considered them."""
         path = [-1]
         for level, code in enumerate(codes):
             found = np.flatnonzero((self.level == level) & (self.parent == path[-1]) & (self.code == code))
@@ -67,27 +67,27 @@ class BeamTree:
         return np.array(path[1:], dtype=np.int64)
 
     def best(self, limit: int, codes: Sequence[int] = ()) -> BeamTree:
-        """The lineages of the `limit` best IDs and of these codes, and at each level the best that led nowhere."""
+        """The part of the tree with the `limit` best IDs, these codes, and a few unsuccessful prefixes per level."""
         drawn = (self.level == self.levels - 1) & (self.fate == Fate.FOUND) & (self.place <= limit)
         drawn[self.lineage(codes)] = True
         drawn = _with_ancestors(drawn, self.parent)
-        beside = ~drawn & np.append(drawn, True)[self.parent]
+        siblings = ~drawn & np.append(drawn, True)[self.parent]
         for level in range(self.levels):
             for fate in (Fate.ENDED, Fate.DROPPED):
-                drawn[np.flatnonzero(beside & (self.level == level) & (self.fate == fate))[:ASIDE]] = True
-        return self._of(drawn)
+                drawn[np.flatnonzero(siblings & (self.level == level) & (self.fate == fate))[:DEAD_ENDS]] = True
+        return self._subtree(drawn)
 
-    def _of(self, chosen: np.ndarray) -> BeamTree:
-        """chosen (t,) bool: with each prefix those that it continues."""
+    def _subtree(self, chosen: np.ndarray) -> BeamTree:
+        """chosen (t,) bool: must include the ancestors of each chosen prefix."""
         number = np.append(np.cumsum(chosen) - 1, -1)
         part = {field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name != "mass"}
         return replace(self, **part | {"parent": number[part["parent"]]})
 
 
 def beam_tree(trace: SearchTrace) -> BeamTree:
-    """All that the trace of an exact search holds."""
+    """Build the tree from the trace of an exact search."""
     columns, mass = [], []
-    beams, log_probs = np.array([-1]), np.zeros(1)  # (w,) numbers of the open beams, and how probable they are
+    beams, log_probs = np.array([-1]), np.zeros(1)  # (w,) indices and log-probabilities of the open beams
     size = 0
     for depth, level in enumerate(trace.levels):
         log_prob = log_probs[level.parent] + level.step_log_prob
@@ -116,7 +116,7 @@ def beam_tree(trace: SearchTrace) -> BeamTree:
 
 
 def _with_ancestors(chosen: np.ndarray, parent: np.ndarray) -> np.ndarray:
-    """(t,) bool: these prefixes and all that they continue."""
+    """(t,) bool: these prefixes and all their ancestors."""
     chosen = chosen.copy()
     for number in range(len(chosen) - 1, -1, -1):
         if chosen[number] and parent[number] >= 0:

@@ -1,9 +1,9 @@
-"""What a code means: how many items it has and of which modality, its words, what is typical of it and what is not.
+"""Describe a code: its number of items, their modalities, distinctive words, typical and borderline items.
 
-A code is seen among its siblings: the codes that follow the same pattern. Of many items a sample is read, spread
-evenly over their IDs.
+A code is compared with its siblings, the codes that follow the same pattern. Large groups are sampled evenly over
+their IDs.
 
-Shapes: m items that match, s items sampled, d embedding dim.
+Shapes: m matching items, s sampled items, d embedding dim.
 """
 
 from __future__ import annotations
@@ -26,52 +26,52 @@ if TYPE_CHECKING:
     from genius.index.store import Index
     from genius.search.engine import Engine
 
-SAMPLED = 4_000  # items whose embeddings or texts are read
-FEWEST = 10  # of each sibling, however many these are
-ENCODED = 64  # words at a time, so that searches need not wait for all of them
-REMEMBERED = 256  # patterns
+SAMPLE_SIZE = 4_000  # items whose embeddings or texts are read
+MIN_PER_CODE = 10  # sampled items of each sibling
+ENCODE_BATCH = 64  # words; small, so that searches do not wait long
+CACHED_PATTERNS = 256
 
 
 @dataclass(frozen=True)
 class Overview:
-    """What counting says of the items that match."""
+    """Counts of the matching items."""
 
     items: int
-    siblings: int  # items of the pattern without its last code
-    modalities: list[int]  # items of each Modality
-    next_level: dict[str, Any] | None  # use of the codes that follow; None after whole IDs
+    siblings: int  # items that match the pattern without its last code
+    modalities: list[int]  # number of items per Modality
+    next_level: dict[str, Any] | None  # use of the next level's codes; None after a complete ID
 
 
 @dataclass(frozen=True)
 class Nearness:
-    """Items by the cosine of their embedding with the mean embedding of all that match."""
+    """Matching items by the cosine of their embedding with the mean embedding."""
 
     typical: list[tuple[int, float]]  # (row, cosine), highest first
-    borderline: list[tuple[int, float]]  # lowest first, none that is typical
-    sampled: int  # items compared
+    borderline: list[tuple[int, float]]  # lowest first; never a typical one
+    sampled: int  # number of items compared
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """What the items that match are about."""
+    """Words and factors of the matching items."""
 
     words: list[Word]
-    texts: int  # read for the words; 0: they are the encoder's, of pictures
-    siblings: int  # codes that they were compared with, this one included
-    factors: list[dict[str, Any]]  # see `characteristic_values`; none where items carry no factors
+    texts: int  # texts read for the words; 0: the words come from the encoder, for images
+    siblings: int  # codes that were compared, including this one
+    factors: list[dict[str, Any]]  # see `characteristic_values`; empty if items have no factors
 
 
 class Profiles:
-    """What the codes of one index mean; any number of threads may share it.
+    """Describes the codes of one index. Thread-safe.
 
-    The words of a level are kept for all siblings at once, for whoever looks at one looks at its siblings next.
+    Words are computed and cached for all siblings at once, because users tend to look at siblings next.
     """
 
     def __init__(self, engine: Engine, index: Index):
-        """engine: whose encoder made the index's embeddings."""
+        """engine: has the encoder of the index's embeddings."""
         self.engine, self.index = engine, index
         self.table = CodeTable(index.pool(device=engine.device).table)
-        self.words_below = lru_cache(REMEMBERED)(self._words_below)
+        self.words_below = lru_cache(CACHED_PATTERNS)(self._words_below)
         self._vocabulary: Vocabulary | None = None
         self._encoding = threading.Lock()
 
@@ -88,8 +88,8 @@ class Profiles:
         )
 
     def nearness(self, matches: Matches, top: int = 6) -> Nearness:
-        """The items nearest to the middle of those that match, and those farthest from it."""
-        rows = np.sort(_spread(matches.rows, SAMPLED))
+        """The matching items nearest to their mean embedding, and those farthest from it."""
+        rows = np.sort(_spread(matches.rows, SAMPLE_SIZE))
         if not len(rows):
             return Nearness([], [], 0)
         vectors = self._embeddings(rows)
@@ -100,18 +100,18 @@ class Profiles:
         return Nearness(pairs[:top], pairs[top:][::-1][:top], len(rows))
 
     def meaning(self, pattern: Pattern) -> Meaning:
-        """Words and factors of the items that a pattern of at least one code matches, against those of its siblings."""
+        """Words and factors that set the items of a nonempty pattern apart from its siblings."""
         *parent, code = pattern
         siblings = self.words_below(tuple(parent))
         words, texts = siblings.get(code, ([], 0))
         matches, others = self.table.match(pattern), self.table.match(tuple(parent))
         factors = characteristic_values(
-            *(self.index.items(_spread(group.rows, SAMPLED // 4)) for group in (matches, others))
+            *(self.index.items(_spread(group.rows, SAMPLE_SIZE // 4)) for group in (matches, others))
         )
         return Meaning(words, texts, len(siblings), factors)
 
     def _words_below(self, pattern: Pattern) -> dict[int, tuple[list[Word], int]]:
-        """Each code that follows a pattern -> its words and how many texts they were read from, 0: from none."""
+        """Next code after a pattern -> (its words, number of texts they come from)."""
         matches = self.table.match(pattern)
         codes = matches.codes(len(pattern))
         worded = self.index.modalities[matches.rows] != Modality.IMAGE
@@ -135,45 +135,45 @@ class Profiles:
         return {code: [item.text for item in islice(items, len(rows))] for code, rows in sampled}
 
     def vocabulary(self) -> Vocabulary:
-        """The words of this index, encoded when they are first asked for."""
+        """The vocabulary of this index, encoded on first use."""
         with self._encoding:
             if self._vocabulary is None:
                 modalities = self.index.modalities
                 texts, pictures = (
                     np.flatnonzero(kind) for kind in (modalities != Modality.IMAGE, modalities == Modality.IMAGE)
                 )
-                self._vocabulary = Vocabulary.of(
-                    [item.text for item in self.index.items(_spread(texts, SAMPLED))],
-                    self._embeddings(_spread(pictures, SAMPLED)),
+                self._vocabulary = Vocabulary.from_texts(
+                    [item.text for item in self.index.items(_spread(texts, SAMPLE_SIZE))],
+                    self._embeddings(_spread(pictures, SAMPLE_SIZE)),
                     self._encode,
                 )
             return self._vocabulary
 
     def _embeddings(self, rows: np.ndarray) -> np.ndarray:
-        """(s, d) float32; read in the order of the file."""
+        """(s, d) float32, in file order."""
         return self.index.embeddings[np.sort(rows)].astype(np.float32)
 
     def _encode(self, words: list[str]) -> np.ndarray:
         return np.concatenate(
             [
-                self.engine.encode([Query(text=word) for word in words[start : start + ENCODED]])
+                self.engine.encode([Query(text=word) for word in words[start : start + ENCODE_BATCH]])
                 .embeddings.cpu()
                 .numpy()
-                for start in range(0, len(words), ENCODED)
+                for start in range(0, len(words), ENCODE_BATCH)
             ]
         )
 
 
 def _spread(values: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of them, evenly spaced; the same ones for arrays of the same length."""
+    """At most `most` evenly spaced values; the same positions for arrays of the same length."""
     if len(values) <= most:
         return values
     return values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
 
 
 def _sampled(codes: np.ndarray, rows: np.ndarray) -> list[tuple[int, np.ndarray]]:
-    """Each code and some of the rows (m,) that have it, as many of each code as there are, up to a share."""
+    """(code, sampled rows) for each code; codes share the sample equally."""
     order = np.argsort(codes, kind="stable")
     used, first = np.unique(codes[order], return_index=True)
-    share = max(FEWEST, SAMPLED // max(len(used), 1))
+    share = max(MIN_PER_CODE, SAMPLE_SIZE // max(len(used), 1))
     return [(int(code), _spread(own, share)) for code, own in zip(used, np.split(rows[order], first[1:]), strict=False)]

@@ -1,6 +1,6 @@
-"""One query, searched in several ways: what each finds, what they have in common, how long each takes.
+"""Search one query with several systems and compare their results and times.
 
-Shapes: s systems, k results of each, u different items found, n items of the index, d embedding dim.
+Shapes: s systems, k results per system, u distinct items found, n items of the index, d embedding dim.
 """
 
 from __future__ import annotations
@@ -26,42 +26,42 @@ EXACT = SearchOptions(mode="exact", rerank=False)
 
 @dataclass(frozen=True)
 class SearchSystem:
-    """A way to search."""
+    """A search method that is compared."""
 
     name: str
-    how: str  # in a sentence
-    options: SearchOptions | None = None  # of a beam search
+    how: str  # one sentence for the page
+    options: SearchOptions | None = None  # of a beam search; None: dense search
 
 
-FLAT = SearchSystem("faiss flat", "The embeddings of all items are compared with the query’s: exact.")
-HNSW = SearchSystem("faiss HNSW", "A graph of near neighbours is walked from item to item: approximate.")
+FLAT = SearchSystem("faiss flat", "Compares the query’s embedding with those of all items: exact.")
+HNSW = SearchSystem("faiss HNSW", "Walks a graph of near neighbors from item to item: approximate.")
 SYSTEMS = (  # in the order shown
-    SearchSystem("Generation", "The decoder writes IDs by beam search; items come in the order of ID scores.", EXACT),
-    SearchSystem("Generation + re-rank", "The same IDs, their items ordered by embedding.", SearchOptions(mode="set")),
+    SearchSystem("Generation", "The decoder generates IDs by beam search; ID scores order the items.", EXACT),
+    SearchSystem("Generation + re-rank", "The same IDs; embeddings order the items.", SearchOptions(mode="set")),
     SearchSystem(
         "Geometry",
-        "The same beam search by codeword distances alone, without the decoder.",
+        "The same beam search with codeword distances only, without the decoder.",
         replace(EXACT, decoder_weight=0.0),
     ),
     FLAT,
     HNSW,
 )
 EFFORT = 128  # faiss's efSearch
-TURNS = 3  # of which the median counts
-PATIENCE = 500  # milliseconds; a system that takes longer is asked once
+REPEATS = 3  # the median is reported
+SLOW = 500  # milliseconds; a slower system runs only once
 
-Progress = Callable[[int], None]  # told how many items were read
+Progress = Callable[[int], None]  # called with the number of items read
 Answer = tuple[np.ndarray, np.ndarray, dict[str, float]]  # cosines and rows (1, k), and milliseconds by stage
 
 
 @dataclass(frozen=True)
 class SystemResults:
-    """What one system found for one query."""
+    """The results of one system for one query."""
 
     system: SearchSystem
     rows: np.ndarray  # (≤ k,) of the index, best first
     cosines: np.ndarray  # (≤ k,) between the embeddings of query and item
-    milliseconds: dict[str, float]  # by stage; encoding, which all share, is not among them
+    milliseconds: dict[str, float]  # by stage, without encoding, which all systems share
 
     @property
     def total(self) -> float:
@@ -74,41 +74,40 @@ class Agreement:
 
     rows: np.ndarray  # (u,) all items found, ascending
     ranks: np.ndarray  # (s, u) 1 is best, 0: not found
-    overlap: np.ndarray  # (s, s) share of the results that two have in common
-    shift: np.ndarray  # (s, s) mean difference of the ranks of those; NaN if there are none
+    overlap: np.ndarray  # (s, s) share of results that two systems have in common
+    shift: np.ndarray  # (s, s) mean difference of their ranks of common results; NaN without any
 
     @property
     def found_by_one(self) -> np.ndarray:
-        """(s, u) bool: found by this system alone."""
+        """(s, u) bool: found only by this system."""
         found = self.ranks > 0
         return found & (found.sum(axis=0) == 1)
 
 
 class Comparison:
-    """The systems over one engine; any number of threads may share it.
+    """Runs the systems on one engine. Thread-safe.
 
-    The graph of HNSW is built when it is first needed, once for an index, from all its embeddings in float32:
-    4 d + 256 bytes an item.
+    The HNSW graph is built once per index, when first needed, from all embeddings in float32: 4 d + 256 bytes per item.
     """
 
     def __init__(self, engine: Engine):
         self.engine = engine
         self._graph: faiss.IndexHNSWFlat | None = None
-        self._of: Index | None = None  # what the graph was built over
+        self._graph_index: Index | None = None  # the index of the graph
         self._building = threading.Lock()
 
     @property
     def built(self) -> bool:
-        """Whether the graph of HNSW is there."""
-        return self._of is self.engine.index
+        """Whether the HNSW graph of the current index is built."""
+        return self._graph_index is self.engine.index
 
     def build(self, progress: Progress = lambda items: None) -> faiss.IndexHNSWFlat:
-        """The graph of HNSW; whoever asks while it is being built waits for it."""
+        """Build the HNSW graph if necessary and return it. Concurrent callers wait for the same graph."""
         with self._building:
             if not self.built:
                 index = self.engine.index
-                self._graph = build_hnsw(_Watched(index.embeddings, progress))
-                self._of = index
+                self._graph = build_hnsw(_WithProgress(index.embeddings, progress))
+                self._graph_index = index
             return self._graph
 
     def search(
@@ -120,12 +119,12 @@ class Comparison:
         modality: Modality | None = None,
         hnsw: bool = True,
     ) -> Iterator[SystemResults]:
-        """Every system in turn, for one query's vectors (d,).
+        """Yield the results of each system for one query, given as embedding (d,) and fused feature z (d,).
 
-        modality: find nothing else; hnsw: that system, too, after building its graph if need be. Raises UserError for
-        a k or a beam size that cannot be, and for a modality of which there are no items.
+        modality: restrict the results to it. hnsw: include HNSW, and build its graph if necessary. Raises UserError for
+        an invalid k or beam size, and for a modality without items.
         """
-        asked = checked_options(SearchOptions(k=k, beams=beams, modality=modality))
+        checked = checked_options(SearchOptions(k=k, beams=beams, modality=modality))
         index, embeddings = self.engine.index, np.float32(embedding)[None]
         rows = None if modality is None else np.flatnonzero(index.modalities == modality)
         walk = faiss.SearchParametersHNSW(efSearch=EFFORT, sel=None if rows is None else faiss.IDSelectorBatch(rows))
@@ -138,24 +137,24 @@ class Comparison:
         )
         for system in SYSTEMS:
             if system.options:
-                options = replace(system.options, k=asked.k, beams=asked.beams, modality=modality)
+                options = replace(system.options, k=checked.k, beams=checked.beams, modality=modality)
                 yield _median(system, partial(self._generate, encoded, options))
             elif system is FLAT:
-                yield _median(system, partial(_clocked, flat_search, index.embeddings, embeddings, asked.k, rows))
+                yield _median(system, partial(_timed, flat_search, index.embeddings, embeddings, checked.k, rows))
             elif hnsw:
-                yield _median(system, partial(_clocked, self.build().search, embeddings, asked.k, params=walk))
+                yield _median(system, partial(_timed, self.build().search, embeddings, checked.k, params=walk))
 
     def _generate(self, encoded: EncodedQueries, options: SearchOptions) -> Answer:
         found = self.engine.retrieve(encoded, options)
         return found.ranked.cosines, found.ranked.rows, found.milliseconds
 
 
-def agreement(found: Sequence[SystemResults]) -> Agreement:
-    """Compare what the systems found for one query."""
+def rank_agreement(found: Sequence[SystemResults]) -> Agreement:
+    """Compare the results of the systems for one query."""
     rows = np.unique(np.concatenate([one.rows for one in found]))
     ranks = np.zeros((len(found), len(rows)), dtype=int)
-    for table, one in zip(ranks, found, strict=True):
-        table[np.searchsorted(rows, one.rows)] = np.arange(1, len(one.rows) + 1)
+    for own_ranks, one in zip(ranks, found, strict=True):
+        own_ranks[np.searchsorted(rows, one.rows)] = np.arange(1, len(one.rows) + 1)
     present = (ranks > 0).astype(int)
     common, sizes = present @ present.T, present.sum(axis=1)
     both = present[:, None] & present[None]  # (s, s, u)
@@ -168,8 +167,8 @@ def agreement(found: Sequence[SystemResults]) -> Agreement:
     )
 
 
-class _Watched:
-    """Embeddings (n, d) that tell how many of them were read."""
+class _WithProgress:
+    """Embeddings (n, d) that report how many rows were read."""
 
     def __init__(self, embeddings: np.ndarray, progress: Progress):
         self.embeddings, self.progress, self.shape = embeddings, progress, embeddings.shape
@@ -184,19 +183,19 @@ class _Watched:
         return self.embeddings[rows]
 
 
-def _clocked(search: Callable[..., tuple[np.ndarray, np.ndarray]], *given: object, **named: object) -> Answer:
+def _timed(search: Callable[..., tuple[np.ndarray, np.ndarray]], *args: object, **kwargs: object) -> Answer:
     start = time.perf_counter()
-    cosines, rows = search(*given, **named)
+    cosines, rows = search(*args, **kwargs)
     return cosines, rows, {"search": 1000 * (time.perf_counter() - start)}
 
 
 def _median(system: SearchSystem, search: Callable[[], Answer]) -> SystemResults:
-    """What it finds, and the times of its middle turn."""
+    """The results of a system with the median of its times."""
     cosines, rows, first = search()
-    turns = [first]
-    if sum(first.values()) < PATIENCE:
-        turns += [search()[2] for _ in range(TURNS - 1)]
-    there = rows[0] >= 0
+    runs = [first]
+    if sum(first.values()) < SLOW:
+        runs += [search()[2] for _ in range(REPEATS - 1)]
+    valid = rows[0] >= 0
     return SystemResults(
-        system, rows[0][there], cosines[0][there], sorted(turns, key=lambda spent: sum(spent.values()))[len(turns) // 2]
+        system, rows[0][valid], cosines[0][valid], sorted(runs, key=lambda spent: sum(spent.values()))[len(runs) // 2]
     )

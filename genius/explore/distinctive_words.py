@@ -1,11 +1,11 @@
-"""What groups of items are about, in words.
+"""Words that describe groups of items.
 
-Where items have texts: the words that are commoner in a group than in the others, by class-based TF-IDF
+For items with texts: the words that are more frequent in a group than in the others, by class-based TF-IDF
 (Grootendorst 2022, "BERTopic"): the share of a word among the words of its group, times log(1 + A / f), where A is
-the mean number of words in a group and f how often the word comes in all of them. Each word counts once a text.
+the mean number of words in a group and f the frequency of the word in all groups. Each word counts once per text.
 
-Where they are pictures only: the words that an encoder of pictures and texts puts nearest to a group's mean. Words
-are seen from the mean of all words and pictures from the mean of all pictures, so that the gap between the two cancels.
+For images without texts: the words whose embeddings are nearest to a group's mean embedding. The mean of all words is
+subtracted from words and the mean of all images from images, which cancels the modality gap.
 
 Shapes: g groups, t texts, p pictures, w words, d embedding dim.
 """
@@ -22,11 +22,11 @@ import open_clip
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-MOST_WORDS = 10_000  # of all groups; the commonest ones
-VOCABULARY = 600  # words that are encoded
-FEWEST_TEXTS = 3  # that a word of the vocabulary comes in
-FEWEST_WORDS = 30  # of the collection's own, to describe its pictures by them
-LEAST_OFFSET = 0.05  # of embeddings, which have length 1
+MOST_WORDS = 10_000  # the most frequent words of all groups
+VOCABULARY_SIZE = 600  # encoded words
+MIN_TEXTS = 3  # texts that contain a word of the vocabulary
+MIN_WORDS = 30  # with fewer words of its own, a collection is described with common English words
+MIN_OFFSET = 0.05  # distance of a group's mean from the mean of all; embeddings have length 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ class Word:
 
     word: str
     weight: float  # c-TF-IDF, or the cosine with the group's mean
-    share: float | None  # of the group's texts that have it; None: it is the encoder's guess, not a text's word
+    share: float | None  # share of the group's texts with the word; None: suggested by the encoder
 
 
 def distinctive_words(groups: Sequence[Sequence[str]], top: int = 8) -> list[list[Word]]:
-    """The words of each group of texts that set it apart from the other groups, heaviest first.
+    """The words that distinguish each group of texts from the others, largest weight first.
 
-    A single group gets its commonest words.
+    A single group gets its most frequent words.
     """
     counted = count_words([text for texts in groups for text in texts])
     if counted is None:
@@ -62,47 +62,49 @@ def distinctive_words(groups: Sequence[Sequence[str]], top: int = 8) -> list[lis
 
 
 def count_words(texts: Sequence[str]) -> tuple[np.ndarray, csr_matrix] | None:
-    """Words (w,) without the commonest English ones, and which texts have them (t, w); None if there is no word."""
+    """Words (w,) without English stop words, and which texts contain them (t, w); None if there are no words."""
     counter = CountVectorizer(stop_words="english", binary=True, max_features=MOST_WORDS)
     try:
         has = counter.fit_transform(texts)
-    except ValueError:  # scikit-learn's word for an empty vocabulary
+    except ValueError:  # scikit-learn raises it for an empty vocabulary
         return None
     return counter.get_feature_names_out(), has
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words and what the encoder makes of them, to be compared with pictures."""
+    """Words and their embeddings, to be compared with images."""
 
     words: Sequence[str]
-    vectors: np.ndarray  # (w, d) directions from the mean of all words
-    centre: np.ndarray  # (d,) mean embedding of all pictures
+    vectors: np.ndarray  # (w, d) unit vectors from the mean of all words
+    center: np.ndarray  # (d,) mean embedding of all images
 
     @classmethod
-    def of(cls, texts: Sequence[str], pictures: np.ndarray, encode: Callable[[list[str]], np.ndarray]) -> Vocabulary:
-        """The commonest words of a collection's texts, or of English if it has hardly any.
+    def from_texts(
+        cls, texts: Sequence[str], pictures: np.ndarray, encode: Callable[[list[str]], np.ndarray]
+    ) -> Vocabulary:
+        """The most frequent words of a collection's texts, or common English words if it has too few.
 
         pictures (p, d): embeddings. encode: words -> (w, d) embeddings.
         """
         words = common_words(texts)
-        words = words if len(words) >= FEWEST_WORDS else english_words()
+        words = words if len(words) >= MIN_WORDS else english_words()
         vectors = encode(words)
         return cls(words, _directions(vectors - vectors.mean(0)), pictures.mean(0))
 
     def nearest(self, means: np.ndarray, top: int = 6) -> list[list[Word]]:
-        """The words nearest to the mean embeddings (g, d) of groups of pictures.
+        """The words nearest to the mean embeddings (g, d) of groups of images.
 
-        None for a group that is hardly off the mean of all: it is no more about one thing than about another.
+        A group whose mean is close to the mean of all images gets no words.
         """
-        from_centre = means - self.centre
-        cosines = _directions(from_centre) @ self.vectors.T  # (g, w)
-        cosines[np.linalg.norm(from_centre, axis=1) < LEAST_OFFSET] = 0
+        offsets = means - self.center
+        cosines = _directions(offsets) @ self.vectors.T  # (g, w)
+        cosines[np.linalg.norm(offsets, axis=1) < MIN_OFFSET] = 0
         return [[Word(self.words[place], float(row[place]), None) for place in _largest(row, top)] for row in cosines]
 
 
 def common_words(texts: Sequence[str]) -> list[str]:
-    """The words that come in several of these texts, commonest first, without numbers."""
+    """The words that several of these texts contain, most frequent first, without numbers."""
     counted = count_words(texts)
     if counted is None:
         return []
@@ -110,14 +112,14 @@ def common_words(texts: Sequence[str]) -> list[str]:
     counts = np.asarray(has.sum(0)).ravel()
     return [
         str(words[place])
-        for place in np.argsort(-counts, kind="stable")[:VOCABULARY]
-        if counts[place] >= FEWEST_TEXTS and words[place].isalpha()
+        for place in np.argsort(-counts, kind="stable")[:VOCABULARY_SIZE]
+        if counts[place] >= MIN_TEXTS and words[place].isalpha()
     ]
 
 
 @cache
 def english_words() -> list[str]:
-    """The commonest words of CLIP's tokenizer, whose tokens are in the order of their frequency."""
+    """The most frequent words of CLIP's tokenizer, whose tokens are ordered by frequency."""
     ends = "</w>"
     words = (token.removesuffix(ends) for token in open_clip.SimpleTokenizer().encoder if token.endswith(ends))
     return list(
@@ -127,7 +129,7 @@ def english_words() -> list[str]:
                 for word in words
                 if len(word) > 3 and word.isalpha() and word.isascii() and word not in ENGLISH_STOP_WORDS
             ),
-            VOCABULARY,
+            VOCABULARY_SIZE,
         )
     )
 
@@ -138,6 +140,6 @@ def _directions(vectors: np.ndarray) -> np.ndarray:
 
 
 def _largest(values: np.ndarray, top: int) -> list[int]:
-    """RowMap of the largest values above 0, largest first."""
+    """Positions of the largest values above 0, largest first."""
     best = np.argsort(-values, kind="stable")[:top]
     return [int(place) for place in best if values[place] > 0]

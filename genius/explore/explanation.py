@@ -1,6 +1,6 @@
-"""Why an item was found: its way through the beam search, and where dense search would have put it.
+"""Explain a hit: its path through the beam search and its rank in dense search.
 
-Shapes: n items, m items asked for, d embedding dim.
+Shapes: n items of the index, m requested items, d embedding dim.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from genius.explore.beam_tree import BeamTree, Fate
 from genius.explore.items import EXACT_ITEMS
 from genius.schema import Hit
 
-BLOCK = 16_384  # embeddings in memory at once
-SAMPLE, RUN = 100_000, 64  # embeddings read of an index that is too large for exact ranks; adjacent ones
+BLOCK_ROWS = 16_384  # embeddings in memory at once
+SAMPLE, RUN = 100_000, 64  # embeddings read from an index too large for exact ranks; adjacent rows per read
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What an exact search and a dense one say of a hit."""
+    """The path of a hit in an exact beam search, and its rank in dense search."""
 
     hit: Hit
-    path: np.ndarray  # numbers of the prefixes of its ID in the tree, as far as the search considered them
-    beam: int | None  # which of the generated IDs is its own, 1 is best; None: the search did not generate it
-    bucket: int | None  # items that share its ID; None: the search did not come to it
+    path: np.ndarray  # tree indices of the prefixes of its ID, as far as the search considered them
+    beam: int | None  # rank of its ID among the generated IDs, from 1; None: not generated
+    bucket: int | None  # items with its ID; None: the search did not reach it
     best: tuple[int, ...]  # the best generated ID
-    shared: int  # how many codes the two have in common from the start
+    shared: int  # length of the common prefix of its ID and the best one
     items: int  # n
-    dense_rank: int  # among them all; 1 is best
+    dense_rank: int  # rank among all items, from 1
 
     @property
     def dense_rank_is_exact(self) -> bool:
@@ -37,7 +37,7 @@ class Explanation:
 
 
 def explain(hit: Hit, tree: BeamTree, items: int, dense_rank: int) -> Explanation:
-    """tree: everything that an exact search for the hit's query considered."""
+    """Explain a hit. tree: all prefixes that an exact search for its query considered."""
     path = tree.lineage(hit.codes)
     whole, last = len(path) == tree.levels, path[-1:]
     generated = whole and tree.fate[last[0]] == Fate.FOUND
@@ -65,33 +65,33 @@ def best_id(tree: BeamTree) -> tuple[int, ...]:
 
 
 def dense_ranks(embeddings: np.ndarray, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """(m,) ranks that dense search gives to the items at `rows` (m,): 1 + how many items have a larger cosine.
+    """(m,) ranks of the items at `rows` (m,) in dense search: 1 + the number of items with a larger cosine.
 
-    Exact for up to EXACT_ITEMS items; above, estimated from a sample that is spread evenly over them.
+    Exact for up to EXACT_ITEMS items; above, estimated from an evenly spread sample.
     embeddings (n, d) fp16, memory-mapped; query (d,); both normalized.
     """
     query = query.astype(np.float32)
     wanted, place = np.unique(_cosines(embeddings[rows], query), return_inverse=True)  # ascending
-    above = np.zeros(len(wanted) + 1, dtype=np.int64)  # items by how many of the wanted cosines they exceed
+    above = np.zeros(len(wanted) + 1, dtype=np.int64)  # histogram of items by how many wanted cosines they exceed
     sampled = 0
     for part in _scanned(len(embeddings)):
         exceeded = np.searchsorted(wanted, _cosines(embeddings[part], query))
         above += np.bincount(exceeded, minlength=len(above))
         sampled += len(exceeded)
-    larger = above[::-1].cumsum()[::-1][1:]  # of each wanted cosine: items that exceed it
+    larger = above[::-1].cumsum()[::-1][1:]  # for each wanted cosine: number of items above it
     return 1 + larger[place] * len(embeddings) // sampled
 
 
 def _scanned(n: int) -> Iterator[slice | np.ndarray]:
-    """Rows to read, block by block: all n of them, or a sample."""
+    """Yield the rows to read in blocks: all n, or a sample."""
     if n <= EXACT_ITEMS:
-        yield from (slice(first, first + BLOCK) for first in range(0, n, BLOCK))
+        yield from (slice(first, first + BLOCK_ROWS) for first in range(0, n, BLOCK_ROWS))
         return
     starts = np.linspace(0, n - RUN, SAMPLE // RUN).astype(np.int64)
-    for part in np.array_split(starts, -(-SAMPLE // BLOCK)):
+    for part in np.array_split(starts, -(-SAMPLE // BLOCK_ROWS)):
         yield (part[:, None] + np.arange(RUN)).ravel()
 
 
 def _cosines(embeddings: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """(·, d) -> (·,); of one vector the same number, whatever others it comes with."""
+    """(n, d), (d,) -> (n,). einsum, so that the cosine of a vector does not depend on the block it is in."""
     return np.einsum("nd,d->n", embeddings.astype(np.float32), query)

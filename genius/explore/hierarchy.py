@@ -1,6 +1,6 @@
 """The codes below a pattern as a tree of two levels, small enough to draw.
 
-Shapes: m items that match, p different pairs of codes, c codes.
+Shapes: m matching items, p distinct pairs of codes, c codes.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ import numpy as np
 
 from genius.trie.code_table import Matches, Pattern
 
-MOST = 40  # codes shown of a level, which the children of the root share by their items
+MAX_SHOWN = 40  # codes shown per level; the root's children share them in proportion to their items
 
 
 @dataclass(frozen=True)
 class Node:
-    """A code among its siblings, or all of them that are not shown."""
+    """A code, or all codes of a parent that are not shown."""
 
-    pattern: Pattern  # of the others: their parent's
+    pattern: Pattern  # for a node of hidden codes, the pattern of the parent
     items: int
     children: tuple[Node, ...] = ()
-    others: int = 0  # codes that it stands for, if it is the others
+    others: int = 0  # number of codes that it stands for, if they are hidden
 
 
 def hierarchy(matches: Matches) -> Node:
-    """The pattern itself, the codes that follow it and those that follow them; largest first, the others last."""
+    """The pattern, its next codes and their next codes; largest first, hidden codes last."""
     codes, counts = matches.children()
-    shown = _largest(counts, MOST)
+    shown = _largest(counts, MAX_SHOWN)
     return _parent(matches.pattern, len(matches), codes, counts, shown, _grandchildren(matches, codes[shown]))
 
 
 def _grandchildren(matches: Matches, children: np.ndarray) -> dict[int, Node]:
-    """A node with what follows it for each of these codes (c,), unless an ID ends with them."""
+    """A node with its children for each of these codes (c,); empty if IDs end with them."""
     level = len(matches.pattern)
     if level + 1 >= len(matches.levels):
         return {}
@@ -43,7 +43,7 @@ def _grandchildren(matches: Matches, children: np.ndarray) -> dict[int, Node]:
     for child in children.tolist():
         own = pairs >> 32 == child
         items = int(counts[own].sum())
-        shown = _largest(counts[own], max(1, round(MOST * items / len(matches))))
+        shown = _largest(counts[own], max(1, round(MAX_SHOWN * items / len(matches))))
         below[child] = _parent((*matches.pattern, child), items, pairs[own] & 0xFFFFFFFF, counts[own], shown)
     return below
 
@@ -56,8 +56,8 @@ def _parent(
     shown: np.ndarray,
     below: Mapping[int, Node] | None = None,
 ) -> Node:
-    """A node with one for each code (c,) that is shown; below: those that have children of their own."""
-    others = ~shown if (~shown).sum() > 1 else np.zeros_like(shown)  # one alone takes no more room by its name
+    """A node with a child per shown code (c,). below: the children that have children themselves."""
+    others = ~shown if (~shown).sum() > 1 else np.zeros_like(shown)  # never hide a single code
     order = np.argsort(-counts, kind="stable")
     order = order[~others[order]]
     children = [
@@ -70,7 +70,7 @@ def _parent(
 
 
 def _largest(counts: np.ndarray, most: int) -> np.ndarray:
-    """(c,) bool."""
+    """(c,) bool, true for the `most` largest counts."""
     chosen = np.zeros(len(counts), dtype=bool)
     chosen[np.argsort(-counts, kind="stable")[:most]] = True
     return chosen

@@ -1,8 +1,8 @@
-"""Between a query and an item: what is generated as the weight of the query falls.
+"""Interpolate between a query and an item, and search at each step.
 
     z = weight · z of the query + (1 − weight) · z of the item          (Eq. 11, query augmentation)
 
-Embeddings are interpolated alike for re-ranking, and normalised, so that cosines stay cosines.
+Embeddings are interpolated alike for re-ranking, and normalized, so that cosines stay cosines.
 
 Shapes: s interpolate, d embedding dim.
 """
@@ -22,14 +22,14 @@ from genius.search.engine import EncodedQueries
 if TYPE_CHECKING:
     from genius.search.engine import Engine
 
-WEIGHTS = tuple(step / 20 for step in range(20, -1, -1))  # from the query alone to the item alone
+WEIGHTS = tuple(step / 20 for step in range(20, -1, -1))  # from only the query to only the item
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a mixture finds."""
+    """The result of one interpolated query."""
 
-    weight: float  # of the query
+    weight: float  # weight of the query
     result: SearchResult
 
 
@@ -41,20 +41,20 @@ def interpolate(
     options: SearchOptions,
     weights: Sequence[float] = WEIGHTS,
 ) -> list[Step]:
-    """Searches by mixtures of a query (d,), (d,) and the item at `row`, all at once.
+    """Search, in one batch, with interpolations of a query's embedding (d,) and z (d,) and those of the item at `row`.
 
-    The item's embedding is the index's; its z is that of its thumbnail and text. Raises UserError for an option
-    that cannot be.
+    The item's embedding comes from the index; its z is computed from its thumbnail and text. Raises UserError for an
+    invalid option.
     """
-    own = engine.encode([item_query(engine.index, row)]).z[0].cpu().numpy()
+    item_z = engine.encode([item_query(engine.index, row)]).z[0].cpu().numpy()
     stored = np.asarray(engine.index.embeddings[row], dtype=np.float32)
     embeddings = interpolated(embedding, stored, weights)
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
-    found = engine.search_encoded(EncodedQueries.from_vectors(embeddings, interpolated(z, own, weights)), options)
-    return [Step(weight, result) for weight, result in zip(weights, found, strict=True)]
+    results = engine.search_encoded(EncodedQueries.from_vectors(embeddings, interpolated(z, item_z, weights)), options)
+    return [Step(weight, result) for weight, result in zip(weights, results, strict=True)]
 
 
 def interpolated(query: np.ndarray, item: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """(d,), (d,) -> (s, d)."""
+    """(d,), (d,) -> (s, d), one row per weight of the query."""
     share = np.asarray(weights, dtype=np.float32)[:, None]
     return share * query + (1 - share) * item

@@ -1,4 +1,4 @@
-"""One item in full: its text, ID, factors and nearest items.
+"""Describe an item: text, ID, factors and nearest items; find its row; use it as a query.
 
 Shapes: n items, d embedding dim, M levels.
 """
@@ -23,16 +23,15 @@ if TYPE_CHECKING:
     from genius.index.store import Index
     from genius.search.engine import Engine
 
-EXACT_ITEMS = 200_000  # in an index; above it no request reads all embeddings
+EXACT_ITEMS = 200_000  # items; in a larger index no request reads all embeddings
 APPROXIMATE = SearchOptions(mode="fast", decoder_weight=0.0, beams=200, budget=500)
 
 
-def describe(engine: Engine, row: int, neighbours: int = 8) -> dict[str, Any]:
-    """{"row", "id", "modality", "text", "codes", "facts", "neighbours", "exact"} of an item; modality a Modality.
+def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any]:
+    """{"row", "id", "modality", "text", "codes", "facts", "neighbours", "exact"} of an item; modality is a Modality.
 
-    facts: [(name, value)] of its source, if that is a JSON object. neighbours: see `nearest_items`,
-    [{"row", "id", "modality", "text", "cosine"}]; exact: whether these are exact. Raises UserError if there is no such
-    row.
+    facts: [(name, value)] from its source, if that is a JSON object. neighbours: see `nearest_items`,
+    [{"row", "id", "modality", "text", "cosine"}]; exact: whether they are exact. Raises UserError for an unknown row.
     """
     index = engine.index
     if type(row) is not int or not 0 <= row < index.n:
@@ -43,13 +42,13 @@ def describe(engine: Engine, row: int, neighbours: int = 8) -> dict[str, Any]:
         **_short(item),
         "codes": index.codes([row])[0].tolist(),
         "facts": source_facts(item.source),
-        "neighbours": _neighbours(engine, row, neighbours) if neighbours else [],
+        "neighbours": _neighbors(engine, row, neighbors) if neighbors else [],
         "exact": index.n <= EXACT_ITEMS,
     }
 
 
 def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """(cosines, rows) of the k items nearest to an item by embedding, without itself; (≤ k,) each.
+    """(cosines, rows) of the k nearest items by embedding, without the item itself; (≤ k,) each.
 
     Exact for up to EXACT_ITEMS items. Above, the IDs are the index: candidates are the items whose quantized vectors
     are nearest to the item's own, by a beam search without the decoder, ranked by their exact cosines. On the demo
@@ -70,7 +69,7 @@ def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndar
 
 
 def source_facts(source: str) -> list[tuple[str, str]]:
-    """What the source of an item says of it: the plain values of a JSON object, or nothing."""
+    """(name, value) pairs of the plain values in an item's source; empty if that is not a JSON object."""
     try:
         record = json.loads(source)
     except ValueError:
@@ -81,9 +80,9 @@ def source_facts(source: str) -> list[tuple[str, str]]:
 
 
 def item_query(index: Index, row: int) -> Query:
-    """The picture and the text of an item, without an instruction, as items themselves are encoded.
+    """The thumbnail and text of an item as a query without an instruction.
 
-    The picture is its thumbnail; a text that no query could hold is cut. Raises IndexError if there is no such row.
+    A text that is too long for a query is truncated. Raises IndexError for an unknown row.
     """
     (item,) = index.items([row])
     picture = index.thumbnail(row)
@@ -91,14 +90,14 @@ def item_query(index: Index, row: int) -> Query:
 
 
 def row_of(index: Index, id: str) -> int:
-    """The row of an item. Raises UserError if the index has no such item."""
+    """The row of an item id. Raises UserError if the index does not have the item."""
     row = int(index.rows_of([id])[0]) if isinstance(id, str) else -1
     if row < 0:
         raise UserError(f"There is no item {id!r} in this index.")
     return row
 
 
-def _neighbours(engine: Engine, row: int, k: int) -> list[dict[str, Any]]:
+def _neighbors(engine: Engine, row: int, k: int) -> list[dict[str, Any]]:
     cosines, rows = nearest_items(engine, row, k)
     return [
         {"row": int(at), **_short(other), "cosine": float(cosine)}

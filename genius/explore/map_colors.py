@@ -1,6 +1,6 @@
-"""What the points of a map are coloured by, and where a query that came later belongs on it.
+"""Colors of the points of a map, and the position of a new query on it.
 
-Shapes: m items drawn, d embedding dim, s neighbours.
+Shapes: m items on the map, d embedding dim, s neighbors.
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ from genius.schema import Modality
 if TYPE_CHECKING:
     from genius.index.store import Index
 
-MOST = 20  # groups that have a colour of their own
-NEIGHBOURS = 10  # that place a query
-SHARPNESS = 100.0  # of their weights: a cosine lower by 0.05 counts e⁵ times less
-BLOCK = 65_536  # embeddings that are read together
-STEP = 0.003  # from one point to the next where several share a place; a map is 2 wide
+MAX_GROUPS = 20  # groups with their own color
+NEIGHBORS = 10  # items that determine the position of a query
+SHARPNESS = 100.0  # a cosine smaller by 0.05 has a weight e⁵ times smaller
+BLOCK_ROWS = 65_536  # embeddings read at a time
+STEP = 0.003  # distance between points that share a position; a map is 2 wide
 
 
 @dataclass(frozen=True)
 class Group:
-    """Points of one colour."""
+    """Points of one color."""
 
     label: str
     members: np.ndarray  # (c,) numbers of points, ascending
-    value: int | None  # what they have in common; None: they are all that have no colour of their own
+    value: int | None  # their common value; None: all points without their own color
 
 
 class Palette:
-    """The items of a run's maps as one version of its index has them, and the groups that they fall into."""
+    """The map items that are in the current index, and their groups by modality, dataset or code."""
 
     def __init__(self, index: Index, maps: Maps):
         self.maps, self.index = maps, index
-        self.rows = index.rows_of(maps.ids())  # (m,) −1: it was removed
-        self.points = np.flatnonzero(self.rows >= 0)  # those of the items that are there
+        self.rows = index.rows_of(maps.ids())  # (m,) −1: removed
+        self.points = np.flatnonzero(self.rows >= 0)  # points of the items that are in the index
 
     @property
     def whole(self) -> bool:
-        """Whether every item of the index is drawn."""
+        """Whether the map shows every item of the index."""
         return len(self.points) == self.index.n
 
     @cached_property
     def modalities(self) -> np.ndarray:
-        """(m,); of items that were removed, anything."""
+        """(m,); undefined for removed items."""
         return np.asarray(self.index.modalities)[self.rows]
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """(m, M); of items that were removed, anything."""
+        """(m, M); undefined for removed items."""
         return self.index.codes(self.rows.clip(min=0))
 
     def by_modality(self) -> list[Group]:
@@ -67,7 +67,7 @@ class Palette:
         return self._grouped(self.codes[:, level], lambda code: f"code {code}")
 
     def similarity(self, vector: np.ndarray) -> np.ndarray:
-        """(m,) cosines of the items' embeddings with one (d,); of items that were removed, −1."""
+        """(m,) cosines of the items' embeddings with a vector (d,); −1 for removed items."""
         cosines = np.full(len(self.rows), -1, dtype=np.float32)
         cosines[self.points] = similarity(self.index.embeddings, self.rows[self.points], vector)
         return cosines
@@ -78,8 +78,8 @@ class Palette:
         ]
 
 
-def group_by_value(values: np.ndarray, label: Callable[[int], str], most: int = MOST) -> list[Group]:
-    """A group for each of the commonest values (m,), largest first, then one of all others, if there are any."""
+def group_by_value(values: np.ndarray, label: Callable[[int], str], most: int = MAX_GROUPS) -> list[Group]:
+    """A group for each of the most frequent values (m,), largest first, then one for all others."""
     distinct, number, counts = np.unique(values, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     groups = [
@@ -91,26 +91,26 @@ def group_by_value(values: np.ndarray, label: Callable[[int], str], most: int = 
 
 
 def similarity(embeddings: np.ndarray, rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """(m,) cosines of the embeddings at these rows with a vector (d,), block by block."""
+    """(m,) cosines of the embeddings at these rows with a vector (d,)."""
     return np.concatenate(
         [
-            np.asarray(embeddings[rows[start : start + BLOCK]], dtype=np.float32) @ vector
-            for start in range(0, len(rows), BLOCK)
+            np.asarray(embeddings[rows[start : start + BLOCK_ROWS]], dtype=np.float32) @ vector
+            for start in range(0, len(rows), BLOCK_ROWS)
         ]
     )
 
 
 def nearest_points(cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(points, weights), (s,) each: the items that are most like a query; the weights sum to 1."""
-    points = np.argsort(-cosines, kind="stable")[:NEIGHBOURS]
+    """(points, weights), (s,) each, of the items most similar to a query; the weights sum to 1."""
+    points = np.argsort(-cosines, kind="stable")[:NEIGHBORS]
     weights = np.exp(SHARPNESS * (cosines[points] - cosines[points[0]]))
     return points, weights / weights.sum()
 
 
 def spread_overlapping(places: np.ndarray) -> np.ndarray:
-    """RowMap (m, 2), those that coincide laid out on small discs, so that every point can be seen and picked.
+    """Positions (m, 2) with coinciding points spread over small discs, so that each can be seen and selected.
 
-    A disc is filled from its middle outwards, evenly, as the head of a sunflower is.
+    A disc is filled evenly from its center in a sunflower pattern.
     """
     _, group, counts = np.unique(places, axis=0, return_inverse=True, return_counts=True)
     group = group.reshape(-1)

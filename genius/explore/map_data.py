@@ -1,13 +1,13 @@
-"""The maps of a run: where its items, and some queries, lie in a plane. Made by training/maps.py, drawn by the page.
+"""The maps of a run: 2-D positions of its items and of some queries. training/maps.py makes them, the page draws them.
 
-    places.npy     (v, m + q, 2) int16, the items' places first; one scale for all views
-    keys.npy       (m,) int64, the id of each item drawn (genius/collections/keys.py), ascending
+    places.npy     (v, m + q, 2) int16, positions, items first; one scale for all views
+    keys.npy       (m,) int64, id keys of the items (genius/collections/keys.py), ascending
     queries.json   columns of the q queries
     config.json    the views, names of datasets, health of both quantizers
 
-An item or query that is drawn is a point; items are named by their ids, as rows change when an index grows.
+A point is an item or a query on the map. Items are identified by id, because rows change when an index grows.
 
-Shapes: v views, m items drawn, q queries drawn.
+Shapes: v views, m items on the map, q queries on the map.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from genius.schema import Modality
 
 PART = "maps"
 COMMAND = "python -m training.maps COLLECTION RUN"
-STEPS = np.iinfo(np.int16).max  # from the middle of a map to its edge
+SCALE = np.iinfo(np.int16).max  # int16 value of the edge of a map
 
 
 @dataclass(frozen=True)
 class View:
-    """One map: what its vectors were."""
+    """One map: which vectors it shows."""
 
-    depth: int = 0  # codes whose codewords were summed; 0: the features z, before quantization
+    depth: int = 0  # number of levels whose codewords are summed; 0: the features z before quantization
     contrastive: bool = True  # whether fusion and quantizer were trained with the contrastive loss
 
     @property
@@ -45,7 +45,7 @@ class View:
 
 @dataclass(frozen=True)
 class MappedQuery:
-    """A query that is drawn beside the items, as the person asked it; its picture is not kept."""
+    """A query on the map. Its image is not stored."""
 
     id: str
     modality: Modality
@@ -56,33 +56,33 @@ class MappedQuery:
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """The views of a run."""
+    """All maps of a run."""
 
     views: tuple[View, ...]
     places: np.ndarray  # (v, m + q, 2) float32, from -1 to 1
     keys: np.ndarray  # (m,) int64, ascending
     queries: tuple[MappedQuery, ...]
     names: Mapping[int, str]  # of the datasets
-    split: str  # that the queries are of
-    health: Mapping[str, Mapping[str, Any]]  # of the IDs "with" and "without" the contrastive loss
+    split: str  # split of the queries
+    health: Mapping[str, Mapping[str, Any]]  # code health "with" and "without" the contrastive loss
 
     @property
     def datasets(self) -> np.ndarray:
-        """(m,) the number of each item's dataset."""
+        """(m,) dataset number of each item."""
         return key_dataset(self.keys)
 
     def ids(self) -> list[str]:
-        """m ids of the items."""
+        """The m item ids."""
         return [key_id(key) for key in self.keys.tolist()]
 
     def points(self, ids: Sequence[str]) -> np.ndarray:
-        """Numbers of the items with these ids, as int64; those that are not drawn are left out."""
+        """Point numbers of the items with these ids, int64; items that are not on the map are left out."""
         keys = np.array([id_key(id) for id in ids], dtype=np.int64)
-        at = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
-        return at[self.keys[at] == keys]
+        points = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+        return points[self.keys[points] == keys]
 
     def save(self, folder: Path) -> None:
-        np.save(folder / "places.npy", np.rint(self.places * STEPS).astype(np.int16), allow_pickle=False)
+        np.save(folder / "places.npy", np.rint(self.places * SCALE).astype(np.int16), allow_pickle=False)
         np.save(folder / "keys.npy", self.keys, allow_pickle=False)
         instructions = list(dict.fromkeys(query.instruction for query in self.queries))
         _write(
@@ -108,20 +108,20 @@ class Maps:
 
     @classmethod
     def load(cls, folder: Path) -> Maps:
-        """Raises UserError for files that do not belong together."""
+        """Load maps. Raises UserError for damaged or inconsistent files."""
         try:
             places, keys = (np.load(folder / f"{name}.npy", allow_pickle=False) for name in ("places", "keys"))
             config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-            asked = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
+            columns = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
             queries = tuple(
-                MappedQuery(id, Modality(modality), text, asked["instructions"][instruction], tuple(answers))
+                MappedQuery(id, Modality(modality), text, columns["instructions"][instruction], tuple(answers))
                 for id, modality, text, instruction, answers in zip(
-                    *(asked[name] for name in ("id", "modality", "text", "instruction", "answers")), strict=True
+                    *(columns[name] for name in ("id", "modality", "text", "instruction", "answers")), strict=True
                 )
             )
             maps = cls(
                 tuple(View(**view) for view in config["views"]),
-                places.astype(np.float32) / STEPS,
+                places.astype(np.float32) / SCALE,
                 keys,
                 queries,
                 {int(number): name for number, name in config["datasets"].items()},
@@ -130,14 +130,14 @@ class Maps:
             )
             fits = places.shape == (len(maps.views), len(keys) + len(queries), 2)
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-            raise UserError(f"the maps in {folder} cannot be read ({error}); make them again: {COMMAND}") from None
+            raise UserError(f"the maps in {folder} cannot be read ({error}); create them again: {COMMAND}") from None
         if not fits:
-            raise UserError(f"the arrays in {folder} do not fit each other; make the maps again: {COMMAND}")
+            raise UserError(f"the arrays in {folder} have different sizes; create the maps again: {COMMAND}")
         return maps
 
 
 def read_maps(path: Path) -> Maps | None:
-    """The maps of a run, None if it has none. Raises UserError if they are damaged or of other codes."""
+    """The maps of a run, or None. Raises UserError if they are damaged or were made with another quantizer."""
     run = Run(path)
     return Maps.load(run.folder(PART)) if run.has(PART) else None
 

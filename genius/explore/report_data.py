@@ -1,11 +1,11 @@
-"""The reports of a run as tables: hit rates, times, training, codes.
+"""Turn the reports of a run into tables: hit rates, times, training, code health.
 
     RUN/reports/retrieval.json    python -m genius.evaluation RUN
     RUN/reports/speed.json        python -m genius.evaluation.speed RUN/reports --run RUN
     RUN/reports/training.json     {stage: [{"epoch", "loss", …}, …]}, written by training
     RUN/reports/health.json       written by the quantizer's training
 
-A run may lack any of them.
+Each of them is optional.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from genius.metrics.hit_rate import CUTS
 Drawn = TypeVar("Drawn")
 Report = dict[str, Any]
 
-COMMANDS = {  # report -> what makes it
+COMMANDS = {  # report -> command that writes it
     "retrieval": "python -m genius.evaluation {run}",
     "speed": "python -m genius.evaluation.speed {run}/reports --run {run}",
     "training": "python -m training COLLECTION {run}",
     "health": "python -m training COLLECTION {run}",
 }
-STAGES = ("encoder", "quantizer", "decoder")  # of training, those that have epochs
+STAGES = ("encoder", "quantizer", "decoder")  # training stages with epochs
 TIMED = {
     "encode": "encode",
     "fuse": "fuse",
@@ -45,7 +45,7 @@ WRONG_LAYOUT = (KeyError, IndexError, TypeError, ValueError, AttributeError)
 
 @dataclass(frozen=True)
 class Table:
-    """A table in words; the first `words` columns are text, the others hold figures."""
+    """A table of strings; the first `words` columns are text, the others numbers."""
 
     title: str
     columns: tuple[str, ...]
@@ -55,14 +55,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Missing:
-    """Why there is nothing to show, and the command that mends it."""
+    """Why there is nothing to show, and the command that helps."""
 
     reason: str
     command: str
 
 
 def read_report(run: Path, name: str) -> Report | None:
-    """A report of a run, None if it has none. Raises UserError that names a file which is no JSON object."""
+    """A report of a run, or None. Raises UserError if the file is not a JSON object."""
     file = run / "reports" / f"{name}.json"
     try:
         report = json.loads(file.read_text())
@@ -71,32 +71,35 @@ def read_report(run: Path, name: str) -> Report | None:
     except (OSError, ValueError) as error:
         raise UserError(f"{file} cannot be read ({error})") from None
     if not isinstance(report, dict):
-        raise UserError(f"{file} holds no report")
+        raise UserError(f"{file} is not a report")
     return report
 
 
 def from_report(run: Path, name: str, draw: Callable[[Report], Drawn]) -> Drawn | Missing:
-    """What `draw` makes of a report; if there is none, or none that this version reads, how to get one."""
-    run = Path(os.path.relpath(run))  # visitors are not told where it lies on the server
+    """The result of `draw` for a report, or Missing if there is no report that this version can read."""
+    run = Path(os.path.relpath(run))  # do not show visitors the absolute path on the server
     command = COMMANDS[name].format(run=run)
     try:
         report = read_report(run, name)
-        return Missing("This run has no such report yet. Make it with:", command) if report is None else draw(report)
+        return (
+            Missing("This run does not have this report yet. Create it with:", command)
+            if report is None
+            else draw(report)
+        )
     except UserError as error:
-        return Missing(f"{error}; make it again:", command)
+        return Missing(f"{error}; create it again:", command)
     except WRONG_LAYOUT:
-        return Missing(f"{run / 'reports' / name}.json is not as this version writes it; make it again:", command)
+        return Missing(f"{run / 'reports' / name}.json was written by another version; create it again:", command)
 
 
 def retrieval_note(report: Report) -> str:
-    """What was evaluated, and where."""
+    """What was evaluated, on which data."""
     rows = report["pools"][0]["rows"]
     return (
         f"{sum(row['queries'] for row in rows):,} {report['split']} queries in {len(rows)} rows of "
         f"{report['collection']}, {report['index']['items']:,} items, {report['beams'][-1]} beams"
-        f"{_fast_dtype(report)}, seed {report['seed']}. A query is a hit if one of its right answers is among its "
-        "first results. Whiskers and "
-        f"brackets are 95 % intervals. Made by: {report['command']}"
+        f"{_fast_dtype(report)}, seed {report['seed']}. A query is a hit if a positive is among its first k results. "
+        f"Error bars and brackets are 95 % confidence intervals. Command: {report['command']}"
     )
 
 
@@ -106,17 +109,17 @@ def _fast_dtype(report: Report) -> str:
 
 
 def pool_names(report: Report) -> list[str]:
-    """What a query was searched among: for each pool a choice."""
+    """The names of the candidate pools, for a choice."""
     return [_pool_name(pool) for pool in report["pools"]]
 
 
 def pool_named(report: Report, name: str) -> Report:
-    """One of them. Raises KeyError if there is none of this name."""
+    """The pool of this name. Raises KeyError if there is none."""
     return {_pool_name(pool): pool for pool in report["pools"]}[name]
 
 
 def hit_tables(report: Report, pool: str) -> list[Table]:
-    """Hit rates of each row, their averages at all cuts, and how much more one system finds than another."""
+    """Hit rates of each row, their averages at all cuts, and differences between systems."""
     chosen = pool_named(report, pool)
     average = chosen["average"]
     systems, pairs = average["systems"], average["differences"]
@@ -134,14 +137,14 @@ def hit_tables(report: Report, pool: str) -> list[Table]:
         Table("Hit rate in percent, by row", ("Task", "Dataset", "Queries", *systems), rows, words=2),
         Table(
             "Averages over rows, in percent",
-            ("System", *(f"hit@{cut}" for cut in CUTS), "of dense search’s"),
+            ("System", *(f"hit@{cut}" for cut in CUTS), "% of dense search"),
             [
                 [system, *(percent(found["hit"][str(cut)]) for cut in CUTS), percent(found["share_of_dense"])]
                 for system, found in systems.items()
             ],
         ),
         Table(
-            "How much more one finds than another, in points",
+            "Differences between systems, in percentage points",
             ("Pair", "Difference"),
             [[pair, _with_interval(difference)] for pair, difference in pairs.items()],
         ),
@@ -149,20 +152,20 @@ def hit_tables(report: Report, pool: str) -> list[Table]:
 
 
 def times_note(report: Report) -> str:
-    """On what, and how many at once."""
+    """The machine and the batch sizes."""
     batch = report["batch"]
     return (
-        f"Averages over rows on {report['machine']}, {batch['encoded']} queries encoded and {batch['searched']} "
-        "searched together. A scan compares all embeddings or all IDs."
+        f"Averages over rows on {report['machine']}. Batches of {batch['encoded']} queries for encoding and "
+        f"{batch['searched']} for searching. A scan compares all embeddings or all IDs."
     )
 
 
 def times_table(report: Report, pool: str) -> list[Table]:
-    """Milliseconds a query by system and stage."""
+    """Milliseconds per query by system and stage."""
     spent = pool_named(report, pool)["average"]["milliseconds"]
     return [
         Table(
-            "Milliseconds a query",
+            "Milliseconds per query",
             ("System", *TIMED.values(), "Total"),
             [
                 [system, *(_milliseconds(stages.get(stage)) for stage in TIMED), _milliseconds(sum(stages.values()))]
@@ -173,38 +176,38 @@ def times_table(report: Report, pool: str) -> list[Table]:
 
 
 def speed_note(report: Report) -> str:
-    """What was measured, and where."""
+    """What was measured, on which machine."""
     machine = report["machine"]
     return (
-        f"Search alone, medians; {report['beams']} beams{_fast_dtype(report)}. Uniform IDs: a decoder of the paper’s "
+        f"Search only, medians; {report['beams']} beams{_fast_dtype(report)}. Uniform IDs: a decoder of the paper’s "
         f"size; realistic IDs: the run’s own. {machine['processor']}, {machine['threads']} threads"
         + f", {machine['gpu']}" * bool(machine["gpu"])
-        + f". Made by: {report['command']}"
+        + f". Command: {report['command']}"
     )
 
 
 def speed_choices(report: Report) -> list[str]:
-    """Kinds of IDs and batch sizes that were measured."""
+    """The measured combinations of ID distribution and batch size."""
     return _unique(_measured(cell) for cell in report["cells"])
 
 
 def speed_cells(report: Report, choice: str | None) -> dict[str, dict[int, float]]:
-    """System -> number of items -> median milliseconds a query."""
-    found: dict[str, dict[int, float]] = {}
+    """System -> number of items -> median milliseconds per query."""
+    medians: dict[str, dict[int, float]] = {}
     for cell in report["cells"]:
         if _measured(cell) == choice:
-            found.setdefault(cell["system"], {})[cell["items"]] = cell["milliseconds"]["median"]
-    return {system: dict(sorted(by_items.items())) for system, by_items in found.items()}
+            medians.setdefault(cell["system"], {})[cell["items"]] = cell["milliseconds"]["median"]
+    return {system: dict(sorted(by_items.items())) for system, by_items in medians.items()}
 
 
 def speed_tables(report: Report, choice: str | None) -> list[Table]:
-    """Times by the size of the collection and, where a trained run was measured, beside its hit rate."""
+    """Times by number of items and, if a trained run was measured, its times and hit rate."""
     tables, cells = [], speed_cells(report, choice)
     if cells:
         sizes = sorted({items for by_items in cells.values() for items in by_items})
         tables.append(
             Table(
-                f"Milliseconds a query by number of items: {choice}",
+                f"Milliseconds per query by number of items: {choice}",
                 ("System", *(f"{items:,}" for items in sizes)),
                 [
                     [system, *(_milliseconds(by_items.get(items)) for items in sizes)]
@@ -220,7 +223,7 @@ def speed_tables(report: Report, choice: str | None) -> list[Table]:
                     "System",
                     f"hit@{equal['cut']}, %",
                     *(f"ms, batch {size}" for size in equal["batches"]),
-                    "Bytes an item",
+                    "Bytes per item",
                 ),
                 [
                     [
@@ -237,7 +240,7 @@ def speed_tables(report: Report, choice: str | None) -> list[Table]:
 
 
 def training_note(report: Report) -> str:
-    """How long each stage was trained."""
+    """The epochs and the duration of each stage."""
     known = [(stage, epochs) for stage, epochs in report.items() if epochs]
     if not known:
         raise ValueError("no stage has an epoch")
@@ -250,7 +253,7 @@ def training_note(report: Report) -> str:
 
 
 def metrics(epochs: Sequence[Report]) -> list[str]:
-    """What was measured of a stage, losses first."""
+    """The names of a stage's metrics, losses first."""
     names = _unique(
         name
         for epoch in epochs
@@ -261,12 +264,12 @@ def metrics(epochs: Sequence[Report]) -> list[str]:
 
 
 def is_validation(metric: str) -> bool:
-    """Whether it is a rate of validation queries; a loss otherwise."""
+    """Whether a metric is a rate on validation queries; otherwise it is a loss."""
     return metric.startswith("val_")
 
 
 def metric_name(metric: str) -> str:
-    """val_hit_at_5 -> hit@5, validation left to be said elsewhere."""
+    """val_hit_at_5 -> hit@5."""
     return metric.removeprefix("val_").replace("_at_", "@").replace("_", " ")
 
 
@@ -295,15 +298,15 @@ def training_tables(report: Report, choice: str | None = None) -> list[Table]:
 
 
 def health_note(health: Report) -> str:
-    """How well the IDs tell items apart, and what quantizing costs."""
+    """How well IDs distinguish items, and the cost of quantization."""
     note = (
-        f"Of {health['items']:,} training items {percent(health['items_alone'])} % share their ID with no other; "
-        f"the largest bucket holds {health['largest_bucket']:,}."
+        f"{percent(health['items_alone'])} % of {health['items']:,} training items have an ID of their own; "
+        f"the largest bucket has {health['largest_bucket']:,} items."
     )
     if "val_hit_at_5_quantized" in health:
         note += (
-            f" Among validation candidates the nearest by feature answer {percent(health['val_hit_at_5'])} % of "
-            f"queries within five, the nearest by quantized vector {percent(health['val_hit_at_5_quantized'])} %."
+            f" Validation hit@5 is {percent(health['val_hit_at_5'])} % with features and "
+            f"{percent(health['val_hit_at_5_quantized'])} % with quantized vectors."
         )
     return note
 

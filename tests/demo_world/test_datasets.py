@@ -10,7 +10,7 @@ from genius.collections.layout import TASKS
 from genius.demo_world.datasets import DATASETS, make_entry
 from genius.demo_world.instructions import PHRASINGS
 from genius.demo_world.knowledge import entity
-from genius.demo_world.sampling import held_out
+from genius.demo_world.sampling import is_held_out
 from genius.demo_world.write import SCALE, plan
 from genius.schema import Modality
 
@@ -44,12 +44,12 @@ def entries():
     ]
 
 
-def test_the_sixteen_rows_are_the_papers():
+def test_the_sixteen_rows_are_those_of_the_paper():
     assert {(dataset.name.removeprefix("drawn_"), task) for dataset in DATASETS for task in dataset.tasks} == PAPER_ROWS
     assert set(PHRASINGS) == {(dataset.name, task) for dataset in DATASETS for task in dataset.tasks}
 
 
-def test_every_row_has_four_phrasings_to_train_with_and_two_to_test_with():
+def test_every_row_has_four_training_instructions_and_two_held_out():
     for training, testing in PHRASINGS.values():
         assert (len(set(training)), len(set(testing))) == (4, 2)
         assert not set(training) & set(testing)
@@ -57,7 +57,7 @@ def test_every_row_has_four_phrasings_to_train_with_and_two_to_test_with():
     assert len(set(every)) == len(every)
 
 
-def test_queries_and_candidates_are_of_their_tasks_modalities(entries):
+def test_queries_and_candidates_have_the_modalities_of_their_task(entries):
     for _, entry in entries:
         items = {item.id: item for item, _, _ in entry.candidates}
         for _, query in entry.queries:
@@ -67,22 +67,22 @@ def test_queries_and_candidates_are_of_their_tasks_modalities(entries):
             assert {items[name].modality for name in query.positives} == {wants}
 
 
-def test_a_picture_that_is_named_is_drawn_and_each_drawn_one_is_named(entries):
+def test_exactly_the_pictures_in_the_records_are_drawn(entries):
     for _, entry in entries:
         named = {item.image for item, _, _ in entry.candidates} | {query.image for _, query in entry.queries}
         assert named - {None} <= set(entry.drawings)
-        if entry.role.asked_in:
+        if entry.role.query_splits:
             assert set(entry.drawings) <= named
 
 
-def test_positives_are_in_the_pools_of_every_split_that_asks(entries):
+def test_positives_are_in_the_pools_of_every_split_of_their_query(entries):
     for _, entry in entries:
         pools = {item.id: pools for item, _, pools in entry.candidates}
         for split, query in entry.queries:
             assert all(split in pools[name] for name in query.positives)
 
 
-def test_the_default_world_is_as_large_as_it_says():
+def test_the_default_world_has_the_stated_size():
     planned = Counter()
     for task in plan(SCALE):
         entry = make_entry(0, task.dataset_id, task.start, task.role)
@@ -107,7 +107,7 @@ def test_a_larger_world_has_more_candidates_and_no_more_queries(scale):
     assert len({task.dataset_id for task in asking}) == len(DATASETS)
 
 
-def test_numbers_of_a_dataset_are_used_once():
+def test_each_entry_number_is_used_once():
     for scale in (1_000, SCALE, 100_000):
         used = Counter()
         for task in plan(scale):
@@ -136,14 +136,14 @@ def test_training_never_sees_a_held_out_combination():
                 made = [query.source for split, query in entry.queries if split == "train"]
             for text in made:
                 factors = json.loads(text)
-                assert not held_out(factors["kind"], factors["colour"])
+                assert not is_held_out(factors["kind"], factors["colour"])
                 seen += 1
     assert seen > 500
 
 
 def test_held_out_combinations_are_tested():
     drawn = [json.loads(query.source) for number in range(150) for _, query in make_entry(0, 1, number, "test").queries]
-    assert any(held_out(factors["kind"], factors["colour"]) for factors in drawn)
+    assert any(is_held_out(factors["kind"], factors["colour"]) for factors in drawn)
 
 
 def test_kinds_are_long_tailed():
@@ -153,7 +153,7 @@ def test_kinds_are_long_tailed():
     assert kinds[0][1] > 5 * kinds[-1][1]
 
 
-def test_a_query_of_texts_avoids_the_words_of_its_target():
+def test_a_text_query_avoids_the_words_of_its_target():
     """Looks can be said in other words; names of towns cannot."""
     shared = total = 0
     for number in range(100):
@@ -162,12 +162,12 @@ def test_a_query_of_texts_avoids_the_words_of_its_target():
         known = entity(0, "drawn_webqa", number).figure
         for _, query in entry.queries:
             total += 1
-            shared += known.colour in query.text.split() and known.colour in texts[query.positives[0]].split()
+            shared += known.color in query.text.split() and known.color in texts[query.positives[0]].split()
     assert total > 300
     assert shared < 0.02 * total
 
 
-def test_a_nights_decoy_differs_in_what_is_there_and_the_target_in_where_and_when():
+def test_a_nights_decoy_differs_in_its_figures_and_the_target_in_place_and_time():
     entry = make_entry(0, 5, 2, "test")
     target, decoy = (json.loads(item.source) for item, _, _ in entry.candidates)
     query = json.loads(entry.queries[0][1].source)

@@ -7,11 +7,11 @@ import pytest
 
 from genius.demo_world import grammar, lexicon
 from genius.demo_world.datasets import DATASETS, make_entry
-from genius.demo_world.paint import COLOURS, PATTERNS
+from genius.demo_world.paint import COLORS, PATTERNS
 from genius.demo_world.picture import RELATIONS, Figure, Picture
 from genius.demo_world.scenes import SCENES, TIMES, WEATHERS
 from genius.demo_world.things import THINGS
-from genius.demo_world.words import Words, content_words, sentence
+from genius.demo_world.words import WordPicker, content_words, sentence
 
 CATS = Picture(
     (Figure("cat", "red", "striped", "sitting", "large", 2), Figure("drum", "blue", "plain")),
@@ -27,7 +27,7 @@ def test_every_factor_has_several_words():
     assert set(lexicon.FAMILIES) == {thing.family for thing in THINGS.values()}
     assert {style for thing in THINGS.values() for style in thing.styles if style} <= set(lexicon.STYLES)
     for words, names in (
-        (lexicon.COLOURS, COLOURS),
+        (lexicon.COLORS, COLORS),
         (lexicon.PATTERNS, PATTERNS),
         (lexicon.TIMES, TIMES),
         (lexicon.WEATHERS, WEATHERS),
@@ -35,7 +35,7 @@ def test_every_factor_has_several_words():
         (lexicon.SCENES, (*SCENES, "")),
     ):
         assert set(words) == set(names)
-    for table in (lexicon.KINDS, lexicon.COLOURS, lexicon.PATTERNS, lexicon.STYLES, lexicon.SCENES):
+    for table in (lexicon.KINDS, lexicon.COLORS, lexicon.PATTERNS, lexicon.STYLES, lexicon.SCENES):
         assert all(len(set(options)) == len(options) >= 2 for options in table.values())
 
 
@@ -44,16 +44,16 @@ def test_no_word_names_two_kinds():
     assert len(set(names)) == len(names)
 
 
-def test_what_visitors_say_is_not_in_the_grammar():
-    spoken = " ".join(" ".join(options) for table in (lexicon.KINDS, lexicon.COLOURS) for options in table.values())
+def test_query_synonyms_are_not_in_the_grammar():
+    spoken = " ".join(" ".join(options) for table in (lexicon.KINDS, lexicon.COLORS) for options in table.values())
     assert not {"kitty", "automobile", "crimson"} & set(re.findall(r"[a-z]+", spoken))
 
 
-def test_a_caption_of_everything_says_everything():
-    text = grammar.caption(Words(random.Random(0)), CATS, grammar.EVERYTHING).lower()
+def test_a_caption_with_all_rates_at_one_mentions_every_factor():
+    text = grammar.caption(WordPicker(random.Random(0)), CATS, grammar.EVERYTHING).lower()
     for options in (
         lexicon.KINDS["cat"],
-        lexicon.COLOURS["red"],
+        lexicon.COLORS["red"],
         lexicon.PATTERNS["striped"],
         lexicon.SCENES["beach"],
         lexicon.TIMES["night"],
@@ -64,12 +64,12 @@ def test_a_caption_of_everything_says_everything():
 
 
 def test_captions_of_one_picture_differ():
-    words = Words(random.Random(0))
+    words = WordPicker(random.Random(0))
     assert len({grammar.caption(words, CATS, grammar.FIRST_GLANCE) for _ in range(200)}) > 190
 
 
-def test_words_keep_away_from_those_that_are_avoided():
-    words = Words(random.Random(0), content_words("A ruby feline"))
+def test_avoided_words_are_not_picked():
+    words = WordPicker(random.Random(0), content_words("A ruby feline"))
     assert {words.pick(("cat", "feline")) for _ in range(50)} == {"cat"}
     assert words.pick(("feline",)) == "feline"  # without a choice there is none
 
@@ -102,6 +102,6 @@ def test_an_edit_names_only_what_differs():
     one = Picture((Figure("cat", "red", "plain", "sitting"),), scene="beach")
     other = Picture((Figure("cat", "blue", "plain", "sitting"),), scene="beach")
     for seed in range(20):
-        text = grammar.edit(Words(random.Random(seed)), one, other).lower()
-        assert any(word in text for word in lexicon.COLOURS["blue"])
+        text = grammar.edit(WordPicker(random.Random(seed)), one, other).lower()
+        assert any(word in text for word in lexicon.COLORS["blue"])
         assert not any(phrase in text for phrase in lexicon.SCENES["beach"])

@@ -30,10 +30,10 @@ def pixels(picture: Picture) -> np.ndarray:
 
 
 def seen(picture: Picture, which: int) -> np.ndarray:
-    """(height, width): where a figure is seen, which is where its colour makes a difference."""
-    figures = [replace(figure, colour="red") if at == which else figure for at, figure in enumerate(picture.figures)]
+    """(height, width): where a figure is seen, which is where its color makes a difference."""
+    figures = [replace(figure, color="red") if at == which else figure for at, figure in enumerate(picture.figures)]
     red = pixels(replace(picture, figures=tuple(figures)))
-    figures[which] = replace(figures[which], colour="green")
+    figures[which] = replace(figures[which], color="green")
     return np.abs(red - pixels(replace(picture, figures=tuple(figures)))).sum(-1) > 90
 
 
@@ -58,7 +58,7 @@ def boxes(picture: Picture) -> list[list[Box]]:
 
 def _drawn(figure: Figure) -> str:
     """The beginning of a figure's drawing, up to what is painted."""
-    drawing = THINGS[figure.kind].draw(paint(figure.colour, "plain", "dye"), figure.style)
+    drawing = THINGS[figure.kind].draw(paint(figure.color, "plain", "dye"), figure.style)
     return drawing[: drawing.index(" fill=")]
 
 
@@ -99,7 +99,7 @@ def chosen(seed: int, figures: int) -> Picture:
 
 
 @pytest.mark.parametrize("pixels_wide", [48, 200])
-def test_a_picture_is_a_jpeg_of_the_size_asked_for_and_always_the_same(pixels_wide):
+def test_rendering_is_deterministic_and_gives_a_jpeg_of_the_requested_size(pixels_wide):
     picture = Picture((replace(CAT, pattern="plaid"), DRUM), "left of", "meadow")
     encoded = render(picture, pixels_wide)
     image = Image.open(io.BytesIO(encoded))
@@ -107,7 +107,7 @@ def test_a_picture_is_a_jpeg_of_the_size_asked_for_and_always_the_same(pixels_wi
     assert encoded == render(replace(picture), pixels_wide)
 
 
-def test_each_part_of_a_picture_makes_a_difference():
+def test_each_field_of_a_picture_changes_the_image():
     picture = Picture((CAT, DRUM), "left of", "meadow")
     others = [
         replace(picture, relation="above"),
@@ -120,7 +120,7 @@ def test_each_part_of_a_picture_makes_a_difference():
             replace(picture, figures=(replace(CAT, **change), DRUM))
             for change in (
                 {"kind": "dog"},
-                {"colour": "teal"},
+                {"color": "teal"},
                 {"pattern": "starry"},
                 {"style": "sleeping"},
                 {"size": "large"},
@@ -134,7 +134,7 @@ def test_each_part_of_a_picture_makes_a_difference():
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("scene", ["", "meadow"])
-def test_a_relation_is_seen(relation, scene):
+def test_relations_are_visible(relation, scene):
     for variant, sizes in enumerate([("small", "large"), ("large", "medium")]):
         for first, second in ((CAT, DRUM), (BALLOON, CAT)):
             figures = tuple(replace(figure, size=size) for figure, size in zip((first, second), sizes, strict=True))
@@ -171,7 +171,7 @@ def test_all_copies_are_in_the_picture_and_can_be_counted(figures):
         assert all(max(box[2] - box[0], box[3] - box[1]) > 24 for box in itertools.chain(*placed)), picture
 
 
-def test_only_what_is_behind_is_hidden_and_not_much_of_it():
+def test_only_the_figure_behind_is_covered_and_only_a_little():
     for seed in range(60):
         first, second = boxes(picture := chosen(seed, 2))
         far, near = (first, second) if picture.relation == "behind" else (second, first)
@@ -181,7 +181,7 @@ def test_only_what_is_behind_is_hidden_and_not_much_of_it():
 
 @pytest.mark.parametrize("scene", ["", "forest"])
 @pytest.mark.parametrize("count", [1, 2])
-def test_sizes_are_told_apart(scene, count):
+def test_sizes_look_different(scene, count):
     small, medium, large = (
         seen(Picture((replace(CAT, size=size, count=count),), scene=scene), 0).sum()
         for size in ("small", "medium", "large")
@@ -189,12 +189,12 @@ def test_sizes_are_told_apart(scene, count):
     assert 1.3 * small < medium and 1.3 * medium < large
 
 
-def test_a_figure_keeps_its_colour_at_night():
-    colours = itertools.cycle((("red", 0), ("green", 1), ("blue", 2)))
-    for scene, (colour, strongest) in zip(SCENES * 2, colours, strict=False):
-        picture = Picture((replace(DRUM, colour=colour, size="large"),), "", scene, "night", "clear")
+def test_a_figure_keeps_its_color_at_night():
+    colors = itertools.cycle((("red", 0), ("green", 1), ("blue", 2)))
+    for scene, (color, strongest) in zip(SCENES * 2, colors, strict=False):
+        picture = Picture((replace(DRUM, color=color, size="large"),), "", scene, "night", "clear")
         mean = pixels(picture)[seen(picture, 0)].mean(0)
-        assert mean.argmax() == strongest, f"{colour} looks like {mean} in the {scene}"
+        assert mean.argmax() == strongest, f"{color} looks like {mean} in the {scene}"
 
 
 def test_night_darkens_the_figure():
@@ -202,25 +202,25 @@ def test_night_darkens_the_figure():
     assert pixels(day)[mask].mean() > pixels(replace(day, time="night"))[mask].mean() + 10
 
 
-def test_hour_weather_colour_and_pattern_move_no_figure():
+def test_time_weather_color_and_pattern_do_not_move_figures():
     picture = Picture((replace(CAT, count=3), DRUM), "left of", "city", variant=5)
     placed = [found.group() for found in COPY.finditer(svg(picture))]
     assert len(placed) == 4
     for other in (
         replace(picture, time="night"),
         replace(picture, weather="snowy"),
-        replace(picture, figures=(replace(CAT, count=3, colour="white", pattern="plaid"), DRUM)),
+        replace(picture, figures=(replace(CAT, count=3, color="white", pattern="plaid"), DRUM)),
     ):
         assert placed == [found.group() for found in COPY.finditer(svg(other))]
 
 
-def test_what_flies_casts_no_shadow_and_hangs_higher():
+def test_flying_figures_are_higher_and_cast_no_shadow():
     standing, flying = Picture((CAT,), scene="meadow"), Picture((BALLOON,), scene="meadow")
     assert "url(#shade)" in svg(standing) and "url(#shade)" not in svg(flying)
     assert boxes(flying)[0][0][3] < boxes(standing)[0][0][3]
 
 
-def test_what_stands_above_another_has_something_to_stand_on_and_what_flies_does_not_need_it():
+def test_a_figure_above_another_stands_on_a_ledge_unless_it_flies():
     shelf = 'fill="#a98a64"'
     assert shelf in svg(Picture((CAT, DRUM), "above")) and shelf in svg(Picture((DRUM, CAT), "below"))
     assert shelf not in svg(Picture((BALLOON, DRUM), "above")) and shelf not in svg(Picture((CAT, DRUM), "left of"))
@@ -246,20 +246,20 @@ def test_mirrored_figures_face_the_other_way():
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"figures": (replace(CAT, kind="unicorn"),)}, "No thing is called 'unicorn'"),
-        ({"figures": (replace(CAT, colour="beige"),)}, "No colour is called 'beige'"),
-        ({"figures": (replace(CAT, pattern="dotted"),)}, "No pattern is called 'dotted'"),
-        ({"figures": (replace(CAT, style="dancing"),)}, "No style of a cat is called 'dancing'"),
-        ({"figures": (replace(CAT, size="huge"),)}, "No size is called 'huge'"),
-        ({"figures": (replace(CAT, count=5),)}, "No count is called 5"),
-        ({"figures": (CAT, DRUM, CAT)}, "No number of figures is called 3"),
-        ({"figures": (CAT, DRUM)}, "No relation is called ''"),
-        ({"relation": "above"}, "No relation is called 'above'"),
-        ({"scene": "moon"}, "No scene is called 'moon'"),
-        ({"scene": "beach", "time": "noon"}, "No time is called 'noon'"),
-        ({"scene": "beach", "weather": "windy"}, "No weather is called 'windy'"),
+        ({"figures": (replace(CAT, kind="unicorn"),)}, "Unknown kind 'unicorn'"),
+        ({"figures": (replace(CAT, color="beige"),)}, "Unknown color 'beige'"),
+        ({"figures": (replace(CAT, pattern="dotted"),)}, "Unknown pattern 'dotted'"),
+        ({"figures": (replace(CAT, style="dancing"),)}, "Unknown style of a cat 'dancing'"),
+        ({"figures": (replace(CAT, size="huge"),)}, "Unknown size 'huge'"),
+        ({"figures": (replace(CAT, count=5),)}, "Unknown count 5"),
+        ({"figures": (CAT, DRUM, CAT)}, "Unknown number of figures 3"),
+        ({"figures": (CAT, DRUM)}, "Unknown relation ''"),
+        ({"relation": "above"}, "Unknown relation 'above'"),
+        ({"scene": "moon"}, "Unknown scene 'moon'"),
+        ({"scene": "beach", "time": "noon"}, "Unknown time 'noon'"),
+        ({"scene": "beach", "weather": "windy"}, "Unknown weather 'windy'"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_with_the_choices(change, expected):
-    with pytest.raises(UserError, match=re.escape(expected) + ".*there are: "):
+def test_unknown_factors_are_refused_with_the_choices(change, expected):
+    with pytest.raises(UserError, match=re.escape(expected) + ".*expected one of "):
         svg(replace(Picture((CAT,)), **change))

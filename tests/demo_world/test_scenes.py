@@ -74,14 +74,14 @@ def test_the_markup_is_well_formed_cheap_and_names_only_its_own_definitions(name
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_a_variant_repeats_itself_and_differs_from_the_others(name: str):
+def test_variants_are_reproducible_and_differ(name: str):
     for time, weather in (("day", "clear"), ("night", "snowy")):
         assert scene(name, time, weather, random.Random(1)) == scene(name, time, weather, random.Random(1))
         assert len({made(name, time, weather, seed).behind for seed in range(12)}) == 12
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_a_place_stays_where_it_is_while_hour_and_weather_change(name: str):
+def test_time_and_weather_do_not_change_the_place(name: str):
     one, other = paths(made(name, "day", "clear", 5)), paths(made(name, "dusk", "rainy", 5))
 
     assert len(one & other) > 0.6 * len(one)
@@ -102,7 +102,7 @@ def test_it_gets_darker_from_day_to_night(name: str):
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_hours_and_weathers_are_told_apart_at_thumbnail_size(name: str):
+def test_times_and_weathers_look_different_at_thumbnail_size(name: str):
     for one, other in combinations(TIMES, 2):
         assert apart(made(name, one), made(name, other)) > 5, (one, other)
     for one, other in combinations(WEATHERS, 2):
@@ -120,6 +120,6 @@ def test_scenes_differ_more_from_one_another_than_variants_of_a_scene_do():
 
 
 @pytest.mark.parametrize("given", [("moon", "day", "clear"), ("beach", "noon", "clear"), ("beach", "day", "hail")])
-def test_an_unknown_name_is_answered_with_the_known_ones(given: tuple[str, str, str]):
-    with pytest.raises(UserError, match="There is no .*; there are .*, "):
+def test_an_unknown_name_is_refused_with_the_choices(given: tuple[str, str, str]):
+    with pytest.raises(UserError, match="Unknown .*; expected one of .*, "):
         made(*given)

@@ -11,7 +11,7 @@ import pytest
 import resvg_py
 from PIL import Image
 
-from genius.demo_world.paint import COLOURS, PATTERNS, SHARED_DEFS, Paint, paint
+from genius.demo_world.paint import COLORS, PATTERNS, SHARED_DEFS, Paint, paint
 from genius.demo_world.things import THINGS
 
 PIXELS = 128
@@ -66,7 +66,7 @@ def test_a_thing_fills_its_box_and_stays_in_it(kind, style):
 
 
 @pytest.mark.parametrize(("kind", "style"), POSES)
-def test_most_of_a_thing_takes_its_colour_and_pattern(kind, style):
+def test_most_of_a_thing_has_its_color_and_pattern(kind, style):
     plain = paint("grey", "plain", "dye")
     red, blue = (pixels(kind, style, replace(plain, fill=fill)) for fill in ("#ff0000", "#0000ff"))
     assert changed(red, blue, ink(kind, style), least=120) >= 0.35
@@ -82,7 +82,7 @@ def test_styles_of_a_thing_look_different(kind):
 
 
 @pytest.mark.parametrize(("kind", "style"), POSES)
-def test_a_pattern_is_seen(kind, style):
+def test_patterns_are_visible(kind, style):
     plain, checkered = (pixels(kind, style, paint("grey", pattern, "dye")) for pattern in ("plain", "checkered"))
     assert changed(plain, checkered, ink(kind, style)) >= 0.12
 
@@ -96,15 +96,15 @@ def test_patterns_look_different(kind):
             assert changed(one, other, ink(kind, style)) >= 0.05
 
 
-def test_every_colour_is_seen():
+def test_colors_are_visible():
     for kind, thing in list(THINGS.items())[::6]:
         shape = ink(kind, thing.styles[0])
-        means = [pixels(kind, thing.styles[0], paint(colour, "plain", "dye"))[shape].mean(0) for colour in COLOURS]
+        means = [pixels(kind, thing.styles[0], paint(color, "plain", "dye"))[shape].mean(0) for color in COLORS]
         apart = [np.abs(one - other).sum() for at, one in enumerate(means) for other in means[:at]]
         assert min(apart) > 20
 
 
-def test_kinds_have_names_of_their_own_and_silhouettes_of_their_own():
+def test_kinds_have_distinct_names_and_silhouettes():
     shapes = {kind: ink(kind, thing.styles[0]) for kind, thing in THINGS.items()}
     kinds = list(shapes)
     assert all(kind == kind.lower().strip() for kind in kinds)

@@ -21,7 +21,7 @@ def world(tmp_path_factory):
     return root, write_world(root, seed=5, scale=1_000, pixels=32, workers=1, pictures=lambda path: "/000/1" in path)
 
 
-def test_the_same_seed_writes_the_same_records_whatever_is_drawn(world, tmp_path):
+def test_records_depend_on_the_seed_and_not_on_the_pictures_drawn(world, tmp_path):
     root, facts = world
     again = write_world(tmp_path / "again", seed=5, scale=1_000, pixels=32, workers=2, pictures=never)
     assert again == facts
@@ -30,13 +30,13 @@ def test_the_same_seed_writes_the_same_records_whatever_is_drawn(world, tmp_path
     assert other["digest"] != facts["digest"]
 
 
-def test_it_says_what_it_is_made_from(world):
+def test_world_json_records_seed_scale_and_pixels(world):
     root, facts = world
     assert json.loads((root / "world.json").read_text()) == facts
     assert (facts["seed"], facts["scale"], facts["pixels"]) == (5, 1_000, 32)
 
 
-def test_only_the_pictures_asked_for_are_drawn(world):
+def test_only_selected_pictures_are_drawn(world):
     root, _ = world
     drawn = sorted(root.glob("images/**/*.jpg"))
     assert drawn
@@ -56,7 +56,7 @@ def test_sixteen_rows_in_three_splits(world):
     assert all(row.splits == ("train", "val", "test") for row in rows)
 
 
-def test_held_out_phrasings_lie_apart(world):
+def test_held_out_instructions_are_in_their_own_file(world):
     root, _ = world
     shown = Collection(root).instructions()
     held = read_instructions(root / HELD_OUT_INSTRUCTIONS)
@@ -69,12 +69,12 @@ def test_held_out_phrasings_lie_apart(world):
     ("size", "name"),
     [({"scale": 10}, "--scale 10"), ({"scale": 2_000_000}, "--scale 2000000"), ({"pixels": 4}, "--pixels 4")],
 )
-def test_sizes_that_cannot_be_are_refused(tmp_path, size, name):
+def test_sizes_out_of_range_are_refused(tmp_path, size, name):
     with pytest.raises(UserError, match=f"{name}: expected"):
         write_world(tmp_path / "world", **size)
 
 
-def test_what_is_there_is_not_overwritten(world):
+def test_an_existing_directory_is_not_overwritten(world):
     with pytest.raises(UserError, match="exists and is not empty"):
         write_world(world[0], scale=1_000)
 

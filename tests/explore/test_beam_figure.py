@@ -101,11 +101,11 @@ def test_bars_show_the_masked_mass_of_each_level(tree):
         (1, "100 %"),
     ],
 )
-def test_shares_are_never_rounded_to_never_or_always(share, words):
+def test_shares_are_not_rounded_to_zero_or_one(share, words):
     assert format_probability(share) == words
 
 
-def test_the_hover_tells_steps_sums_and_items(tree):
+def test_the_hover_shows_steps_sums_and_items(tree):
     hovers = {
         trace.customdata[i]: text
         for trace in beam_figure(tree, (), NAMES).data

@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from genius.explore.beam_tree import ASIDE, Fate, beam_tree
+from genius.explore.beam_tree import DEAD_ENDS, Fate, beam_tree
 from genius.schema import SearchTrace
 from genius.search.beam import beam_search
 from genius.trie.ids import IDTable
@@ -59,7 +59,7 @@ def test_log_probabilities_are_those_of_the_decoder(tree, decoder, query):
         assert score == pytest.approx(decoder.score(query, prefix, 0.5), abs=1e-4)
 
 
-def test_what_begins_a_generated_id_is_found_and_all_else_came_to_an_end(tree, found, query):
+def test_prefixes_of_generated_ids_are_found_and_all_others_ended_or_were_dropped(tree, found, query):
     ids = found[1][query]
     for prefix, fate, place in zip(tree.prefixes(), tree.fate, tree.place, strict=True):
         begins = any(codes[: len(prefix)] == prefix for codes in ids)
@@ -68,7 +68,7 @@ def test_what_begins_a_generated_id_is_found_and_all_else_came_to_an_end(tree, f
     assert {Fate.FOUND, Fate.ENDED, Fate.DROPPED} == set(tree.fate)
 
 
-def test_masked_is_what_the_valid_continuations_leave_of_the_probability(tree, decoder, codes, query):
+def test_masked_is_the_probability_outside_the_valid_continuations(tree, decoder, codes, query):
     prefixes = tree.prefixes()
     for number, prefix in enumerate(prefixes):
         valid = {row[len(prefix) - 1] for row in codes.tolist() if tuple(row[: len(prefix) - 1]) == prefix[:-1]}
@@ -104,7 +104,7 @@ def test_the_best_are_few_lineages_and_little_else(tree, found, query):
     assert wanted <= set(prefixes) <= set(places)
     assert [places[prefix] for prefix in prefixes] == drawn.place.tolist()
     others = [(len(prefix), fate) for prefix, fate in zip(prefixes, drawn.fate, strict=True) if prefix not in wanted]
-    assert others and Fate.FOUND not in {fate for _, fate in others} and max(Counter(others).values()) <= ASIDE
+    assert others and Fate.FOUND not in {fate for _, fate in others} and max(Counter(others).values()) <= DEAD_ENDS
     assert drawn.mass is tree.mass
 
 

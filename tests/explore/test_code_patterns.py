@@ -9,7 +9,7 @@ SIZES = (3, 6, 5, 300)
 
 
 @pytest.mark.parametrize("text", ["0 · 5 · * · 17", "0.5.*.17", "0-5-*-17", "0 5 * 17", " (0, 5, *, 17) ", "0·5·*·17"])
-def test_a_pattern_is_read_however_it_is_format_pattern(text):
+def test_a_pattern_may_be_written_with_any_separator(text):
     assert parse_pattern(text, SIZES) == (0, 5, None, 17)
 
 

@@ -79,8 +79,8 @@ def test_words_of_a_code_with_texts_come_from_these_texts(profiles, engine, code
         assert all(word.word in own and word.share > 0 for word in found.words)
 
 
-def test_a_code_of_pictures_gets_words_that_only_the_encoder_says(profiles, codes, monkeypatch):
-    monkeypatch.setattr(words, "FEWEST_WORDS", 5)
+def test_a_code_of_pictures_gets_words_from_the_encoder(profiles, codes, monkeypatch):
+    monkeypatch.setattr(words, "MIN_WORDS", 5)
     codes_of_pictures = np.unique(codes[codes[:, 0] == Modality.IMAGE, 1]).tolist()
     found = [profiles.meaning((int(Modality.IMAGE), code)) for code in codes_of_pictures]
     assert all(one.texts == 0 and one.siblings == len(codes_of_pictures) for one in found)
@@ -94,8 +94,8 @@ def test_words_of_siblings_are_read_once(profiles, engine, monkeypatch):
     assert profiles.meaning((1, 0)) == first
 
 
-def test_of_many_items_each_code_gives_its_share_evenly(monkeypatch):
-    monkeypatch.setattr(module, "SAMPLED", 40)
+def test_items_are_sampled_evenly_over_codes(monkeypatch):
+    monkeypatch.setattr(module, "SAMPLE_SIZE", 40)
     codes = np.repeat([3, 5, 8], [100, 7, 30])
     sampled = dict(module._sampled(codes, np.arange(137)))
     assert {code: len(rows) for code, rows in sampled.items()} == {3: 13, 5: 7, 8: 13}

@@ -6,7 +6,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.explore import comparison as compare
-from genius.explore.comparison import FLAT, HNSW, SYSTEMS, Comparison, SystemResults, agreement
+from genius.explore.comparison import FLAT, HNSW, SYSTEMS, Comparison, SystemResults, rank_agreement
 from genius.schema import Modality, Query
 from genius.search.dense import build_hnsw
 from genius.search.engine import Engine
@@ -38,7 +38,7 @@ def found(*systems: list[int]) -> list[SystemResults]:
     ]
 
 
-def test_each_system_finds_what_the_engine_finds_that_way(engine, comparison, vectors):
+def test_each_system_agrees_with_the_engine(engine, comparison, vectors):
     by_system = {one.system.name: one for one in comparison.search(*vectors, k=7, beams=6)}
     for system in SYSTEMS[:3]:
         (expected,) = engine.search([QUERY], replace(system.options, k=7, beams=6))
@@ -51,7 +51,7 @@ def test_each_system_finds_what_the_engine_finds_that_way(engine, comparison, ve
 
 
 @pytest.mark.parametrize("modality", Modality)
-def test_of_one_modality_each_system_finds_what_is_best_among_its_items(engine, comparison, vectors, modality):
+def test_with_a_modality_each_system_finds_the_best_items_of_it(engine, comparison, vectors, modality):
     by_system = {
         one.system.name: one.rows.tolist() for one in comparison.search(*vectors, k=7, beams=6, modality=modality)
     }
@@ -69,17 +69,17 @@ def test_encoding_is_not_counted_among_a_systems_milliseconds(comparison, vector
         assert one.total == pytest.approx(sum(one.milliseconds.values()))
 
 
-def test_a_slow_system_is_asked_once_and_a_fast_one_thrice(comparison, vectors, monkeypatch):
+def test_a_slow_system_runs_once_and_a_fast_one_three_times(comparison, vectors, monkeypatch):
     asked = []
     monkeypatch.setattr(compare, "flat_search", lambda *given: asked.append(1) or (np.zeros((1, 2)), np.zeros((1, 2))))
     for patience, times in ((1e9, 3), (0, 1)):
         asked.clear()
-        monkeypatch.setattr(compare, "PATIENCE", patience)
+        monkeypatch.setattr(compare, "SLOW", patience)
         list(comparison.search(*vectors, k=2, beams=2))
         assert len(asked) == times
 
 
-def test_the_graph_is_built_once_however_many_ask_and_only_if_asked(engine, comparison, vectors, monkeypatch):
+def test_the_graph_is_built_once_and_only_on_request(engine, comparison, vectors, monkeypatch):
     built, read = [], []
     monkeypatch.setattr(compare, "build_hnsw", lambda embeddings: built.append(1) or build_hnsw(embeddings))
     assert HNSW not in [one.system for one in comparison.search(*vectors, 3, 4, hnsw=False)]
@@ -93,32 +93,32 @@ def test_the_graph_is_built_once_however_many_ask_and_only_if_asked(engine, comp
     assert read == [engine.index.n]
 
 
-def test_options_that_cannot_be_are_refused_in_words(comparison, vectors):
+def test_invalid_options_are_refused(comparison, vectors):
     for k, beams, words in ((0, 5, "number of results"), (5, 10_000, "beam size")):
         with pytest.raises(UserError, match=words):
             list(comparison.search(*vectors, k, beams))
 
 
 def test_overlap_is_the_share_of_results_in_common():
-    agreed = agreement(found([3, 1, 7, 9], [1, 3, 5, 8], [20, 21, 22, 23]))
+    agreed = rank_agreement(found([3, 1, 7, 9], [1, 3, 5, 8], [20, 21, 22, 23]))
     assert agreed.overlap.tolist() == [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]
-    assert agreement(found([3, 1], [3, 1, 7, 9])).overlap[0, 1] == 0.5  # fewer results are no agreement
+    assert rank_agreement(found([3, 1], [3, 1, 7, 9])).overlap[0, 1] == 0.5  # fewer results are no rank_agreement
 
 
 def test_shift_is_the_mean_difference_of_ranks_of_what_both_found():
-    agreed = agreement(found([3, 1, 7], [7, 1, 3], [1, 8, 9], []))
+    agreed = rank_agreement(found([3, 1, 7], [7, 1, 3], [1, 8, 9], []))
     assert agreed.shift[0, 1] == pytest.approx(4 / 3)  # 3: 1 to 3, 1: stays, 7: 3 to 1
     assert agreed.shift[0, 2] == 1 and agreed.shift[0, 0] == 0
     assert np.isnan(agreed.shift[0, 3])
 
 
-def test_ranks_and_what_only_one_system_found():
-    agreed = agreement(found([3, 1], [1, 8], [1, 5]))
+def test_agreement_has_all_ranks_and_the_items_found_by_one_system():
+    agreed = rank_agreement(found([3, 1], [1, 8], [1, 5]))
     assert agreed.rows.tolist() == [1, 3, 5, 8]
     assert agreed.ranks.tolist() == [[2, 1, 0, 0], [1, 0, 0, 2], [1, 0, 2, 0]]
     assert agreed.found_by_one.astype(int).tolist() == [[0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
 
 
-def test_nothing_found_by_anyone_is_an_answer():
-    agreed = agreement(found([], []))
+def test_agreement_of_empty_results_is_empty():
+    agreed = rank_agreement(found([], []))
     assert agreed.rows.size == 0 and agreed.overlap.tolist() == [[0, 0], [0, 0]]

@@ -14,7 +14,7 @@ def words(group):
     return [word.word for word in group]
 
 
-def test_the_word_that_only_one_group_has_comes_first():
+def test_a_word_that_only_one_group_has_comes_first():
     dogs, cats = distinctive_words([DOGS, CATS])
     assert (words(dogs)[0], words(cats)[0]) == ("dog", "cat")
     assert dogs[0].share == 1.0 and "the" not in words(dogs)
@@ -32,7 +32,7 @@ def test_weights_agree_with_the_definition():
     assert dogs[0].weight == pytest.approx(4 / in_dogs * np.log(1 + in_all / 2 / 4))
 
 
-def test_a_group_alone_gets_its_commonest_words():
+def test_a_single_group_gets_its_commonest_words():
     assert words(distinctive_words([DOGS])[0])[0] == "dog"
 
 
@@ -41,7 +41,7 @@ def test_groups_without_words_get_none(groups):
     assert distinctive_words(groups) == [[] for _ in groups]
 
 
-def test_an_empty_group_beside_others_gets_none():
+def test_an_empty_group_among_others_gets_no_words():
     empty, dogs = distinctive_words([[], DOGS])
     assert empty == [] and words(dogs)[0] == "dog"
 
@@ -55,9 +55,9 @@ PICTURES = np.eye(6, dtype=np.float32)[:4] - 3  # that look like the words of VO
 VOCABULARY = ["dog house"] * 5 + ["cat tree"] * 4 + ["rare"]
 
 
-def test_pictures_get_the_words_nearest_to_their_mean_whatever_the_gap(monkeypatch):
-    monkeypatch.setattr(module, "FEWEST_WORDS", 4)
-    vocabulary = Vocabulary.of(VOCABULARY, PICTURES, encode)
+def test_pictures_get_the_words_nearest_to_their_mean_despite_the_modality_gap(monkeypatch):
+    monkeypatch.setattr(module, "MIN_WORDS", 4)
+    vocabulary = Vocabulary.from_texts(VOCABULARY, PICTURES, encode)
     assert vocabulary.words == ["dog", "house", "cat", "tree"]
 
     nearest = vocabulary.nearest(PICTURES[[0, 2]], top=1)
@@ -66,13 +66,13 @@ def test_pictures_get_the_words_nearest_to_their_mean_whatever_the_gap(monkeypat
     assert nearest[0][0].share is None
 
 
-def test_pictures_that_are_like_all_others_get_no_words(monkeypatch):
-    monkeypatch.setattr(module, "FEWEST_WORDS", 4)
-    assert Vocabulary.of(VOCABULARY, PICTURES, encode).nearest(PICTURES.mean(0, keepdims=True)) == [[]]
+def test_pictures_near_the_mean_of_all_get_no_words(monkeypatch):
+    monkeypatch.setattr(module, "MIN_WORDS", 4)
+    assert Vocabulary.from_texts(VOCABULARY, PICTURES, encode).nearest(PICTURES.mean(0, keepdims=True)) == [[]]
 
 
 def test_a_collection_without_texts_is_described_in_plain_english():
     encoded = []
-    Vocabulary.of(["", "the"], PICTURES, lambda chosen: encoded.extend(chosen) or np.eye(len(chosen), 6))
+    Vocabulary.from_texts(["", "the"], PICTURES, lambda chosen: encoded.extend(chosen) or np.eye(len(chosen), 6))
     assert encoded == english_words() and {"love", "music", "food"} <= set(encoded)
     assert not any(word.endswith("</w>") for word in encoded)

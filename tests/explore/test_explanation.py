@@ -30,8 +30,8 @@ def vectors(n: int, dim: int = 5) -> np.ndarray:
 
 
 @pytest.mark.parametrize("block", [7, 50, 1000])
-def test_dense_ranks_are_the_places_in_dense_search(block, monkeypatch):
-    monkeypatch.setattr(why, "BLOCK", block)
+def test_dense_ranks_agree_with_dense_search(block, monkeypatch):
+    monkeypatch.setattr(why, "BLOCK_ROWS", block)
     embeddings, query = vectors(200).astype(np.float16), vectors(1)
     _, rows = flat_search(embeddings, query, 200)
     asked = np.array([3, 199, 0, 77, 3])
@@ -53,12 +53,12 @@ def test_in_a_large_index_dense_ranks_are_estimated_from_a_sample(monkeypatch):
 
 
 def test_items_with_equal_embeddings_share_the_better_rank(monkeypatch):
-    monkeypatch.setattr(why, "BLOCK", 4)
+    monkeypatch.setattr(why, "BLOCK_ROWS", 4)
     embeddings = np.repeat(np.array([[1, 0], [0, 1], [-1, 0]], dtype=np.float16), 3, axis=0)
     assert dense_ranks(embeddings, np.array([0.8, 0.6]), np.arange(9)).tolist() == [1] * 3 + [4] * 3 + [7] * 3
 
 
-def test_a_reason_says_what_the_search_says(engine, traced):
+def test_an_explanation_agrees_with_the_search(engine, traced):
     result, tree = traced
     ids = [generated.codes for generated in result.generated]
     assert best_id(tree) == ids[0]

@@ -31,7 +31,7 @@ def every(node):
 
 @pytest.mark.parametrize("pattern", [(), (1,), (None, 4), (2, 3, None, 1)])
 def test_each_node_holds_the_items_of_its_pattern_and_its_children_all_of_them(codes, table, pattern, monkeypatch):
-    monkeypatch.setattr(module, "MOST", 1_000)
+    monkeypatch.setattr(module, "MAX_SHOWN", 1_000)
     root = hierarchy(table.match(pattern))
     assert root.pattern == pattern
     for node in every(root):
@@ -47,8 +47,8 @@ def test_it_is_two_levels_deep_where_there_are_two(table):
     assert hierarchy(table.match((0, 1, 2, 3))).children == ()
 
 
-def test_what_is_not_shown_is_one_node_with_the_other_items(table, monkeypatch):
-    monkeypatch.setattr(module, "MOST", 4)
+def test_hidden_codes_are_one_node_with_their_items(table, monkeypatch):
+    monkeypatch.setattr(module, "MAX_SHOWN", 4)
     root = hierarchy(table.match((1,)))
     *shown, others = root.children
     assert (len(shown), others.others, others.pattern) == (4, 5, (1,))
@@ -60,14 +60,14 @@ def test_what_is_not_shown_is_one_node_with_the_other_items(table, monkeypatch):
 
 
 def test_children_with_more_items_show_more_of_what_follows(monkeypatch):
-    monkeypatch.setattr(module, "MOST", 10)
+    monkeypatch.setattr(module, "MAX_SHOWN", 10)
     codes = np.array([(0, 0, code % 20, 0) for code in range(80)] + [(0, 1, code, 0) for code in range(20)])
     large, small = hierarchy(CodeTable(IDTable.build(codes, (3, 9, 20, 5))).match((0,))).children
     assert (len(large.children), len(small.children)) == (8 + 1, 2 + 1)
 
 
-def test_the_only_one_left_is_shown_by_its_name(table, monkeypatch):
-    monkeypatch.setattr(module, "MOST", 8)
+def test_a_single_remaining_code_is_shown_itself(table, monkeypatch):
+    monkeypatch.setattr(module, "MAX_SHOWN", 8)
     assert len(hierarchy(table.match((1,))).children) == 9
 
 

@@ -30,7 +30,7 @@ def test_a_mixture_is_linear_in_the_weight():
     np.testing.assert_allclose(interpolated(query, item, (1, 0.25, 0)), [[1, 0], [0.25, 1.5], [0, 2]])
 
 
-def test_the_way_begins_at_the_query_and_ends_at_the_item(engine, asked):
+def test_interpolation_begins_at_the_query_and_ends_at_the_item(engine, asked):
     way = interpolate(engine, asked.embedding, asked.z, 7, OPTIONS)
     assert [step.weight for step in way] == list(WEIGHTS) and WEIGHTS[0] == 1 and WEIGHTS[-1] == 0
     first, last = way[0].result, way[-1].result
@@ -40,7 +40,7 @@ def test_the_way_begins_at_the_query_and_ends_at_the_item(engine, asked):
     assert last.embedding == pytest.approx(engine.index.embeddings[7].astype(np.float32), abs=1e-3)
 
 
-def test_cosines_stay_cosines_on_the_way(engine, asked):
+def test_interpolated_embeddings_are_normalized(engine, asked):
     for step in interpolate(engine, asked.embedding, asked.z, 4, OPTIONS, (0.9, 0.5, 0.1)):
         assert np.linalg.norm(step.result.embedding) == pytest.approx(1)
         for hit in step.result.hits:
@@ -48,6 +48,6 @@ def test_cosines_stay_cosines_on_the_way(engine, asked):
             assert hit.cosine == pytest.approx(float(stored @ step.result.embedding), abs=1e-5)
 
 
-def test_the_middle_of_the_way_is_neither_end(engine, asked):
+def test_the_middle_differs_from_both_ends(engine, asked):
     query, middle, item = interpolate(engine, asked.embedding, asked.z, 4, OPTIONS, (1, 0.5, 0))
     np.testing.assert_allclose(middle.result.z, (query.result.z + item.result.z) / 2, atol=1e-6)

@@ -7,7 +7,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.explore import items
-from genius.explore.items import describe, item_query, nearest_items, row_of, source_facts
+from genius.explore.items import describe_item, item_query, nearest_items, row_of, source_facts
 from genius.index.store import Index
 from genius.schema import Item, Modality
 from genius.search.engine import Engine
@@ -20,17 +20,17 @@ def engine():
     return FakeEngine()
 
 
-def test_neighbours_are_what_comparing_all_pairs_gives_without_the_item_itself(engine):
+def test_neighbors_agree_with_comparing_all_pairs_without_the_item_itself(engine):
     vectors = engine.index.embeddings.astype(np.float32)
     cosines = vectors @ vectors[41]
     cosines[41] = -np.inf
     expected = np.argsort(-cosines, kind="stable")[:8]
-    item = describe(engine, 41)
+    item = describe_item(engine, 41)
     assert [near["row"] for near in item["neighbours"]] == expected.tolist()
     assert [near["cosine"] for near in item["neighbours"]] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
 
 
-def test_a_twin_of_an_item_is_its_neighbour_and_the_item_is_not(engine):
+def test_a_duplicate_of_an_item_is_its_neighbor(engine):
     engine = FakeEngine()
     engine.index.embeddings = engine.index.embeddings[:20].copy()
     engine.index.embeddings[3] = engine.index.embeddings[12]
@@ -38,7 +38,7 @@ def test_a_twin_of_an_item_is_its_neighbour_and_the_item_is_not(engine):
     assert rows[0] == 3 and 12 not in rows and len(rows) == 5
 
 
-def test_an_index_of_few_items_has_few_neighbours():
+def test_a_small_index_gives_fewer_neighbors():
     engine = FakeEngine()
     engine.index.embeddings = engine.index.embeddings[:3]
     assert len(nearest_items(engine, 0, 8)[1]) == 2
@@ -59,13 +59,13 @@ class CountingRows:
         return found
 
 
-def test_in_a_large_index_neighbours_are_found_without_reading_all_embeddings(tmp_path, monkeypatch):
+def test_in_a_large_index_neighbors_are_found_without_reading_all_embeddings(tmp_path, monkeypatch):
     engine = Engine.load(publish_tiny_run(tmp_path / "run", n=400).path, "cpu")
     monkeypatch.setattr(items, "APPROXIMATE", replace(items.APPROXIMATE, beams=40, budget=60))
-    exact = [describe(engine, row) for row in range(0, 400, 20)]
+    exact = [describe_item(engine, row) for row in range(0, 400, 20)]
     monkeypatch.setattr(items, "EXACT_ITEMS", 399)
     monkeypatch.setattr(engine.index, "embeddings", CountingRows(engine.index.embeddings))
-    found = [describe(engine, row) for row in range(0, 400, 20)]
+    found = [describe_item(engine, row) for row in range(0, 400, 20)]
 
     assert engine.index.embeddings.read <= 20 * 501 and not any(item["exact"] for item in found)
     assert all(item["exact"] for item in exact)
@@ -79,8 +79,8 @@ def test_in_a_large_index_neighbours_are_found_without_reading_all_embeddings(tm
     assert shared > 20 * 8 / 2
 
 
-def test_an_item_is_told_with_its_codes_and_modality(engine):
-    item = describe(engine, 5, neighbours=0)
+def test_an_item_is_described_with_its_codes_and_modality(engine):
+    item = describe_item(engine, 5, neighbors=0)
     assert item["id"] == engine.index.item(5).id and item["modality"] is Modality.PAIR
     assert item["codes"] == engine.index.codes([5])[0].tolist() and item["neighbours"] == []
 
@@ -89,7 +89,7 @@ def test_facts_are_the_plain_values_of_the_source(engine, monkeypatch):
     source = json.dumps({"kind": "house", "count": 1, "nested": {"a": 1}, "none": None})
     items = engine.index.items
     monkeypatch.setattr(engine.index, "items", lambda rows: [replace(item, source=source) for item in items(rows)])
-    assert describe(engine, 5, neighbours=0)["facts"] == [("kind", "house"), ("count", "1")]
+    assert describe_item(engine, 5, neighbors=0)["facts"] == [("kind", "house"), ("count", "1")]
 
 
 @pytest.mark.parametrize("source", ["", "no json", "[1]", "3", "null"])
@@ -98,18 +98,18 @@ def test_a_source_that_is_no_object_has_no_facts(source):
 
 
 @pytest.mark.parametrize("row", [-1, 10**9, "5", None, True, 5.0])
-def test_a_row_that_is_not_there_gets_one_sentence(engine, row):
+def test_an_unknown_row_gets_one_sentence(engine, row):
     with pytest.raises(UserError, match="There is no item at row"):
-        describe(engine, row)
+        describe_item(engine, row)
 
 
 @pytest.mark.parametrize("id", ["nowhere", "", "9:99999999", None, 5])
-def test_an_id_that_is_not_there_gets_one_sentence(engine, id):
+def test_an_unknown_id_gets_one_sentence(engine, id):
     with pytest.raises(UserError, match="There is no item"):
         row_of(engine.index, id)
 
 
-def test_an_id_leads_to_its_row(engine):
+def test_the_row_of_an_id_is_found(engine):
     assert row_of(engine.index, engine.index.item(41).id) == 41
 
 
@@ -118,7 +118,7 @@ def index(tmp_path_factory) -> Index:
     return Index.load(publish_tiny_run(tmp_path_factory.mktemp("query") / "run", n=6).folder("index"))
 
 
-def test_an_item_asks_with_its_own_picture_and_text_and_no_instruction(index):
+def test_an_item_query_has_the_picture_and_text_and_no_instruction(index):
     for row, item in enumerate(index.items(range(index.n))):
         query = item_query(index, row)
         assert (query.text, query.instruction) == (item.text, "")
@@ -127,11 +127,11 @@ def test_an_item_asks_with_its_own_picture_and_text_and_no_instruction(index):
             assert query.image.size == (40, 30) and query.image.mode == "RGB"
 
 
-def test_a_text_that_no_query_could_hold_is_cut():
+def test_a_text_too_long_for_a_query_is_truncated():
     index = SimpleNamespace(items=lambda rows: [Item("0:0", Modality.TEXT, "x" * 20_000)], thumbnail=lambda row: None)
     assert len(item_query(index, 0).text) == 10_000
 
 
-def test_a_row_that_is_not_there_is_refused(index):
+def test_item_query_refuses_an_unknown_row(index):
     with pytest.raises(IndexError, match="no row 6"):
         item_query(index, 6)

@@ -7,7 +7,7 @@ from tests.ui.fake_engine import FakeIndex
 from tests.ui.fake_maps import many_maps
 
 
-def test_every_point_has_one_colour_and_the_commonest_values_have_their_own():
+def test_every_point_has_one_color_and_the_commonest_values_have_their_own():
     values = np.array([3, 1, 3, 7, 3, 1, 9, 8, 7])
     groups = group_by_value(values, "value {}".format, most=2)
     assert [group.label for group in groups] == ["value 3", "value 1", "3 others"]
@@ -17,7 +17,7 @@ def test_every_point_has_one_colour_and_the_commonest_values_have_their_own():
     assert len(group_by_value(values, str)) == 5
 
 
-def test_the_palette_reads_modalities_datasets_and_codes_of_what_is_drawn():
+def test_the_palette_groups_drawn_items_by_modality_dataset_and_code():
     index, maps = FakeIndex(), many_maps()
     palette = Palette(index, maps)
     assert palette.points.tolist() == list(range(len(maps.keys))) and not palette.whole
@@ -31,7 +31,7 @@ def test_the_palette_reads_modalities_datasets_and_codes_of_what_is_drawn():
     assert [group.label for group in palette.by_dataset()][:2] == ["birds", "<b>boats</b>"]
 
 
-def test_items_that_were_removed_since_have_no_colour():
+def test_removed_items_have_no_color():
     index, maps = FakeIndex(), many_maps()
     rows_of = index.rows_of
     index.rows_of = lambda ids: np.where(np.arange(len(ids)) % 3 == 1, -1, rows_of(ids))
@@ -44,15 +44,15 @@ def test_items_that_were_removed_since_have_no_colour():
     assert (cosines[1::3] == -1).all() and not (cosines[kept] == -1).any()
 
 
-def test_likeness_is_the_cosine_block_by_block(monkeypatch):
-    monkeypatch.setattr(map_colors, "BLOCK", 3)
+def test_similarity_is_the_cosine(monkeypatch):
+    monkeypatch.setattr(map_colors, "BLOCK_ROWS", 3)
     rng = np.random.default_rng(0)
     embeddings, vector = rng.normal(size=(20, 4)).astype(np.float16), rng.normal(size=4).astype(np.float32)
     rows = np.array([1, 4, 5, 9, 13, 18, 19])
     assert np.allclose(similarity(embeddings, rows, vector), embeddings[rows].astype(np.float32) @ vector)
 
 
-def test_the_nearest_count_most():
+def test_the_nearest_items_have_the_largest_weights():
     cosines = np.random.default_rng(0).uniform(-1, 1, 50)
     points, weights = nearest_points(cosines)
     assert cosines[points].tolist() == sorted(cosines, reverse=True)[: len(points)]
@@ -60,7 +60,7 @@ def test_the_nearest_count_most():
     assert len(nearest_points(cosines[:3])[0]) == 3
 
 
-def test_points_that_share_a_place_are_laid_out_around_it():
+def test_overlapping_points_are_spread_around_their_place():
     places = np.array([[0.5, 0.5], [0, 0], [0.5, 0.5], [-1, 1], [0.5, 0.5], [0.5, 0.5]], dtype=np.float32)
     found = spread_overlapping(places)
     assert np.array_equal(found[[1, 3, 0]], places[[1, 3, 0]])

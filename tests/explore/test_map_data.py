@@ -5,7 +5,7 @@ import pytest
 
 from genius.collections.keys import id_key
 from genius.errors import UserError
-from genius.explore.map_data import PART, STEPS, MappedQuery, Maps, View, read_maps
+from genius.explore.map_data import PART, SCALE, MappedQuery, Maps, View, read_maps
 from genius.run import Run
 from genius.schema import Modality
 
@@ -33,17 +33,17 @@ def test_every_view_has_a_name_of_its_own():
     assert [view.name for view in VIEWS] == ["features", "codes-2", "codes-9", "codes-9-plain"]
 
 
-def test_what_is_read_is_what_was_written(tmp_path):
+def test_saved_maps_are_loaded_unchanged(tmp_path):
     maps = made_up()
     Run(tmp_path).publish(PART, maps.save)
     found = read_maps(tmp_path)
-    assert np.abs(found.places - maps.places).max() <= 0.5 / STEPS + 1e-6
+    assert np.abs(found.places - maps.places).max() <= 0.5 / SCALE + 1e-6
     assert (found.keys == maps.keys).all()
     for name in ("views", "queries", "names", "split", "health"):
         assert getattr(found, name) == getattr(maps, name)
 
 
-def test_points_are_named_by_the_ids_of_their_items():
+def test_points_are_found_by_item_id():
     maps = made_up()
     assert maps.ids() == ["1:0", "1:6", "1:12", "1:18", "2:3", "2:9", "2:15"]
     assert maps.datasets.tolist() == [1, 1, 1, 1, 2, 2, 2]
@@ -85,5 +85,5 @@ def lengthen(folder):
 def test_files_that_do_not_fit_are_refused(tmp_path, damage):
     made_up().save(tmp_path)
     damage(tmp_path)
-    with pytest.raises(UserError, match="make (them|the maps) again: python -m training.maps"):
+    with pytest.raises(UserError, match="create (them|the maps) again: python -m training.maps"):
         Maps.load(tmp_path)

@@ -37,7 +37,7 @@ def test_a_report_is_read_as_it_was_written_and_a_missing_one_is_none(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "null"])
-def test_a_file_that_is_no_report_is_named(tmp_path, text):
+def test_an_invalid_report_file_is_named(tmp_path, text):
     file = write_reports(tmp_path, "health") / "reports" / "health.json"
     file.write_text(text)
     with pytest.raises(UserError, match="health.json"):
@@ -138,12 +138,12 @@ def test_training_has_a_table_for_each_stage_with_a_row_for_each_epoch():
     )
 
 
-def test_health_says_how_codes_are_used_and_what_quantizing_costs():
+def test_health_shows_the_use_of_codes_and_the_cost_of_quantizing():
     (table,) = reports.health_tables(HEALTH)
     assert whole(table) and table.rows[1] == ["1", "256", "250", "224.8"]
     note = reports.health_note(HEALTH)
-    assert "43,728 training items 99.9 %" in note and "68.0 % of queries" in note and "67.6 %" in note
-    assert "validation" not in reports.health_note({key: HEALTH[key] for key in HEALTH if "val" not in key})
+    assert "99.9 % of 43,728 training items" in note and "68.0 % with features" in note and "67.6 %" in note
+    assert "Validation" not in reports.health_note({key: HEALTH[key] for key in HEALTH if "val" not in key})
 
 
 @pytest.mark.parametrize("name", [file.stem for file in sorted((DEMO / "reports").glob("*.json"))])

@@ -32,7 +32,7 @@ class Scene:
     before: str  # over the things
     ground: float  # y at which a thing stands that is neither near nor far
     horizon: float
-    tint: tuple[str, float]  # colour and opacity of a veil over the things
+    tint: tuple[str, float]  # color and opacity of a veil over the things
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def scene(name: str, time: str, weather: str, variant: random.Random) -> Scene:
     """Draw a scene. variant: moves its hills, trees, clouds and stars."""
     for what, given, known in (("scene", name, SCENES), ("time", time, TIMES), ("weather", weather, WEATHERS)):
         if given not in known:
-            raise UserError(f"There is no {what} {given!r}; there are {', '.join(known)}.")
+            raise UserError(f"Unknown {what} {given!r}; expected one of {', '.join(map(repr, known))}.")
     place, light = PLACES[name], Light(time, weather)
     if place.indoors:
         land = place.land(light, variant)
@@ -85,5 +85,5 @@ def scene(name: str, time: str, weather: str, variant: random.Random) -> Scene:
 
 def _indoor_veil(light: Light) -> tuple[str, float]:
     """Lamps keep the things bright under a roof."""
-    colour, opacity = light.veil()
-    return colour, round(opacity * 0.5, 3)
+    color, opacity = light.veil()
+    return color, round(opacity * 0.5, 3)

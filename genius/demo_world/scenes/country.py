@@ -337,9 +337,9 @@ def meadow(light: Light, chance: random.Random) -> Land:
         parts.append(filled(_path(chance, 177), light.ground("#dcc48a", 0.1, 0.8)))
     parts.append(filled(hills(chance, 226, 7, 2), light.ground("#489638"), 0.5))
     parts.append(drawn(tufts(chance, scattered(chance, 20, 178, 252), 7), light.ground("#3a7f30", 0, 0.3), 1.2, 0.85))
-    for colour in FLOWERS:
+    for color in FLOWERS:
         heads = "".join(disc(x, y, 1.2 + (y - 170) * 0.026) for x, y in scattered(chance, 13, 176, 254))
-        parts.append(filled(heads, light.ground(colour, 0, 0.25)))
+        parts.append(filled(heads, light.ground(color, 0, 0.25)))
     blades = drawn(
         tufts(chance, [(x + chance.uniform(-5, 5), 260) for x in range(2, 260, 13)], 19),
         light.ground("#2f7a2e", 0, 0.35),

@@ -81,7 +81,7 @@ def drawn(d: str, line: str, width: float, opacity: float = 1.0) -> str:
 
 
 def gradient(name: str, *stops: tuple[float, str, float]) -> str:
-    """From top to bottom; a stop is (offset, colour, opacity)."""
+    """From top to bottom; a stop is (offset, color, opacity)."""
     return f'<linearGradient id="{name}" x2="0" y2="1">{_stops(stops)}</linearGradient>'
 
 
@@ -92,10 +92,10 @@ def halo(name: str, *stops: tuple[float, str, float]) -> str:
 
 def _stops(stops: Iterable[tuple[float, str, float]]) -> str:
     return "".join(
-        f'<stop offset="{offset}" stop-color="{colour}"'
+        f'<stop offset="{offset}" stop-color="{color}"'
         + (f' stop-opacity="{opacity:.2f}"' if opacity < 1 else "")
         + "/>"
-        for offset, colour, opacity in stops
+        for offset, color, opacity in stops
     )
 
 

@@ -1,4 +1,4 @@
-"""The light of a time of day and a weather: the sky's colours, and what they make of every other colour."""
+"""The light of a time of day and a weather: the sky's colors, and what they make of every other color."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Hour:
 
     sky: tuple[str, str, str]  # top, middle, horizon
     shine: tuple[float, float, float]  # what it leaves of red, green and blue
-    wash: float  # how far everything turns into the sky's middle colour
-    overcast: str  # the colour of a closed cloud cover
+    wash: float  # how far everything turns into the sky's middle color
+    overcast: str  # the color of a closed cloud cover
     fog: str
-    veil: tuple[str, float]  # over the things: colour, opacity
+    veil: tuple[str, float]  # over the things: color, opacity
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Air:
 
     cover: float  # how far the sky turns into the cloud cover
     shade: float  # how far the cloud cover turns into slate (above 0) or snow white (below 0)
-    grey: float  # share of every colour that is lost
+    gray: float  # share of every color that is lost
     dim: float  # share of the light that is lost
     haze: float  # how much of itself a thing on the horizon loses
     white: float  # share of snow on the ground
@@ -75,7 +75,7 @@ class Light:
 
     @cached_property
     def cover(self) -> str:
-        """The colour of the cloud cover, or of the fog."""
+        """The color of the cloud cover, or of the fog."""
         if self.weather == "foggy":
             return self.hour.fog
         if self.air.shade < 0:
@@ -84,10 +84,10 @@ class Light:
 
     @cached_property
     def sky(self) -> tuple[str, str, str]:
-        """Top, middle, horizon. A cover leaves more of the hour's own colour low in the sky."""
+        """Top, middle, horizon. A cover leaves more of the hour's own color low in the sky."""
         top, middle, low = (
-            mixed(colour, self.cover, self.air.cover * share)
-            for colour, share in zip(self.hour.sky, (1.0, 0.88, 0.60), strict=True)
+            mixed(color, self.cover, self.air.cover * share)
+            for color, share in zip(self.hour.sky, (1.0, 0.88, 0.60), strict=True)
         )
         return top, middle, low
 
@@ -100,26 +100,26 @@ class Light:
     def _washed(self) -> str:
         return mixed(self.hour.sky[1], "#2c50b0", 0.5) if self.time == "night" else self.hour.sky[1]
 
-    def on(self, colour: str, far: float = 0.0) -> str:
-        """A colour in this light, seen from a distance: 0 is near, 1 is the horizon."""
-        seen = self._shone(colour)
+    def on(self, color: str, far: float = 0.0) -> str:
+        """A color in this light, seen from a distance: 0 is near, 1 is the horizon."""
+        seen = self._shone(color)
         level = sum(int(seen[at : at + 2], 16) * weight for at, weight in ((1, 0.3), (3, 0.59), (5, 0.11)))
-        seen = mixed(seen, "#" + f"{round(level):02x}" * 3, self.air.grey)
+        seen = mixed(seen, "#" + f"{round(level):02x}" * 3, self.air.gray)
         seen = mixed(seen, self._washed, self.hour.wash)
         seen = mixed(seen, mixed(self.cover, "#10141c", 0.5), self.air.dim)
         return mixed(seen, self.haze, min(0.95, far * self.air.haze))
 
-    def ground(self, colour: str, far: float = 0.0, lies: float = 1.0) -> str:
-        """A colour of what snow lies on; `lies` is the share of it that stays there."""
-        return self.on(mixed(colour, SNOW, self.air.white * lies), far)
+    def ground(self, color: str, far: float = 0.0, lies: float = 1.0) -> str:
+        """A color of what snow lies on; `lies` is the share of it that stays there."""
+        return self.on(mixed(color, SNOW, self.air.white * lies), far)
 
     def veil(self) -> tuple[str, float]:
-        """What lies over the things: the hour's colour, and a little of the weather's."""
-        colour, opacity = self.hour.veil
-        grey = {"clear": 0.0, "cloudy": 0.05, "rainy": 0.12, "snowy": 0.07, "foggy": 0.10}[self.weather]
-        whole = 1 - (1 - opacity) * (1 - grey)
-        return (mixed(colour, self.cover, grey / (grey + opacity)) if whole else colour), round(whole, 3)
+        """What lies over the things: the hour's color, and a little of the weather's."""
+        color, opacity = self.hour.veil
+        gray = {"clear": 0.0, "cloudy": 0.05, "rainy": 0.12, "snowy": 0.07, "foggy": 0.10}[self.weather]
+        whole = 1 - (1 - opacity) * (1 - gray)
+        return (mixed(color, self.cover, gray / (gray + opacity)) if whole else color), round(whole, 3)
 
-    def _shone(self, colour: str) -> str:
-        parts = (int(colour[at : at + 2], 16) * part for at, part in zip((1, 3, 5), self.hour.shine, strict=True))
+    def _shone(self, color: str) -> str:
+        parts = (int(color[at : at + 2], 16) * part for at, part in zip((1, 3, 5), self.hour.shine, strict=True))
         return "#" + "".join(f"{round(part):02x}" for part in parts)

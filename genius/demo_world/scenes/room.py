@@ -50,8 +50,8 @@ def room(light: Light, chance: random.Random) -> Land:
     parts.append(drawn(boards, inside("#6a4022"), 1.2, 0.6))
     width = chance.uniform(92, 108)
     rings = ((1, mixed(rug, "#1c1420", 0.3)), (0.93, "#f1e2c4"), (0.86, rug), (0.5, mixed(rug, "#ffffff", 0.3)))
-    for shrink, colour in rings:
-        parts.append(filled(disc(128, 212, width * shrink, 27 * shrink), inside(colour)))
+    for shrink, color in rings:
+        parts.append(filled(disc(128, 212, width * shrink, 27 * shrink), inside(color)))
     if light.dark:
         parts.append(filled(disc(128, 212, 124, 36), "url(#s-lamp)", 0.6))
     else:
@@ -73,26 +73,26 @@ def _motif(chance: random.Random) -> str:
     return "".join(f"M{at(x, y - 5)}l3.4 5l-3.4 5l-3.4 -5z" for x, y in spots)
 
 
-def _pendant(light: Light, inside: Callable[[str], str], x: float, colour: str) -> str:
+def _pendant(light: Light, inside: Callable[[str], str], x: float, color: str) -> str:
     """The lamp under the ceiling."""
     shade = polygon(((x - 6, 12), (x + 6, 12), (x + 15, 25), (x - 15, 25)))
     bulb = "#fff3c0" if light.dark else inside("#fbf6ea")
     return (
         drawn(f"M{at(x, 0)}V13", inside("#4a3a34"), 1.8)
         + filled(disc(x, 25, 7, 5), bulb)
-        + filled(shade, mixed(colour, "#ffd98a", 0.35) if light.dark else inside(colour))
+        + filled(shade, mixed(color, "#ffd98a", 0.35) if light.dark else inside(color))
     )
 
 
 def _indoors(light: Light) -> Callable[[str], str]:
-    """What the light makes of a colour in a room: the evening is warm with lamps."""
+    """What the light makes of a color in a room: the evening is warm with lamps."""
     glow = {"dawn": ("#ffb8a0", 0.26), "day": ("#ffffff", 0.0), "dusk": ("#7a3440", 0.40), "night": ("#1c1840", 0.60)}[
         light.time
     ]
-    grey = light.air.dim * 0.5 + light.air.grey * 0.25
+    gray = light.air.dim * 0.5 + light.air.gray * 0.25
 
-    def seen(colour: str) -> str:
-        return mixed(mixed(colour, "#59606c", grey), *glow)
+    def seen(color: str) -> str:
+        return mixed(mixed(color, "#59606c", gray), *glow)
 
     return seen
 

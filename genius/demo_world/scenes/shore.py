@@ -40,8 +40,8 @@ def beach(light: Light, chance: random.Random) -> Land:
         drawn(_waves(chance, 126, 162, 17), light.on("#d9fbf6"), 1.5, 0.7),
     ]
     surf = [(x, 174 + chance.uniform(-5, 5)) for x in range(-20, 290, 28)]
-    for drop, colour, opacity in ((-6, "#ffffff", 0.5), (-1, "#ffffff", 1), (5, "#c99a54", 0.55)):
-        shade = light.on(colour) if drop < 5 else light.ground(colour, 0, 0.3)
+    for drop, color, opacity in ((-6, "#ffffff", 0.5), (-1, "#ffffff", 1), (5, "#c99a54", 0.55)):
+        shade = light.on(color) if drop < 5 else light.ground(color, 0, 0.3)
         parts.append(filled(smooth([(x, y + drop) for x, y in surf]) + f"V{SIDE}H-20Z", shade, opacity))
     parts.append(filled(smooth([(x, y + 9) for x, y in surf]) + f"V{SIDE}H-20Z", "url(#s-land)"))
     ripples = "".join(f"M{at(x, y)}q{at(8, -3, 16, 0)}" for x, y in scattered(chance, 20, 194, 252))
@@ -181,7 +181,7 @@ def _houses(light: Light, chance: random.Random, foot: float) -> tuple[str, str]
     last = ""
     while x < 258:
         wide, high = chance.uniform(21, 30), chance.uniform(28, 46)
-        last = chance.choice([colour for colour in GABLES if colour != last])
+        last = chance.choice([color for color in GABLES if color != last])
         top = foot - high
         walls[last] = walls.get(last, "") + box(x, top, wide, high)
         roofs += polygon(((x - 1, top + 1), (x + wide / 2, top - wide * 0.55), (x + wide + 1, top + 1)))
@@ -195,15 +195,15 @@ def _houses(light: Light, chance: random.Random, foot: float) -> tuple[str, str]
         )
         x += wide
     pane = "#ffd873" if light.dark else light.on("#45586a", 0.25)
-    row = "".join(filled(d, light.on(colour, 0.22)) for colour, d in walls.items())
-    shown = "".join(filled(d, light.on(colour, 0.1), 0.5) for colour, d in mirror.items())
+    row = "".join(filled(d, light.on(color, 0.22)) for color, d in walls.items())
+    shown = "".join(filled(d, light.on(color, 0.1), 0.5) for color, d in mirror.items())
     return row + filled(roofs, light.ground("#8c4a3e", 0.22, 1)) + filled(panes, pane), shown
 
 
 def _boat(light: Light, chance: random.Random, x: float, y: float, tall: float) -> str:
     """A fishing boat at anchor: hull, cabin, mast and shrouds."""
     hull = f"M{at(x - 30, y - 9)}h64q-6 15 -14 16h-42q-7 -3 -8 -16z"
-    colour = chance.choice(("#c8423a", "#2c6a8c", "#2f7f62", "#33455e"))
+    color = chance.choice(("#c8423a", "#2c6a8c", "#2f7f62", "#33455e"))
     rig = (
         f"M{at(x + 4, y - tall)}L{at(x + 33, y - 9)}M{at(x + 4, y - tall)}L{at(x - 29, y - 9)}"
         f"M{at(x + 4, y - tall * 0.62)}L{at(x - 22, y - tall * 0.3)}"
@@ -214,7 +214,7 @@ def _boat(light: Light, chance: random.Random, x: float, y: float, tall: float) 
         + drawn(f"M{at(x + 4, y - 8)}V{y - tall:.1f}", light.on("#7a5a3c"), 2.8)
         + filled(box(x - 20, y - 22, 17, 14), light.ground("#f3ece0", 0, 0.5))
         + filled(box(x - 17, y - 19, 11, 5), pane)
-        + filled(hull, light.on(colour))
+        + filled(hull, light.on(color))
         + drawn(f"M{at(x - 29.5, y - 6)}H{x + 32.5:.1f}", light.on("#f6efe2"), 2.4)
     )
 

@@ -1,4 +1,4 @@
-"""The sky: its colours, sun or moon, stars and clouds."""
+"""The sky: its colors, sun or moon, stars and clouds."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _seen(light: Light) -> float:
 
 
 def _glow(light: Light) -> str:
-    colour = {"dawn": "#fff3c4", "day": "#fffbe0", "dusk": "#ffc266", "night": "#9fb4f0"}[light.time]
-    return halo("s-glow", (0, colour, 0.85), (0.35, colour, 0.35), (1, colour, 0))
+    color = {"dawn": "#fff3c4", "day": "#fffbe0", "dusk": "#ffc266", "night": "#9fb4f0"}[light.time]
+    return halo("s-glow", (0, color, 0.85), (0.35, color, 0.35), (1, color, 0))
 
 
 def _sun(light: Light, chance: random.Random, side: int, skyline: float) -> str:
@@ -39,13 +39,13 @@ def _sun(light: Light, chance: random.Random, side: int, skyline: float) -> str:
         return ""
     x = SIDE / 2 + side * chance.uniform(62, 98)
     if light.time == "day":
-        y, radius, colour = chance.uniform(28, 44), 17.0, "#fff3a8"
+        y, radius, color = chance.uniform(28, 44), 17.0, "#fff3a8"
     else:
         y, radius = skyline - chance.uniform(6, 18), 22.0
-        colour = "#fff0b0" if light.time == "dawn" else "#ff6a3a"
+        color = "#fff0b0" if light.time == "dawn" else "#ff6a3a"
     if light.weather == "foggy":
-        return filled(disc(x, y, radius), mixed(colour, "#ffffff", 0.4), 0.55)
-    return filled(disc(x, y, radius * 4), "url(#s-glow)") + filled(disc(x, y, radius), colour, 0.5 + seen / 2)
+        return filled(disc(x, y, radius), mixed(color, "#ffffff", 0.4), 0.55)
+    return filled(disc(x, y, radius * 4), "url(#s-glow)") + filled(disc(x, y, radius), color, 0.5 + seen / 2)
 
 
 def _moon(light: Light, chance: random.Random, side: int) -> str:
@@ -88,7 +88,7 @@ def _clouds(light: Light, chance: random.Random, horizon: float) -> str:
         count, size, ceiling = 6, 32.0, horizon * 0.66
     else:
         return _bank(light, chance)
-    body, shadow = _cloud_colours(light)
+    body, shadow = _cloud_colors(light)
     parts = []
     order = [(n + chance.uniform(0.2, 0.8)) * SIDE / count for n in range(count)]
     chance.shuffle(order)
@@ -99,7 +99,7 @@ def _clouds(light: Light, chance: random.Random, horizon: float) -> str:
     return "".join(parts)
 
 
-def _cloud_colours(light: Light) -> tuple[str, str]:
+def _cloud_colors(light: Light) -> tuple[str, str]:
     """Of the lit tops and of the undersides."""
     body = {"dawn": "#fff1ec", "day": "#ffffff", "dusk": "#f3958c", "night": "#4a5a8c"}[light.time]
     shadow = {"dawn": "#e2b4c6", "day": "#bfd6e8", "dusk": "#8a4474", "night": "#2a3868"}[light.time]

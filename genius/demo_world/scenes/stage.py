@@ -90,8 +90,8 @@ def _cutouts(light: Light, chance: random.Random) -> str:
         strings += "".join(f"M{at(px, py)}V0" for px, py in spots)
     elif fair:
         y = {"day": 62, "dawn": 112, "dusk": 118}[light.time]
-        colour = {"day": "#ffd93d", "dawn": "#ffe694", "dusk": "#ff6f3a"}[light.time]
-        parts += filled(disc(x, y, 27), mixed(colour, "#ffffff", 0.4), 0.6) + filled(disc(x, y, 20), colour)
+        color = {"day": "#ffd93d", "dawn": "#ffe694", "dusk": "#ff6f3a"}[light.time]
+        parts += filled(disc(x, y, 27), mixed(color, "#ffffff", 0.4), 0.6) + filled(disc(x, y, 20), color)
         strings += f"M{at(x, y)}V0"
     if light.weather in ("cloudy", "rainy", "snowy"):
         tone = {"cloudy": "#f4f6fa", "rainy": "#5a6476", "snowy": "#f4f8ff"}[light.weather]
@@ -116,8 +116,8 @@ def _cutouts(light: Light, chance: random.Random) -> str:
 
 def _curtains(chance: random.Random, cloth: str, shade: float) -> str:
     """Gathered at both sides, a scalloped valance above."""
-    colours = (cloth, mixed(cloth, "#16040c", 0.45), "#f0bf4a")
-    body, deep, rim = (mixed(colour, "#160c2c", shade * 0.6) for colour in colours)
+    colors = (cloth, mixed(cloth, "#16040c", 0.45), "#f0bf4a")
+    body, deep, rim = (mixed(color, "#160c2c", shade * 0.6) for color in colors)
     gap, waist = chance.uniform(44, 52), chance.uniform(120, 136)
     count, drop = chance.choice((6, 8, 10)), chance.uniform(18, 26)
     swags = f"q{at(-130 / count, drop, -260 / count, 0)}" * count

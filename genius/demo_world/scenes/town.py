@@ -29,10 +29,10 @@ def city(light: Light, chance: random.Random) -> Land:
         high = chance.uniform(44, 62) if middle else chance.uniform(88, 132)
         houses.append((x, wide, high))
         x += wide
-    colours = [chance.choice(WALLS)]
-    while len(colours) < len(houses):
-        colours.append(chance.choice([colour for colour in WALLS if colour != colours[-1]]))
-    parts.append(_fronts(light, chance, houses, colours))
+    colors = [chance.choice(WALLS)]
+    while len(colors) < len(houses):
+        colors.append(chance.choice([color for color in WALLS if color != colors[-1]]))
+    parts.append(_fronts(light, chance, houses, colors))
     parts.append(filled(box(0, 172, SIDE, 56), "url(#s-land)"))
     slabs = "M0 184H256M0 202H256" + "".join(
         f"M{at(128 + (at_x - 128) * 0.82, 172)}L{at(128 + (at_x - 128) * 1.12, 222)}" for at_x in range(-20, 290, 24)
@@ -70,17 +70,17 @@ def _skyline(chance: random.Random, foot: float, low: float, high: float, wide: 
 
 
 def _fronts(
-    light: Light, chance: random.Random, houses: Sequence[tuple[float, float, float]], colours: Sequence[str]
+    light: Light, chance: random.Random, houses: Sequence[tuple[float, float, float]], colors: Sequence[str]
 ) -> str:
     """Houses side by side as (x, width, height): walls, cornices, windows of which some are lit, shops below.
 
-    What has one colour is one element, so that a street costs little to draw.
+    What has one color is one element, so that a street costs little to draw.
     """
     walls: dict[str, str] = {}
     lit, unlit, shade, cornices, shops, boards, awnings, doors = [""] * 8
-    for (x, wide, high), colour in zip(houses, colours, strict=True):
+    for (x, wide, high), color in zip(houses, colors, strict=True):
         top = FOOT - high
-        walls[colour] = walls.get(colour, "") + box(x, top, wide + 0.5, high)
+        walls[color] = walls.get(color, "") + box(x, top, wide + 0.5, high)
         shade += box(x + wide - 5, top, 5.5, high)
         cornices += box(x - 1, top - 3, wide + 2, 4.5)
         columns = 3 if wide > 34 else 2
@@ -95,7 +95,7 @@ def _fronts(
         awnings += "".join(box(x + 2 + n * stripe, 150, stripe, 7) for n in (0, 2, 4))
     evening = light.dark
     return (
-        "".join(filled(d, light.on(colour, 0.16)) for colour, d in walls.items())
+        "".join(filled(d, light.on(color, 0.16)) for color, d in walls.items())
         + filled(shade, light.on("#2b2a3c", 0.16), 0.22)
         + filled(cornices, light.ground("#efe6d8", 0.16))
         + filled(unlit, light.on("#3f5670", 0.1))

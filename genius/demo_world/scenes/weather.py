@@ -38,7 +38,7 @@ def puddles(light: Light, chance: random.Random) -> str:
 
 def rain(light: Light, chance: random.Random, count: int, size: float = 1.0) -> str:
     """Slanting streaks, those near by longer and brighter."""
-    colour = {"dawn": "#f2f0fa", "day": "#f4faff", "dusk": "#e6cfe0", "night": "#a9bce8"}[light.time]
+    color = {"dawn": "#f2f0fa", "day": "#f4faff", "dusk": "#e6cfe0", "night": "#a9bce8"}[light.time]
     slant = chance.uniform(0.14, 0.34) * chance.choice((-1, 1))
 
     def streaks(number: int, length: float) -> str:
@@ -48,14 +48,14 @@ def rain(light: Light, chance: random.Random, count: int, size: float = 1.0) -> 
             parts.append(f"M{at(chance.uniform(-10, 266), chance.uniform(-14, 250))}l{at(-slant * long, long)}")
         return "".join(parts)
 
-    return drawn(streaks(count * 3 // 5, 13), colour, 1.1 * size, 0.5) + drawn(
-        streaks(count * 2 // 5, 22), colour, 1.9 * size, 0.62
+    return drawn(streaks(count * 3 // 5, 13), color, 1.1 * size, 0.5) + drawn(
+        streaks(count * 2 // 5, 22), color, 1.9 * size, 0.62
     )
 
 
 def snow(light: Light, chance: random.Random, count: int, size: float = 1.0) -> str:
     """Flakes, small ones far off and large ones near by."""
-    colour = {"dawn": "#fffafa", "day": "#ffffff", "dusk": "#f8e2e6", "night": "#c6d2f2"}[light.time]
+    color = {"dawn": "#fffafa", "day": "#ffffff", "dusk": "#f8e2e6", "night": "#c6d2f2"}[light.time]
 
     def flakes(number: int, small: float, large: float) -> str:
         return "".join(
@@ -63,7 +63,7 @@ def snow(light: Light, chance: random.Random, count: int, size: float = 1.0) -> 
             for _ in range(number)
         )
 
-    return filled(flakes(count * 2 // 3, 1.1, 1.9), colour, 0.85) + filled(flakes(count // 3, 2.3, 3.9), colour, 0.92)
+    return filled(flakes(count * 2 // 3, 1.1, 1.9), color, 0.85) + filled(flakes(count // 3, 2.3, 3.9), color, 0.92)
 
 
 def _fog(light: Light, chance: random.Random) -> tuple[str, str]:

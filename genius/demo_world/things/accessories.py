@@ -209,8 +209,8 @@ def _laces(laces: tuple[tuple[float, float, float, float], ...], paint: Paint) -
 def _fringe(d: str, paint: Paint) -> str:
     """Threads hanging across the end of a scarf: a thick dashed line."""
     return "".join(
-        f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-dasharray="2.6 1.4"/>'
-        for colour, width in ((paint.line, 13), (paint.light, 10.5))
+        f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{width}" stroke-dasharray="2.6 1.4"/>'
+        for color, width in ((paint.line, 13), (paint.light, 10.5))
     )
 
 

@@ -12,7 +12,7 @@ SHADOW = "rgba(28,20,32,.3)"
 
 
 def roofed(d: str, paint: Paint) -> str:
-    """A roof in the colour and the pattern of the walls, darker than they are."""
+    """A roof in the color and the pattern of the walls, darker than they are."""
     return path(d, paint.fill) + path(d, SHADOW, paint.line, 1.5)
 
 

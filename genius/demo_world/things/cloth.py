@@ -36,9 +36,9 @@ def shade(d: str, strength: float = 0.18) -> str:
     return f'<path d="{d}" fill="#140a28" opacity="{strength}"/>'
 
 
-def cord(d: str, paint: Paint, colour: str, width: float) -> str:
+def cord(d: str, paint: Paint, color: str, width: float) -> str:
     """An outlined line: a strap, a handle, a lace."""
-    return stroke(d, paint.line, width + 2) + stroke(d, colour, width)
+    return stroke(d, paint.line, width + 2) + stroke(d, color, width)
 
 
 def stitches(d: str, paint: Paint) -> str:
@@ -49,9 +49,9 @@ def stitches(d: str, paint: Paint) -> str:
 def fluff(d: str, paint: Paint, width: float = 7) -> str:
     """A fur trim along a path: beads, outlined together."""
     return "".join(
-        f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="{thick}" stroke-dasharray=".1 {width * 0.62:g}" '
+        f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{thick}" stroke-dasharray=".1 {width * 0.62:g}" '
         'stroke-linecap="round"/>'
-        for colour, thick in ((paint.line, width + 2.6), (CREAM, width))
+        for color, thick in ((paint.line, width + 2.6), (CREAM, width))
     )
 
 

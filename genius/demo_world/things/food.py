@@ -99,8 +99,8 @@ def donut(paint: Paint, style: str) -> str:
         1.7,
     )
     sprinkles = "".join(
-        stroke(d, colour, 3)
-        for d, colour in (
+        stroke(d, color, 3)
+        for d, color in (
             ("M27 30 l4 -4 M80 36 l2 5 M46 70 l6 1", "#ffffff"),
             ("M44 17 l6 -1 M19 56 l3 4 M70 64 l5 -3", "#ffd84d"),
             ("M66 22 l5 3 M16 40 l1 -5", "#54d0c4"),

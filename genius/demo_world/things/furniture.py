@@ -175,8 +175,8 @@ def bookcase(paint: Paint, style: str) -> str:
     cornice = solid('<path d="M10 9 L13 2 Q50 -2 87 2 L90 9 Z"/>', paint.fill, paint.line, 1.7)
     backs = path("M20 12 H80 V35 H20 Z M20 39 H80 V62 H20 Z", mixed(paint.dark, "#1c1420", 0.35), paint.line, 1.5)
     books = "".join(
-        rect(x, floor - high, wide, high, 1, colour, paint.line, 1.1)
-        for x, floor, wide, high, colour in (
+        rect(x, floor - high, wide, high, 1, color, paint.line, 1.1)
+        for x, floor, wide, high, color in (
             (21, 35, 9, 20, paint.base),
             (30, 35, 9, 17, PAPER),
             (39, 35, 10, 21, paint.light),

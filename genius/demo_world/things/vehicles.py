@@ -131,7 +131,7 @@ def bicycle(paint: Paint, style: str) -> str:
 
 
 def _rider(paint: Paint) -> str:
-    """Who rides the bicycle, in its colours."""
+    """Who rides the bicycle, in its colors."""
     leg, torso, arm = "M37 22 L60 42 L53 80", "M36 20 Q40 4 51 -2", "M51 0 L48 14 L61 17"
     trousers = (
         stroke(leg, paint.line, 12)
@@ -357,12 +357,12 @@ def _moving(drawn: str, lamp: float, scale: float = 0.88) -> str:
     )
 
 
-def _cloud(puffs: tuple[tuple[float, float, float], ...], colour: str) -> str:
+def _cloud(puffs: tuple[tuple[float, float, float], ...], color: str) -> str:
     """Round puffs (x, y, radius) of dust, smoke or steam."""
     circles = "".join(
         f"M{x - r:g} {y:g} a{r:g} {r:g} 0 1 0 {2 * r:g} 0 a{r:g} {r:g} 0 1 0 {-2 * r:g} 0 Z" for x, y, r in puffs
     )
-    return path(circles, colour, "#8d8794", 2.6) + path(circles, colour)  # the second hides the lines inside
+    return path(circles, color, "#8d8794", 2.6) + path(circles, color)  # the second hides the lines inside
 
 
 def _head(x: float, y: float, radius: float) -> str:

@@ -10,7 +10,7 @@ from gradio.utils import get_upload_folder
 from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.explore.code_patterns import format_pattern, parse_pattern
-from genius.explore.items import describe, row_of
+from genius.explore.items import describe_item, row_of
 from genius.schema import Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
@@ -69,7 +69,7 @@ def endpoints(context: Context) -> list[Callable]:
     def item(id: str) -> dict:
         """One item: its modality, text, picture (a small WebP as a data URI), codes and what its source says of it."""
         row = row_of(engine.index, id)
-        told, picture = describe(engine, row, neighbours=0), engine.index.thumbnail(row)
+        told, picture = describe_item(engine, row, neighbors=0), engine.index.thumbnail(row)
         return {
             "id": told["id"],
             "modality": told["modality"].name.lower(),
@@ -104,7 +104,7 @@ def endpoints(context: Context) -> list[Callable]:
 
         Exact over the whole index for up to 200,000 items; in a larger one approximate, among items with similar IDs.
         """
-        near = describe(engine, row_of(engine.index, id), checked_k(k))["neighbours"]
+        near = describe_item(engine, row_of(engine.index, id), checked_k(k))["neighbours"]
         return [
             {
                 "id": item["id"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from genius.errors import UserError
-from genius.explore.items import describe, row_of
+from genius.explore.items import describe_item, row_of
 from genius.ui.common import formatting
 from genius.ui.common.components import QUICK, SURE, Panel, told
 from genius.ui.common.context import Context
@@ -39,7 +39,7 @@ class ItemCard(Panel):
 
 def card(engine: Engine, id: Any) -> dict[str, Any]:
     """What item_card.js draws. Raises UserError if there is no such item."""
-    item = describe(engine, row_of(engine.index, id), NEIGHBOURS)
+    item = describe_item(engine, row_of(engine.index, id), NEIGHBOURS)
     return {
         **_drawn(engine, item),
         "codes": item["codes"],

@@ -9,7 +9,7 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
-from genius.explore.comparison import Comparison, agreement
+from genius.explore.comparison import Comparison, rank_agreement
 from genius.schema import Modality, Query
 from genius.search.checks import MAX_BEAMS, MAX_TEXT, check_query
 from genius.ui.common import formatting
@@ -48,7 +48,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     ) -> dict[str, Any]:
         by_system = list(comparison.search(embedding, z, k, beams, only, hnsw))
         asked += "" if only is None else f", {formatting.PLURALS[only]} only,"
-        agreed = agreement(by_system)
+        agreed = rank_agreement(by_system)
         return compared(
             asked,
             {stage: spent[stage] for stage in APART if stage in spent},

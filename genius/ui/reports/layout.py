@@ -57,7 +57,7 @@ SECTIONS = (
         "retrieval",
         reports.times_note,
         reports.times_table,
-        (Plot("Milliseconds a query by system and stage", 380, figure.times),),
+        (Plot("Milliseconds per query by system and stage", 380, figure.times),),
         reports.pool_names,
     ),
     Section(
@@ -66,7 +66,7 @@ SECTIONS = (
         "speed",
         reports.speed_note,
         reports.speed_tables,
-        (Plot("Milliseconds a query by number of items", 460, figure.speed),),
+        (Plot("Milliseconds per query by number of items", 460, figure.speed),),
         reports.speed_choices,
     ),
     Section(

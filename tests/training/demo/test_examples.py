@@ -1,6 +1,6 @@
 from genius.collections.layout import TASKS
 from genius.demo_world.instructions import PHRASINGS
-from genius.demo_world.sampling import held_out
+from genius.demo_world.sampling import is_held_out
 from genius.examples import read_examples
 from training.demo.examples import WORKED, main, write_examples
 
@@ -28,4 +28,4 @@ def test_instructions_are_training_phrasings_and_pictures_show_what_training_may
         for row in worked.rows:
             assert row.asked["instruction"] in PHRASINGS[row.dataset, row.task][0]
         for figure in worked.picture.figures if worked.picture else ():
-            assert not held_out(figure.kind, figure.colour), figure
+            assert not is_held_out(figure.kind, figure.color), figure

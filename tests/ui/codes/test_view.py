@@ -97,7 +97,7 @@ def test_the_tree_has_a_key_for_each_code_and_words_for_the_first_level(table):
 
 
 def test_others_have_no_key(table, monkeypatch):
-    monkeypatch.setattr("genius.explore.hierarchy.MOST", 0)
+    monkeypatch.setattr("genius.explore.hierarchy.MAX_SHOWN", 0)
     (others,) = view.icicle(hierarchy(table.match((0,))), True)["children"]
     assert (others["key"], others["name"], others["items"]) == (None, "2 others", 3)
 

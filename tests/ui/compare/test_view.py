@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from genius.explore.comparison import FLAT, SYSTEMS, SystemResults, agreement
+from genius.explore.comparison import FLAT, SYSTEMS, SystemResults, rank_agreement
 from genius.schema import Item, Modality
 from genius.ui.compare.view import compared
 
@@ -21,7 +21,7 @@ def found(at: int, rows: list[int], **milliseconds: float) -> SystemResults:
 @pytest.fixture
 def shown():
     by_system = [found(0, [5, 1], beam=8, expand=1), found(2, [1], beam=3.5), found(3, [1, 8], search=4.5)]
-    agreed = agreement(by_system)
+    agreed = rank_agreement(by_system)
     items = [ITEMS[row] for row in agreed.rows.tolist()]
     return compared("“boat”", {"encode": 38.2, "fuse": 1.06}, by_system, agreed, items, [b"one", None, b"eight"])
 
@@ -49,7 +49,7 @@ def test_pairs_say_overlap_and_shift_and_a_system_is_not_compared_with_itself(sh
 
 def test_without_common_items_there_is_no_shift():
     by_system = [found(0, [1]), found(3, [5])]
-    one = compared("x", {}, by_system, agreement(by_system), [ITEMS[1], ITEMS[5]], [None, None])
+    one = compared("x", {}, by_system, rank_agreement(by_system), [ITEMS[1], ITEMS[5]], [None, None])
     assert one["agreement"][0][1] == {"share": 0, "overlap": "0 %", "shift": "–"}
 
 
