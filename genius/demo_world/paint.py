@@ -1,7 +1,4 @@
-"""Colors, patterns and basic SVG shapes.
-
-A thing is drawn in a box of 100 × 100 units, y downwards.
-"""
+"""The colors and patterns of things, and the SVG definitions that their drawings name."""
 
 from __future__ import annotations
 
@@ -60,43 +57,6 @@ def mixed(one: str, other: str, share: float) -> str:
     """Two colors "#rrggbb", `share` of the second."""
     a, b = ([int(color[at : at + 2], 16) for at in (1, 3, 5)] for color in (one, other))
     return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in zip(a, b, strict=True))
-
-
-def path(d: str, fill: str, line: str = "none", width: float = 1.4) -> str:
-    """A filled path; with `line` it is outlined."""
-    return shape(f'<path d="{d}"/>', fill, line, width)
-
-
-def ellipse(cx: float, cy: float, rx: float, ry: float, fill: str, line: str = "none", width: float = 1.4) -> str:
-    return shape(f'<ellipse cx="{cx}" cy="{cy}" rx="{rx}" ry="{ry}"/>', fill, line, width)
-
-
-def rect(x: float, y: float, w: float, h: float, r: float, fill: str, line: str = "none", width: float = 1.4) -> str:
-    return shape(f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="{r}"/>', fill, line, width)
-
-
-def stroke(d: str, line: str, width: float) -> str:
-    """An open path with round ends."""
-    return (
-        f'<path d="{d}" fill="none" stroke="{line}" stroke-width="{width}" stroke-linecap="round" '
-        'stroke-linejoin="round"/>'
-    )
-
-
-def shape(element: str, fill: str, line: str = "none", width: float = 1.4) -> str:
-    """One SVG element, written `<tag .../>`, filled and outlined."""
-    return (
-        element.removesuffix("/>") + f' fill="{fill}" stroke="{line}" stroke-width="{width}" stroke-linejoin="round"/>'
-    )
-
-
-def solid(element: str, fill: str, line: str, width: float = 1.4) -> str:
-    """One SVG element that looks round: filled, lit from above left, outlined."""
-    bare = element.removesuffix("/>")
-    return (
-        f'{bare} fill="{fill}"/>{bare} fill="url(#lit)"/>{bare} fill="none" stroke="{line}" '
-        f'stroke-width="{width}" stroke-linejoin="round"/>'
-    )
 
 
 SHARED_DEFS = (  # what every drawing may name

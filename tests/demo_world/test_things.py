@@ -12,7 +12,7 @@ import resvg_py
 from PIL import Image
 
 from genius.demo_world.paint import COLORS, PATTERNS, SHARED_DEFS, Paint, paint
-from genius.demo_world.things import THINGS
+from genius.demo_world.things import DRAWINGS, SEAM, THINGS
 
 PIXELS = 128
 BORDER = 14  # around the box of 100 × 100, so that what leaves it is seen
@@ -112,3 +112,15 @@ def test_kinds_have_distinct_names_and_silhouettes():
         for other in kinds[:at]:
             common, both = (shapes[one] & shapes[other]).sum(), (shapes[one] | shapes[other]).sum()
             assert common / both < 0.95, f"{one} and {other} have the same outline"
+
+
+def test_each_style_has_one_file_and_each_file_shows_one_style():
+    named = {(f"{kind}-{style}" if style else kind).replace(" ", "-") for kind, style in POSES}
+    assert {file.stem for file in DRAWINGS.glob("*.svg")} == named
+
+
+def test_a_plain_thing_is_drawn_without_what_lies_below_a_pattern():
+    assert SEAM in (DRAWINGS / "cat-walking.svg").read_text()
+    plain, striped = (THINGS["cat"].draw(paint("red", pattern, "dye"), "walking") for pattern in ("plain", "striped"))
+    assert plain.count("<path") < striped.count("<path")
+    assert SEAM not in plain + striped and "var(" not in plain + striped
