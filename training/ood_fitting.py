@@ -1,4 +1,4 @@
-"""What is familiar to an index: learned from how its pictures look, see genius/search/familiar.py.
+"""Fit the detector of images that are unlike those of an index, see genius/search/ood_detector.py.
 
 A visitor's picture was saved by whatever program they used, so every third indexed picture is taken smaller and
 saved again with losses.

@@ -1,8 +1,8 @@
-"""What generating IDs is compared with: dense search over the embeddings, and over the quantized vectors.
+"""Baselines of generating IDs: dense search over the embeddings, and over the quantized vectors.
 
-`flat_search` is exact and streams, so it needs no second copy of the embeddings; HNSW and IVF-PQ are built
-by faiss from the same embeddings. `quantized_search` scores every ID by the distance of its quantized vector:
-what the IDs could find if nothing were lost in decoding.
+`flat_search` is exact and streams, so it needs no second copy of the embeddings; HNSW and IVF-PQ are built by faiss
+from the same embeddings. `quantized_search` scores every ID by the distance of its quantized vector: the result of a
+beam search by geometry that discards nothing.
 
 Axes: n items, u different IDs, b queries, d dim, k results, M levels.
 """
@@ -26,10 +26,10 @@ BLOCK = 16_384  # vectors in memory at once
 def flat_search(
     embeddings: np.ndarray, queries: np.ndarray, k: int, rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The k nearest items by cosine, exactly: (cosines, rows), (b, k) each; −inf, −1 where there are fewer.
+    """The k nearest items by cosine, exactly: (cosines, rows), (b, k) each, padded with −inf and −1.
 
-    embeddings (n, d) fp16, normalised, memory-mapped; queries (b, d) normalised; rows: search only these.
-    Equal cosines are ordered by row.
+    embeddings (n, d) fp16, memory-mapped; queries (b, d); both normalized. rows: search only these. Equal cosines are
+    ordered by row.
     """
     rows, queries = np.arange(len(embeddings)) if rows is None else np.unique(rows), _float32(queries)
 
@@ -45,7 +45,7 @@ def flat_search(
 
 @torch.inference_mode()
 def quantized_norms(codebooks: Sequence[Tensor], table: IDTable) -> Tensor:
-    """‖ẑ‖² of the quantized vector of each ID, (u,) float32 on the codebooks' device: once for many searches."""
+    """‖ẑ‖² of the quantized vector of each ID, (u,) float32 on the codebooks' device; many searches can share it."""
     words = torch.cat([*codebooks]).float()
     return torch.cat(
         [F.embedding_bag(tokens, words, mode="sum").square().sum(1) for _, tokens in _tokens(codebooks, table)]
@@ -89,7 +89,7 @@ def quantized_search(
 
 
 def _tokens(codebooks: Sequence[Tensor], table: IDTable) -> Iterator[tuple[np.ndarray, Tensor]]:
-    """Blocks of all IDs: their numbers, and their codes (BLOCK, M) counted through all codebooks."""
+    """Blocks of all IDs: their numbers, and their codes (BLOCK, M) numbered through all codebooks."""
     offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])
     for ids in _parts(table.ids):
         yield ids, torch.from_numpy(table.codes(ids) + offsets).to(codebooks[0].device)
@@ -109,7 +109,7 @@ def build_ivf_pq(embeddings: np.ndarray, lists: int, code_bytes: int, training: 
     """
     index = faiss.index_factory(
         embeddings.shape[1], f"IVF{lists},PQ{code_bytes}np", faiss.METRIC_INNER_PRODUCT
-    )  # np: not polysemous, slow and not used here
+    )  # np: no polysemous training, which is slow and unused here
     sample = np.random.default_rng(seed).permutation(len(embeddings))[:training]
     index.train(_float32(embeddings[np.sort(sample)]))
     return _add_all(index, embeddings)
@@ -122,7 +122,7 @@ def _add_all(index: faiss.Index, embeddings: np.ndarray) -> faiss.Index:
 
 
 def _best(parts: Iterable[tuple[np.ndarray, np.ndarray]], queries: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k highest of many parts (values, numbers), (b, ·) each: (values, numbers), (b, k), equal ones by number."""
+    """The k highest of several parts (values, numbers), (b, ·) each, as (b, k) each; equal values by number."""
     values = np.full((queries, k), -np.inf, dtype=np.float32)
     numbers = np.full((queries, k), -1, dtype=np.int64)
     for more, theirs in parts:

@@ -197,7 +197,7 @@ class Engine:
         return self._versions.snapshot()
 
     def follow(self, every: float = POLL_SECONDS) -> None:
-        """Call `reload` in the background every so many seconds, while the engine lives.
+        """Call `reload` in the background at this interval, in seconds, while the engine lives.
 
         An error is logged once, and tried again.
         """

@@ -60,7 +60,7 @@ def test_a_narrow_beam_keeps_what_a_slow_beam_search_keeps(beams, weight):
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
-def test_each_id_carries_its_log_probability_whatever_it_was_ranked_by(weight):
+def test_each_id_carries_its_log_probability_whatever_the_ranking(weight):
     _, trie, ids = build(40)
     decoder = FixedDecoder(SIZES, QUERIES)
     found = beam_search(decoder, decoder.features, trie, 9, decoder_weight=weight)
@@ -98,7 +98,7 @@ def test_geometry_alone_never_runs_the_decoder_and_finds_the_nearest_quantized_v
 
 
 @pytest.mark.parametrize("beams", [1, 3, 8, 1000])
-def test_every_query_finds_as_many_ids_as_there_are_or_as_asked_and_none_twice(beams):
+def test_every_query_finds_all_ids_or_as_many_as_requested_and_none_twice(beams):
     # lopsided: one modality holds a single ID, another most of them
     codes = [[0, 0, 0, 0], [1, 1, 1, 1], [1, 1, 1, 2], *([2, *rest] for rest in np.ndindex(4, 5, 6))]
     table = IDTable.build(np.array(codes), SIZES)
@@ -132,7 +132,7 @@ def test_the_order_of_scores_is_the_order_of_floats():
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
-def test_the_trace_tells_what_the_search_did(weight):
+def test_the_trace_records_the_search(weight):
     table, trie, ids = build(120, seed=2)
     decoder, beams = FixedDecoder(SIZES, QUERIES), 5
     found = beam_search(decoder, decoder.features, trie, beams, decoder_weight=weight, trace=True)

@@ -24,7 +24,7 @@ from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_optio
         *(("modality", value) for value in (0, 3, "image", True)),
     ],
 )
-def test_an_option_that_cannot_be_is_named_with_its_value(field, value):
+def test_an_invalid_option_is_named_with_its_value(field, value):
     with pytest.raises(UserError) as caught:
         checked_options(SearchOptions(**{field: value}))
     names = {
@@ -46,12 +46,12 @@ def test_options_at_their_limits_pass_and_whole_floats_become_ints():
 
 
 @pytest.mark.parametrize("mode", [None, "exact", "set", "fast"])
-def test_every_mode_there_is_may_be_asked_for(mode):
+def test_every_mode_is_accepted(mode):
     options = SearchOptions(mode=mode, certify=True, widen=True, modality=Modality.PAIR)
     assert checked_options(options) == options
 
 
-def test_an_unknown_mode_is_told_the_choices():
+def test_an_unknown_mode_is_refused_with_the_choices():
     with pytest.raises(UserError, match="^The mode must be one of exact, set, fast, not 'quick'.$"):
         checked_options(SearchOptions(mode="quick"))
 
@@ -73,7 +73,7 @@ def test_a_query_without_a_text_or_an_image_is_refused(query):
         (Query(text="half \ud83d"), "description contains an invalid Unicode character"),
     ],
 )
-def test_a_text_that_cannot_be_read_is_refused(query, words):
+def test_an_unreadable_or_long_text_is_refused(query, words):
     with pytest.raises(UserError, match=words):
         check_query(query)
 

@@ -28,7 +28,7 @@ def test_streamed_flat_search_equals_faiss_over_everything(monkeypatch, block):
     np.testing.assert_allclose(found[0], cosines, atol=1e-6)
 
 
-def test_flat_search_keeps_to_the_rows_it_is_given_and_says_where_there_are_fewer():
+def test_flat_search_keeps_to_the_given_rows_and_pads_where_there_are_fewer():
     embeddings, queries = unit(100), unit(3, seed=1)
     rows = np.array([90, 3, 50, 3])
     cosines, found = flat_search(embeddings, queries, 5, rows)
@@ -65,7 +65,7 @@ def test_quantized_search_equals_an_exhaustive_comparison_in_float64(monkeypatch
         np.testing.assert_allclose(found.scores[query], scores[best], rtol=1e-5, atol=1e-5)
 
 
-def test_norms_at_hand_change_nothing_and_are_those_of_the_quantized_vectors():
+def test_precomputed_norms_change_nothing_and_are_those_of_the_quantized_vectors():
     decoder, table = quantized_world()
     norms = quantized_norms(decoder.codebooks, table)
     vectors = sum(

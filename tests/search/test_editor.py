@@ -20,7 +20,7 @@ def editor(tmp_path) -> Editor:
     return Editor(run, Engine.load(run, "cpu"))
 
 
-def test_the_next_search_finds_what_was_added_and_not_what_was_removed(editor, tmp_path):
+def test_the_next_search_finds_added_items_and_no_removed_ones(editor, tmp_path):
     picture, broken = tmp_path / "zebra.png", tmp_path / "broken.png"
     Image.linear_gradient("L").save(picture)
     broken.write_bytes(b"no picture")
@@ -36,7 +36,7 @@ def test_the_next_search_finds_what_was_added_and_not_what_was_removed(editor, t
     assert Run(editor.run).folder("index") == editor.engine.index.folder
 
 
-def test_what_comes_while_another_change_is_made_is_refused(editor):
+def test_a_change_during_another_change_is_refused(editor):
     with write_lock(editor.run), pytest.raises(UserError, match="is being changed already"):
         editor.add([("A zebra.", None)])
     assert editor.engine.index.n == N

@@ -128,7 +128,7 @@ def test_the_trace_ends_in_the_generated_ids_and_changes_nothing(engine):
     assert prefixes == [id.codes for id in traced.generated]
 
 
-def test_the_decoder_weight_is_the_runs_own_unless_asked_otherwise(engine, monkeypatch):
+def test_the_decoder_weight_is_that_of_the_run_unless_an_option_sets_it(engine, monkeypatch):
     used = []
 
     def spy(*arguments, decoder_weight, **options):
@@ -153,7 +153,7 @@ def test_reranking_finds_the_same_in_mode_set_as_in_mode_exact_and_that_is_the_d
     assert ordered.mode == traced.mode == "exact"
 
 
-def test_mode_fast_hands_over_the_items_below_what_it_generated_within_its_budget(engine):
+def test_mode_fast_returns_the_items_below_its_prefixes_within_its_budget(engine):
     for budget in (1, 8, 25):
         for result in engine.search(QUERIES, SearchOptions(beams=5, k=500, mode="fast", budget=budget)):
             beginnings = [id.codes for id in result.generated]
@@ -168,7 +168,7 @@ def test_mode_fast_hands_over_the_items_below_what_it_generated_within_its_budge
             assert whole or result.candidates <= budget
 
 
-def test_a_search_may_be_widened_until_it_is_certified(engine):
+def test_a_search_is_widened_until_it_is_certified(engine):
     plain, wide = (engine.search(QUERIES, SearchOptions(beams=2, mode="exact", widen=widen)) for widen in (False, True))
     assert not all(result.certified for result in plain) and all(result.certified for result in wide)
     everything = engine.search(QUERIES, SearchOptions(beams=200, mode="exact"))
@@ -178,7 +178,7 @@ def test_a_search_may_be_widened_until_it_is_certified(engine):
     assert asked.certified is not None
 
 
-def test_fewer_queries_are_decoded_together_the_more_beams_they_have():
+def test_more_beams_mean_fewer_queries_in_a_batch():
     sizes = [engine_module.batch_size(beams) for beams in (1, 50, 100, 500, 5000)]
     assert sizes == [64, 32, 16, 3, 1]
 
@@ -211,7 +211,7 @@ def test_a_forced_modality_finds_the_best_items_of_that_modality(engine, modalit
         np.testing.assert_allclose(result.first_code_probabilities, unforced.first_code_probabilities, rtol=1e-4)
 
 
-def test_a_modality_that_the_index_lacks_gets_one_sentence(tmp_path):
+def test_a_modality_that_the_index_lacks_is_refused_in_one_sentence(tmp_path):
     engine = Engine.load(publish_tiny_run(tmp_path / "run", n=2).path, "cpu")  # a picture and a text
     with pytest.raises(UserError, match="holds no items of the modality pair; search for another"):
         engine.search(QUERIES, SearchOptions(modality=Modality.PAIR))
@@ -219,7 +219,7 @@ def test_a_modality_that_the_index_lacks_gets_one_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("options", [SearchOptions(beams=6, k=5), SearchOptions(trace=True, modality=Modality.TEXT)])
-def test_the_vectors_of_a_result_search_again_as_its_query_did(engine, options):
+def test_searching_by_the_vectors_of_a_result_repeats_it(engine, options):
     results = engine.search(QUERIES, options)
     vectors = EncodedQueries.from_vectors(
         np.stack([result.embedding for result in results]), np.stack([result.z for result in results])
@@ -230,7 +230,7 @@ def test_the_vectors_of_a_result_search_again_as_its_query_did(engine, options):
         assert (again.trace is None) == (result.trace is None)
 
 
-def test_an_option_that_cannot_be_is_refused_for_vectors_too(engine):
+def test_an_invalid_option_is_refused_for_vectors_too(engine):
     with pytest.raises(UserError, match="beam size"):
         engine.search_encoded(engine.encode(QUERIES), SearchOptions(beams=0))
 
@@ -332,13 +332,13 @@ def test_threads_get_what_one_thread_gets(engine):
         ([], SearchOptions(k=501), "number of results"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_before_anything_runs(engine, queries, options, words, monkeypatch):
+def test_an_invalid_query_or_option_is_refused_before_anything_runs(engine, queries, options, words, monkeypatch):
     monkeypatch.setattr(engine.encoder, "encode", None)
     with pytest.raises(UserError, match=words):
         engine.search(queries, options)
 
 
-def test_a_run_without_a_part_says_which(tmp_path):
+def test_a_missing_part_is_named(tmp_path):
     with pytest.raises(UserError, match="holds no encoder"):
         Engine.load(tmp_path)
 

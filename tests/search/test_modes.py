@@ -97,7 +97,7 @@ def slow_fast_search(decoder, query: int, ids: list[tuple], items: dict, beams: 
 @WEIGHTS
 @pytest.mark.parametrize("budget", [1, 12, 60])
 @pytest.mark.parametrize("n, seed", [(2, 0), (40, 1), (300, 2)])
-def test_mode_fast_stops_at_few_items_and_leaves_prefixes_with_one_id_alone(n, seed, budget, weight):
+def test_mode_fast_stops_at_few_items_and_does_not_decode_prefixes_with_one_id(n, seed, budget, weight):
     table, trie = build(n, seed)
     decoder, beams = FixedDecoder(SIZES, QUERIES, seed=seed), 8
     found = beam_search(
@@ -137,7 +137,7 @@ def test_a_certificate_is_given_only_for_the_best_ids_of_all(weight, mode):
     assert set(given) == {False, True}
 
 
-def test_a_certificate_must_be_asked_for():
+def test_a_certificate_is_given_only_on_request():
     _, trie = build(40)
     decoder = FixedDecoder(SIZES, QUERIES)
     assert beam_search(decoder, decoder.features, trie, 5).certified(5) is None
@@ -157,7 +157,7 @@ def test_widening_ends_with_the_best_ids_of_all_and_searches_again_only_where_it
     assert torch.equal(found.scored == once.scored, once.certified(4))
 
 
-def test_widening_ends_at_the_most_beams_it_may_take():
+def test_widening_ends_at_its_limit():
     _, trie = build(150, seed=5)
     decoder = FixedDecoder(SIZES, 12)
     found = widened_search(decoder, decoder.features, trie, 1, most=2)

@@ -76,14 +76,14 @@ def test_distances_are_those_of_the_inverse_correlations(ood_detector):
     np.testing.assert_allclose(ood_detector.distances(asked), expected, rtol=1e-3)
 
 
-def test_a_texture_is_finite_and_sees_grain_not_size():
+def test_a_texture_is_finite_and_depends_on_grain_but_not_on_size():
     flat = texture(Image.new("RGB", (70, 50), "teal"))
     small, large, seen_grainy = (texture(image) for image in (drawing(1), drawing(1, side=400), grainy(1)))
     assert np.isfinite(flat).all() and flat.shape == small.shape
     assert np.abs(small - large).mean() < np.abs(small - seen_grainy).mean() / 3
 
 
-def test_a_finer_pattern_has_its_amount_in_a_higher_wave():
+def test_a_finer_pattern_has_a_higher_frequency():
     def stripes(width: int) -> Image.Image:
         columns = (np.arange(64) // width % 2 * 255).astype(np.uint8)
         return Image.fromarray(np.broadcast_to(columns[None, :, None], (64, 64, 3)).copy())
@@ -97,19 +97,19 @@ def test_grainy_pictures_are_far_from_drawings_and_other_drawings_are_not(of_dra
     assert np.mean([of_drawings.is_out_of_distribution(grainy(seed)) for seed in range(1000, 1100)]) > 0.9
 
 
-def test_pictures_that_are_all_alike_leave_a_distance_for_others():
+def test_a_detector_of_equal_images_still_judges_others():
     same = np.array([texture(drawing(1))] * MIN_IMAGES)
     ood_detector = OODDetector.fit(same, same)
     assert not ood_detector.is_out_of_distribution(drawing(1)) and ood_detector.is_out_of_distribution(grainy(1))
 
 
-def test_too_few_pictures_say_nothing():
+def test_too_few_images_give_no_detector():
     many, few = points(MIN_IMAGES, seed=0), points(MIN_IMAGES - 1, seed=1)
     assert OODDetector.fit(few, many) is None and OODDetector.fit(many, few) is None
     assert OODDetector.fit(np.array([]), many) is None and OODDetector.fit(many, many) is not None
 
 
-def test_what_was_saved_says_the_same(of_drawings, tmp_path):
+def test_a_saved_detector_judges_as_before(of_drawings, tmp_path):
     assert OODDetector.load(tmp_path) is None
     of_drawings.save(tmp_path)
     loaded = OODDetector.load(tmp_path)
@@ -127,7 +127,7 @@ def test_what_was_saved_says_the_same(of_drawings, tmp_path):
         None,
     ],
 )
-def test_a_file_of_something_else_is_refused(arrays, tmp_path):
+def test_a_damaged_detector_file_is_refused(arrays, tmp_path):
     if arrays is None:
         (tmp_path / FILE).write_bytes(b"nothing of the kind")
     else:
@@ -141,7 +141,7 @@ def engine(tmp_path_factory) -> Engine:
     return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("familiar") / "run", n=9).path, "cpu")
 
 
-def test_a_search_says_of_each_query_with_a_picture_whether_it_is_far(engine, of_drawings, monkeypatch):
+def test_a_search_judges_each_query_with_an_image(engine, of_drawings, monkeypatch):
     monkeypatch.setattr(engine, "ood_detector", of_drawings)
     queries = [
         Query(image=grainy(0)),
@@ -152,6 +152,6 @@ def test_a_search_says_of_each_query_with_a_picture_whether_it_is_far(engine, of
     assert [result.out_of_distribution for result in engine.search(queries)] == [True, None, False, False]
 
 
-def test_a_run_without_distances_says_nothing(engine):
+def test_a_run_without_a_detector_judges_nothing(engine):
     assert engine.ood_detector is None
     assert engine.search([Query(image=drawing(0))])[0].out_of_distribution is None

@@ -142,7 +142,7 @@ def test_crowded_ids_are_cut_at_the_limit_in_generated_order(world, limit):
     assert np.array_equal(cut.row, whole.row[whole.generated_rank <= limit])
 
 
-def test_beams_that_only_pad_hold_no_items(world):
+def test_padding_beams_hold_no_items(world):
     table, beams, _, _ = world
     whole = expand(beams, table)
     beams.low[1, 2:], beams.high[1, 2:], beams.scores[1, 2:] = 0, 0, -torch.inf

@@ -43,7 +43,7 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_the_next_query_finds_what_was_added_and_not_what_was_removed(run):
+def test_the_next_query_finds_added_items_and_no_removed_ones(run):
     engine = Engine.load(run, "cpu")
     assert not engine.reload()
     add(run, engine, "A zebra on a tree.")
@@ -108,7 +108,7 @@ def test_what_another_process_adds_is_followed(run):
     assert engine.search([Query("A zebra on a tree.")])[0].hits[0].row == N
 
 
-def test_an_index_that_cannot_be_read_leaves_the_one_at_hand(run, caplog, monkeypatch):
+def test_an_unreadable_index_is_not_loaded_and_logged_once(run, caplog, monkeypatch):
     engine = Engine.load(run, "cpu")
     add(run, engine, "A zebra on a tree.")
     np.save(Run(run).folder("index") / "modalities.npy", np.zeros(3, np.uint8))

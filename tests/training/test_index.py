@@ -8,7 +8,7 @@ import pytest
 
 from genius.index.store import Index
 from genius.run import Run
-from genius.search import ood_detector as familiar
+from genius.search import ood_detector
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
@@ -22,9 +22,9 @@ def test_an_index_of_enough_pictures_tells_others_from_them(collection, tmp_path
     pipeline.train(arguments)
     assert Engine.load(arguments.run, "cpu").ood_detector is None
 
-    monkeypatch.setattr(familiar, "MIN_IMAGES", 2)
+    monkeypatch.setattr(ood_detector, "MIN_IMAGES", 2)
     run_stage("index", index.train, arguments)
-    assert familiar.FILE in Run(arguments.run).manifest["parts"]["index"]["files"]
+    assert ood_detector.FILE in Run(arguments.run).manifest["parts"]["index"]["files"]
     assert Engine.load(arguments.run, "cpu").ood_detector.threshold > 0
 
 

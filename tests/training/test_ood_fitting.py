@@ -2,7 +2,7 @@ import numpy as np
 from PIL import Image
 
 from genius.collections.images import open_image
-from genius.search import ood_detector as familiar
+from genius.search import ood_detector
 from genius.search.ood_detector import OODDetector, texture
 from training import ood_fitting as fitting
 from training.ood_fitting import fit_ood_detector, sample, saved, textures
@@ -29,7 +29,7 @@ def test_a_collection_without_pictures_has_no_distances(collection):
 
 def test_a_micro_collection_has_too_few_and_a_larger_one_enough(collection, monkeypatch):
     assert fit_ood_detector(collection, collection.all_candidates()) is None
-    monkeypatch.setattr(familiar, "MIN_IMAGES", 2)
+    monkeypatch.setattr(ood_detector, "MIN_IMAGES", 2)
     assert fit_ood_detector(collection, collection.all_candidates()).threshold > 0
 
 
