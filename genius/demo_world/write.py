@@ -18,8 +18,8 @@ from tqdm import tqdm
 from genius.collections.layout import PROVENANCE, SYNONYMS, TASKS
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.demo_world.datasets import DATASETS, DemoEntry, make_entry
-from genius.demo_world.instructions import PHRASINGS
 from genius.demo_world.lexicon import synonyms
+from genius.demo_world.phrasings import PHRASINGS
 from genius.demo_world.picture import render
 from genius.errors import UserError
 

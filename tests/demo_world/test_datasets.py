@@ -8,8 +8,8 @@ import pytest
 
 from genius.collections.layout import TASKS
 from genius.demo_world.datasets import DATASETS, make_entry
-from genius.demo_world.instructions import PHRASINGS
 from genius.demo_world.knowledge import entity
+from genius.demo_world.phrasings import PHRASINGS
 from genius.demo_world.sampling import is_held_out
 from genius.demo_world.write import SCALE, plan
 from genius.schema import Modality

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from genius.collections.images import open_image
 from genius.collections.layout import TASKS
-from genius.demo_world.instructions import PHRASINGS
+from genius.demo_world.phrasings import PHRASINGS
 from genius.demo_world.picture import Figure, Picture, render
 from genius.examples import FOLDER, LIST
 from genius.files import write_json

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from genius.demo_world.scenes.country import desert, forest, meadow, mountains, snowfield
-from genius.demo_world.scenes.land import Land
+from genius.demo_world.scenes.forms import Land
 from genius.demo_world.scenes.light import TIMES, WEATHERS, Light
 from genius.demo_world.scenes.room import room
 from genius.demo_world.scenes.shore import beach, harbour
 from genius.demo_world.scenes.sky import sky
-from genius.demo_world.scenes.stage import stage
+from genius.demo_world.scenes.theater import stage
 from genius.demo_world.scenes.town import city
 from genius.demo_world.scenes.weather import falling, puddles
 from genius.errors import UserError

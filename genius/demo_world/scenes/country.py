@@ -6,6 +6,7 @@ import random
 
 from genius.demo_world.scenes.forms import (
     SIDE,
+    Land,
     at,
     box,
     bush,
@@ -21,7 +22,6 @@ from genius.demo_world.scenes.forms import (
     smooth,
     tufts,
 )
-from genius.demo_world.scenes.land import Land
 from genius.demo_world.scenes.light import Light
 
 BARKS = (  # a trunk, its lit side, its cracks

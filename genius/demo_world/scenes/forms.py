@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 SIDE = 256  # of a picture
 EDGE = 10  # how far ridges run past the sides
@@ -136,3 +137,12 @@ def scattered(chance: random.Random, count: int, top: float, bottom: float) -> l
     """Spots on the ground, evenly spread over its breadth, from the far to the near."""
     spots = [((n + chance.random()) * SIDE / count, top + (bottom - top) * chance.random()) for n in range(count)]
     return sorted(spots, key=lambda spot: spot[1])
+
+
+@dataclass(frozen=True)
+class Land:
+    """SVG of a landscape or a room."""
+
+    defs: str
+    behind: str  # over the sky, under the things
+    before: str = ""  # over the things

@@ -6,8 +6,20 @@ import random
 from collections.abc import Callable
 
 from genius.demo_world.paint import mixed
-from genius.demo_world.scenes.forms import SIDE, at, box, bush, disc, drawn, filled, gradient, halo, hills, polygon
-from genius.demo_world.scenes.land import Land
+from genius.demo_world.scenes.forms import (
+    SIDE,
+    Land,
+    at,
+    box,
+    bush,
+    disc,
+    drawn,
+    filled,
+    gradient,
+    halo,
+    hills,
+    polygon,
+)
 from genius.demo_world.scenes.light import Light
 from genius.demo_world.scenes.sky import sky
 from genius.demo_world.scenes.weather import rain, snow

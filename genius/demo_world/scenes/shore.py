@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from genius.demo_world.scenes.forms import (
     SIDE,
+    Land,
     at,
     box,
     disc,
@@ -19,7 +20,6 @@ from genius.demo_world.scenes.forms import (
     scattered,
     smooth,
 )
-from genius.demo_world.scenes.land import Land
 from genius.demo_world.scenes.light import Light
 
 GABLES = ("#d9574a", "#f0c04e", "#5d9ec4", "#e9e1d0", "#7fb48a", "#e08a4a", "#c97f9c")

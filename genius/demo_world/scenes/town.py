@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from genius.demo_world.scenes.forms import SIDE, at, box, disc, drawn, filled, gradient, halo, polygon
-from genius.demo_world.scenes.land import Land
+from genius.demo_world.scenes.forms import SIDE, Land, at, box, disc, drawn, filled, gradient, halo, polygon
 from genius.demo_world.scenes.light import Light
 
 WALLS = ("#c8705a", "#7f93ac", "#d8b98a", "#8d7f9a", "#a9b8b4", "#b58a72")

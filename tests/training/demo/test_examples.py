@@ -1,5 +1,5 @@
 from genius.collections.layout import TASKS
-from genius.demo_world.instructions import PHRASINGS
+from genius.demo_world.phrasings import PHRASINGS
 from genius.demo_world.sampling import is_held_out
 from genius.examples import read_examples
 from training.demo.examples import WORKED, main, write_examples

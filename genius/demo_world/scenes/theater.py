@@ -7,6 +7,7 @@ import random
 from genius.demo_world.paint import mixed
 from genius.demo_world.scenes.forms import (
     SIDE,
+    Land,
     at,
     box,
     bush,
@@ -21,7 +22,6 @@ from genius.demo_world.scenes.forms import (
     scattered,
     star,
 )
-from genius.demo_world.scenes.land import Land
 from genius.demo_world.scenes.light import HOURS, Light
 
 
