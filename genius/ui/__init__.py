@@ -1,1 +1,1 @@
-"""The page. Each tab has a file; callbacks translate between widgets and the library, nothing more."""
+"""The page. Each tab has a folder; callbacks only translate between widgets and the library."""

@@ -1,4 +1,4 @@
-"""The whole page: what is above the tabs, the tabs, and what passes between them."""
+"""The page: header, tabs, and the signals between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genius.ui.api.layout import api_tab
 from genius.ui.codes.layout import codes_tab
 from genius.ui.collection.layout import collection_tab
 from genius.ui.common import links
-from genius.ui.common.components import SURE, Panel, told, uploaded
+from genius.ui.common.components import UNQUEUED, Panel, show_user_errors, uploaded
 from genius.ui.common.context import TABS, Context, Served, Shared
 from genius.ui.compare.layout import compare_tab
 from genius.ui.map.layout import map_tab
@@ -36,7 +36,7 @@ CONTENTS = {
 }
 
 
-COMMANDS = (  # a collection of one's own
+COMMANDS = (  # for a collection of your own
     "python -m genius.collections FOLDER... my-collection",
     "python -m training my-collection my-run",
     "python app.py --run my-run",
@@ -105,11 +105,11 @@ def build(engine: Engine, served: Served) -> gr.Blocks:
                 None,
                 None,
                 tabs,
-                **SURE,  # at once: no way to the server
+                **UNQUEUED,  # in the browser, without the server
                 js=f"() => [{{__type__: 'update', selected: {opens!r}}}]",
             )
         for trigger in (page.load, shared.changed.sent):
-            trigger(heading, None, header, **SURE)
+            trigger(heading, None, header, **UNQUEUED)
         links.restore(page, shared)
     return page
 
@@ -117,19 +117,19 @@ def build(engine: Engine, served: Served) -> gr.Blocks:
 def _check_upload(file: dict[str, Any]) -> dict[str, Any]:
     """Gradio checks paths too, but fetches links before, and copies any file of the machine if it was not told that
     the page is launched."""
-    with told():
+    with show_user_errors():
         uploaded(file["path"], None, get_upload_folder())
     return file
 
 
 def header_view(name: str, collection: str, items: int, code_sizes: Sequence[int], device: object) -> dict[str, Any]:
-    """What is being served. collection: its name, if it is known."""
+    """Facts about the run. collection: its name, if it is known."""
     named = [f"collection {collection}"] * bool(collection)
     return {"facts": [*named, f"{items:,} items", f"IDs of {len(code_sizes)} codes", f"run {name}", str(device)]}
 
 
 def about_view(world: Mapping[str, Any] | None, items: int) -> dict[str, Any] | None:
-    """What a run of the procedural world says of itself; nothing of other runs."""
+    """Data of the About panel; None unless the run was trained on the synthetic world."""
     return (
         None
         if world is None

@@ -89,7 +89,7 @@ def test_a_mode_that_is_not_offered_never_reaches_the_engine(ask, served):
 
 def test_a_bug_is_reported_without_its_details(ask):
     answer = ask("on_search", "bug", None, "", [], 5, 3, True, "set", "any")
-    assert answer["output"]["error"] == "That failed on the server; its log says why."
+    assert answer["output"]["error"] == "Something went wrong on the server; its log has the details."
 
 
 def test_an_oversized_upload_is_refused(served):

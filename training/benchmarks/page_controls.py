@@ -16,9 +16,9 @@ from genius.ui.common.context import TABS
 from training.benchmarks.chromium import chromium
 
 ASKED = "/?q=two+red+cars&instruction=Find+an+everyday+image+that+shows+what+the+caption+says."
-REST = 1_000  # milliseconds between two uses, for what a use leaves behind
+REST = 1_000  # milliseconds between two uses, so that the first has ended
 
-# Milliseconds from a use until the second frame after an element was changed first, was shown, or its figure drawn.
+# Milliseconds from a use until the second frame after an element first changed, was shown, or had its figure drawn.
 TIMED = """([use, where, effect]) => new Promise((resolve, reject) => {
   const part = document.querySelector(where), start = performance.now();
   const late = setTimeout(() => reject(new Error(`nothing changed in ${where}`)), 60000);
@@ -39,14 +39,14 @@ TIMED = """([use, where, effect]) => new Promise((resolve, reject) => {
 
 @dataclass(frozen=True)
 class Control:
-    """Something to use, and where its effect is to be seen."""
+    """A control of the page, and where its effect shows."""
 
     tab: str
     name: str
     where: str  # selector of what it changes
     uses: tuple[str, ...]  # scripts, each a use
     effect: str = "changed"  # or drawn, of a figure, or shown
-    ready: str = ""  # selector of what must be there before
+    ready: str = ""  # selector that must exist before
     before: str = ""  # script that makes it ready
 
 
@@ -137,13 +137,13 @@ CONTROLS = (
     Control("codes", "an item's card", "#codes-card", click("#codes-items .tile", 0, 3, 5)),
     Control("codes", "a neighbour's card", "#codes-card", click("#codes-card .near", 0, 1, 2)),
     Control("codes", "health of the levels", "#codes-health table", fold("Health of the levels")[:1], "shown"),
-    Control("codes", "factors", "#codes-factors table", fold("What codes say")[:1], "shown"),
+    Control("codes", "factors", "#codes-factors table", fold("How codes relate")[:1], "shown"),
     Control("map", "vectors", "#map-figure", click("#map-view input", 4, 5, 1, 0), "drawn", "#map-figure .legendtext"),
     Control("map", "drag to", "#map-figure", click("#map-drag input", 1, 0), "drawn"),
-    option("colour", "colour by dataset", 1),
-    option("colour", "colour by code", 2),
-    option("colour", "colour by likeness", 3),
-    option("colour", "colour by modality", 0),
+    option("color", "color by dataset", 1),
+    option("color", "color by code", 2),
+    option("color", "color by likeness", 3),
+    option("color", "color by modality", 0),
     option("queries", "queries hidden", 0),
     option("queries", "queries with lines", 2),
     Control(
@@ -158,7 +158,7 @@ CONTROLS = (
     ),
     Control(
         "map",
-        "items of a colour",
+        "items of a color",
         "#map-tiles",
         click("#map-table .pick", 0, 1, 2),
         ready="#map-table .pick",
@@ -202,7 +202,7 @@ def used(page: Page, control: Control) -> list[float]:
     return spent
 
 
-def told(name: str, spent: list[float]) -> None:
+def report(name: str, spent: list[float]) -> None:
     print(f"{name:45s} {median(spent):6.0f} ms, at most {max(spent):6.0f}", flush=True)
 
 
@@ -216,7 +216,7 @@ def main() -> None:
         page.wait_for_timeout(REST)
         for times in ("first", "again"):
             for tab in [*TABS][1:] + [*TABS][:1]:
-                told(f"tab {TABS[tab]}, {times}", used(page, Control(tab, "", SHOWS[tab], (opening(tab),), "shown")))
+                report(f"tab {TABS[tab]}, {times}", used(page, Control(tab, "", SHOWS[tab], (opening(tab),), "shown")))
                 page.wait_for_timeout(REST)
         for control in CONTROLS:
             page.evaluate(opening(control.tab))
@@ -226,7 +226,7 @@ def main() -> None:
             if control.ready:
                 page.locator(control.ready).first.wait_for()
             page.wait_for_timeout(REST)
-            told(f"{control.tab}: {control.name}", used(page, control))
+            report(f"{control.tab}: {control.name}", used(page, control))
 
 
 if __name__ == "__main__":

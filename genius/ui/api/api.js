@@ -39,12 +39,12 @@ const endpoint = data => node('section', {class: 'endpoint'},
 const draw = ({endpoints}) => [node('article', {class: 'api'},
   node('section', {class: 'begin'},
     node('h2', {}, 'For programs'),
-    node('p', {}, 'Everything that the page finds can be asked by a program, through four endpoints. They take and '
-      + 'give JSON; what cannot be answered is told in one sentence.'),
+    node('p', {}, 'Programs can search through four endpoints. Requests and responses are JSON; an error is one '
+      + 'sentence.'),
     snippet('Python, once: pip install gradio_client', `from gradio_client import Client, handle_file
 
-client = Client("${root}")    # auth=("name", "password") where the page asks for a login
+client = Client("${root}")    # auth=("name", "password") if the page requires a login
 client.predict(picture=handle_file("photo.jpg"), instruction="Find one like this.", api_name="/search")`),
-    node('p', {class: 'label'}, 'The address of the page is shareable, too: it holds the tab, the words of the last '
-      + 'search, the item or the code pattern that is on show. Uploaded pictures are not part of it.')),
+    node('p', {class: 'label'}, 'You can also share the address of the page: it contains the tab and the text of the last '
+      + 'search, the item or the code pattern. Uploaded pictures are not included.')),
   ...endpoints.map(endpoint))];

@@ -15,16 +15,16 @@ from genius.schema import Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
-from genius.ui.common.components import target_of, told, uploaded
+from genius.ui.common.components import show_user_errors, target_of, uploaded
 from genius.ui.common.context import Context
 from genius.ui.security import abandoned
 
-LARGEST_SIDE = 1_024  # pixels of a picture; far more than an encoder sees
+LARGEST_SIDE = 1_024  # pixels of a picture; far more than an encoder needs
 MOST_LISTED = 100  # items of one page of code_items
 
 
 def endpoints(context: Context) -> list[Callable]:
-    """The functions that programs may call; what they raise is told as the page tells it."""
+    """The functions that programs may call; they show errors as the page does."""
     engine = context.engine
 
     def search(
@@ -35,9 +35,9 @@ def endpoints(context: Context) -> list[Callable]:
         beams: int = 50,
         modality: str = "any",
     ) -> dict:
-        """The items that a text, a picture or both ask for, by generated ID and re-ranked by embedding.
+        """Search with a text, a picture or both: generate IDs, then re-rank their items by embedding.
 
-        picture: an uploaded PNG, JPEG or WebP. instruction: what kind of thing is wanted. modality: any, image, text
+        picture: an uploaded PNG, JPEG or WebP. instruction: what kind of result is wanted. modality: any, image, text
         or pair. Returns hits, best first, generated IDs, the query's own codes, the probability of each first code
         (by modality, where the first code of this run is the modality) and milliseconds per stage.
         """
@@ -48,7 +48,7 @@ def endpoints(context: Context) -> list[Callable]:
             "hits": [
                 {
                     "rank": hit.rank,
-                    **_told(hit.item),
+                    **_item_fields(hit.item),
                     "codes": list(hit.codes),
                     "cosine": hit.cosine,
                     "score": hit.score,
@@ -67,23 +67,23 @@ def endpoints(context: Context) -> list[Callable]:
         }
 
     def item(id: str) -> dict:
-        """One item: its modality, text, picture (a small WebP as a data URI), codes and what its source says of it."""
+        """One item: its modality, text, picture (a small WebP as a data URI), codes and the facts of its source."""
         row = row_of(engine.index, id)
-        told, picture = describe_item(engine, row, neighbors=0), engine.index.thumbnail(row)
+        described, picture = describe_item(engine, row, neighbors=0), engine.index.thumbnail(row)
         return {
-            "id": told["id"],
-            "modality": told["modality"].name.lower(),
-            "text": told["text"],
+            "id": described["id"],
+            "modality": described["modality"].name.lower(),
+            "text": described["text"],
             "picture": formatting.data_uri(picture) if picture else None,
-            "codes": told["codes"],
-            "facts": dict(told["facts"]),
+            "codes": described["codes"],
+            "facts": dict(described["facts"]),
         }
 
     def code_items(pattern: str, limit: int = 20, offset: int = 0) -> dict:
         """The items whose IDs match a pattern of codes such as 0.17.*.5, where * is any code.
 
-        Returns how many there are, and some of them, at most 100 at once: limit of them from offset on, in the order
-        of their IDs.
+        Returns their number, and a page of at most 100 of them in the order of their IDs: limit items, starting at
+        offset.
         """
         index = engine.index
         read = parse_pattern(pattern, index.code_sizes)
@@ -94,7 +94,7 @@ def endpoints(context: Context) -> list[Callable]:
             "pattern": format_pattern(read, "."),
             "count": len(matches),
             "items": [
-                {**_told(item), "codes": codes}
+                {**_item_fields(item), "codes": codes}
                 for item, codes in zip(index.items(rows), index.codes(rows).tolist(), strict=True)
             ],
         }
@@ -115,13 +115,13 @@ def endpoints(context: Context) -> list[Callable]:
             for item in near
         ]
 
-    return [_telling(function) for function in (search, item, code_items, neighbours)]
+    return [_with_user_errors(function) for function in (search, item, code_items, neighbours)]
 
 
-def _telling(function: Callable) -> Callable:
+def _with_user_errors(function: Callable) -> Callable:
     @wraps(function)
     def safe(*given: Any, **named: Any) -> Any:
-        with told():
+        with show_user_errors():
             return function(*given, **named)
 
     return safe
@@ -135,7 +135,7 @@ def _by_modality(result: SearchResult) -> dict[str, float] | None:
 
 
 def _path(picture: Any) -> str:
-    """Raises UserError for what is no upload."""
+    """The path of an uploaded picture. Raises UserError for anything else."""
     given = picture if isinstance(picture, dict) else {}
     return uploaded(given.get("path"), given.get("url"), get_upload_folder())
 
@@ -146,5 +146,5 @@ def _whole(number: Any, name: str, least: int, most: int) -> int:
     return number
 
 
-def _told(item: Item) -> dict[str, str]:
+def _item_fields(item: Item) -> dict[str, str]:
     return {"id": item.id, "modality": item.modality.name.lower(), "text": item.text}

@@ -10,9 +10,9 @@ from genius.ui.api.endpoints import endpoints
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context
 
-UNLESS = {inspect.Parameter.empty: "required", "": "empty", None: "none"}  # how defaults are told
+DEFAULTS = {inspect.Parameter.empty: "required", "": "empty", None: "none"}  # how defaults are shown
 TYPES = {str: "text", int: "number", gr.FileData | None: "file"}
-ASKED = {  # what the snippets ask, by endpoint; {id} is the first item of the index
+EXAMPLE_CALLS = {  # arguments in the snippets, by endpoint; {id} is the first item of the index
     "search": {"text": "a red mug", "k": 5},
     "item": {"id": "{id}"},
     "code_items": {"pattern": "0.*", "limit": 5},
@@ -21,7 +21,7 @@ ASKED = {  # what the snippets ask, by endpoint; {id} is the first item of the i
 
 
 def api_tab(context: Context, tab: gr.Tab) -> None:
-    """Declare the endpoints and say how to call them."""
+    """Declare the endpoints and document them."""
     functions = endpoints(context)
     for function in functions:
         limits = {"concurrency_id": "search", "concurrency_limit": 32} if function.__name__ == "search" else {}
@@ -38,14 +38,14 @@ def documentation(functions: Sequence[Callable], id: str) -> dict[str, Any]:
 def _documented(function: Callable, id: str) -> dict[str, Any]:
     summary, _, details = inspect.getdoc(function).partition("\n\n")
     hints, parameters = get_type_hints(function), inspect.signature(function).parameters.values()
-    asked = {name: id if value == "{id}" else value for name, value in ASKED[function.__name__].items()}
+    asked = {name: id if value == "{id}" else value for name, value in EXAMPLE_CALLS[function.__name__].items()}
     in_order = [asked.get(one.name, None if one.default is one.empty else one.default) for one in parameters]
     return {
         "name": function.__name__,
         "summary": summary,
         "details": " ".join(details.split()),
         "parameters": [
-            {"name": one.name, "type": TYPES[hints[one.name]], "default": UNLESS.get(one.default, str(one.default))}
+            {"name": one.name, "type": TYPES[hints[one.name]], "default": DEFAULTS.get(one.default, str(one.default))}
             for one in parameters
         ],
         "asked": asked,

@@ -17,7 +17,7 @@ from genius.metrics.factor_agreement import reported_factors
 from genius.schema import Modality
 from genius.trie.code_table import Matches, Pattern, at_level
 from genius.ui.codes import view
-from genius.ui.common.components import told
+from genius.ui.common.components import show_user_errors
 from genius.ui.common.context import Context
 from genius.ui.common.formatting import tile
 from genius.ui.common.item_card import card
@@ -39,14 +39,14 @@ class CodesCallbacks:
         self.health_of = lru_cache(1)(self.measure_health)
 
     def on_pattern(self, text: Any):
-        with told():
+        with show_user_errors():
             return self.open(parse_pattern(text, self.code_sizes))
 
     def on_key(self, picked: gr.EventData):
         return self.on_pattern(getattr(picked, "key", None))
 
     def on_code(self, level: Any, code: Any):
-        with told():
+        with show_user_errors():
             if code is None:
                 raise UserError("Choose a code of that level.")
             return self.open(parse_pattern(format_pattern(at_level(level, code)), self.code_sizes))
@@ -74,7 +74,7 @@ class CodesCallbacks:
 
     def on_meaning(self, current: Pattern):
         """What takes longer than the rest: words and factors."""
-        with told():
+        with show_user_errors():
             profiles = self.profiles_of(self.engine.index)
             matches = profiles.table.match(current)
             if not len(matches):
@@ -90,19 +90,19 @@ class CodesCallbacks:
 
     def on_page(self, picked: gr.EventData, current: Pattern | None):
         kind, page = (getattr(picked, name, None) for name in ("kind", "page"))
-        with told():
+        with show_user_errors():
             if current is None or kind not in ("", *KINDS) or type(page) is not int or page < 0:
                 raise UserError("There is no such page; reload the page.")
             profiles = self.profiles_of(self.engine.index)
             return self.page_of(profiles, profiles.table.match(current), kind, page)
 
     def on_item(self, picked: gr.EventData):
-        with told():
+        with show_user_errors():
             return card(self.engine, getattr(picked, "id", None))
 
     def on_level(self, level: Any):
         """The codes of a level, most frequent first."""
-        with told():
+        with show_user_errors():
             if type(level) is not int or not 0 <= level < len(self.code_sizes):
                 raise UserError(f"There is no level {level!r}.")
             counts = self.profiles_of(self.engine.index).table.code_counts(level)
@@ -113,11 +113,11 @@ class CodesCallbacks:
             )
 
     def on_level_health(self):
-        with told():
+        with show_user_errors():
             return self.health_of(self.engine.index)
 
     def on_factors(self):
-        with told():
+        with show_user_errors():
             return view.factors(reported_factors(self.served.path), self.served.name)
 
     def measure_health(self, index: Index) -> dict[str, Any]:

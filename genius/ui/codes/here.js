@@ -12,7 +12,7 @@ const draw = value => {
   if (!value) return [node('div', {class: 'empty'}, node('h2', {}, 'Loading the codes …'))];
   const {crumbs, items, empty, sentences, modalities} = value;
   return [node('section', {class: 'codes-here'},
-    node('nav', {'aria-label': 'Codes from the first level on'}, node('ol', {class: 'crumbs'}, ...crumbs.map(crumb))),
+    node('nav', {'aria-label': 'Codes from the first level'}, node('ol', {class: 'crumbs'}, ...crumbs.map(crumb))),
     node('h2', {role: 'status'}, empty ? 'Nothing matches' : items),
     node('p', {class: 'sentence'}, sentences.join(' ')),
     ...empty ? [] : [

@@ -1,4 +1,4 @@
-"""The Codes tab: a code or a pattern in; its items, its place in the hierarchy and what it means out."""
+"""The Codes tab: the items of a code or pattern, its place in the hierarchy and its meaning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from genius.explore.code_patterns import MAX_PATTERN_LENGTH
 from genius.ui.codes.callbacks import CodesCallbacks
 from genius.ui.codes.view import level_name
 from genius.ui.common import links
-from genius.ui.common.components import QUICK, Panel
+from genius.ui.common.components import UNLIMITED, Panel
 from genius.ui.common.context import Context, Signal
 from genius.ui.common.item_card import ItemCard
 
@@ -37,7 +37,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             elem_id="codes-level",
         )
         code = gr.Dropdown(
-            [], label="Code", info="… and one of its codes, by items.", min_width=180, elem_id="codes-code"
+            [], label="Code", info="… and one of its codes, most frequent first.", min_width=180, elem_id="codes-code"
         )
     key = gr.Textbox(visible="hidden", elem_id="codes-key")
     here = Panel("codes-here", "codes/here.js")
@@ -46,7 +46,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             icicle = Panel("codes-icicle", "codes/icicle.js")
         with gr.Column(scale=2, min_width=300):
             meaning = Panel("codes-meaning", "codes/meaning.js")
-    with gr.Accordion("The codes that follow, as a table", open=False):
+    with gr.Accordion("The next codes as a table", open=False):
         table = Panel("codes-below", "common/table.js")
     with gr.Row(elem_id="codes-items-row"):
         with gr.Column(scale=3, min_width=320):
@@ -56,11 +56,11 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             picked = ItemCard("codes-card", context)
     with gr.Accordion("Health of the levels", open=False) as healthy:
         levels = Panel("codes-health", "common/table.js")
-    with gr.Accordion("What codes say of the items’ factors", open=False) as factored:
+    with gr.Accordion("How codes relate to the items’ factors", open=False) as factored:
         factors = Panel("codes-factors", "common/table.js")
 
     outputs = [current, pattern, key, here, icicle, near, items, picked, meaning, table]
-    quick = {**QUICK, "trigger_mode": "always_last"}
+    quick = {**UNLIMITED, "trigger_mode": "always_last"}
     waiting = {**quick, "show_progress": "minimal", "show_progress_on": here}
     for opening in (
         pattern.submit(callbacks.on_pattern, pattern, outputs, **waiting),

@@ -15,9 +15,9 @@ const draw = value => {
   const parts = [node('h2', {}, guess ? 'Nearest words' : 'Distinctive words')];
   if (words.length) parts.push(node('ol', {class: 'word-list'}, ...words.map(word)), node('p', {class: 'note'}, note));
   else parts.push(node('p', {class: 'note'}, 'No word stands out.'));
-  if (factors.length) parts.push(node('h2', {}, 'What its items are made of'),
+  if (factors.length) parts.push(node('h2', {}, 'Factors of its items'),
     node('table', {class: 'made-of'},
-      node('thead', {}, node('tr', {}, ...['factor', 'here', 'with siblings'].map(name =>
+      node('thead', {}, node('tr', {}, ...['factor', 'here', 'in sibling codes'].map(name =>
         node('th', {scope: 'col'}, name)))),
       node('tbody', {}, ...factors.map(factor))));
   return [node('section', {class: 'codes-meaning'}, ...parts)];

@@ -1,4 +1,4 @@
-"""What the panels of the Codes tab draw, as plain JSON data. No widget, no markup, no model."""
+"""Data for the panels of the Codes tab, as plain JSON."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Words = Mapping[int, tuple[Sequence[Word], int]]  # code -> its words, as Profil
 
 PAGE = 24  # items of a page
 ROWS = 300  # of the table of codes
-SHOWN_WORDS = 3  # of a code among others
+SHOWN_WORDS = 3  # of each child code
 
 
 def level_name(level: int, forced: bool) -> str:
-    """What a level stands for, in a word or two."""
+    """A level, with its meaning where that is fixed."""
     return f"{level}: modality" if level == 0 and forced else str(level)
 
 
@@ -32,7 +32,7 @@ def code_name(code: int | None, level: int, forced: bool) -> str:
 
 
 def here(pattern: Pattern, overview: Overview, total: int, forced: bool) -> dict[str, Any]:
-    """Where a visitor is: the way there, how many items there are, of which modality, and what comes next."""
+    """The opened pattern: breadcrumbs, number of items, modalities and the next level."""
     crumbs = [{"name": "all", "key": "", "open": False}]
     crumbs += [
         {
@@ -52,36 +52,36 @@ def here(pattern: Pattern, overview: Overview, total: int, forced: bool) -> dict
 
 
 def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
-    """How much of everything this is, and how it goes on."""
+    """Share of all items and use of the next level, in sentences."""
     if not overview.items:
-        return ["No item of this index has these codes. Make one of them * to see what is near."]
-    told = []
+        return ["No item in this index has these codes. Replace one with * to see similar ones."]
+    parts = []
     if pattern:
-        told.append(f"{percent(overview.items / total)} of all items")
+        parts.append(f"{percent(overview.items / total)} of all items")
         parent = pattern[:-1]
         if trimmed(parent):
-            told[0] += f", {percent(overview.items / overview.siblings)} of those that match {format_pattern(parent)}"
-        told[0] += "."
+            parts[0] += f", {percent(overview.items / overview.siblings)} of those that match {format_pattern(parent)}"
+        parts[0] += "."
     if overview.next_level is None:
-        told.append(
-            "This is a whole ID: "
+        parts.append(
+            "This is a complete ID: "
             + (
                 "one item has it."
                 if overview.items == 1
-                else "these items share one bucket, and only re-ranking tells them apart."
+                else "these items share one bucket, and only re-ranking orders them."
             )
         )
     else:
         used, codes = overview.next_level["used"], overview.next_level["codes"]
-        told.append(
-            f"Level {len(pattern)} goes on with {used:,} of its {count(codes, 'code')}"
+        parts.append(
+            f"Level {len(pattern)} uses {used:,} of its {count(codes, 'code')} here"
             + (f" (perplexity {number(overview.next_level['perplexity'], 1)})." if used > 1 else ".")
         )
-    return told
+    return parts
 
 
 def modalities(overview: Overview) -> list[dict[str, Any]]:
-    """How the items are shared between the modalities that they have."""
+    """Items per modality."""
     return [
         {"name": NAMES[modality], "kind": modality.name.lower(), "items": f"{items:,}", "share": items / overview.items}
         for modality, items in zip(Modality, overview.modalities, strict=True)
@@ -90,7 +90,7 @@ def modalities(overview: Overview) -> list[dict[str, Any]]:
 
 
 def icicle(root: Node, forced: bool, words: Words | None = None) -> dict[str, Any] | None:
-    """The tree to draw, words beside the codes that follow the root. None if there is nothing in it."""
+    """The tree, with words for the children of the root; None if it has no items."""
     if not root.items:
         return None
     drawn = _branch(root, root.items, forced)
@@ -100,7 +100,7 @@ def icicle(root: Node, forced: bool, words: Words | None = None) -> dict[str, An
 
 
 def first_words(words: Words | None, code: int | None) -> str:
-    """The first words of a code, if they are known already."""
+    """The first distinctive words of a code, if they are computed already."""
     found, _ = (words or {}).get(code, ([], 0))
     return ", ".join(word.word for word in found[:SHOWN_WORDS])
 
@@ -108,15 +108,15 @@ def first_words(words: Words | None, code: int | None) -> str:
 def _branch(node: Node, siblings: int, forced: bool) -> dict[str, Any]:
     pattern, level = node.pattern, len(node.pattern) - 1
     if node.others:
-        name, key, told = f"{node.others:,} others", None, f"{node.others:,} other codes"
+        name, key, title = f"{node.others:,} others", None, f"{node.others:,} other codes"
     elif pattern:
-        name, key, told = code_name(pattern[-1], level, forced), format_pattern(pattern, "."), format_pattern(pattern)
+        name, key, title = code_name(pattern[-1], level, forced), format_pattern(pattern, "."), format_pattern(pattern)
     else:
-        name, key, told = "all", "", "all"
+        name, key, title = "all", "", "all"
     return {
         "name": name,
         "key": key,
-        "pattern": told,
+        "pattern": title,
         "words": "",
         "items": node.items,
         "count": count(node.items, "item"),
@@ -127,33 +127,31 @@ def _branch(node: Node, siblings: int, forced: bool) -> dict[str, Any]:
 
 
 def introduction(levels: int, forced: bool) -> dict[str, Any]:
-    """What stands where a code's meaning would, before one is chosen."""
+    """The text shown until a code is chosen."""
     first = "The first code is its modality; each later one" if forced else "Each code after the first"
     return {
         "title": "How to read this",
         "paragraphs": [
             f"Every item has an ID of {levels} codes. {first} narrows down what those before it leave open, "
             "from coarse to fine.",
-            "Each column is a level; the higher a code, the more items have it. Choose one: see what its items have in "
-            "common and what sets them apart from those of the codes beside it.",
-            "Or type a pattern: 0 · 17 · * · 5 stands for code 0, then 17, then any code, then 5, whatever follows.",
+            "Each column is a level; the taller a code, the more items have it. Choose one to see what its items have "
+            "in common and what sets them apart from those of its sibling codes.",
+            "Or type a pattern: 0 · 17 · * · 5 means code 0, then 17, then any code, then 5, and anything after that.",
         ],
     }
 
 
 def meaning(found: Meaning) -> dict[str, Any]:
-    """The words of a code and what its items are made of."""
-    among = f"the {count(found.siblings - 1, 'code')} beside it" if found.siblings > 1 else ""
+    """Distinctive words and factors of a code."""
+    among = f"its {count(found.siblings - 1, 'sibling code')}" if found.siblings > 1 else ""
     if found.texts:
         note = f"From {count(found.texts, 'text')}" + (
-            f", against those of {among}: commoner here than there (c-TF-IDF)."
-            if among
-            else "; there is no code beside it."
+            f", against those of {among} (c-TF-IDF)." if among else "; it has no sibling codes."
         )
     else:
         note = (
-            "The encoder’s guess: these items are pictures without texts, so these are the words of the "
-            "collection that it puts nearest to their mean, with the cosine."
+            "Estimated by the encoder: these items are pictures without texts, so these are the words of the "
+            "collection nearest to their mean embedding, with the cosine."
         )
     return {
         "note": note,
@@ -180,10 +178,12 @@ def meaning(found: Meaning) -> dict[str, Any]:
 
 
 def near(found: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int) -> dict[str, Any] | None:
-    """Typical and borderline items; tiles by row. Nothing of a single item, which is both."""
+    """Typical and borderline items; None for a single item. tiles: by row."""
     if len(found.typical) < 2:
         return None
-    sampled = f" Seen: {found.sampled:,} of {count(total, 'item')}, evenly spread." if found.sampled < total else ""
+    sampled = (
+        f" Based on an even sample of {found.sampled:,} of {count(total, 'item')}." if found.sampled < total else ""
+    )
 
     def group(title: str, note: str, pairs: Iterable[tuple[int, float]]) -> dict[str, Any]:
         return {
@@ -192,7 +192,7 @@ def near(found: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int) ->
             "tiles": [{**tiles[row], "figure": number(cosine, 3)} for row, cosine in pairs],
         }
 
-    groups = [group("Typical", "nearest to the mean embedding of its items, with the cosine", found.typical)]
+    groups = [group("Typical", "closest to the mean embedding of its items, with the cosine", found.typical)]
     if found.borderline:
         groups.append(group("Borderline", "farthest from that mean." + sampled, found.borderline))
     return {"groups": groups}
@@ -261,7 +261,7 @@ def codes_table(
 
 
 def health(found: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced: bool) -> dict[str, Any]:
-    """Use of every level, and how many items share an ID."""
+    """Use of each level, and how many items share an ID."""
     levels = [
         [
             {"text": level_name(level["level"], forced)},
@@ -286,33 +286,32 @@ def health(found: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced:
                 "caption": "Levels",
                 "columns": ["level", "codes", "used", "dead", "perplexity"],
                 "rows": levels,
-                "note": "Dead codes have no item. Perplexity: as many codes, used equally, would say as much; "
-                "1 if a single code has all items.",
+                "note": "Dead codes have no items. Perplexity is the number of equally used codes that would carry the "
+                "same information; it is 1 if one code has all items.",
             },
             {
                 "caption": "Buckets",
-                "columns": ["an ID has", "IDs", "share of all items"],
+                "columns": ["items per ID", "IDs", "share of all items"],
                 "rows": shared[:ROWS],
                 "note": f"{found['ids']:,} IDs for "
-                f"{count(found['items'], 'item')}: {percent(found['items_alone'])} of them "
-                f"alone with theirs; the largest bucket has {count(found['largest_bucket'], 'item')}. "
-                f"{percent(found['modality_purity'])} have the first code that is usual for their modality.",
+                f"{count(found['items'], 'item')}: {percent(found['items_alone'])} of the items "
+                f"have an ID of their own; the largest bucket holds {count(found['largest_bucket'], 'item')}. "
+                f"{percent(found['modality_purity'])} have the most common first code of their modality.",
             },
         ]
     }
 
 
 def factors(table: Sequence[Mapping[str, Any]] | None, run: str) -> dict[str, Any]:
-    """What the codes of each level say of the items' factors."""
+    """How much the codes of each level tell about the items' factors."""
     if table is None:
         return {
             "tables": [],
-            "note": "This run has no evaluation report, which measures what codes say of the factors "
-            "that items carry; make one with: "
+            "note": "This run has no evaluation report; make one to see how codes relate to the items’ factors: "
             f"python -m genius.evaluation {run}",
         }
     if not table:
-        return {"tables": [], "note": "The items of this collection carry no factors."}
+        return {"tables": [], "note": "The items of this collection have no factors."}
     levels = [level["level"] for level in table[0]["levels"]]
 
     def measured(caption: str, note: str, figure: str) -> dict[str, Any]:
@@ -326,15 +325,15 @@ def factors(table: Sequence[Mapping[str, Any]] | None, run: str) -> dict[str, An
     return {
         "tables": [
             measured(
-                "By a level alone",
+                "Each level alone",
                 "Adjusted mutual information of a level’s codes and a factor among items of one "
-                "modality: 0 as by chance, 1 if the code settles it.",
+                "modality: 0 for chance, 1 if the code determines the factor.",
                 "in_modality",
             ),
             measured(
-                "Given the codes before",
-                "Of what the codes before leave open of a factor, the share that the level "
-                "settles beyond chance; empty where nothing is left open.",
+                "Given the earlier codes",
+                "The share of a factor’s remaining uncertainty, given the earlier codes, that the level "
+                "removes beyond chance; empty where none remains.",
                 "given_prefix",
             ),
         ],

@@ -4,7 +4,7 @@ const act = (label, title, done) => {
   return button;
 };
 
-// Asks once more: the second press removes.
+// The first click asks for confirmation, the second removes.
 const remove = id => {
   const button = act('Remove', `Remove ${id} from the collection`, () => {
     if (button.classList.contains('sure')) trigger('take_out', {id});
@@ -30,7 +30,7 @@ const turn = (label, page, pages) => {
 const draw = value => {
   if (!value) return [];
   const {total, tiles, page, pages, editable} = value;
-  const parts = [node('h2', {}, 'Added since training', node('span', {class: 'label'}, ` ${total}, the last first`)),
+  const parts = [node('h2', {}, 'Added since training', node('span', {class: 'label'}, ` ${total}, newest first`)),
     node('ol', {}, ...tiles.map(tile(editable)))];
   if (pages > 1) parts.push(node('nav', {class: 'line', 'aria-label': 'Pages'}, turn('Previous', page - 1, pages),
     node('span', {class: 'label'}, `page ${page + 1} of ${pages}`), turn('Next', page + 1, pages)));

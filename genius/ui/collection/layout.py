@@ -1,4 +1,4 @@
-"""The Collection tab: what is indexed, whether it still fits, and, where the run may be edited, what comes and goes."""
+"""The Collection tab: what is indexed, whether it still fits the training, and a form to edit it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from genius.index.drift import DriftReport
 from genius.index.integrity import advice
 from genius.ui.collection import view
 from genius.ui.collection.editing import EditingForm
-from genius.ui.common.components import QUICK, SURE, Panel, told
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, show_user_errors
 from genius.ui.common.context import Context
 from genius.ui.common.item_card import on_query
 
@@ -31,7 +31,7 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
 
     @lru_cache(1)
     def names() -> dict[int, str]:
-        """Of datasets, which the maps of a run know."""
+        """Names of datasets by number, which the maps of a run contain."""
         try:
             maps = read_maps(served.path)
         except UserError:
@@ -44,11 +44,11 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
 
     @lru_cache(1)
     def health_of(index: Index) -> tuple[dict[str, Any], dict[str, Any]]:
-        outlook = DriftReport.of(index)
-        return view.verdict(outlook, advice(index, outlook)), view.health(outlook)
+        drift = DriftReport.of(index)
+        return view.verdict(drift, advice(index, drift)), view.health(drift)
 
     def page_of(index: Index, page: int) -> dict[str, Any] | None:
-        """What was added, the last first."""
+        """A page of the added items, newest first."""
         pages = -(-index.config.grown // PAGE)
         page = max(0, min(page, pages - 1))
         rows = np.arange(index.config.trained, index.n)[::-1][page * PAGE : (page + 1) * PAGE].tolist()
@@ -63,16 +63,16 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
         )
 
     def on_held():
-        with told():
+        with show_user_errors():
             return held_of(engine.index), page_of(engine.index, 0)
 
     def on_health():
-        with told():
+        with show_user_errors():
             return health_of(engine.index)
 
     def on_turn(picked: gr.EventData):
         page = getattr(picked, "page", None)
-        with told():
+        with show_user_errors():
             if type(page) is not int or page < 0:
                 raise UserError("There is no such page; reload the page.")
             return page_of(engine.index, page)
@@ -94,7 +94,7 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
         trigger(on_held, None, [held, added], show_progress_on=held, **waiting).success(
             on_health, None, [verdict, health], show_progress_on=verdict, **waiting
         )
-    added.turn(on_turn, None, added, **QUICK)
-    added.use_as_query(on_query, None, shared.use_as_query, **SURE)
+    added.turn(on_turn, None, added, **UNLIMITED)
+    added.use_as_query(on_query, None, shared.use_as_query, **UNQUEUED)
     if served.editable:
         edit.remove_from(added)

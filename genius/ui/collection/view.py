@@ -1,4 +1,4 @@
-"""What the panels of the Collection tab draw, as plain JSON data."""
+"""Data for the panels of the Collection tab, as plain JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMANDS = (
 
 
 def held(contents: Contents, names: Mapping[int, str]) -> dict[str, Any]:
-    """What is indexed. names: of datasets by number, as far as they are known."""
+    """Tables of what is indexed. names: of datasets by number, as far as known."""
     kinds = [modality for modality in Modality if contents.modalities[modality]]
     since = ["added since"] * bool(contents.added)
 
@@ -43,10 +43,10 @@ def held(contents: Contents, names: Mapping[int, str]) -> dict[str, Any]:
         f"{contents.bytes / 2**20:,.1f} MB on disk."
     ]
     if contents.added:
-        sentences.append(f"{count(contents.added, 'item')} came after training.")
+        sentences.append(f"{count(contents.added, 'item')} were added after training.")
     if contents.removed:
         takes = "takes" if contents.removed == 1 else "take"
-        sentences.append(f"{count(contents.removed, 'removed item')} still {takes} space.")
+        sentences.append(f"{count(contents.removed, 'removed item')} still {takes} up space.")
     return {
         "tables": [
             {
@@ -66,37 +66,37 @@ def _title(dataset: Dataset, names: Mapping[int, str]) -> str:
     return f"{title}, added" if dataset.items == dataset.added else title
 
 
-def verdict(outlook: DriftReport, advice: Sequence[str]) -> dict[str, Any]:
-    """Whether the collection still fits what training made, in sentences."""
+def verdict(drift: DriftReport, advice: Sequence[str]) -> dict[str, Any]:
+    """Whether the collection still fits the trained IDs, in sentences."""
     if advice:
         return {"well": False, "sentences": list(advice)}
     return {
         "well": True,
         "sentences": [
-            "What was added fits the IDs that training made. No need to train again."
-            if outlook.added
-            else "Nothing was added since training. No need to train again."
+            "The added items fit the trained IDs; there is no need to train again."
+            if drift.added
+            else "Nothing was added since training; there is no need to train again."
         ],
     }
 
 
-def health(outlook: DriftReport) -> dict[str, Any]:
-    """What the verdict rests on."""
-    buckets, every = outlook.buckets, outlook.all_buckets
+def health(drift: DriftReport) -> dict[str, Any]:
+    """The numbers behind the verdict."""
+    buckets, every = drift.buckets, drift.all_buckets
     rows = [
-        ["items", f"{outlook.trained:,}", f"{outlook.added:,}", f"{outlook.trained + outlook.added:,}"],
-        ["distance of features from their IDs, squared", _known(outlook.error), _known(outlook.added_error), ""],
+        ["items", f"{drift.trained:,}", f"{drift.added:,}", f"{drift.trained + drift.added:,}"],
+        ["squared distance of features from their IDs", _known(drift.error), _known(drift.added_error), ""],
         [
             "far from their IDs",
             *(
                 ("", "")
-                if outlook.error is None
-                else (percent(USUAL), percent(outlook.far / outlook.compared) if outlook.compared else "")
+                if drift.error is None
+                else (percent(USUAL), percent(drift.far / drift.compared) if drift.compared else "")
             ),
             "",
         ],
-        ["items that share an ID, on average", number(buckets.mean, 3) if buckets else "", "", number(every.mean, 3)],
-        ["items that share an ID, at most", f"{buckets.largest:,}" if buckets else "", "", f"{every.largest:,}"],
+        ["items per ID, on average", number(buckets.mean, 3) if buckets else "", "", number(every.mean, 3)],
+        ["items per ID, at most", f"{buckets.largest:,}" if buckets else "", "", f"{every.largest:,}"],
     ]
     return {
         "tables": [
@@ -104,8 +104,8 @@ def health(outlook: DriftReport) -> dict[str, Any]:
                 "caption": "Health",
                 "columns": ["", "as trained", "added since", "all"],
                 "rows": [[{"text": cell} for cell in row] for row in rows],
-                "note": f"Far is what lies farther from its ID than {percent(QUANTILE)} of the trained items of its "
-                "modality.",
+                "note": f"An item is far from its ID if {percent(QUANTILE)} of the trained items of its modality are "
+                "closer to theirs.",
             }
         ]
     }
@@ -116,7 +116,7 @@ def _known(error: float | None) -> str:
 
 
 def added(result: Added) -> dict[str, Any]:
-    """What became of what a visitor dropped in."""
+    """The outcome of adding items."""
     lines = [f"Unreadable: {complaint}" for complaint in result.complaints]
     if (more := result.unreadable - len(lines)) > 0:
         lines.append(f"Unreadable: {more:,} more.")
@@ -127,7 +127,7 @@ def added(result: Added) -> dict[str, Any]:
         if result.new
         else "Nothing was added."
     )
-    return said(title, lines) | {
+    return message(title, lines) | {
         "counts": [
             {"name": name, "number": f"{getattr(result, name):,}"}
             for name in ("new", "skipped", "duplicate", "unreadable")
@@ -136,27 +136,27 @@ def added(result: Added) -> dict[str, Any]:
 
 
 def removed(result: Removed) -> dict[str, Any]:
-    """What became of the ids."""
+    """The outcome of removing items."""
     unknown = result.unknown
     lines = [f"There is no item {id[:LONGEST]}." for id in unknown[:LINES]]
     if len(unknown) > LINES:
-        lines.append(f"Nor are there {len(unknown) - LINES:,} more of the ids.")
-    return said(f"{count(result.removed, 'item')} removed." if result.removed else "Nothing was removed.", lines)
+        lines.append(f"{len(unknown) - LINES:,} more ids were not found.")
+    return message(f"{count(result.removed, 'item')} removed." if result.removed else "Nothing was removed.", lines)
 
 
 def compacted(done: bool) -> dict[str, Any]:
-    return said(
-        "All items lie in one segment now." if done else "Nothing to do: there is one segment, and nothing was removed."
+    return message(
+        "All items are in one segment now." if done else "Nothing to do: there is one segment, and nothing was removed."
     )
 
 
-def said(title: str, lines: Sequence[str] = ()) -> dict[str, Any]:
-    """A sentence, and what there is to add to it."""
+def message(title: str, lines: Sequence[str] = ()) -> dict[str, Any]:
+    """A sentence, with further lines."""
     return {"title": title, "counts": [], "lines": list(lines)}
 
 
 def closed(run: str) -> dict[str, Any]:
-    """How a collection that cannot be edited here is edited. run: its name."""
+    """The commands that edit a collection elsewhere. run: its name."""
     return {"commands": [command.replace("RUN", run) for command in COMMANDS]}
 
 
@@ -169,7 +169,7 @@ def listed(
     pages: int,
     editable: bool,
 ) -> dict[str, Any] | None:
-    """A page of what was added since training, the last first."""
+    """A page of the items added since training, newest first."""
     return (
         {
             "total": count(total, "item"),

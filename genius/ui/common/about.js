@@ -3,8 +3,8 @@ const STANDS_FOR = [
   ['Captions', 'MSCOCO', 'everyday pictures, five sentences each'],
   ['Fashion', 'Fashion200K, FashionIQ', 'garments, shop texts and wishes to change them'],
   ['Edits', 'CIRR', 'a scene and a sentence that changes it'],
-  ['Look-alikes', 'NIGHTS', 'the same thing at another time'],
-  ['Encyclopedia', 'OVEN, InfoSeek, WebQA', 'invented things with names, pages and questions'],
+  ['Look-alikes', 'NIGHTS', 'the same object at another time'],
+  ['Encyclopedia', 'OVEN, InfoSeek, WebQA', 'invented objects with names, pages and questions'],
 ];
 
 const draw = value => {
@@ -13,22 +13,21 @@ const draw = value => {
     node('summary', {}, 'About this demo'),
     node('div', {class: 'chapters'},
       node('section', {},
-        node('h2', {}, 'A drawn world'),
-        node('p', {}, `Every one of the ${value.items} items here was drawn or written by a program: some seventy `
-          + 'kinds of things in twelve colours and eight patterns, in ten scenes, by day and by night. There are no '
-          + 'photographs, and all models were trained on this world from scratch.'),
-        node('p', {}, 'Its ten datasets stand for those of the M-BEIR benchmark, so all eight tasks are asked: a '
-          + 'text, a picture or both, to find a text, a picture or both.'),
+        node('h2', {}, 'A synthetic world'),
+        node('p', {}, `All ${value.items} items were drawn or written by a program: about seventy kinds of objects in `
+          + 'twelve colors and eight patterns, in ten scenes, by day and by night. There are no photographs, and all '
+          + 'models were trained from scratch on this world.'),
+        node('p', {}, 'Its ten datasets mirror those of the M-BEIR benchmark, so all eight of its tasks occur: the '
+          + 'query is a text, a picture or both, and so is the target.'),
         node('dl', {}, ...STANDS_FOR.map(([name, models, what]) => node('div', {},
           node('dt', {}, name), node('dd', {}, what, node('span', {class: 'label'}, ` · like ${models}`)))))),
       node('section', {},
         node('h2', {}, 'What an ID is'),
-        node('p', {}, 'An ID is a short row of codes: the first says whether an item is an image, a text or a pair, '
-          + 'the others tell its meaning from coarse to fine, so that what is alike begins alike. A search writes '
-          + 'the IDs of what it expects, code by code, and only IDs that exist can be written.'),
+        node('p', {}, 'An ID is a short sequence of codes. The first says whether an item is an image, a text or a '
+          + 'pair; the others describe its meaning from coarse to fine, so the IDs of similar items start alike. A '
+          + 'search generates the IDs of the items it expects, code by code, and only existing IDs can be generated.'),
         node('h2', {}, 'Your own collection'),
-        node('p', {}, 'A folder of images, with a CSV or JSONL of texts where there is one, becomes a run of its '
-          + 'own:'),
+        node('p', {}, 'A folder of images, optionally with a CSV or JSONL file of texts, becomes a run of its own:'),
         node('pre', {tabindex: '0'}, value.commands.join('\n')),
-        node('p', {class: 'label'}, 'The README says which records give which tasks.'))))];
+        node('p', {class: 'label'}, 'The README explains which records produce which tasks.'))))];
 };

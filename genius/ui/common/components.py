@@ -1,4 +1,4 @@
-"""What every tab shares: panels that cannot run data, uploads that nobody opened, errors in one sentence."""
+"""What all tabs use: panels that never run data, uploads that nothing has opened, errors as one sentence."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from genius.schema import Modality
 from genius.ui.common.formatting import NAMES
 
 UI = Path(__file__).parents[1]
-QUICK = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}  # answered in no time
-SURE = {"api_visibility": "private", "show_progress": "hidden", "queue": False}  # quicker; but errors would go unsaid
+UNLIMITED = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}  # answered at once
+UNQUEUED = {"api_visibility": "private", "show_progress": "hidden", "queue": False}  # faster, but errors are not shown
 TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
-REFUSED = "Upload the picture as a file; links and embedded data are not read."
+REFUSED = "Upload the picture as a file; links and embedded data are not accepted."
 
 
 class Panel(gr.HTML):
@@ -68,7 +68,7 @@ class UploadedImage(gr.Image):
     def preprocess(self, payload: Any) -> str | None:
         if payload is None:
             return None
-        with told():
+        with show_user_errors():
             return uploaded(payload.path, payload.url, self.GRADIO_CACHE)
 
 
@@ -91,8 +91,8 @@ def uploaded(path: Any, url: Any, folder: str) -> str:
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """A UserError reaches the visitor as its own sentence; anything else goes to the log, without details."""
+def show_user_errors() -> Iterator[None]:
+    """Show a UserError to the visitor in its own words; log any other error and show no details of it."""
     try:
         yield
     except UserError as error:
@@ -102,18 +102,18 @@ def told() -> Iterator[None]:
         raise gr.Error("The search was cancelled because nobody was waiting for it.", print_exception=False) from None
     except Exception:
         logging.getLogger(__name__).exception("a callback failed")
-        raise gr.Error("That failed on the server; its log says why.", print_exception=False) from None
+        raise gr.Error("Something went wrong on the server; its log has the details.", print_exception=False) from None
 
 
 def target_choice(index: Index, name: str) -> gr.Radio:
     """One of TARGETS, of the modalities that the index holds. name: its elem_id."""
     kinds = map(Modality, np.unique(index.modalities))
     return gr.Radio(
-        [("As asked", "any"), *((NAMES[kind], kind.name.lower()) for kind in kinds)],
+        [("Any", "any"), *((NAMES[kind], kind.name.lower()) for kind in kinds)],
         value="any",
-        label="Find",
+        label="Target modality",
         elem_id=name,
-        info="As asked: the first code is generated like the others. Else only such items are found.",
+        info="Any: the first code is generated like the others. Otherwise only items of this modality are found.",
     )
 
 

@@ -1,7 +1,7 @@
-"""What every tab is given, and how one tab passes something to another.
+"""What every tab receives, and how tabs pass values to each other.
 
 A tab is a function `<name>_tab(context, tab)` that lays itself out inside the current gr.Tab and wires its
-events. Nothing of a visitor is kept in a module: it lives in gr.State, or in the browser.
+events. The state of a visitor is kept in gr.State or in the browser, never in a module.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ TABS = {
 
 @dataclass(frozen=True)
 class Served:
-    """What visitors are told of the run besides what it finds."""
+    """Facts about the run that is served."""
 
     path: Path
-    collection: str = ""  # what it was trained on
-    world: Mapping[str, Any] | None = None  # facts of the procedural world, if it was that
+    collection: str = ""  # name of the training collection
+    world: Mapping[str, Any] | None = None  # facts about the synthetic world, if the run was trained on it
     examples: tuple[Example, ...] = ()
     editable: bool = False  # visitors may add items and remove them
 
@@ -50,7 +50,7 @@ class Served:
 
     @classmethod
     def read(cls, run: Path, editable: bool = False) -> Served:
-        """Raises UserError for a run that cannot be read, or not be written if it shall be editable."""
+        """Raises UserError for a run that cannot be read, or cannot be written but is to be editable."""
         if editable and not os.access(run, os.W_OK):
             raise UserError(
                 f"{run} cannot be written, so its collection cannot be edited: "
@@ -71,17 +71,17 @@ class Served:
 class LastQuery:
     """A visitor's last search. Its vectors are `result.embedding` and `result.z`, (d,) each."""
 
-    title: str  # what to call it, e.g. “a red mug” and the picture
+    title: str  # how to name it, e.g. “a red mug” and the picture
     query: Query
     options: SearchOptions
     result: SearchResult
 
 
 class Signal(gr.HTML):
-    """Something that one tab passes to another: written as an output, heard by `.sent(listener, inputs=signal)`.
+    """A value that one tab sends to another: an output of a callback, received by `.sent(listener, inputs=signal)`.
 
-    Unlike the change of a textbox it is also heard when the same value is written again; None is not sent.
-    It is not for panels of the browser: these trigger an event, whose callback writes the signal.
+    Unlike the change event of a textbox, it also fires when the same value is written again; None is not sent.
+    Panels do not write it: they trigger an event, whose callback does.
     """
 
     def __init__(self, name: str):
@@ -94,11 +94,11 @@ class Signal(gr.HTML):
         )
 
     def postprocess(self, value: Any) -> dict[str, Any] | None:
-        """Numbered, for the browser hears only what differs from the last."""
+        """With a unique number, because the browser only notices a value that differs from the last."""
         return None if value is None else {"message": value, "number": uuid.uuid4().hex}
 
     def preprocess(self, payload: Any) -> Any:
-        """Comes from the browser: a listener checks it as it checks any input."""
+        """The value comes from the browser; listeners check it like any input."""
         return payload.get("message") if isinstance(payload, dict) else None
 
     def api_info(self) -> dict[str, Any]:
@@ -107,13 +107,13 @@ class Signal(gr.HTML):
 
 @dataclass(frozen=True)
 class Shared:
-    """The components that tabs pass things by. Opening a signal's tab is the page's task, not the sender's."""
+    """The components by which tabs pass values. The page opens the tab of a signal, not the sender."""
 
     tabs: gr.Tabs  # ids: TABS
-    ask: Signal  # {"text", "instruction"}: Search asks it
+    ask: Signal  # {"text", "instruction"}: Search runs it
     use_as_query: Signal  # an item id: Search takes the item as its query
     open_code: Signal  # a code pattern such as "0.17.*.5": Codes opens there
-    changed: Signal  # anything: items came or went, so what tells of the collection is drawn anew
+    changed: Signal  # any value: items were added or removed, so views of the collection are refreshed
     chosen: Signal  # id of the result that Why explains; sent by Search after each search and choice
     last_query: gr.State  # LastQuery or None; Search writes it before it sends `chosen`
 
@@ -129,7 +129,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class Context:
-    """What every tab is given."""
+    """What every tab receives."""
 
     engine: Engine
     served: Served

@@ -1,4 +1,4 @@
-"""Results as CSV and JSON, for other tools. The texts travel with the results; no file is kept on the server."""
+"""Results as CSV and JSON files. They are sent with the results; no file is kept on the server."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from genius.schema import Hit
 from genius.ui.common.context import LastQuery
 
 COLUMNS = ("query", "instruction", "rank", "generated_rank", "item", "modality", "text", "cosine", "score", "codes")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a spreadsheet begins what it computes
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes texts that start with these
 
 
 def exports(answers: Sequence[LastQuery], run: str) -> list[dict[str, str]]:
-    """Files of the results of one or more queries, to be saved by the browser; none if nothing was found."""
+    """Files with the results of one or more queries, which the browser can save; none without results."""
     if not any(answer.result.hits for answer in answers):
         return []
     return [
@@ -26,7 +26,7 @@ def exports(answers: Sequence[LastQuery], run: str) -> list[dict[str, str]]:
 
 
 def as_csv(answers: Sequence[LastQuery]) -> str:
-    """A line for each result. Texts that a spreadsheet would compute begin with an apostrophe."""
+    """A line per result. Texts that a spreadsheet would compute get an apostrophe."""
     stream = io.StringIO()
     table = csv.DictWriter(stream, COLUMNS)
     table.writeheader()
@@ -39,7 +39,7 @@ def as_csv(answers: Sequence[LastQuery]) -> str:
 
 
 def as_json(answers: Sequence[LastQuery], run: str) -> str:
-    """Also what was asked, how, and the generated IDs."""
+    """The results with the queries, the options and the generated IDs."""
     return json.dumps({"run": run, "searches": [_search(answer) for answer in answers]}, ensure_ascii=False, indent=1)
 
 

@@ -31,20 +31,20 @@ const ring = () => {
   Plotly.relayout(host, {shapes});
 };
 
-// The theme's own colours, wherever the figure names none.
+// The theme's own colors, wherever the figure names none.
 const themed = layout => {
   const style = getComputedStyle(host);
   const ink = style.getPropertyValue('--body-text-color').trim();
   const faint = style.getPropertyValue('--border-color-primary').trim();
   const paper = style.getPropertyValue('--background-fill-primary').trim();
   const axes = Object.keys(layout).filter(name => /^[xy]axis\d*$/.test(name));
-  const coloured = {...layout, font: {family: style.fontFamily, size: 13, ...layout.font, color: ink},
+  const colored = {...layout, font: {family: style.fontFamily, size: 13, ...layout.font, color: ink},
     hoverlabel: {...layout.hoverlabel, bgcolor: paper, bordercolor: faint,
       font: {color: ink, family: style.fontFamily}}};
   for (const axis of new Set(['xaxis', 'yaxis', ...axes]))
-    coloured[axis] = {gridcolor: faint, zerolinecolor: faint, linecolor: faint, tickcolor: faint, automargin: true,
+    colored[axis] = {gridcolor: faint, zerolinecolor: faint, linecolor: faint, tickcolor: faint, automargin: true,
       ...layout[axis]};
-  return coloured;
+  return colored;
 };
 
 // A tab that is about to open has no width yet.

@@ -1,7 +1,7 @@
 """Interactive plots: a plotly figure whose points can be clicked and lassoed.
 
 gr.Plot has no such events, bundles another version of plotly.js and loses the zoom at every update; so this
-is a component of its own, drawn by the plotly.js that belongs to the installed plotly.
+is a separate component that uses the plotly.js of the installed plotly.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from genius.ui.common.components import UI
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 PLOTLY_ADDRESS = f"gradio_api/file={PLOTLY}"
-MOST_LASSOED = 2_000  # points that a lasso sends back; of more it sends the first ones and their number
-MODALITY_COLOURS = ("#1f86cc", "#d55e00", "#009e73")  # after Okabe and Ito, by Modality; seen on light and dark
+MOST_LASSOED = 2_000  # points that a lasso sends; of more it sends the first ones and their number
+MODALITY_COLORS = ("#1f86cc", "#d55e00", "#009e73")  # after Okabe and Ito, by Modality; seen on light and dark
 MODALITY_SYMBOLS = ("circle", "square", "diamond")
 
 
 class PlotlyFigure(gr.HTML):
-    """A plotly figure, handed over by callbacks; None draws nothing.
+    """A plotly figure that callbacks return; None draws nothing.
 
     `.select(listener)`: a click; gr.SelectData with `index` of the point, `value` its customdata (or id, in an
     icicle), also as an event {"index", "value", "label", "points": [...]}.
     `.lasso(listener)`: gr.EventData with `points` [{"index", "value", "label"}], at most MOST_LASSOED, and `total`.
 
-    name: its elem_id, unique on the page. label: what it shows, for those who cannot see it; every plot has a
-    table beside it. Put what identifies a point into customdata, and a constant into layout.uirevision if the
-    zoom shall survive updates; a ring then marks the point that was picked last. The browser's event "dragmode" on
-    the figure's host says what dragging does from then on. height, in pixels, is that of figures whose layout names
-    none. Colours of text, axes and grid follow the theme by themselves. Data in labels, text and hovers goes through
+    name: the elem_id, unique on the page. label: a description for screen readers; every plot also has a table. Put
+    the id of a point into customdata, and a constant into layout.uirevision to keep the zoom across updates; a ring
+    then marks the point that was clicked last. The browser event "dragmode" on the figure's host sets what dragging
+    does. height, in pixels, is that of figures whose layout names
+    none. Colors of text, axes and grid follow the theme by themselves. Data in labels, text and hovers goes through
     `escaped`: plotly reads markup there.
     """
 
@@ -60,7 +60,7 @@ class PlotlyFigure(gr.HTML):
 
 
 def plain(figure: Figure) -> Figure:
-    """Transparent, without plotly's own template and margins; what every figure here begins from."""
+    """Make a figure transparent, without plotly's template and margins; all figures here start from this."""
     return figure.update_layout(
         template="none",
         paper_bgcolor="rgba(0,0,0,0)",
@@ -73,5 +73,5 @@ def plain(figure: Figure) -> Figure:
 
 
 def escaped(text: str) -> str:
-    """Data that plotly shall show as it is, not as markup."""
+    """Escape text that plotly would read as markup."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -32,7 +32,7 @@ def count(n: int, noun: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a person would say it."""
+    """A share in percent, with as many digits as are useful."""
     if 0 < share < 0.001:
         return "<0.1 %"
     return f"{share:.1%}".replace("%", " %") if share < 0.1 else f"{share:.0%}".replace("%", " %")
@@ -43,12 +43,12 @@ def milliseconds(spent: float) -> str:
 
 
 def score_label(decoder_weight: float) -> str:
-    """What to call the score of an ID; it is a log-probability only where geometry has no part in it."""
+    """The name of an ID's score: it is a log-probability only if geometry has no weight in it."""
     return "log p" if decoder_weight == 1 else "score"
 
 
 def data_uri(webp: bytes) -> str:
-    """A picture that travels inside the answer: no file is served, no second request is made."""
+    """A picture as part of the answer, without a second request."""
     return "data:image/webp;base64," + base64.b64encode(webp).decode()
 
 
@@ -82,15 +82,15 @@ def tile(row: int, item: Item, picture: bytes | None, figure: str = "") -> dict[
     return {"row": row, **item_view(item, picture), "text": text, "figure": figure}
 
 
-def described(query: Query, longest: int = 60) -> str:
-    """The query in a few words, so that old results cannot pass for new ones."""
+def describe_query(query: Query, longest: int = 60) -> str:
+    """The query in a few words, so that results show which query they belong to."""
     text = query.text.strip()
     text = text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
     words = [f"“{text}”"] if text else []
     return " and ".join(words + ["the picture"] * (query.image is not None))
 
 
-def suggestions(instructions: Iterable[tuple[Modality, Modality, str]], query: Modality | None) -> list[str]:
-    """All instructions, by target; those that fit what the visitor has given come first."""
+def suggest_instructions(instructions: Iterable[tuple[Modality, Modality, str]], query: Modality | None) -> list[str]:
+    """All instructions, each once; those for the modality of the query come first."""
     ordered = sorted(instructions, key=lambda entry: (entry[0] != query, entry[1]))
     return list(dict.fromkeys(text for _, _, text in ordered))

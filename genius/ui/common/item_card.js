@@ -1,9 +1,9 @@
-// Each code is a button that opens all items below the prefix that ends there.
+// Each code is a button that opens all items with prefix the prefix that ends there.
 const prefixes = codes => {
   const list = node('p', {class: 'codes', 'aria-label': 'ID'});
   codes.forEach((code, level) => {
     const prefix = codes.slice(0, level + 1);
-    const one = node('button', {type: 'button', class: 'code', title: `all items below ${prefix.join(' · ')}`},
+    const one = node('button', {type: 'button', class: 'code', title: `all items with prefix ${prefix.join(' · ')}`},
       String(code));
     one.addEventListener('click', () => trigger('open_code', {codes: prefix}));
     list.append(node('span', {class: 'level'}, one, level + 1 < codes.length ? ' ·' : ''), ' ');
@@ -21,7 +21,7 @@ const neighbour = data => {
   return node('li', {}, one);
 };
 
-const spoken = name => name.replaceAll('_', ' ').replace(/(\D)(\d+)$/, '$1 $2');    // colour2 -> colour 2
+const spoken = name => name.replaceAll('_', ' ').replace(/(\D)(\d+)$/, '$1 $2');    // color2 -> color 2
 
 // Where its beginning is out of view, as below a map on a phone.
 const come = () => {

@@ -1,4 +1,4 @@
-"""The card of one item, for tabs that let a visitor pick one: what it is, its ID, what is truly near it."""
+"""The card of one item, which several tabs show: the item, its ID and its nearest neighbors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import gradio as gr
 from genius.errors import UserError
 from genius.explore.items import describe_item, row_of
 from genius.ui.common import formatting
-from genius.ui.common.components import QUICK, SURE, Panel, told
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, show_user_errors
 from genius.ui.common.context import Context
 
 if TYPE_CHECKING:
@@ -19,26 +19,26 @@ NEIGHBOURS = 8
 
 
 class ItemCard(Panel):
-    """Written with `card(engine, id)`, or with None for an empty place.
+    """A panel whose value is `card(engine, id)`, or None for no card.
 
-    Its codes open the Codes tab at that prefix, its neighbours take its place, its button makes the item the query.
-    Every card on the page has a name, its elem_id, of its own.
+    Its codes open the Codes tab at that prefix, its neighbors replace the item, its button searches with the item.
+    name: the elem_id, unique on the page.
     """
 
     def __init__(self, name: str, context: Context, **layout: Any):
         super().__init__(name, "common/item_card.js", **layout)
 
         def on_neighbour(picked: gr.EventData):
-            with told():
+            with show_user_errors():
                 return card(context.engine, getattr(picked, "id", None))
 
-        self.select(on_neighbour, None, self, trigger_mode="always_last", **QUICK)
-        self.open_code(on_code, None, context.shared.open_code, **QUICK)
-        self.use_as_query(on_query, None, context.shared.use_as_query, **SURE)
+        self.select(on_neighbour, None, self, trigger_mode="always_last", **UNLIMITED)
+        self.open_code(on_code, None, context.shared.open_code, **UNLIMITED)
+        self.use_as_query(on_query, None, context.shared.use_as_query, **UNQUEUED)
 
 
 def card(engine: Engine, id: Any) -> dict[str, Any]:
-    """What item_card.js draws. Raises UserError if there is no such item."""
+    """The data of the panel. Raises UserError if there is no such item."""
     item = describe_item(engine, row_of(engine.index, id), NEIGHBOURS)
     return {
         **_drawn(engine, item),
@@ -52,11 +52,11 @@ def card(engine: Engine, id: Any) -> dict[str, Any]:
 
 
 def on_code(picked: gr.EventData) -> str:
-    """The pattern of the prefix that was picked."""
+    """The pattern of the prefix that was clicked."""
     codes = getattr(picked, "codes", None)
-    with told():
+    with show_user_errors():
         if not isinstance(codes, list) or not all(type(code) is int for code in codes):
-            raise UserError("That is no ID; reload the page.")
+            raise UserError("Invalid ID; reload the page.")
     return ".".join(map(str, codes))
 
 

@@ -1,11 +1,11 @@
-"""The address of the page says what is on show: the tab, and what was asked in it.
+"""The address of the page holds the tab and the fields of its last search.
 
     ?q=a+red+mug&instruction=Find+one.    a search in words
-    ?item=7:15171                         what is like this item
+    ?item=7:15171                         items like this one
     ?tab=codes&code=0.17.*.5              the items under a code pattern
     ?tab=map                              a tab
 
-links.js writes it; pictures that were uploaded cannot be part of it.
+links.js writes it; uploaded pictures are not part of it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import gradio as gr
 from gradio.components import Component
 from gradio.events import Dependency
 
-from genius.ui.common.components import SURE
+from genius.ui.common.components import UNQUEUED
 from genius.ui.common.context import TABS, Shared, Signal
 
-LONGEST = 2_000  # characters of a field
+MAX_FIELD_LENGTH = 2_000  # characters of a field
 
 
 def follow(event: Dependency, tab: str, **fields: Component) -> None:
-    """After an event that succeeds the address of its tab holds these fields: q, instruction, item, code.
+    """After each success of an event, write these fields into the address: q, instruction, item or code.
 
     Empty ones are left out.
     """
@@ -34,34 +34,34 @@ def follow(event: Dependency, tab: str, **fields: Component) -> None:
         None,
         queue=False,
         api_visibility="private",
-        js=f"(...values) => {{ genius.asked({tab!r}, {[*fields]!r}, values); }}",
+        js=f"(...values) => {{ genius.setFields({tab!r}, {[*fields]!r}, values); }}",
     )
 
 
 def follow_tab(tab: gr.Tab) -> None:
-    """The address names the tab that was chosen, and what was asked in it before."""
-    tab.select(None, None, None, queue=False, api_visibility="private", js=f"() => {{ genius.shown({tab.id!r}); }}")
+    """When a tab is chosen, write it and its last fields into the address."""
+    tab.select(None, None, None, queue=False, api_visibility="private", js=f"() => {{ genius.setTab({tab.id!r}); }}")
 
 
 def restore(page: gr.Blocks, shared: Shared) -> None:
-    """Opens what the address says, when the page is loaded."""
+    """When the page is loaded, open what its address describes."""
     address = Signal("address")
     page.load(
-        opened,
+        parse_address,
         address,
         [shared.tabs, shared.ask, shared.use_as_query, shared.open_code],
         js="() => [{message: genius.address}]",
-        **SURE,
+        **UNQUEUED,
     )
 
 
-def opened(address: Any) -> tuple[Any, dict[str, str] | None, str | None, str | None]:
+def parse_address(address: Any) -> tuple[Any, dict[str, str] | None, str | None, str | None]:
     """(tabs, ask, use_as_query, open_code) for the parameters of an address; unknown ones do nothing.
 
     An address that names no tab leaves the page as it is: a visitor may have chosen one meanwhile.
     """
     given = address if isinstance(address, dict) else {}
-    field = {name: value[:LONGEST] for name, value in given.items() if isinstance(value, str)}
+    field = {name: value[:MAX_FIELD_LENGTH] for name, value in given.items() if isinstance(value, str)}
     tab, ask, item, code = field.get("tab", "search"), None, None, None
     if tab == "search" and field.get("item"):
         item = field["item"]

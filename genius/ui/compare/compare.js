@@ -1,8 +1,8 @@
 const section = (title, ...children) => node('section', {}, node('h2', {}, title), ...children);
 
-// One row for each way: its time, what it shares with the others, what it alone found.
+// One row per system: its time, its overlap with the others, what only it found.
 const matrix = ({systems, agreement, encoding}) => {
-  const head = node('tr', {}, ...['Way', 'Time', ...systems.map(system => system.name), 'Only here']
+  const head = node('tr', {}, ...['System', 'Time', ...systems.map(system => system.name), 'Only here']
     .map(name => node('th', {scope: 'col'}, name)));
   const shared = pair => pair
     ? node('td', {class: 'shared', style: `--share: ${pair.share}`}, node('b', {}, pair.overlap), ` ${pair.shift}`)
@@ -14,8 +14,8 @@ const matrix = ({systems, agreement, encoding}) => {
     ...agreement[place].map(shared),
     node('td', {}, String(system.only))));
   return section('Time and agreement',
-    node('p', {class: 'note'}, `Search only, the median of a few turns. ${encoding} A cell says which share of their `
-      + 'results two ways have in common, and by how many ranks these differ on average.'),
+    node('p', {class: 'note'}, `Search time only, as the median of several runs. ${encoding} A cell shows the share of `
+      + 'results that two systems have in common, and by how many ranks these differ on average.'),
     node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Time and agreement'},
       node('table', {}, node('thead', {}, head), node('tbody', {}, ...rows))));
 };
@@ -66,8 +66,8 @@ const lists = ({systems, items, columns}, reference) => {
 const draw = value => {
   if (!value) return [node('div', {class: 'empty'},
     node('h2', {}, 'Nothing compared yet'),
-    node('p', {}, 'Type a description and press Enter, or take your last search, picture and all: five ways to find '
-      + 'the same thing, side by side.'))];
+    node('p', {}, 'Type a description and press Enter, or take your last search, picture and all: five search '
+      + 'systems side by side.'))];
   let shown = lists(value, value.reference);
   const choice = node('select', {id: 'compare-reference'}, ...value.systems.map((system, place) =>
     node('option', place === value.reference ? {value: place, selected: ''} : {value: place}, system.name)));
@@ -79,6 +79,6 @@ const draw = value => {
   return [node('div', {class: 'comparison'},
     node('p', {class: 'sentence', role: 'status'}, value.sentence), matrix(value),
     section('Side by side', node('p', {class: 'note'}, node('label', {for: 'compare-reference'},
-      'Ranks are set against those of '), choice, '. Point at an item to see it in the other columns; pick it to see '
-      + 'its card.'), shown))];
+      'Compare ranks with those of '), choice, '. Point at an item to highlight it in the other columns; click '
+      + 'it to see its card.'), shown))];
 };

@@ -1,4 +1,4 @@
-"""The Compare tab: one query, found by generation, with and without re-ranking, by geometry and by dense search."""
+"""The Compare tab: one query, answered by generation, with and without re-ranking, geometry and dense search."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from genius.explore.comparison import Comparison, rank_agreement
 from genius.schema import Modality, Query
 from genius.search.checks import MAX_BEAMS, MAX_TEXT, check_query
 from genius.ui.common import formatting
-from genius.ui.common.components import QUICK, SURE, Panel, target_choice, target_of, told
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, show_user_errors, target_choice, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.item_card import ItemCard, card
-from genius.ui.compare.view import compared
+from genius.ui.compare.view import comparison_view
 
 APART = ("encode", "fuse")  # stages that come before a search
 LARGE = 1_000_000  # items; above it the graph of HNSW is built only if a visitor asks for it
-PROGRESS = gr.Progress()  # Gradio looks for it among the defaults of a callback
+PROGRESS = gr.Progress()  # a callback gets one if it is a default argument
 
 
 def compare_tab(context: Context, tab: gr.Tab) -> None:
@@ -29,15 +29,15 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     comparison = Comparison(engine)
 
     def on_build(hnsw: bool, progress: gr.Progress = PROGRESS) -> None:
-        """Builds the graph of HNSW if it is wanted and not there yet."""
-        with told():
+        """Build the HNSW graph if it is selected and not built yet."""
+        with show_user_errors():
             if hnsw and not comparison.built:
                 total = engine.index.n
                 progress((0, total), desc="Building HNSW, once", unit="items")
                 comparison.build(lambda read: progress((read, total), desc="Building HNSW, once", unit="items"))
 
     def found(
-        asked: str,
+        title: str,
         embedding: np.ndarray,
         z: np.ndarray,
         spent: Mapping[str, float],
@@ -47,10 +47,10 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         hnsw: bool,
     ) -> dict[str, Any]:
         by_system = list(comparison.search(embedding, z, k, beams, only, hnsw))
-        asked += "" if only is None else f", {formatting.PLURALS[only]} only,"
+        title += "" if only is None else f", {formatting.PLURALS[only]} only"
         agreed = rank_agreement(by_system)
-        return compared(
-            asked,
+        return comparison_view(
+            title,
             {stage: spent[stage] for stage in APART if stage in spent},
             by_system,
             agreed,
@@ -59,30 +59,30 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         )
 
     def on_typed(text: Any, instruction: Any, target: Any, k: Any, beams: Any, hnsw: bool):
-        with told():
+        with show_user_errors():
             query = Query(text=text or "", instruction=instruction or "")
             check_query(query)
             encoded = engine.encode([query])
             embedding, z = (vectors[0].cpu().numpy() for vectors in (encoded.embeddings, encoded.z))
             return found(
-                formatting.described(query), embedding, z, encoded.milliseconds, target_of(target), k, beams, hnsw
+                formatting.describe_query(query), embedding, z, encoded.milliseconds, target_of(target), k, beams, hnsw
             ), None
 
     def on_last(last: LastQuery | None, k: Any, beams: Any, hnsw: bool):
-        with told():
+        with show_user_errors():
             if last is None:
-                raise UserError("Nothing was searched yet: search first, or type a description here.")
+                raise UserError("There is no search to compare yet: search first, or type a description here.")
             result = last.result
             return found(
                 last.title, result.embedding, result.z, result.milliseconds, last.options.modality, k, beams, hnsw
             ), None
 
     def on_open(last: LastQuery | None):
-        """Says what the last search was."""
+        """Name the last search on its button."""
         return gr.Button("Compare the last search" + (f": {last.title}" if last else ""), interactive=last is not None)
 
     def on_item(picked: gr.EventData):
-        with told():
+        with show_user_errors():
             return card(engine, getattr(picked, "id", None))
 
     with gr.Row(elem_id="compare-ask"):
@@ -97,7 +97,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
             elem_id="compare-text",
         )
         instruction = gr.Dropdown(
-            formatting.suggestions(engine.index.instructions, None),
+            formatting.suggest_instructions(engine.index.instructions, None),
             value=None,
             scale=3,
             min_width=260,
@@ -110,15 +110,15 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
             again = gr.Button("Compare the last search", interactive=False, elem_id="compare-last")
     with gr.Accordion("Settings", open=False, elem_id="compare-settings"):
         target = target_choice(engine.index, "compare-target")
-        k = gr.Slider(1, 50, value=10, step=1, label="Results of each")
-        beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info="IDs that are generated")
+        k = gr.Slider(1, 50, value=10, step=1, label="Results per system")
+        beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info="Number of IDs to generate")
         hnsw = gr.Checkbox(
             engine.index.n <= LARGE,
             label="faiss HNSW",
             elem_id="compare-hnsw",
             info=(
                 f"Its graph over {engine.index.n:,} items is built once, when it is first needed."
-                + " That takes long for so many." * (engine.index.n > LARGE)
+                + " That takes a while for a collection of this size." * (engine.index.n > LARGE)
             ),
         )
     with gr.Column(elem_id="compare-found"):
@@ -134,5 +134,5 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         gr.on(triggers, on_build, hnsw, None, **waiting).success(  # one at a time: they are timed
             ask, [*inputs, *options], outputs, concurrency_id="compare", concurrency_limit=1, **waiting
         )
-    tab.select(on_open, context.shared.last_query, again, **SURE)
-    panel.select(on_item, None, shown, trigger_mode="always_last", **QUICK)
+    tab.select(on_open, context.shared.last_query, again, **UNQUEUED)
+    panel.select(on_item, None, shown, trigger_mode="always_last", **UNLIMITED)

@@ -1,4 +1,4 @@
-"""What the Compare panel draws, as plain JSON data made from what the systems found. No widget, no markup."""
+"""Data for the Compare panel, as plain JSON made from the results of the systems."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from genius.schema import Item
 from genius.ui.common import formatting
 
 
-def compared(
-    asked: str,
+def comparison_view(
+    title: str,
     encoding: Mapping[str, float],
     found: Sequence[SystemResults],
     agreed: Agreement,
     items: Sequence[Item],
     thumbnails: Sequence[bytes | None],
 ) -> dict[str, Any]:
-    """asked: the query in a few words; encoding: milliseconds by stage; items, thumbnails: of `agreed.rows`."""
+    """title: the query in a few words; encoding: milliseconds by stage; items, thumbnails: of `agreed.rows`."""
     place = {row: number for number, row in enumerate(agreed.rows.tolist())}
     return {
-        "sentence": _sentence(asked, agreed),
+        "sentence": _sentence(title, agreed),
         "encoding": _encoding(encoding),
         "reference": next(number for number, one in enumerate(found) if one.system is FLAT),
         "systems": [_system(one, agreed, number, max(one.total for one in found)) for number, one in enumerate(found)],
@@ -41,20 +41,20 @@ def compared(
     }
 
 
-def _sentence(asked: str, agreed: Agreement) -> str:
+def _sentence(title: str, agreed: Agreement) -> str:
     everywhere, alone = int((agreed.ranks > 0).all(axis=0).sum()), int(agreed.found_by_one.sum())
     return (
-        f"For {asked} the {len(agreed.ranks)} ways found {formatting.count(len(agreed.rows), 'different item')}: "
-        f"{everywhere:,} by all of them, {alone:,} by one only."
+        f"For {title}, the {len(agreed.ranks)} systems found {formatting.count(len(agreed.rows), 'different item')}: "
+        f"{everywhere:,} by all of them, {alone:,} by only one."
     )
 
 
 def _encoding(milliseconds: Mapping[str, float]) -> str:
     spent = [f"{formatting.STAGES[stage]} {formatting.milliseconds(one)}" for stage, one in milliseconds.items()]
     return (
-        f"The query’s own share is counted apart: {', '.join(spent)}. Fusing is for the beam searches only."
+        f"Encoding the query is not included: {', '.join(spent)}; only the beam searches need the fusion."
         if spent
-        else "The query came as vectors, without encoding."
+        else "The query was already encoded."
     )
 
 

@@ -16,13 +16,13 @@ from genius.explore.distinctive_words import Word, distinctive_words
 from genius.explore.map_colors import Group, Palette, nearest_points
 from genius.explore.map_data import Maps
 from genius.schema import Item
-from genius.ui.common.components import told
+from genius.ui.common.components import show_user_errors
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import MOST_LASSOED
 from genius.ui.common.formatting import tile
 from genius.ui.common.item_card import card
 from genius.ui.map import view
-from genius.ui.map.figure import Drawing, Own, colours, map_figure
+from genius.ui.map.figure import Drawing, Own, colors, map_figure
 
 if TYPE_CHECKING:
     from genius.index.store import Index
@@ -44,67 +44,67 @@ class MapCallbacks:
         self.palette_of = lru_cache(1)(lambda index: Palette(index, maps))
         self.profiles_of = lru_cache(1)(lambda index: Profiles(self.engine, index))
 
-    def on_map(self, name: str, colour: str, level: float, queries: str, last: LastQuery | None):
+    def on_map(self, name: str, color: str, level: float, queries: str, last: LastQuery | None):
         """The figure, the note below it and the table of its groups."""
-        with told():
+        with show_user_errors():
             chosen, palette = self.view_names.index(name), self.palette_of(self.engine.index)
             cosines = palette.similarity(last.result.embedding) if last else None
-            groups, by_modality = self.groups(palette, colour, level), colour not in ("code", "dataset")
+            groups, by_modality = self.groups(palette, color, level), color not in ("code", "dataset")
             drawing = Drawing(
                 self.maps,
                 chosen,
                 palette.modalities,
                 groups,
                 by_modality,
-                cosines if colour == "query" else None,
+                cosines if color == "query" else None,
                 queries != "hidden",
                 queries == "answers",
                 Own(last.title, *nearest_points(cosines)) if last else None,
             )
             return (
                 map_figure(drawing),
-                view.note(palette, chosen, self.levels, colour == "query" and last is None),
-                view.group_table(groups, palette.modalities, colours(groups, by_modality)),
+                view.note(palette, chosen, self.levels, color == "query" and last is None),
+                view.group_table(groups, palette.modalities, colors(groups, by_modality)),
             )
 
     def on_point(self, picked: gr.EventData):
         """Show the card of an item; or a query with its answers and the card of the first."""
-        with told():
+        with show_user_errors():
             point, index = getattr(picked, "value", None), self.engine.index
             if type(point) is not int or not -len(self.maps.queries) <= point < len(self.maps.keys):
-                raise UserError("There is no such point; reload the page.")
+                raise UserError("That point does not exist; reload the page.")
             if point >= 0:
                 return None, card(self.engine, key_id(int(self.maps.keys[point])))
             query = self.maps.queries[-1 - point]
             rows = index.rows_of(query.answers)
             answers = index.items(rows[rows >= 0])
-            return view.asked(query, answers), card(self.engine, answers[0].id) if answers else None
+            return view.query_view(query, answers), card(self.engine, answers[0].id) if answers else None
 
     def on_answer(self, picked: gr.EventData):
-        with told():
+        with show_user_errors():
             return card(self.engine, getattr(picked, "id", None))
 
     def on_lasso(self, drawn: gr.EventData) -> Selection:
         """Select the items among the points inside; an empty lasso clears the selection."""
-        with told():
+        with show_user_errors():
             inside = [point.get("value") for point in getattr(drawn, "points", None) or []][:MOST_LASSOED]
             points = [point for point in inside if type(point) is int and 0 <= point < len(self.maps.keys)]
             total = getattr(drawn, "total", 0)
             cut = f" (the first of {total:,} points)" if type(total) is int and total > len(inside) else ""
             return self.select(points, f"inside the lasso{cut}")
 
-    def on_group(self, picked: gr.EventData, colour: str, level: float) -> Selection:
-        """Select all items of one colour."""
-        with told():
-            groups, at = self.groups(self.palette_of(self.engine.index), colour, level), getattr(picked, "group", None)
+    def on_group(self, picked: gr.EventData, color: str, level: float) -> Selection:
+        """Select all items of one color."""
+        with show_user_errors():
+            groups, at = self.groups(self.palette_of(self.engine.index), color, level), getattr(picked, "group", None)
             if type(at) is not int or not 0 <= at < len(groups):
-                raise UserError("There is no such colour; reload the page.")
+                raise UserError("That color does not exist; reload the page.")
             return self.select(groups[at].members, f"of {groups[at].label}")
 
-    def groups(self, palette: Palette, colour: str, level: float) -> list[Group]:
-        if colour == "code":
+    def groups(self, palette: Palette, color: str, level: float) -> list[Group]:
+        if color == "code":
             return palette.by_code(int(level))
-        return palette.by_dataset() if colour == "dataset" else palette.by_modality()
+        return palette.by_dataset() if color == "dataset" else palette.by_modality()
 
     def select(self, points: Sequence[int] | np.ndarray, label: str) -> Selection:
         """What the two panels of the selection show."""
@@ -131,5 +131,5 @@ class MapCallbacks:
         return self.profiles_of(index).vocabulary().nearest(mean[None], top=WORDS)[0]
 
 
-def on_colour(colour: str):
-    return gr.Slider(visible=colour == "code")
+def on_color(color: str):
+    return gr.Slider(visible=color == "code")

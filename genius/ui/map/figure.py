@@ -16,18 +16,18 @@ from plotly.graph_objects import Figure, Scatter, Scattergl
 from genius.explore.map_colors import Group, spread_overlapping
 from genius.explore.map_data import Maps
 from genius.schema import Modality
-from genius.ui.common.figures import MODALITY_COLOURS, MODALITY_SYMBOLS, escaped, plain
+from genius.ui.common.figures import MODALITY_COLORS, MODALITY_SYMBOLS, escaped, plain
 from genius.ui.common.formatting import NAMES
 
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8f7f00")
-REST, QUERY, OWN = "#94a3b8", "#808794", "#e11d48"  # what has no colour of its own, queries, the visitor's query
+REST, QUERY, OWN = "#94a3b8", "#808794", "#e11d48"  # items without a group color, queries, the visitor's query
 FEW, SMALL, LARGE = 20_000, 3, 4.5  # points that may be large; pixels
 HEIGHT = 640
 
 
 @dataclass(frozen=True)
 class Own:
-    """The visitor's last query: what to call it, and the points that place it (s,), with their weights (s,)."""
+    """The visitor's last query: its title and the s points, with weights, whose mean is its position."""
 
     title: str
     points: np.ndarray
@@ -36,14 +36,14 @@ class Own:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is to be drawn: one view, its items in groups or by a value each."""
+    """The content of a map: one view, its items colored by group or by a value."""
 
     maps: Maps
     view: int
     modalities: np.ndarray  # (m,)
     groups: Sequence[Group]  # of the items that are drawn
     by_modality: bool = False  # the groups are the modalities
-    values: np.ndarray | None = None  # (m,) instead of the colours of groups
+    values: np.ndarray | None = None  # (m,) instead of the colors of groups
     queries: bool = True
     answers: bool = False  # with a line from each query to its first answer that is drawn
     own: Own | None = None
@@ -53,11 +53,11 @@ def map_figure(drawing: Drawing) -> Figure:
     """Items below, queries over them, the visitor's own query on top."""
     count = len(drawing.maps.keys)
     places = spread_overlapping(drawing.maps.places[drawing.view][:count])
-    asked = drawing.maps.places[drawing.view][count:]
+    queries = drawing.maps.places[drawing.view][count:]
     figure = plain(Figure())
     traces = _by_value(drawing, places) if drawing.values is not None else _by_group(drawing, places)
-    if drawing.queries and len(asked):
-        traces += _queries(drawing, places, asked)
+    if drawing.queries and len(queries):
+        traces += _queries(drawing, places, queries)
     if drawing.own:
         traces += _own(drawing.own, places)
     figure.add_traces(traces)
@@ -72,10 +72,10 @@ def map_figure(drawing: Drawing) -> Figure:
     )
 
 
-def colours(groups: Sequence[Group], by_modality: bool) -> list[str]:
-    """One for each group; beyond seven groups they come again, lighter and darker."""
+def colors(groups: Sequence[Group], by_modality: bool) -> list[str]:
+    """A color per group; beyond seven groups they repeat, lighter and darker."""
     if by_modality:
-        return [MODALITY_COLOURS[group.value] for group in groups]
+        return [MODALITY_COLORS[group.value] for group in groups]
     return [
         REST if group.value is None else _shaded(OKABE_ITO[at % len(OKABE_ITO)], at // len(OKABE_ITO))
         for at, group in enumerate(groups)
@@ -83,15 +83,15 @@ def colours(groups: Sequence[Group], by_modality: bool) -> list[str]:
 
 
 def _by_group(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
-    """A trace for each group and modality: the colour tells the group, the shape the modality."""
+    """A trace per group and modality: the color shows the group, the shape the modality."""
     traces = []
-    for group, colour in zip(drawing.groups, colours(drawing.groups, drawing.by_modality), strict=True):
+    for group, color in zip(drawing.groups, colors(drawing.groups, drawing.by_modality), strict=True):
         shown = False
         for modality in Modality:
             points = group.members[drawing.modalities[group.members] == modality]
             if len(points):
                 traces.append(
-                    _items(drawing, places, points, modality, {"color": colour}).update(
+                    _items(drawing, places, points, modality, {"color": color}).update(
                         name=escaped(group.label),
                         legendgroup=group.label,
                         showlegend=not shown,
@@ -138,7 +138,7 @@ def _items(drawing: Drawing, places: np.ndarray, points: np.ndarray, modality: M
     )
 
 
-def _queries(drawing: Drawing, places: np.ndarray, asked: np.ndarray) -> list[Scattergl]:
+def _queries(drawing: Drawing, places: np.ndarray, queries: np.ndarray) -> list[Scattergl]:
     traces = []
     if drawing.answers:
         pairs = [
@@ -149,7 +149,7 @@ def _queries(drawing: Drawing, places: np.ndarray, asked: np.ndarray) -> list[Sc
         lines = np.full((len(pairs), 3, 2), np.nan, dtype=np.float32)  # a gap after each
         if pairs:
             numbers, points = np.array(pairs).T
-            lines[:, 0], lines[:, 1] = asked[numbers], places[points]
+            lines[:, 0], lines[:, 1] = queries[numbers], places[points]
         traces.append(
             Scattergl(
                 x=lines[..., 0].ravel(),
@@ -163,9 +163,9 @@ def _queries(drawing: Drawing, places: np.ndarray, asked: np.ndarray) -> list[Sc
         )
     traces.append(
         Scattergl(
-            x=asked[:, 0],
-            y=asked[:, 1],
-            customdata=-1 - np.arange(len(asked), dtype=np.int32),
+            x=queries[:, 0],
+            y=queries[:, 1],
+            customdata=-1 - np.arange(len(queries), dtype=np.int32),
             mode="markers",
             name=f"{drawing.maps.split} queries",
             marker={"symbol": "x", "size": 4, "color": QUERY},
@@ -204,8 +204,8 @@ def _own(own: Own, places: np.ndarray) -> list[Scatter]:
     ]
 
 
-def _shaded(colour: str, turn: int) -> str:
-    """The colour itself, then lighter, then darker."""
+def _shaded(color: str, turn: int) -> str:
+    """The color itself, then lighter, then darker."""
     towards, share = ((0, 0.0), (255, 0.45), (0, 0.4))[turn % 3]
-    parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    parts = (int(color[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)

@@ -1,4 +1,4 @@
-"""The Map tab: where items and queries lie, by features and by codes; pick a point, or lasso many."""
+"""The Map tab: items and queries laid out by features or codes; click a point or select many."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import gradio as gr
 
 from genius.errors import UserError
 from genius.explore.map_data import COMMAND, read_maps
-from genius.ui.common.components import QUICK, SURE, Panel
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure
 from genius.ui.common.item_card import ItemCard
-from genius.ui.map.callbacks import MapCallbacks, on_colour
+from genius.ui.map.callbacks import MapCallbacks, on_color
 from genius.ui.map.figure import HEIGHT
 from genius.ui.map.view import title
 
-COLOURINGS = [
+COLORINGS = [
     ("Modality", "modality"),
     ("Dataset", "dataset"),
     ("Code", "code"),
-    ("Likeness to the last query", "query"),
+    ("Similarity to the last query", "query"),
 ]
-QUERIES = [("Hidden", "hidden"), ("Drawn", "drawn"), ("With a line to their answer", "answers")]
+QUERIES = [("Hidden", "hidden"), ("Shown", "drawn"), ("With a line to their answer", "answers")]
 DRAGS = [("Move", "pan"), ("Select", "lasso")]
 DRAG = """mode => document.querySelector('#map-figure .figure-host')
     .dispatchEvent(new CustomEvent('dragmode', {detail: mode}))"""
@@ -51,7 +51,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
             scale=5,
             min_width=320,
         )
-        colour = gr.Dropdown(COLOURINGS, value="modality", label="Colour", elem_id="map-colour", scale=2, min_width=150)
+        color = gr.Dropdown(COLORINGS, value="modality", label="Color", elem_id="map-color", scale=2, min_width=150)
         level = gr.Slider(
             1,
             levels - 1,
@@ -69,7 +69,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
         with gr.Column(scale=3, min_width=320):
             figure = PlotlyFigure(
                 "map-figure",
-                "Map of the items and queries; the table below says how many items have each colour",
+                "Map of the items and queries; the table below says how many items have each color",
                 height=HEIGHT,
             )
             note = Panel("map-note", "map/note.js")
@@ -81,19 +81,19 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     selection = Panel("map-selection", "map/selection.js")
     gallery = Panel("map-tiles", "common/tiles.js")
 
-    quick = {**QUICK, "trigger_mode": "always_last"}
+    quick = {**UNLIMITED, "trigger_mode": "always_last"}
     waiting = {**quick, "show_progress": "minimal"}
     gr.on(
-        [tab.select, vectors.change, colour.change, level.release, queries.change],
+        [tab.select, vectors.change, color.change, level.release, queries.change],
         callbacks.on_map,
-        [vectors, colour, level, queries, shared.last_query],
+        [vectors, color, level, queries, shared.last_query],
         [figure, note, table],
         show_progress_on=figure,
         **waiting,
     )
-    drag.input(None, drag, None, js=DRAG, **SURE)
-    colour.change(on_colour, colour, level, **SURE)
+    drag.input(None, drag, None, js=DRAG, **UNQUEUED)
+    color.change(on_color, color, level, **UNQUEUED)
     figure.select(callbacks.on_point, None, [query, item], **quick)
     figure.lasso(callbacks.on_lasso, None, [selection, gallery], **waiting)
-    table.select(callbacks.on_group, [colour, level], [selection, gallery], **waiting)
+    table.select(callbacks.on_group, [color, level], [selection, gallery], **waiting)
     gr.on([query.select, gallery.select], callbacks.on_answer, None, item, **quick)

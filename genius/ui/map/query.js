@@ -6,13 +6,13 @@ const answer = ({row, id, name, kind}) => {
 
 const hint = () => node('section', {class: 'empty map-hint'},
   node('h2', {}, 'Pick a point'),
-  node('p', {}, 'A click tells what it is: its codes, and what is truly near it.'),
-  node('p', {}, 'To look at many, choose “Select” and draw round them, or pick a colour in the table.'));
+  node('p', {}, 'Click one to see the item, its codes and its true nearest neighbors.'),
+  node('p', {}, 'To see many items, choose “Select” and draw around them, or choose a color in the table.'));
 
 const draw = query => !query ? [hint()] : [node('section', {class: 'map-query'},
   node('h3', {}, 'A query of the collection'),
   ...query.text ? [node('p', {class: 'asked'}, `“${query.text}”`)] : [],
-  ...query.picture ? [node('p', {class: 'label'}, 'Asked with a picture, which the run does not keep.')] : [],
+  ...query.picture ? [node('p', {class: 'label'}, 'It has a picture, which the run does not keep.')] : [],
   node('p', {}, node('span', {class: 'label'}, 'instruction '), query.instruction),
-  node('p', {class: 'label'}, query.answers.length === 1 ? 'What answers it:' : 'What answers it, the first below:'),
+  node('p', {class: 'label'}, query.answers.length === 1 ? 'Its answer:' : 'Its answers, the first shown below:'),
   node('ul', {class: 'answers'}, ...query.answers.map(answer)))];

@@ -1,8 +1,8 @@
-const row = ({label, colour, counts}, place) => {
+const row = ({label, color, counts}, place) => {
   const show = node('button', {type: 'button', class: 'pick', title: `show the items of ${label}`}, label);
   show.addEventListener('click', () => trigger('select', {group: place}));
   return node('tr', {},
-    node('th', {scope: 'row'}, node('i', {class: 'swatch', style: `background: ${colour}`}), show),
+    node('th', {scope: 'row'}, node('i', {class: 'swatch', style: `background: ${color}`}), show),
     ...counts.map(count => node('td', {}, count.toLocaleString('en'))));
 };
 

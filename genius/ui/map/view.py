@@ -1,4 +1,4 @@
-"""What the panels of the Map tab draw, as plain JSON data."""
+"""Data for the panels of the Map tab, as plain JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from genius.schema import Item, Modality
 from genius.ui.common import formatting
 from genius.ui.common.export import FORMULA
 
-COMPARED = (  # of the health of the IDs: name, what to call it, how to write it
+COMPARED = (  # health of the IDs: key, label, format
     ("ids", "different IDs", "{:,}"),
     ("largest_bucket", "items in the largest bucket", "{:,}"),
     ("items_alone", "items alone in their bucket", "{:.1%}"),
@@ -27,7 +27,7 @@ COMPARED = (  # of the health of the IDs: name, what to call it, how to write it
 
 
 def title(view: View, levels: int) -> str:
-    """What to call a view."""
+    """The label of a view."""
     if not view.depth:
         return "Features"
     codes = f"All {levels} codes" if view.depth == levels else f"First {view.depth} codes"
@@ -35,33 +35,33 @@ def title(view: View, levels: int) -> str:
 
 
 def note(palette: Palette, view: int, levels: int, unsearched: bool) -> dict[str, Any]:
-    """What the map shows, in sentences, and where it says something of training, both trainings compared.
+    """A description of the map, and for the views by all codes a comparison of both trainings.
 
-    unsearched: it should be coloured by likeness to a query, but there was none.
+    unsearched: it was to be colored by similarity to a query, but there is none.
     """
     maps, n = palette.maps, palette.index.n
     chosen, different = maps.views[view], len(np.unique(maps.places[view][palette.points], axis=0))
     drawn = f"{n:,} items" if palette.whole else f"{len(palette.points):,} of {n:,} items"
     sentences = []
     if unsearched:
-        sentences.append("Nothing was searched yet, so the colours are those of the modality.")
+        sentences.append("There is no search yet, so the colors show the modality.")
     if not chosen.depth:
-        sentences.append(f"The features of {drawn}: what the quantizer and the decoder are given.")
+        sentences.append(f"The fused features of {drawn}, from which the quantizer and the decoder start.")
     elif chosen.contrastive:
         codes = f"all {levels} codes" if chosen.depth == levels else f"the first {chosen.depth} of {levels} codes"
-        sentences.append(f"What {codes} say of {drawn}: the sum of their codewords.")
+        sentences.append(f"What {codes} keep of {drawn}: the sum of their codewords.")
     else:
         sentences.append(
-            f"What all {levels} codes say of {drawn} if fusion and quantizer are trained without the "
+            f"What all {levels} codes keep of {drawn} if fusion and quantizer are trained without the "
             "contrastive loss (supplement C.1 of the paper)."
         )
     if different < len(palette.points):
-        places = f"{different:,} different places" if different > 1 else "one place"
-        sentences.append(f"They have {places}; items that share one are laid out around it.")
+        places = f"{different:,} different points" if different > 1 else "one point"
+        sentences.append(f"They fall on {places}; items that share one are spread around it.")
     if not palette.whole:
-        sentences.append("The others came later, or were left out evenly over the hierarchy of IDs.")
+        sentences.append("The other items were added later, or left out of an even sample over the ID hierarchy.")
     sentences.append(
-        "All views were fitted together, so an item stays about where it was; only what is near what means anything."
+        "All views were fitted together, so items stay roughly in place; only the neighborhoods are meaningful."
     )
     return {"sentences": sentences, "table": compared(maps) if chosen.depth == levels else None}
 
@@ -75,26 +75,26 @@ def compared(maps: Maps) -> dict[str, Any]:
     }
 
 
-def group_table(groups: Sequence[Group], modalities: np.ndarray, colours: Sequence[str]) -> dict[str, Any]:
-    """The map in numbers: items of each colour by modality."""
+def group_table(groups: Sequence[Group], modalities: np.ndarray, colors: Sequence[str]) -> dict[str, Any]:
+    """The map in numbers: items of each color by modality."""
     return {
-        "headers": ["Colour", "Items", *formatting.NAMES.values()],
+        "headers": ["Color", "Items", *formatting.NAMES.values()],
         "rows": [
             {
                 "label": group.label,
-                "colour": colour,
+                "color": color,
                 "counts": [
                     len(group.members),
                     *np.bincount(modalities[group.members], minlength=len(Modality)).tolist(),
                 ],
             }
-            for group, colour in zip(groups, colours, strict=True)
+            for group, color in zip(groups, colors, strict=True)
         ],
     }
 
 
-def asked(query: MappedQuery, answers: Sequence[Item]) -> dict[str, Any]:
-    """A query that was picked, and the items that answer it."""
+def query_view(query: MappedQuery, answers: Sequence[Item]) -> dict[str, Any]:
+    """A query that was clicked, and its positives."""
     return {
         "text": query.text,
         "instruction": query.instruction,
@@ -109,7 +109,7 @@ def asked(query: MappedQuery, answers: Sequence[Item]) -> dict[str, Any]:
 def selection(
     label: str, total: int, words: Sequence[Word], items: Sequence[Item], codes: np.ndarray
 ) -> dict[str, Any]:
-    """A set of items: how many, their words, and files of the s ones that can be saved.
+    """A selection: number of items, their words, and files of the s items that can be saved.
 
     codes: (s, M)
     """
@@ -126,7 +126,7 @@ def selection(
 
 
 def tiles(drawn: Sequence[dict[str, Any]], total: int) -> dict[str, Any]:
-    """The first items of a set, each a tile (see codepanels.tile)."""
+    """The first items of a set, each a tile (see formatting.tile)."""
     title = "All of them" if len(drawn) == total else f"The first {len(drawn)}"
     return {"groups": [{"title": title, "note": "", "tiles": list(drawn)}]}
 
@@ -155,5 +155,5 @@ def files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]:
 
 
 def inert(text: str) -> str:
-    """A text that a spreadsheet would compute begins with an apostrophe."""
+    """The text, with an apostrophe if a spreadsheet would compute it."""
     return f"'{text}" if text.startswith(FORMULA) else text

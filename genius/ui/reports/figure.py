@@ -1,4 +1,4 @@
-"""The reports of a run as plots. Each has a table beside it that says the same."""
+"""The reports of a run as plots; each also has a table with the same data."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from genius.evaluation.tables import MODALITY_NAMES
 from genius.explore.report_data import TIMED, Report, is_validation, metric_name, metrics, pool_named, speed_cells
 from genius.ui.common.figures import escaped, plain
 
-COLOURS = ("#8a8f98", "#cc79a7", "#e69f00", "#009e73", "#8c6d31", "#d55e00", "#2b7bba", "#56b4e9")  # Okabe and Ito's
+COLORS = ("#8a8f98", "#cc79a7", "#e69f00", "#009e73", "#8c6d31", "#d55e00", "#2b7bba", "#56b4e9")  # Okabe and Ito's
 SYMBOLS = ("circle", "x", "square", "diamond", "cross", "triangle-up", "star", "triangle-down")
 DASHES = ("solid", "dash", "dot", "dashdot")
-STAGE_COLOURS = dict(zip(TIMED, ("#6366f1", "#0ea5e9", "#94a3b8", "#14b8a6", "#84cc16", "#f59e0b"), strict=True))
+STAGE_COLORS = dict(zip(TIMED, ("#6366f1", "#0ea5e9", "#94a3b8", "#14b8a6", "#84cc16", "#f59e0b"), strict=True))
 SHOWN = ("dense", "geometry + re-rank", "beam", "beam + re-rank")  # the others are a click on the legend away
 ABOVE = {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0, "traceorder": "normal"}
 APART = 100  # losses that differ by more are drawn on a logarithmic axis
@@ -23,7 +23,7 @@ SPREAD = 0.19  # between the systems of one row
 
 
 def hit_rates(report: Report, pool: str) -> Figure:
-    """A line for each row, a mark with its interval for each system; the average on top."""
+    """A line per benchmark row, a mark with its interval per system; the average on top."""
     chosen = pool_named(report, pool)
     lines = [("<b>Average</b>", chosen["average"]), *((_row_name(row), row) for row in chosen["rows"])]
     figure = plain(Figure())
@@ -39,7 +39,7 @@ def hit_rates(report: Report, pool: str) -> Figure:
                 mode="markers",
                 visible=True if system in SHOWN else "legendonly",
                 text=[name for name, _ in lines],
-                marker={"color": COLOURS[number % len(COLOURS)], "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8},
+                marker={"color": COLORS[number % len(COLORS)], "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8},
                 error_x={
                     "array": [100 * one["interval"][1] - rate for one, rate in zip(found, rates, strict=True)],
                     "arrayminus": [rate - 100 * one["interval"][0] for one, rate in zip(found, rates, strict=True)],
@@ -74,14 +74,14 @@ def times(report: Report, pool: str) -> Figure:
                 x=[stages.get(stage, 0) for stages in spent.values()],
                 name=name,
                 orientation="h",
-                marker={"color": STAGE_COLOURS[stage]},
+                marker={"color": STAGE_COLORS[stage]},
                 hovertemplate=f"%{{y}}<br>{name}: %{{x:.2f}} ms<extra></extra>",
             )
         )
     return figure.update_layout(
         barmode="stack",
         uirevision=pool,
-        xaxis={"title": _title("milliseconds a query")},
+        xaxis={"title": _title("milliseconds per query")},
         yaxis={"autorange": "reversed"},
         legend=ABOVE,
         margin={"t": 56},
@@ -95,14 +95,14 @@ def speed(report: Report, choice: str | None) -> Figure | None:
         return None
     figure = plain(Figure())
     for number, (system, by_items) in enumerate(cells.items()):
-        turn, at = divmod(number, len(COLOURS))  # colours and symbols come again with another dash
+        turn, at = divmod(number, len(COLORS))  # colors and symbols come again with another dash
         figure.add_trace(
             Scatter(
                 x=list(by_items),
                 y=list(by_items.values()),
                 name=escaped(system),
                 mode="lines+markers",
-                line={"color": COLOURS[at], "dash": DASHES[turn % len(DASHES)]},
+                line={"color": COLORS[at], "dash": DASHES[turn % len(DASHES)]},
                 marker={"symbol": SYMBOLS[at], "size": 8},
                 hovertemplate=f"{escaped(system)}<br>%{{x:,}} items: %{{y:.2f}} ms<extra></extra>",
             )
@@ -112,7 +112,7 @@ def speed(report: Report, choice: str | None) -> Figure | None:
         legend=ABOVE,
         margin={"t": 56},
         xaxis={"type": "log", "dtick": 1, "title": _title("items")},
-        yaxis={"type": "log", "dtick": 1, "title": _title("milliseconds a query")},
+        yaxis={"type": "log", "dtick": 1, "title": _title("milliseconds per query")},
     )
 
 
@@ -132,7 +132,7 @@ def training(report: Report, stage: str) -> Figure | None:
                 name=name,
                 mode="lines+markers",
                 marker={"size": 5},
-                line={"color": COLOURS[-1 - number % len(COLOURS)], "dash": DASHES[number % len(DASHES)]},
+                line={"color": COLORS[-1 - number % len(COLORS)], "dash": DASHES[number % len(DASHES)]},
                 hovertemplate=f"epoch %{{x}}<br>{name}: %{{y:.4f}}<extra></extra>",
             ),
             row=1 + is_validation(metric),

@@ -1,4 +1,4 @@
-"""The Reports tab: what a run's evaluation, benchmark and training measured, as plots with their tables."""
+"""The Reports tab: results of evaluation, benchmark and training, as plots and tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plotly.graph_objects import Figure
 
 from genius.explore import report_data as reports
 from genius.explore.report_data import STAGES, Missing, Report, Table, from_report
-from genius.ui.common.components import SURE, Panel, told
+from genius.ui.common.components import UNQUEUED, Panel, show_user_errors
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure
 from genius.ui.reports import figure
@@ -30,7 +30,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Section:
-    """What is shown of one report."""
+    """The part of the tab that shows one report."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class Section:
     note: Callable[[Report], str]
     tables: Callable[[Report, str | None], list[Table]]
     plots: tuple[Plot, ...] = ()
-    choices: Callable[[Report], list[str]] = lambda report: []  # of which the visitor takes one
+    choices: Callable[[Report], list[str]] = lambda report: []  # the visitor selects one
 
 
 SECTIONS = (
@@ -48,12 +48,12 @@ SECTIONS = (
         "retrieval",
         reports.retrieval_note,
         reports.hit_tables,
-        (Plot("Hit rate of each row by system, with intervals", 700, figure.hit_rates),),
+        (Plot("Hit rate per benchmark row and system, with intervals", 700, figure.hit_rates),),
         reports.pool_names,
     ),
     Section(
         "times",
-        "Time of a search",
+        "Search time",
         "retrieval",
         reports.times_note,
         reports.times_table,
@@ -62,7 +62,7 @@ SECTIONS = (
     ),
     Section(
         "speed",
-        "Speed by size of the collection",
+        "Speed by collection size",
         "speed",
         reports.speed_note,
         reports.speed_tables,
@@ -103,8 +103,8 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
             with gr.Accordion("As a table" if figures else "Table", open=not figures):
                 tables = Panel(f"reports-{section.name}-table", "reports/report.js")
         drawn = [*figures, tables]
-        tab.select(partial(_opened, context.served.path, section), None, [head, body, choice, *drawn], **SURE)
-        choice.input(partial(_chosen, context.served.path, section), choice, drawn, **SURE)
+        tab.select(partial(_opened, context.served.path, section), None, [head, body, choice, *drawn], **UNQUEUED)
+        choice.input(partial(_chosen, context.served.path, section), choice, drawn, **UNQUEUED)
 
 
 def _opened(run: Path, section: Section) -> tuple[Any, ...]:
@@ -120,7 +120,7 @@ def _opened(run: Path, section: Section) -> tuple[Any, ...]:
             *_drawn(section, report, first),
         )
 
-    with told():
+    with show_user_errors():
         shown = from_report(run, section.report, opened)
         if isinstance(shown, Missing):
             return (
@@ -132,7 +132,7 @@ def _opened(run: Path, section: Section) -> tuple[Any, ...]:
 
 
 def _chosen(run: Path, section: Section, choice: str | None) -> tuple[Any, ...]:
-    with told():
+    with show_user_errors():
         shown = from_report(run, section.report, lambda report: _drawn(section, report, choice))
         return (None,) * (len(section.plots) + 1) if isinstance(shown, Missing) else shown
 

@@ -4,7 +4,7 @@ const mixed = ({codes, query, item}) => node('span', {class: 'codes'}, ...codes.
     node('span', {class: `code${level < query ? ' of-query' : ''}${level < item ? ' of-item' : ''}`}, String(code)),
     level + 1 < codes.length ? ' ·' : ''), ' ']));
 
-const thing = ({id, name, kind, text, picture}, chosen) => node('li',
+const tile = ({id, name, kind, text, picture}, chosen) => node('li',
   {class: `small ${kind}${chosen ? ' chosen' : ''}`},
   picture ? node('img', {src: picture, alt: text || `${name} ${id}`}) : node('p', {class: 'excerpt'}, text),
   node('span', {class: 'label'}, name));
@@ -24,7 +24,7 @@ const table = steps => node('details', {},
 
 const draw = value => {
   if (!value) return [];
-  const {query, item, steps, things} = value;
+  const {query, item, steps, items} = value;
   const best = node('p', {class: 'best', 'aria-live': 'polite'}), found = node('ol', {class: 'row'});
   const weight = node('output', {for: 'blend-weight'}), cells = strip(steps);
   const slider = node('input', {id: 'blend-weight', type: 'range', min: 0, max: steps.length - 1,
@@ -34,7 +34,7 @@ const draw = value => {
     weight.textContent = step.weight;
     slider.setAttribute('aria-valuetext', `${step.weight} of the query`);
     best.replaceChildren(node('span', {class: 'label'}, 'Best generated ID '), mixed(step));
-    found.replaceChildren(...step.rows.map(row => thing(things[row], row === item)));
+    found.replaceChildren(...step.rows.map(row => tile(items[row], row === item)));
     [...cells.children].forEach((cell, place) => cell.classList.toggle('here', place === Number(slider.value)));
   };
   slider.addEventListener('input', show);
@@ -44,15 +44,15 @@ const draw = value => {
   requestAnimationFrame(() => genius.reveal(element, 'nearest'));
   return [node('section', {class: 'blend', 'aria-label': 'Blend'},
     node('div', {class: 'top'}, node('h2', {}, 'Blend with a result'), close),
-    node('p', {class: 'label'}, 'The search runs by weight × query + (1 − weight) × result, as in query augmentation '
-      + '(Eq. 11). Move the weight and see which ID it writes.'),
+    node('p', {class: 'label'}, 'The search uses weight × query + (1 − weight) × result, as in query augmentation (Eq. 11). '
+      + 'Move the slider to see which ID is generated.'),
     node('div', {class: 'ends'},
       node('p', {class: 'end of-query'}, query),
       node('div', {class: 'way'}, node('label', {for: 'blend-weight'}, 'Weight of the query ', weight), slider, cells),
-      node('ul', {class: 'end of-item'}, thing(things[item], true))),
+      node('ul', {class: 'end of-item'}, tile(items[item], true))),
     best,
-    node('p', {class: 'note'}, 'Codes shared from the start with the ID of the ',
-      node('span', {class: 'code of-query'}, 'query'), ', of the ', node('span', {class: 'code of-item'}, 'result'),
-      ', of ', node('span', {class: 'code of-query of-item'}, 'both'), '.'),
+    node('p', {class: 'note'}, 'Leading codes shared with the ID of the ',
+      node('span', {class: 'code of-query'}, 'query'), ', the ', node('span', {class: 'code of-item'}, 'result'),
+      ', or ', node('span', {class: 'code of-query of-item'}, 'both'), '.'),
     found, table(steps))];
 };

@@ -1,4 +1,4 @@
-"""The blend: how the generated ID and the results change from the query to one of its results."""
+"""The blend panel: how the generated ID and the results change from the query to one of its results."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from genius.explore.interpolation import Step, interpolate
 from genius.explore.items import row_of
 from genius.schema import Hit
 from genius.ui.common import formatting
-from genius.ui.common.components import SURE, Panel, told
+from genius.ui.common.components import UNQUEUED, Panel, show_user_errors
 from genius.ui.common.context import Context, LastQuery
-from genius.ui.search.callbacks import picked_hit
+from genius.ui.search.callbacks import find_hit
 
 SHOWN = 6  # results of each step
 
 
 def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
-    """Filled by the event `blend` of the cards; answers: what they show."""
+    """The panel, filled by the event `blend` of the cards. answers: the searches that the cards show."""
     engine = context.engine
 
     def on_blend(event: gr.EventData, known: Any) -> dict[str, Any]:
-        with told():
-            answer, hit = picked_hit(event, known)
+        with show_user_errors():
+            answer, hit = find_hit(event, known)
             options = replace(answer.options, k=min(answer.options.k, SHOWN))
             row = row_of(engine.index, hit.item.id)
             found = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
             rows = {row} | {one.row for step in found for one in step.result.hits}
-            return drawn(answer, replace(hit, row=row), found, {row: engine.index.thumbnail(row) for row in rows})
+            return blend_view(answer, replace(hit, row=row), found, {row: engine.index.thumbnail(row) for row in rows})
 
     panel = Panel("blend", "search/blend.js")
     cards.blend(
@@ -44,17 +44,19 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
         concurrency_id="search",
         concurrency_limit=32,
     )
-    panel.closed(lambda: None, None, panel, **SURE)
+    panel.closed(lambda: None, None, panel, **UNQUEUED)
     return panel
 
 
-def drawn(answer: LastQuery, hit: Hit, found: Sequence[Step], pictures: Mapping[int, bytes | None]) -> dict[str, Any]:
+def blend_view(
+    answer: LastQuery, hit: Hit, found: Sequence[Step], pictures: Mapping[int, bytes | None]
+) -> dict[str, Any]:
     """What blend.js draws. pictures: thumbnails of all items in it, by row.
 
-    An item of several steps travels once, in `things`.
+    An item of several steps is sent once, in `items`.
     """
     ids = [step.result.generated[0].codes for step in found]
-    things = {hit.row: hit.item} | {one.row: one.item for step in found for one in step.result.hits}
+    items = {hit.row: hit.item} | {one.row: one.item for step in found for one in step.result.hits}
     return {
         "query": answer.title,
         "item": hit.row,
@@ -70,5 +72,5 @@ def drawn(answer: LastQuery, hit: Hit, found: Sequence[Step], pictures: Mapping[
             }
             for step, codes, before in zip(found, ids, [None, *ids], strict=False)
         ],
-        "things": {str(row): formatting.item_view(item, pictures[row]) for row, item in things.items()},
+        "items": {str(row): formatting.item_view(item, pictures[row]) for row, item in items.items()},
     }

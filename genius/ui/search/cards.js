@@ -50,7 +50,7 @@ const card = ({score, itself}, column) => data => {
         node('div', {}, node('dt', {}, 'cosine'), node('dd', {}, data.cosine)),
         node('div', {}, node('dt', {}, score), node('dd', {}, data.score))),
       chips(data),
-      node('span', {class: 'item'}, `item ${data.id}${data.row === itself ? ', which was asked about' : ''}`),
+      node('span', {class: 'item'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),
       actions(data, column)));
   made.dataset.likeness = data.likeness;
   return made;
@@ -88,12 +88,11 @@ const threshold = shown => {
 
 const draw = value => {
   if (!value) return [node('div', {class: 'empty start'},
-    node('h2', {}, 'Nothing searched yet'),
+    node('h2', {}, 'No search yet'),
     node('p', {class: 'ask'}, 'Type a description, add a picture, or both, then press Enter. '
       + 'The instruction says whether you want an image, a text or both.'),
-    node('p', {class: 'how'}, 'The model writes the IDs of what it expects, code by code: first the '
-      + 'modality, then from coarse to fine. Each ID leads to its items, and their embeddings put '
-      + 'these in order.'),
+    node('p', {class: 'how'}, 'The model generates the IDs of the items it expects, code by code: first the '
+      + 'modality, then from coarse to fine. Each ID leads to its items, which are re-ranked by embedding.'),
     node('p', {}, chips({codes: ['modality', 'coarse', 'finer', '…'], shared: 0})))];
   const {columns, exports} = value;
   const shown = columns.length > 1 ? [node('div', {class: 'beside'}, ...columns.map(column))] : [list(columns[0], 0)];

@@ -19,10 +19,10 @@ const example = (data, place) => {
   const button = node('button', {type: 'button', class: 'example'},
     data.picture ? node('img', {src: data.picture, alt: ''})
       : node('span', {class: 'quote', 'aria-hidden': 'true'}, '“'),
-    node('span', {class: 'told'},
+    node('span', {class: 'example-text'},
       node('span', {class: 'title'}, data.title),
-      ...data.text ? [node('span', {class: 'said'}, `“${data.text}”`)] : [],
-      ...data.instructions.map(words => node('span', {class: 'wish'}, words)), asked(data)));
+      ...data.text ? [node('span', {class: 'example-query'}, `“${data.text}”`)] : [],
+      ...data.instructions.map(words => node('span', {class: 'wanted'}, words)), asked(data)));
   button.addEventListener('click', () => {
     unfold(button.closest('.examples'), false);
     trigger('select', {index: place, value: data.title});
@@ -36,7 +36,7 @@ const draw = value => {
   const all = node('button', {type: 'button', class: 'all'});
   all.addEventListener('click', () => unfold(strip, !strip.classList.contains('open')));
   strip.append(node('div', {class: 'top'}, node('h2', {}, 'Try one'),
-    node('p', {}, 'One click asks it.'), all), node('ol', {}, ...value.cards.map(example)));
+    node('p', {}, 'One click runs it.'), all), node('ol', {}, ...value.cards.map(example)));
   unfold(strip, false);
   return [strip];
 };

@@ -10,7 +10,7 @@ const draw = value => {
     node('h2', {}, 'Generated IDs'),
     node('p', {class: 'own'}, node('span', {class: 'label'}, 'The query’s own ID '), chips(query)),
     node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),
-      ` codes are shared with it from the start. ${note}`),
+      ` leading codes are shared with the query’s own ID. ${note}`),
     node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Generated IDs'},
       node('table', {},
         node('thead', {}, node('tr', {},

@@ -1,13 +1,13 @@
 const entry = ({text, instruction, item, picture}, place) => {
   const one = node('button', {type: 'button', class: 'entry'},
     node('span', {class: 'asked'}, item ? `like item ${item}` : `“${text}”`));
-  if (instruction) one.append(node('span', {class: 'wish'}, instruction));
-  if (picture) one.append(node('span', {class: 'wish'}, 'asked with a picture, which was not kept'));
+  if (instruction) one.append(node('span', {class: 'wanted'}, instruction));
+  if (picture) one.append(node('span', {class: 'wanted'}, 'with a picture that was not kept'));
   one.addEventListener('click', () => trigger('select', {index: place}));
   return node('li', {}, one);
 };
 
 const draw = value => [
   ...value ? [node('ol', {class: 'history', 'aria-label': 'Your last searches'}, ...value.entries.map(entry))] : [],
-  node('p', {class: 'label'}, value ? 'A click asks again. ' : 'Nothing searched yet. ',
+  node('p', {class: 'label'}, value ? 'Click one to search again. ' : 'No searches yet. ',
     'The last 20 searches stay in your browser; uploaded pictures are not kept.')];

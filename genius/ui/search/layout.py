@@ -1,4 +1,4 @@
-"""The Search tab: a picture, a text and an instruction in; cards, generated IDs and timings out."""
+"""The Search tab: from a picture, a text and an instruction to cards, generated IDs and timings."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ import gradio as gr
 from genius.index.store import Index
 from genius.search.checks import MAX_BEAMS, MAX_TEXT
 from genius.ui.common import formatting, links
-from genius.ui.common.components import QUICK, SURE, Panel, UploadedImage, target_choice
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, UploadedImage, target_choice
 from genius.ui.common.context import Context
 from genius.ui.common.item_card import on_query
 from genius.ui.search import history, view
 from genius.ui.search.blend import blend_panel
-from genius.ui.search.callbacks import Asking, on_why
+from genius.ui.search.callbacks import SearchCallbacks, on_why
 from genius.ui.search.why import why_panel
 
-SECRET = "searches"  # of what lies in the browser: scrambled, not hidden; another one would lose it
+SECRET = "searches"  # scrambles the history in the browser, without protecting it; a new one would lose the history
 
 
 class Form(NamedTuple):
-    """What a visitor fills in."""
+    """The inputs of a search."""
 
     text: gr.Textbox
     picture: UploadedImage
     instruction: gr.Dropdown
     go: gr.Button
-    settings: list[gr.components.Component]  # in the order of asking.options_of
+    settings: list[gr.components.Component]  # in the order of callbacks.search_options
 
 
 def search_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current Blocks and wire it to the engine."""
-    shared, asking = context.shared, Asking(context)
+    shared, callbacks = context.shared, SearchCallbacks(context)
     stored = gr.BrowserState([], storage_key=f"genius-history-{context.served.name}", secret=SECRET)
     answers = gr.State(())
     q, instruction, item = address = [
@@ -60,34 +60,36 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         "concurrency_limit": 32,
     }
     events = [
-        gr.on([form.go.click, form.text.submit], asking.on_search, [*filled, stored, *form.settings], found, **waiting)
+        gr.on(
+            [form.go.click, form.text.submit], callbacks.on_search, [*filled, stored, *form.settings], found, **waiting
+        )
     ]
     events += [
         trigger(callback, [*said, stored, *form.settings], [*filled, *found], trigger_mode="always_last", **waiting)
         for trigger, callback, said in (
-            (strip.select, asking.on_example, []),
-            (past.select, asking.on_again, []),
-            (shared.ask.sent, asking.on_asked, [shared.ask]),
-            (shared.use_as_query.sent, asking.on_item, [shared.use_as_query]),
+            (strip.select, callbacks.on_example, []),
+            (past.select, callbacks.on_history, []),
+            (shared.ask.sent, callbacks.on_ask, [shared.ask]),
+            (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query]),
         )
     ]
     for event in events:
         links.follow(event, "search", q=q, instruction=instruction, item=item)
-    cards.use_as_query(on_query, None, shared.use_as_query, trigger_mode="always_last", **SURE)
-    cards.why(on_why, answers, [shared.last_query, shared.chosen], trigger_mode="always_last", **QUICK)
+    cards.use_as_query(on_query, None, shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
+    cards.why(on_why, answers, [shared.last_query, shared.chosen], trigger_mode="always_last", **UNLIMITED)
     gr.on(
         [form.text.change, form.picture.change],
-        asking.on_given,
+        callbacks.on_input,
         filled[:2],
         form.instruction,
         trigger_mode="always_last",
-        **SURE,
+        **UNQUEUED,
     )
-    gr.on(None, on_stored, stored, past, trigger_mode="always_last", **SURE)
+    gr.on(None, on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
 
 
 def form_for(index: Index) -> Form:
-    """The left side: what is asked, and how."""
+    """Lay out the left side: the query and the settings."""
     text = gr.Textbox(
         label="Description",
         placeholder="What are you looking for?",
@@ -107,29 +109,31 @@ def form_for(index: Index) -> Form:
         elem_id="picture",
     )
     instruction = gr.Dropdown(
-        formatting.suggestions(index.instructions, None),
+        formatting.suggest_instructions(index.instructions, None),
         value=None,
         label="Instruction",
         allow_custom_value=True,
         elem_id="instruction",
-        info="Says what kind of thing you want. Pick one or write your own.",
+        info="What kind of result you want. Choose one or write your own.",
     )
     go = gr.Button("Search", variant="primary", elem_id="go")
     with gr.Accordion("Settings", open=False, elem_id="settings"):
         target = target_choice(index, "target")
-        beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info="IDs that are generated")
+        beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info="Number of IDs to generate")
         k = gr.Slider(1, 100, value=10, step=1, label="Results")
-        rerank = gr.Checkbox(True, label="Re-rank by embedding", info="Off: the order in which the IDs were generated")
+        rerank = gr.Checkbox(
+            True, label="Re-rank by embedding", info="If off, results keep the order of their generated IDs"
+        )
         mode = gr.Radio(
             [("Exact", "exact"), ("Set", "set"), ("Fast", "fast")],
             value="set",
-            label="Search",
-            info="Set: the IDs that exact search finds, sooner. Fast: sooner still, but it may miss some.",
+            label="Search mode",
+            info="Set finds the same IDs as Exact, faster. Fast is faster still, but may miss some.",
             elem_id="mode",
         )
     return Form(text, picture, instruction, go, [beams, k, rerank, mode, target])
 
 
 def on_stored(stored: object) -> dict | None:
-    """What the history shows, when the page is loaded and after each search."""
-    return history.shown(history.entries(stored))
+    """Data of the history panel, when the page is loaded and after each search."""
+    return history.history_view(history.read_entries(stored))

@@ -1,4 +1,4 @@
-"""What the panels draw, as plain JSON data made from search results. No widget, no markup, no model."""
+"""Data for the panels of the Search tab, as plain JSON made from search results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from genius.ui.common.formatting import (
     STAGES,
     count,
     data_uri,
-    described,
+    describe_query,
     identifier,
     item_view,
     milliseconds,
@@ -26,7 +26,7 @@ from genius.ui.common.formatting import (
 
 MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
 SHOWN_SIDE = 256  # pixels of an example's picture
-FAR = "This picture lies far from anything in this collection, so the results are the nearest it has."
+FAR = "This picture looks unlike anything in the collection, so the results may not fit."
 
 
 def examples(worked: Sequence[Example]) -> dict[str, Any] | None:
@@ -51,7 +51,7 @@ def examples(worked: Sequence[Example]) -> dict[str, Any] | None:
 
 
 def target(modality: Modality) -> dict[str, str]:
-    """What is asked for, in a word or two."""
+    """The modality an example asks for."""
     return {"name": MADE_OF[modality], "kind": modality.name.lower()}
 
 
@@ -64,7 +64,7 @@ def webp(picture: Image.Image) -> bytes:
 
 
 def score_note(decoder_weight: float, mode: str) -> str:
-    """How the score of an ID is made, given the decoder's weight against codeword geometry."""
+    """How the score of an ID is computed, given the decoder's weight against codeword geometry."""
     if decoder_weight == 1:
         return "log p: log-probability of the ID."
     made = (
@@ -72,42 +72,42 @@ def score_note(decoder_weight: float, mode: str) -> str:
         if decoder_weight == 0
         else f"{decoder_weight:g} × log-probability + {1 - decoder_weight:g} × codeword geometry"
     )
-    return f"Score: {made}{', made a probability at each level' if mode == 'fast' else ''}."
+    return f"Score: {made}{', normalized to a probability at each level' if mode == 'fast' else ''}."
 
 
 def ending_note(found: Sequence[GeneratedID], levels: int) -> str:
-    """What a score covers where a search stopped before the last code; empty if it never did."""
+    """What the scores cover if the search stopped before the last code; empty if it did not."""
     note = ""
     if any(one.depth < len(one.codes) for one in found):
-        note = " Dashed codes were not decoded and have no part in it: no other ID begins as theirs does."
+        note = " Dashed codes were not decoded and do not count: no other ID starts with the codes before them."
     if any(len(one.codes) < levels for one in found):
-        note += " An open end (…) stands for all IDs that begin so."
+        note += " An open end (…) stands for all IDs with that prefix."
     return note
 
 
 def certificate(result: SearchResult) -> str:
-    """Whether the generated IDs are provably the best; empty where the search did not ask."""
+    """Whether the generated IDs are provably the best; empty if the search did not check."""
     if result.certified is None:
         return ""
     return (
-        " Proven: no other valid ID can score higher than these."
+        " Proven: no other valid ID scores higher."
         if result.certified
-        else " Not proven: an ID that was dropped on the way may score higher than some of these."
+        else " Not proven: a pruned ID may score higher than some of these."
     )
 
 
 def summary(
     result: SearchResult, query: Query, only: Modality | None = None, forced: bool = True, title: str = ""
 ) -> dict[str, Any]:
-    """What was aimed at, how much was found and how long each stage took.
+    """Target modality, number of results and time of each stage.
 
-    only: what alone was to be found. forced: the first code was trained to be the modality; otherwise it is a cluster
-    that emerged. title: of the example that asked this.
+    only: the one modality that was searched. forced: the first code was trained to be the modality; otherwise it is a
+    cluster that emerged. title: of the example that was run.
     """
     return {
         "title": title,
         "aim": aim(result, only, forced),
-        "sentence": f"{count(len(result.hits), 'result')} for {described(query)}, "
+        "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query)}, "
         f"out of {count(result.candidates, 'candidate')}, "
         f"in {milliseconds(sum(result.milliseconds.values()))}.",
         "note": FAR if result.out_of_distribution else "",
@@ -116,13 +116,13 @@ def summary(
 
 
 def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, Any]:
-    """As `summary`, for the instructions of one example; what each aimed at stands above its own results."""
+    """As `summary`, for the instructions of one example; the target modality of each is in its column."""
     spent = milliseconds(sum(sum(result.milliseconds.values()) for result in results))
-    asked = described(Query(example.text, example.picture))
+    asked = describe_query(Query(example.text, example.picture))
     return {
         "title": example.title,
         "aim": None,
-        "sentence": f"{asked[0].upper()}{asked[1:]}, asked under {count(len(results), 'instruction')}, in {spent}.",
+        "sentence": f"{asked[0].upper()}{asked[1:]}, with {count(len(results), 'instruction')}, in {spent}.",
         "note": FAR if any(result.out_of_distribution for result in results) else "",
         "stages": stages(results),
     }
@@ -143,11 +143,11 @@ def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
 
 
 def aim(result: SearchResult, only: Modality | None, forced: bool) -> dict[str, Any]:
-    """The first codes, what to call them, and what they say if a visitor chose what to find."""
-    told = "" if only is None else f"Only {PLURALS[only]} were searched, as set."
-    if told and result.mode != "fast":  # which weighs only what can be found
-        told += " The probabilities are those of the query’s own aim."
-    return {"label": "Target modality" if forced else "First code", "targets": targets(result, forced), "only": told}
+    """The first codes with their probabilities, and a note if the visitor chose the modality."""
+    note = "" if only is None else f"Only {PLURALS[only]} were searched."
+    if note and result.mode != "fast":  # fast normalizes over the allowed codes only
+        note += " The probabilities are those without this restriction."
+    return {"label": "Target modality" if forced else "First code", "targets": targets(result, forced), "only": note}
 
 
 def targets(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
@@ -174,7 +174,7 @@ def column(
     decoder_weight: float,
     forced: bool,
 ) -> dict[str, Any]:
-    """The results of one instruction among several: what it aimed at, the best ID and a card per hit."""
+    """The results of one instruction among several: target modality, best ID and a card per hit."""
     best = result.generated[0].codes if result.generated else ()
     return {
         "instruction": query.instruction,
@@ -220,7 +220,7 @@ def card(hit: Hit, picture: bytes | None, query_codes: Sequence[int], reranked: 
 
 
 def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
-    """The table of generated IDs, beside the query's own."""
+    """The table of generated IDs, with the query's own."""
     blended, levels = decoder_weight != 1, len(result.query_codes)
 
     def row(found: GeneratedID) -> dict[str, Any]:

@@ -4,7 +4,7 @@ const code = (data, level) => {
   const shown = level ? String(data.codes[level]) : data.first;
   if (!data.opens) return node('span', {class: kind}, shown);
   const prefix = data.codes.slice(0, level + 1);
-  const title = `Show what begins ${prefix.join(' · ')} in Codes`;
+  const title = `Show the items with prefix ${prefix.join(' · ')} in Codes`;
   const one = node('button', {type: 'button', class: kind, title}, shown);
   one.addEventListener('click', () => trigger('select', {value: prefix.join('.')}));
   return one;
@@ -18,7 +18,7 @@ const step = ({name, figures}, levels) => node('tr', {}, node('th', {scope: 'row
 
 const draw = value => {
   if (!value) {
-    return [node('p', {class: 'waiting', role: 'status'}, 'Searching once more, with a record of every step …')];
+    return [node('p', {class: 'waiting', role: 'status'}, 'Tracing the search …')];
   }
   const {title, id, name, kind, sentence, flags, note, ids, first_codes, steps, legend} = value;
   const levels = [...ids[0].codes.keys()];
@@ -27,7 +27,7 @@ const draw = value => {
       node('span', {class: 'item'}, ` item ${id}`)),
     node('p', {class: 'sentence', role: 'status'}, sentence),
     node('ul', {class: 'flags'}, ...flags.map(flag => node('li', {}, flag))),
-    node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Its codes and its way'},
+    node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Its codes, level by level'},
       node('table', {},
         node('thead', {}, node('tr', {}, node('th', {scope: 'col'}, 'Level'),
           ...levels.map(level => node('th', {scope: 'col'}, String(level))))),
@@ -35,12 +35,12 @@ const draw = value => {
           ...ids.map(one => identity({...one, first: first_codes[one.codes[0]]}, levels)),
           ...steps.map(row => step(row, levels))))),
     node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),
-      ' codes are this result’s from the start; in its own row, those it shares with the best generated ID. ', note),
+      ' leading codes are shared with this result; in its own row, with the best generated ID. ', note),
     node('h3', {}, 'Beam tree'),
     node('ul', {class: 'legend'},
       node('li', {class: 'this'}, 'this result'),
       ...legend.map(fate => node('li', {class: fate.kind}, fate.name)),
-      node('li', {class: 'masked'}, 'probability of codes that no item has there, masked by the trie')),
-    node('p', {class: 'note'}, 'Each column is a level, its best prefix on top; the thicker a line, the likelier the '
-      + 'code. Click a point to see its items in Codes.'))];
+      node('li', {class: 'masked'}, 'probability of codes that lead to no item (masked by the trie)')),
+    node('p', {class: 'note'}, 'Each column is a level, with its best prefix on top; thicker lines are more probable '
+      + 'codes. Click a point to see its items in Codes.'))];
 };

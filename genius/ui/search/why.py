@@ -1,4 +1,4 @@
-"""Why, beside the results: the way of one result through the beam search, retraced when a visitor wants to see it."""
+"""The Why panel of the Search tab: the path of one result through the beam search, traced on request."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from genius.explore.beam_tree import BeamTree, beam_tree
 from genius.explore.explanation import dense_ranks, explain
 from genius.schema import Hit, Modality, SearchOptions, SearchResult
 from genius.search.engine import EncodedQueries, Engine
-from genius.ui.common.components import QUICK, SURE, Panel, told
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, show_user_errors
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import PlotlyFigure, plain
 from genius.ui.common.formatting import NAMES
 from genius.ui.search import why_view
 from genius.ui.security import abandoned
 
-LINEAGES = 10  # drawn unless all are asked for
+PATHS = 10  # drawn unless all are asked for
 PREFIX = re.compile(r"\d{1,6}(\.\d{1,6}){0,63}")
 
 
 @dataclass(frozen=True)
 class Retraced:
-    """A visitor's last search once more, exactly and with a trace."""
+    """A visitor's last search, repeated in mode exact with a trace."""
 
     last: LastQuery
     result: SearchResult
@@ -42,37 +42,37 @@ class Retraced:
         ids = [hit.item.id for hit in last.result.hits]
         rows = engine.index.rows_of(ids)  # −1: it was removed since
         ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows[rows >= 0])
-        there = [id for id, row in zip(ids, rows, strict=True) if row >= 0]
-        return cls(last, result, beam_tree(result.trace), dict(zip(there, ranks.tolist(), strict=True)))
+        present = [id for id, row in zip(ids, rows, strict=True) if row >= 0]
+        return cls(last, result, beam_tree(result.trace), dict(zip(present, ranks.tolist(), strict=True)))
 
     def hit(self, id: Any) -> Hit:
-        """One of the visitor's, with its rank before re-ranking as exact search has it, unless theirs was fast.
+        """The visitor's hit of this item id, with the rank before re-ranking of exact search unless theirs was fast.
 
-        Raises UserError if there is no such hit.
+        Raises UserError if there is none.
         """
         theirs = self.last.result.hits
         for hit in theirs if self.last.result.mode == "fast" else (*self.result.hits, *theirs):
             if hit.item.id == id and id in self.dense_ranks:
                 return hit
-        raise UserError("That result is not among those of your last search; search again.")
+        raise UserError("That result is not part of your last search; search again.")
 
 
 def why_panel(context: Context) -> None:
-    """Lay the panel out beside the results and wire it. It explains what `Shared.chosen` names, while it is open."""
+    """Lay out and wire the panel. While it is open it explains the result in `Shared.chosen`."""
     engine, shared = context.engine, context.shared
     weight = engine.decoder.config.decoder_weight
     forced = engine.quantizer.config.modality_code == "forced"
     first_codes = [NAMES[modality] if forced else str(int(modality)) for modality in Modality]
 
-    def drawn(search: Retraced, hit: Hit, every: bool) -> tuple[Any, ...]:
-        """The tree as a figure and as a table."""
-        tree = search.tree if every else search.tree.best(LINEAGES, hit.codes)
+    def draw(search: Retraced, hit: Hit, every: bool) -> tuple[Any, ...]:
+        """The beam tree as a figure and as a table."""
+        tree = search.tree if every else search.tree.best(PATHS, hit.codes)
         return plain(beam_figure(tree, hit.codes, first_codes)), why_view.prefixes(tree)
 
     def on_chosen(
         id: Any, last: LastQuery | None, search: Retraced | None, every: bool, is_open: bool, seen: SearchOptions | None
     ):
-        """A new search leaves the panel as it is; if a visitor chooses among results that were there, it opens."""
+        """A new search leaves the panel as it is; choosing among the results of the same search opens it."""
         options = last and last.options
         opens = is_open or seen is options  # all answers of a search share them
         return (
@@ -86,15 +86,15 @@ def why_panel(context: Context) -> None:
         return True, *explained(id, last, search, every)
 
     def explained(id: Any, last: LastQuery | None, search: Retraced | None, every: bool):
-        """What was searched once more is kept until there is another search to explain."""
+        """The traced search is kept until another search is to be explained."""
         if last is None or not last.result.hits:
             return [None] * 4
-        with told():
+        with show_user_errors():
             if search is None or search.last is not last:
                 search = Retraced.of(last, engine)
             hit = search.hit(id)
             why = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
-            said = why_view.explanation(
+            explanation = why_view.explanation(
                 why,
                 search.tree,
                 last.result.query_codes,
@@ -104,14 +104,14 @@ def why_panel(context: Context) -> None:
                 weight,
                 first_codes,
             )
-            return search, said, *drawn(search, hit, every)
+            return search, explanation, *draw(search, hit, every)
 
     def on_every(id: Any, search: Retraced | None, every: bool):
-        with told():
-            return [gr.skip()] * 2 if search is None else drawn(search, search.hit(id), every)
+        with show_user_errors():
+            return [gr.skip()] * 2 if search is None else draw(search, search.hit(id), every)
 
     def on_prefix(picked: gr.EventData) -> str:
-        """Opens Codes at the prefix that was clicked, in the tree or in a table."""
+        """Open Codes at the prefix that was clicked, in the tree or in a table."""
         prefix = getattr(picked, "value", None)
         return prefix if isinstance(prefix, str) and PREFIX.fullmatch(prefix) else gr.skip()
 
@@ -120,23 +120,22 @@ def why_panel(context: Context) -> None:
         panel = Panel("why", "search/why.js")
         figure = PlotlyFigure(
             "why-tree",
-            "The beam tree: which prefixes the search considered, level by level. "
-            "The table below says the same in words.",
+            "The beam tree: which prefixes the search considered, level by level. The table below has the same data.",
         )
         every = gr.Checkbox(
             False,
             label="Draw every prefix that was considered",
             elem_id="why-every",
-            info=f"Otherwise the lineages of the {LINEAGES} best IDs and of this result",
+            info=f"Otherwise only the paths of the {PATHS} best IDs and of this result",
         )
         with gr.Accordion("The tree as a table", open=False, elem_id="why-rows"):
             table = Panel("why-prefixes", "search/why_prefixes.js")
 
     explains, drawings = [shared.chosen, shared.last_query, search, every], [search, panel, figure, table]
-    waiting = {**QUICK, "show_progress": "minimal", "show_progress_on": panel, "trigger_mode": "always_last"}
+    waiting = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": panel, "trigger_mode": "always_last"}
     section.expand(on_open, explains, [is_open, *drawings], **waiting)
-    section.collapse(lambda: False, None, is_open, **SURE)
+    section.collapse(lambda: False, None, is_open, **UNQUEUED)
     shared.chosen.sent(on_chosen, [*explains, is_open, seen], [is_open, seen, section, *drawings], **waiting)
-    every.change(on_every, [shared.chosen, search, every], [figure, table], trigger_mode="always_last", **QUICK)
+    every.change(on_every, [shared.chosen, search, every], [figure, table], trigger_mode="always_last", **UNLIMITED)
     for drawing in (panel, figure, table):
-        drawing.select(on_prefix, None, shared.open_code, **SURE)
+        drawing.select(on_prefix, None, shared.open_code, **UNQUEUED)

@@ -1,4 +1,4 @@
-const COLUMNS = ['Level', 'Prefix', 'What became of it', 'Place', 'p of its code', 'log p so far', 'Items'];
+const COLUMNS = ['Level', 'Prefix', 'Outcome', 'Rank', 'p of its code', 'Cumulative log p', 'Items'];
 
 const row = data => {
   const open = node('button', {type: 'button', class: 'open', title: 'Show its items in Codes'},

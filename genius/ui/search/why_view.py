@@ -1,4 +1,4 @@
-"""What the Why panels draw, as plain JSON data made from a reason and a beam tree. No widget, no markup, no model."""
+"""Data for the Why panels, as plain JSON made from an explanation and a beam tree."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from genius.ui.common.formatting import NAMES, count, identifier, number, score_
 
 RETRACED = {  # by the mode of the visitor's search
     "exact": "",
-    "set": "Traced by exact search with as many beams: the IDs of your search, decoded to the end. Yours stopped once "
-    "they were settled, so the order and scores that it shows before re-ranking may differ.",
-    "fast": "Traced by exact search with as many beams; the fast search that found this may have generated other IDs.",
+    "set": "Traced with exact search and the same beam size. Your search found the same IDs but stopped once they were "
+    "settled, so the order and scores before re-ranking may differ.",
+    "fast": "Traced with exact search and the same beam size; your fast search may have generated other IDs.",
 }
 
 
@@ -30,9 +30,9 @@ def explanation(
     decoder_weight: float,
     first_codes: Sequence[str],
 ) -> dict[str, Any]:
-    """The result's ID beside the best one and the query's own, its way level by level, and all of it in a sentence.
+    """The ID of the result next to the best one and the query's own, its path level by level, and a summary.
 
-    tree: everything that the search considered. mode: in which the visitor searched.
+    tree: everything that the search considered. mode: of the visitor's search.
     """
     hit, modality = reason.hit, reason.hit.item.modality
     ids = [
@@ -60,13 +60,13 @@ def explanation(
 
 
 def sentence(reason: Explanation, tree: BeamTree, beams: int, reranked: bool, decoder_weight: float) -> str:
-    """How the item was found, in words."""
+    """How the item was found."""
     hit = reason.hit
     found = [generated(reason, tree, beams, decoder_weight)]
     if reranked:
         found.append(f"Re-ranking by embedding {moved(hit.generated_rank, hit.rank)} (cosine {number(hit.cosine, 3)}).")
     else:
-        found.append(f"In the order of the IDs it comes {ordinal(hit.rank)}; nothing was re-ranked.")
+        found.append(f"Without re-ranking it is {ordinal(hit.rank)}.")
     about = "" if reason.dense_rank_is_exact else "about "
     found.append(
         f"Dense search over all {count(reason.items, 'item')} would rank it {about}{ordinal(reason.dense_rank)}."
@@ -75,11 +75,11 @@ def sentence(reason: Explanation, tree: BeamTree, beams: int, reranked: bool, de
 
 
 def generated(reason: Explanation, tree: BeamTree, beams: int, decoder_weight: float) -> str:
-    """Which beam found its ID, or how far one came."""
+    """Which beam found its ID, or where it was pruned."""
     if reason.beam is None:
         return (
             f"Exact search with {count(beams, 'beam')} followed its ID for {len(reason.path)} of "
-            f"{count(tree.levels, 'code')} and dropped it there."
+            f"{count(tree.levels, 'code')} and then pruned it."
         )
     last = reason.path[-1]
     score = f"log p {logarithm(tree.log_prob[last])}"
@@ -113,12 +113,12 @@ def ordinal(rank: int) -> str:
 
 
 def logarithm(value: float) -> str:
-    """Of a probability; what rounds to none has no sign."""
+    """A log-probability with two decimals, without a minus sign on zero."""
     return number(round(value, 2) + 0.0, 2)
 
 
 def flags(reason: Explanation) -> list[str]:
-    """What is worth seeing at a glance."""
+    """The most important facts, as labels."""
     return (
         ["the best generated ID"] * (reason.beam == 1)
         + [f"shares its ID with {count(reason.bucket - 1, 'other')}"] * ((reason.bucket or 1) > 1)
@@ -127,20 +127,20 @@ def flags(reason: Explanation) -> list[str]:
 
 
 def steps(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
-    """Rows of figures, a column for each level that the search followed its ID to."""
+    """Rows of numbers, with a column per level that the search reached."""
     path = reason.path
     rows = (
         ("Probability of the code", [format_probability(share) for share in np.exp(tree.step[path]).tolist()]),
-        ("log p so far", [logarithm(log_prob) for log_prob in tree.log_prob[path].tolist()]),
-        ("Place at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
-        ("Items that begin so", [f"{items:,}" for items in tree.items[path].tolist()]),
+        ("Cumulative log p", [logarithm(log_prob) for log_prob in tree.log_prob[path].tolist()]),
+        ("Rank at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
+        ("Items with this prefix", [f"{items:,}" for items in tree.items[path].tolist()]),
         ("Masked by the trie", [format_probability(share) for share in tree.masked[path].tolist()]),
     )
     return [{"name": name, "figures": figures} for name, figures in rows]
 
 
 def prefixes(tree: BeamTree) -> dict[str, Any]:
-    """The figure as a table: a row for each prefix that is drawn, its ID marked as far as a generated one begins so."""
+    """The figure as a table: a row per prefix; prefixes of generated IDs are marked."""
     return {
         "rows": [
             {

@@ -118,4 +118,4 @@ def test_a_picture_that_was_not_uploaded_never_reaches_the_engine(client, served
 
 def test_no_endpoint_fetches_a_link(client):
     for given, endpoint in (({"id": LINK}, "/item"), ({"pattern": LINK}, "/code_items"), ({"text": LINK}, "/search")):
-        assert "links and embedded data are not read" in refused(client, **given, api_name=endpoint)
+        assert "links and embedded data are not accepted" in refused(client, **given, api_name=endpoint)

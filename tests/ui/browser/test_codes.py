@@ -110,7 +110,7 @@ def test_the_table_says_what_the_icicle_shows(opened, served):
     page = opened()
     ask(page, "1")
     shown(page, expected(served, (1,)))
-    page.get_by_role("button", name="The codes that follow, as a table").click()
+    page.get_by_role("button", name="The next codes as a table").click()
     cells = page.locator("#codes-below tbody button")
     cells.first.wait_for()
     drawn = page.locator("#codes-icicle .depth1 > button b").all_inner_texts()
@@ -133,7 +133,7 @@ def test_health_and_factors_open_with_a_table_or_a_sentence(opened):
     page.get_by_role("button", name="Health of the levels").click()
     page.locator("#codes-health tbody tr").first.wait_for()
     assert page.locator("#codes-health table").count() == 2
-    page.get_by_role("button", name="What codes say").click()
+    page.get_by_role("button", name="How codes relate").click()
     page.locator("#codes-factors .note", has_text="python -m genius.evaluation").wait_for()
 
 

@@ -108,14 +108,14 @@ def test_a_lasso_brings_the_items_inside_and_their_files(opened):
 
 def test_the_table_does_by_keyboard_what_the_lasso_does(opened):
     page = opened()
-    choose(page, "colour", "Dataset")
+    choose(page, "color", "Dataset")
     drawn(page, "birds")
     page.get_by_role("button", name="The map as a table").press("Enter")
     page.locator("#map-table .pick", has_text="birds").press("Enter")
     page.locator("#map-selection h2", has_text="39 items of birds").wait_for()
 
 
-def test_the_last_query_is_shown_among_the_items_and_colours_them(opened):
+def test_the_last_query_is_shown_among_the_items_and_colors_them(opened):
     page = opened()
     page.get_by_role("tab", name="Search").click()
     page.fill("#text textarea", "a red dog")
@@ -123,14 +123,14 @@ def test_the_last_query_is_shown_among_the_items_and_colours_them(opened):
     page.locator("#summary .sentence", has_text="a red dog").wait_for()
     page.get_by_role("tab", name="Map").click()
     drawn(page, "your last query")
-    choose(page, "colour", "Likeness")
+    choose(page, "color", "Likeness")
     page.locator("#map-figure .colorbar").wait_for()
 
 
 def test_codes_are_chosen_by_level_and_views_by_name(opened, served):
     page = opened()
     assert not page.locator("#map-level").is_visible()
-    choose(page, "colour", "Code")
+    choose(page, "color", "Code")
     page.locator("#map-level").wait_for()
     drawn(page, f"code {served.engine.index.codes([0])[0][1]}")
     page.get_by_label("All 4 codes, no contrast", exact=True).check()

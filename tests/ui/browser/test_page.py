@@ -76,7 +76,7 @@ def test_the_way_to_search_is_chosen_and_its_certificate_shown(visit, served):
     assert served.engine.queries[-1][1].mode == "set" and "roven" not in page.locator(note).inner_text()
     page.click("#settings button")
     page.get_by_label("Exact", exact=True).check()
-    for text, words in (("mugs", "Proven: no other valid ID can score higher"), ("cup", "Not proven")):
+    for text, words in (("mugs", "Proven: no other valid ID scores higher"), ("cup", "Not proven")):
         search(page, text)
         assert served.engine.queries[-1][1].mode == "exact" and words in page.locator(note).inner_text()
         assert page.locator("#generated .followed").count() == 0
@@ -186,15 +186,15 @@ def test_examples_shrink_to_one_line_after_a_search_and_unfold(visit):
     page = visit()
     strip, first = page.locator("#examples"), page.locator(".example").first
     before = strip.bounding_box()["height"]
-    assert first.locator(".wish").first.is_visible()
+    assert first.locator(".wanted").first.is_visible()
     search(page, "mug")
-    assert strip.bounding_box()["height"] < 100 < before and not first.locator(".wish").first.is_visible()
+    assert strip.bounding_box()["height"] < 100 < before and not first.locator(".wanted").first.is_visible()
     unfold = strip.get_by_role("button", name="Show all")
     unfold.click()
-    assert first.locator(".wish").first.is_visible()
+    assert first.locator(".wanted").first.is_visible()
     page.locator(".example", has_text="In words").click()  # folds them again
     unfold.wait_for()
-    assert not first.locator(".wish").first.is_visible()
+    assert not first.locator(".wanted").first.is_visible()
 
 
 def test_it_says_what_the_world_is_and_how_to_load_a_collection(visit):
@@ -218,7 +218,7 @@ def test_a_picture_from_elsewhere_is_answered_with_a_note(visit, photo):
     page.set_input_files("#picture input[type=file]", photo)
     page.locator("#picture img").wait_for()
     search(page, "far away")
-    assert "lies far from anything in this collection" in page.locator("#summary .far").inner_text()
+    assert "looks unlike anything in the collection" in page.locator("#summary .far").inner_text()
     assert page.locator("#cards .card").count() == 10
     search(page, "near")
     assert page.locator("#summary .far").count() == 0

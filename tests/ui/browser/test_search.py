@@ -94,8 +94,8 @@ def test_the_target_modality_can_be_forced(visit, served):
     page.locator("#target").get_by_label("Text", exact=True).check()
     search(page, "mug")
     assert served.engine.queries[-1][1].modality.name == "TEXT"
-    assert "Only texts were searched, as set." in page.locator("#summary .only").inner_text()
-    page.locator("#target").get_by_label("As asked").check()
+    assert "Only texts were searched." in page.locator("#summary .only").inner_text()
+    page.locator("#target").get_by_label("Any").check()
     search(page, "cup")
     assert served.engine.queries[-1][1].modality is None and page.locator("#summary .only").count() == 0
 
@@ -114,7 +114,7 @@ def test_the_history_outlives_a_reload_and_asks_again(visit, served, photo):
     page.click("#past button")
     entries.nth(1).wait_for()
     assert [text.split("\n")[0] for text in entries.all_inner_texts()] == ["“cup”", "“mug”"]
-    assert "a picture, which was not kept" in entries.first.inner_text()
+    assert "a picture that was not kept" in entries.first.inner_text()
     entries.nth(1).click()
     page.locator("#summary .sentence", has_text="“mug”").wait_for()
     assert served.engine.queries[-1][0].text == page.input_value("#text textarea") == "mug"

@@ -48,27 +48,27 @@ def test_a_first_code_that_emerged_is_not_called_a_modality():
         (
             (0, 1),
             OVERVIEW,
-            "20 % of all items, 67 % of those that match 0. Level 2 goes on with 2 of its 5 codes (perplexity 2.0).",
+            "20 % of all items, 67 % of those that match 0. Level 2 uses 2 of its 5 codes here (perplexity 2.0).",
         ),
         (
             (0,),
             Overview(3, 10, [3, 0, 0], {"codes": 5, "used": 1, "perplexity": 1.0}),
-            "30 % of all items. Level 1 goes on with 1 of its 5 codes.",
+            "30 % of all items. Level 1 uses 1 of its 5 codes here.",
         ),
         (
             (),
             Overview(10, 10, [10, 0, 0], {"codes": 3, "used": 1, "perplexity": 1.0}),
-            "Level 0 goes on with 1 of its 3 codes.",
+            "Level 0 uses 1 of its 3 codes here.",
         ),
         (
             (0, 1, 2),
             Overview(1, 2, [1, 0, 0], None),
-            "10 % of all items, 50 % of those that match 0 · 1. This is a whole ID: one item has it.",
+            "10 % of all items, 50 % of those that match 0 · 1. This is a complete ID: one item has it.",
         ),
         (
             (2,),
             Overview(0, 10, [0, 0, 0], {"codes": 5, "used": 0, "perplexity": 1.0}),
-            "No item of this index has these codes. Make one of them * to see what is near.",
+            "No item in this index has these codes. Replace one with * to see similar ones.",
         ),
     ],
 )
@@ -110,11 +110,9 @@ def test_of_nothing_there_is_no_tree_and_no_table(table):
 def test_words_of_texts_come_with_their_share_and_guesses_with_their_cosine():
     told = view.meaning(Meaning([Word("dog", 0.7, 0.5)], 4, 3, []))
     assert (told["guess"], told["words"][0]["figure"]) == (False, "50 %")
-    assert told["note"] == (
-        "From 4 texts, against those of the 2 codes beside it: commoner here than there (c-TF-IDF)."
-    )
+    assert told["note"] == ("From 4 texts, against those of its 2 sibling codes (c-TF-IDF).")
     guessed = view.meaning(Meaning([Word("dog", 0.7, None)], 0, 3, []))
-    assert (guessed["guess"], guessed["words"][0]["figure"]) == (True, "0.70") and "guess" in guessed["note"]
+    assert (guessed["guess"], guessed["words"][0]["figure"]) == (True, "0.70") and "Estimated" in guessed["note"]
 
 
 def test_before_a_code_is_chosen_it_says_what_codes_are():
@@ -136,7 +134,7 @@ def test_typical_and_borderline_items_come_with_their_cosine():
     typical, borderline = drawn["groups"]
     assert [(one["row"], one["figure"]) for one in typical["tiles"]] == [(0, "0.900"), (2, "0.800")]
     assert [(one["row"], one["figure"]) for one in borderline["tiles"]] == [(1, "−0.100")]
-    assert borderline["note"].endswith("Seen: 3 of 5 items, evenly spread.")
+    assert borderline["note"].endswith("Based on an even sample of 3 of 5 items.")
     assert view.near(Nearness([(0, 1.0)], [], 1), tiles, 1) is None
 
 
@@ -187,7 +185,7 @@ def test_factors_of_a_run_are_a_table_or_a_sentence():
     assert [cell["text"] for cell in alone["rows"][0]] == ["kind", "0.50"]
     assert [cell["text"] for cell in given["rows"][0]] == ["kind", ""]
     assert "python -m genius.evaluation my-run" in view.factors(None, "my-run")["note"]
-    assert view.factors([], "run")["note"] == "The items of this collection carry no factors."
+    assert view.factors([], "run")["note"] == "The items of this collection have no factors."
 
 
 def test_everything_is_plain_json(table):

@@ -23,7 +23,8 @@ def test_datasets_are_told_by_name_with_the_modalities_that_there_are():
         ["all", "1,002", "1,000", "2", "2"],
     ]
     assert table["note"] == (
-        "1,002 items in 2 segments, 3.0 MB on disk. 2 items came after training. 1 removed item still takes space."
+        "1,002 items in 2 segments, 3.0 MB on disk. 2 items were added after training. "
+        "1 removed item still takes up space."
     )
 
 
@@ -60,7 +61,7 @@ def test_health_of_a_run_that_knows_no_errors():
 
 def test_the_verdict_is_the_advice_or_that_there_is_none():
     assert view.verdict(GROWN, ["Train again."]) == {"well": False, "sentences": ["Train again."]}
-    assert view.verdict(GROWN, [])["well"] and "fits" in view.verdict(GROWN, [])["sentences"][0]
+    assert view.verdict(GROWN, [])["well"] and "fit the trained IDs" in view.verdict(GROWN, [])["sentences"][0]
 
 
 def test_what_became_of_additions_is_counted_and_explained():
@@ -79,7 +80,7 @@ def test_what_became_of_additions_is_counted_and_explained():
 def test_unknown_ids_are_named_but_not_all_and_not_whole():
     said = view.removed(Removed(2, ("x" * 500, *(f"5:{number}" for number in range(12)))))
     assert said["title"] == "2 items removed." and len(said["lines"]) == 11
-    assert len(said["lines"][0]) < 150 and said["lines"][-1] == "Nor are there 3 more of the ids."
+    assert len(said["lines"][0]) < 150 and said["lines"][-1] == "3 more ids were not found."
     assert view.removed(Removed(0, ("5:5",)))["title"] == "Nothing was removed."
 
 

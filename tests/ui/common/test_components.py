@@ -3,7 +3,7 @@ import pytest
 from gradio.data_classes import ImageData
 
 from genius.errors import UserError
-from genius.ui.common.components import UI, Panel, UploadedImage, told
+from genius.ui.common.components import UI, Panel, UploadedImage, show_user_errors
 
 SCRIPTS = [file for file in sorted(UI.glob("*/*.js")) if "const draw = " in file.read_text()]
 
@@ -60,13 +60,13 @@ def test_embedded_data_is_refused(payload):
 
 
 def test_a_user_error_is_told_in_its_own_words_as_text():
-    with pytest.raises(gr.Error) as caught, told():
+    with pytest.raises(gr.Error) as caught, show_user_errors():
         raise UserError("<b>cat</b>.png is broken; choose another")
     assert caught.value.message == "&lt;b&gt;cat&lt;/b&gt;.png is broken; choose another"
 
 
 def test_an_unexpected_error_keeps_its_details_in_the_log(caplog):
-    with pytest.raises(gr.Error) as caught, told():
+    with pytest.raises(gr.Error) as caught, show_user_errors():
         raise RuntimeError("/secret/path")
     assert "secret" not in caught.value.message
     assert "/secret/path" in caplog.text

@@ -19,7 +19,7 @@ def test_suggestions_come_once_those_that_fit_first_then_by_target():
         (Modality.IMAGE, Modality.TEXT, "c"),
         (Modality.TEXT, Modality.IMAGE, "a"),
     ]
-    assert formatting.suggestions(known, Modality.TEXT) == ["a", "b", "c"]
-    assert formatting.suggestions(known, Modality.IMAGE) == ["c", "a", "b"]
-    assert formatting.suggestions(known, None) == ["a", "c", "b"]
-    assert formatting.suggestions([], Modality.PAIR) == []
+    assert formatting.suggest_instructions(known, Modality.TEXT) == ["a", "b", "c"]
+    assert formatting.suggest_instructions(known, Modality.IMAGE) == ["c", "a", "b"]
+    assert formatting.suggest_instructions(known, None) == ["a", "c", "b"]
+    assert formatting.suggest_instructions([], Modality.PAIR) == []

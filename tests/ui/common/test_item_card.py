@@ -29,7 +29,7 @@ def test_a_code_opens_the_pattern_that_ends_there():
 
 @pytest.mark.parametrize("codes", [None, "0.17", [0, "*"], [True], {"0": 1}])
 def test_what_is_no_list_of_codes_gets_one_sentence(codes):
-    with pytest.raises(gr.Error, match="no ID"):
+    with pytest.raises(gr.Error, match="Invalid ID"):
         on_code(event(codes=codes))
 
 

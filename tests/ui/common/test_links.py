@@ -1,7 +1,7 @@
 import gradio as gr
 import pytest
 
-from genius.ui.common.links import LONGEST, opened
+from genius.ui.common.links import MAX_FIELD_LENGTH, parse_address
 
 
 def selected(tabs):
@@ -23,14 +23,14 @@ def selected(tabs):
     ],
 )
 def test_an_address_opens_its_tab_and_what_was_asked_there(address, tab, rest):
-    tabs, *sent = opened(address)
+    tabs, *sent = parse_address(address)
     assert selected(tabs) == tab and tuple(sent) == rest
 
 
 @pytest.mark.parametrize("address", [None, [], "q=x", {"q": ["a"]}, {"q": None}, {"tab": 3}])
 def test_an_address_that_is_none_asks_nothing(address):
-    assert opened(address)[1:] == (None, None, None)
+    assert parse_address(address)[1:] == (None, None, None)
 
 
 def test_a_long_address_is_cut():
-    assert len(opened({"q": "x" * 10 * LONGEST})[1]["text"]) == LONGEST
+    assert len(parse_address({"q": "x" * 10 * MAX_FIELD_LENGTH})[1]["text"]) == MAX_FIELD_LENGTH

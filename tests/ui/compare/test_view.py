@@ -5,7 +5,7 @@ import pytest
 
 from genius.explore.comparison import FLAT, SYSTEMS, SystemResults, rank_agreement
 from genius.schema import Item, Modality
-from genius.ui.compare.view import compared
+from genius.ui.compare.view import comparison_view
 
 ITEMS = {
     1: Item("0:1", Modality.IMAGE, image="1.png"),
@@ -23,11 +23,11 @@ def shown():
     by_system = [found(0, [5, 1], beam=8, expand=1), found(2, [1], beam=3.5), found(3, [1, 8], search=4.5)]
     agreed = rank_agreement(by_system)
     items = [ITEMS[row] for row in agreed.rows.tolist()]
-    return compared("“boat”", {"encode": 38.2, "fuse": 1.06}, by_system, agreed, items, [b"one", None, b"eight"])
+    return comparison_view("“boat”", {"encode": 38.2, "fuse": 1.06}, by_system, agreed, items, [b"one", None, b"eight"])
 
 
 def test_the_sentence_counts_what_all_found_and_what_only_one_did(shown):
-    assert shown["sentence"] == "For “boat” the 3 ways found 3 different items: 1 by all of them, 2 by one only."
+    assert shown["sentence"] == "For “boat”, the 3 systems found 3 different items: 1 by all of them, 2 by only one."
 
 
 def test_encoding_is_told_apart(shown):
@@ -49,7 +49,7 @@ def test_pairs_say_overlap_and_shift_and_a_system_is_not_compared_with_itself(sh
 
 def test_without_common_items_there_is_no_shift():
     by_system = [found(0, [1]), found(3, [5])]
-    one = compared("x", {}, by_system, rank_agreement(by_system), [ITEMS[1], ITEMS[5]], [None, None])
+    one = comparison_view("x", {}, by_system, rank_agreement(by_system), [ITEMS[1], ITEMS[5]], [None, None])
     assert one["agreement"][0][1] == {"share": 0, "overlap": "0 %", "shift": "–"}
 
 

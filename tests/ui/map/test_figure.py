@@ -6,7 +6,7 @@ import pytest
 
 from genius.explore.map_colors import Palette, group_by_value, nearest_points
 from genius.ui.common.figures import MODALITY_SYMBOLS
-from genius.ui.map.figure import OKABE_ITO, REST, Drawing, Own, colours, map_figure
+from genius.ui.map.figure import OKABE_ITO, REST, Drawing, Own, colors, map_figure
 from tests.ui.fake_engine import FakeIndex
 from tests.ui.fake_maps import QUERIES, many_maps
 
@@ -88,9 +88,9 @@ def test_names_of_the_data_are_no_markup(drawing, palette):
     assert "&lt;b&gt;boats&lt;/b&gt;" in names and "dataset 5" in names and "birds" in names
 
 
-def test_groups_have_different_colours_and_the_rest_is_grey(palette):
+def test_groups_have_different_colors_and_the_rest_is_grey(palette):
     groups = palette.by_code(3)
-    found = colours(groups, by_modality=False)
+    found = colors(groups, by_modality=False)
     assert len(set(found)) == len(groups) == 21 and found[-1] == REST
     assert found[: len(OKABE_ITO)] == list(OKABE_ITO)
 

@@ -45,12 +45,12 @@ def test_before_and_after_are_compared_where_all_codes_are_shown(ask):
         _, note, _ = data(ask("on_map", view, *DRAWN[1:]))
         assert ["items in the largest bucket", "3", "4,321"] in note["table"]["rows"]
     said = " ".join(note["sentences"])
-    assert f"{FEW} different places" in said and "without the contrastive loss" in said
+    assert f"{FEW} different points" in said and "without the contrastive loss" in said
 
 
 def test_without_a_search_likeness_says_so_and_shows_modalities(ask):
     figure, note, _ = data(ask("on_map", "features", "query", *DRAWN[2:]))
-    assert note["sentences"][0].startswith("Nothing was searched yet")
+    assert note["sentences"][0].startswith("There is no search yet")
     assert "Image" in {trace["name"] for trace in json.loads(figure)["data"]}
 
 
@@ -69,7 +69,7 @@ def test_a_query_brings_its_words_its_answers_and_the_card_of_the_first(ask):
 
 @pytest.mark.parametrize("value", [None, "1", 39, -1 - QUERIES, True])
 def test_a_point_that_is_none_is_told(ask, value):
-    assert "There is no such point" in error(ask("on_point", event={"value": value}))
+    assert "That point does not exist" in error(ask("on_point", event={"value": value}))
 
 
 def test_a_lasso_brings_tiles_words_and_files(ask, monkeypatch):
@@ -97,7 +97,7 @@ def test_a_lasso_that_was_cut_says_so(ask):
     assert found["label"] == "inside the lasso (the first of 2,500 points)" and found["total"] == 1
 
 
-def test_a_colour_of_the_table_selects_all_its_items(ask):
+def test_a_color_of_the_table_selects_all_its_items(ask):
     found, gallery = data(ask("on_group", "dataset", 1, event={"group": 0}))
     assert (found["label"], found["total"]) == ("of birds", 39) and len(gallery["groups"][0]["tiles"]) == 39
-    assert "no such colour" in error(ask("on_group", "dataset", 1, event={"group": 7}))
+    assert "color does not exist" in error(ask("on_group", "dataset", 1, event={"group": 7}))

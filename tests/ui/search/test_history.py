@@ -3,48 +3,50 @@ from dataclasses import asdict
 import pytest
 
 from genius.errors import UserError
-from genius.ui.search.history import MOST, Entry, address, entries, picked, remembered, shown
+from genius.ui.search.history import MAX_ENTRIES, Entry, add_entry, address_fields, entry_at, history_view, read_entries
 
 
 def test_the_latest_comes_first_and_each_once():
     stored = []
     for text in ("a", "b", "a"):
-        stored = remembered(stored, Entry(text, "Find it."))
-    assert entries(stored) == [Entry("a", "Find it."), Entry("b", "Find it.")]
+        stored = add_entry(stored, Entry(text, "Find it."))
+    assert read_entries(stored) == [Entry("a", "Find it."), Entry("b", "Find it.")]
 
 
 def test_no_more_than_the_last_ones_are_kept():
     stored = []
-    for number in range(MOST + 5):
-        stored = remembered(stored, Entry(str(number)))
-    assert [entry.text for entry in entries(stored)] == [str(MOST + 4 - place) for place in range(MOST)]
+    for number in range(MAX_ENTRIES + 5):
+        stored = add_entry(stored, Entry(str(number)))
+    assert [entry.text for entry in read_entries(stored)] == [
+        str(MAX_ENTRIES + 4 - place) for place in range(MAX_ENTRIES)
+    ]
 
 
 def test_an_uploaded_picture_alone_leaves_nothing_to_ask_again():
-    stored = remembered([], Entry("mug"))
-    assert remembered(stored, Entry(instruction="Find it.", picture=True)) == stored
+    stored = add_entry([], Entry("mug"))
+    assert add_entry(stored, Entry(instruction="Find it.", picture=True)) == stored
 
 
 @pytest.mark.parametrize("stored", [None, {}, "x", 3, [None, 3, "x", []]])
 def test_what_is_no_history_is_an_empty_one(stored):
-    assert entries(stored) == [] and shown(entries(stored)) is None
+    assert read_entries(stored) == [] and history_view(read_entries(stored)) is None
 
 
 def test_what_a_browser_sends_is_made_texts_of_bounded_length():
-    (entry,) = entries([{"text": "x" * 50_000, "instruction": ["<b>"], "item": 5, "picture": "yes", "more": 1}])
+    (entry,) = read_entries([{"text": "x" * 50_000, "instruction": ["<b>"], "item": 5, "picture": "yes", "more": 1}])
     assert entry == Entry("x" * 10_000, "['<b>']", "5", False)
-    assert len(entries([{"text": "x"}] * 1000)) == MOST
+    assert len(read_entries([{"text": "x"}] * 1000)) == MAX_ENTRIES
 
 
 @pytest.mark.parametrize("index", [1, -1, True, None, "0", 0.0])
 def test_an_entry_that_is_not_there_gets_one_sentence(index):
     stored = [asdict(Entry("mug"))]
-    assert picked(stored, 0) == Entry("mug")
+    assert entry_at(stored, 0) == Entry("mug")
     with pytest.raises(UserError, match="no longer in the history"):
-        picked(stored, index)
+        entry_at(stored, index)
 
 
 def test_an_address_tells_words_or_an_item_and_nothing_of_a_picture():
-    assert address(Entry("mug", "Find it.")) == ("mug", "Find it.", "")
-    assert address(Entry(item="5:1")) == ("", "", "5:1")
-    assert address(Entry("mug", "Find it.", picture=True)) == ("", "", "")
+    assert address_fields(Entry("mug", "Find it.")) == ("mug", "Find it.", "")
+    assert address_fields(Entry(item="5:1")) == ("", "", "5:1")
+    assert address_fields(Entry("mug", "Find it.", picture=True)) == ("", "", "")

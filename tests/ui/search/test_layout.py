@@ -137,7 +137,7 @@ def test_a_broken_picture_gets_one_sentence_that_names_it(page, tmp_path):
     [("mug", None, Modality.TEXT), ("", "x.jpg", Modality.IMAGE), ("mug", "x.jpg", Modality.PAIR)],
 )
 def test_suggestions_that_fit_what_was_given_come_first(page, text, picture, modality):
-    offered = [choice for choice, _ in function(page, "on_given")(text, picture).choices]
+    offered = [choice for choice, _ in function(page, "on_input")(text, picture).choices]
     fitting = [words for query, _, words in INSTRUCTIONS if query == modality]
     assert offered[: len(fitting)] == fitting
     assert sorted(offered) == sorted(words for _, _, words in INSTRUCTIONS)
@@ -196,7 +196,7 @@ def test_an_item_that_is_not_there_gets_one_sentence(page, id):
 
 
 def test_words_from_another_tab_fill_the_form_and_are_asked(page, engine):
-    shown = send(page, "on_asked", {"text": "a mug", "instruction": "Find one."})
+    shown = send(page, "on_ask", {"text": "a mug", "instruction": "Find one."})
     query, _ = engine.queries[-1]
     assert shown[:3] == ("a mug", None, "Find one.") and (query.text, query.instruction) == ("a mug", "Find one.")
     assert shown[-1] == ("a mug", "Find one.", "")
@@ -205,7 +205,7 @@ def test_words_from_another_tab_fill_the_form_and_are_asked(page, engine):
 @pytest.mark.parametrize("message", [None, "mug", {}, {"text": 3}, {"text": ["x"]}])
 def test_a_message_that_asks_nothing_gets_one_sentence(page, message):
     with pytest.raises(gr.Error, match="description"):
-        send(page, "on_asked", message)
+        send(page, "on_ask", message)
 
 
 def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, photo):
@@ -219,14 +219,14 @@ def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, ph
 
 def test_what_was_asked_is_asked_again(page, engine):
     stored = [asdict(Entry(item="1:0")), asdict(Entry("mug", "Find one.", picture=True))]
-    shown = pick(page, "on_again", stored, index=1)
+    shown = pick(page, "on_history", stored, index=1)
     query, _ = engine.queries[-1]
     assert (
         (query.text, query.instruction, query.image) == shown[:1] + shown[2:3] + (None,) == ("mug", "Find one.", None)
     )
-    assert pick(page, "on_again", stored, index=0)[-1] == ("", "", "1:0")
+    assert pick(page, "on_history", stored, index=0)[-1] == ("", "", "1:0")
     with pytest.raises(gr.Error, match="no longer in the history"):
-        pick(page, "on_again", stored, index=2)
+        pick(page, "on_history", stored, index=2)
 
 
 def test_a_result_is_chosen_among_those_of_its_own_instruction(page):
@@ -260,10 +260,10 @@ def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
     shown = function(page, "on_blend")(gr.EventData(None, {"column": 0, "id": hit.item.id}), answers)
     weights = [step["weight"] for step in shown["steps"]]
     assert (weights[0], weights[1], weights[-1]) == ("1.00", "0.95", "0.00")
-    assert shown["query"] == "“mug”" and shown["item"] == hit.row and str(hit.row) in shown["things"]
+    assert shown["query"] == "“mug”" and shown["item"] == hit.row and str(hit.row) in shown["items"]
     for step, before in zip(shown["steps"], [None, *shown["steps"]], strict=False):
         assert step["same"] == (before is not None and step["codes"] == before["codes"])
         assert step["codes"][: step["query"]] == shown["steps"][0]["codes"][: step["query"]]
         assert step["codes"][: step["item"]] == list(hit.codes)[: step["item"]]
-        assert len(step["rows"]) == 6 and all(str(row) in shown["things"] for row in step["rows"])
+        assert len(step["rows"]) == 6 and all(str(row) in shown["items"] for row in step["rows"])
     assert {tuple(step["codes"]) for step in shown["steps"]} != {tuple(shown["steps"][0]["codes"])}

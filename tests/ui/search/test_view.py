@@ -68,12 +68,8 @@ def test_a_first_code_that_emerged_is_not_called_a_modality():
     "only, mode, words",
     [
         (None, "set", ""),
-        (Modality.PAIR, "fast", "Only pairs were searched, as set."),
-        (
-            Modality.IMAGE,
-            "set",
-            "Only images were searched, as set. The probabilities are those of the query’s own aim.",
-        ),
+        (Modality.PAIR, "fast", "Only pairs were searched."),
+        (Modality.IMAGE, "set", "Only images were searched. The probabilities are those without this restriction."),
     ],
 )
 def test_a_modality_that_the_visitor_chose_is_said_beside_the_probabilities(only, mode, words):
@@ -149,13 +145,13 @@ def test_a_score_is_called_log_probability_only_when_geometry_has_no_part_in_it(
     "weight, note",
     [
         (1.0, "log p: log-probability of the ID."),
-        (0.0, "Score: codeword geometry alone, made a probability at each level."),
-        (0.25, "Score: 0.25 × log-probability + 0.75 × codeword geometry, made a probability at each level."),
+        (0.0, "Score: codeword geometry alone, normalized to a probability at each level."),
+        (0.25, "Score: 0.25 × log-probability + 0.75 × codeword geometry, normalized to a probability at each level."),
     ],
 )
 def test_a_blended_score_of_a_fast_search_is_a_probability(weight, note):
     assert view.generated(result(mode="fast"), weight)["note"] == note
-    assert "made a probability" not in view.generated(result(mode="set"), weight)["note"]
+    assert "normalized to a probability" not in view.generated(result(mode="set"), weight)["note"]
 
 
 def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
@@ -167,18 +163,14 @@ def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
     assert [(row["decoded"], row["open"]) for row in both["rows"]] == [(2, False), (2, True)]
     for shown, dashed, ends in ((whole, False, False), (leaf, True, False), (prefix, False, True), (both, True, True)):
         assert ("Dashed codes were not decoded" in shown["note"]) == dashed
-        assert ("An open end (…) stands for all IDs that begin so." in shown["note"]) == ends
+        assert ("An open end (…) stands for all IDs with that prefix." in shown["note"]) == ends
 
 
 @pytest.mark.parametrize(
     "certified, words",
     [
-        (True, "log p: log-probability of the ID. Proven: no other valid ID can score higher than these."),
-        (
-            False,
-            "log p: log-probability of the ID. Not proven: an ID that was dropped on the way may score higher "
-            "than some of these.",
-        ),
+        (True, "log p: log-probability of the ID. Proven: no other valid ID scores higher."),
+        (False, "log p: log-probability of the ID. Not proven: a pruned ID may score higher than some of these."),
         (None, "log p: log-probability of the ID."),
     ],
 )
@@ -207,7 +199,7 @@ def test_several_results_are_summed_up_together():
         (Asked("Find a caption.", Modality.TEXT), Asked("Find a page.", Modality.PAIR)),
     )
     shown = view.summaries([result(), result(out_of_distribution=True)], example)
-    assert shown["sentence"] == "The picture, asked under 2 instructions, in 2,460 ms."
+    assert shown["sentence"] == "The picture, with 2 instructions, in 2,460 ms."
     assert (shown["title"], shown["aim"], shown["note"]) == ("Twice", None, view.FAR)
     assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
         ("encode", "60 ms"),
@@ -218,7 +210,7 @@ def test_several_results_are_summed_up_together():
 
 def test_a_text_keeps_its_capitals_in_the_sentence():
     example = Example("Twice", "A Red MUG", None, (Asked("a", Modality.TEXT), Asked("b", Modality.PAIR)))
-    assert view.summaries([result(), result()], example)["sentence"].startswith("“A Red MUG”, asked under 2")
+    assert view.summaries([result(), result()], example)["sentence"].startswith("“A Red MUG”, with 2")
 
 
 def test_a_column_has_its_instruction_aim_best_id_and_cards():

@@ -110,7 +110,7 @@ def test_all_prefixes_are_drawn_on_request(event, explain, last):
 def test_a_result_that_is_not_there_gets_one_sentence(explain, last, id):
     with pytest.raises(gr.Error) as caught:
         explain(id, last)
-    assert caught.value.message == "That result is not among those of your last search; search again."
+    assert caught.value.message == "That result is not part of your last search; search again."
 
 
 def test_a_click_opens_codes_at_the_prefix_and_nothing_else(event):

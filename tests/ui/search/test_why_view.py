@@ -46,15 +46,15 @@ def test_the_sentence_of_another_beam_than_the_best(tree):
 
 def test_the_sentence_of_the_best_beam(tree):
     assert sentence(why(tree, (2, 7), dense_rank=1), tree, 2, False, 0.5) == (
-        "Found at beam 1 of 2 (score −1.11, log p −0.46). 3 items have exactly this ID. In the order of the IDs it "
-        "comes 1st; nothing was re-ranked. Dense search over all 12,663 items would rank it 1st."
+        "Found at beam 1 of 2 (score −1.11, log p −0.46). 3 items have exactly this ID. "
+        "Without re-ranking it is 1st. Dense search over all 12,663 items would rank it 1st."
     )
 
 
 @pytest.mark.parametrize("codes, followed", [((0, 4), 2), ((0, 5), 1), ((1, 5), 0)])
 def test_the_sentence_of_an_id_that_was_not_generated(tree, codes, followed):
     told = sentence(why(tree, codes), tree, 2, True, 1.0)
-    assert told.startswith(f"Exact search with 2 beams followed its ID for {followed} of 2 codes and dropped it there.")
+    assert told.startswith(f"Exact search with 2 beams followed its ID for {followed} of 2 codes and then pruned it.")
 
 
 def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
@@ -64,12 +64,12 @@ def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
         ([2, 7], 1, True),
         ([2, 3], 1, False),
     ]
-    assert told["flags"] == ["dense rank 42"] and "decoded to the end" in told["note"]
+    assert told["flags"] == ["dense rank 42"] and "stopped once they were settled" in told["note"]
     assert {row["name"]: row["figures"] for row in told["steps"]} == {
         "Probability of the code": ["70 %", "5.0 %"],
-        "log p so far": ["−0.36", "−3.35"],
-        "Place at its level": ["1", "2"],
-        "Items that begin so": ["4", "1"],
+        "Cumulative log p": ["−0.36", "−3.35"],
+        "Rank at its level": ["1", "2"],
+        "Items with this prefix": ["4", "1"],
         "Masked by the trie": ["10 %", "5.0 %"],
     }
     assert explanation(why(tree, (2, 7)), tree, (2, 3), 2, True, "exact", 1.0, NAMES)["flags"] == [
