@@ -80,7 +80,7 @@ def test_every_way_keeps_to_a_forced_modality_typed_here_or_in_the_last_search(v
     page.click("#compare-settings button")
     page.locator("#compare-target").get_by_label("Text", exact=True).check()
     compare(page, "A red dog.")
-    assert ", texts only, the 5 ways" in page.locator("#compare .sentence").inner_text()
+    assert ", texts only, the 5 systems" in page.locator("#compare .sentence").inner_text()
     assert set(page.locator("#compare .found-item .badge").all_inner_texts()) == {"Text"}
     page.get_by_role("tab", name="Search").click()
     page.click("#settings button")
