@@ -94,8 +94,8 @@ ELSEWHERE = {
     "pytest -m slow -s tests/training/test_published.py": "the slow suite",
     "torchrun --nproc-per-node 2 -m training my-collection my-run --device cpu": "tests/training/test_distributed.py",
     "python -m genius.evaluation.ood assets/demo $GENIUS_DATA/flickr8k/images": "tests/evaluation/test_ood.py",
-    "python -m tests.index.test_growing_scale 1000000": "tests/index/test_growing_scale.py, slow, with fewer items",
-    "python -m tests.training.test_million FOLDER": "tests/training/test_million.py, slow, with fewer items",
+    "python -m training.benchmarks.growing_scale 1000000": "tests/training/benchmarks/, slow, with fewer items",
+    "python -m training.benchmarks.million FOLDER": "tests/training/benchmarks/, slow, with fewer items",
 }
 NOT_RUN = {
     "python -m training.folder photos my-run --model ViT-B-32 --pretrained laion2b_s34b_b79k": DOWNLOADS,

@@ -132,7 +132,7 @@ def test_the_same_seed_imagines_the_same_and_can_be_written_twice(collection):
     before = {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()}
     imagine(collection, tiny_encoder(), 0, 8, Recipe(texts=2))
     assert {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()} == before
-    with pytest.raises(UserError, match="holds other queries"):
+    with pytest.raises(UserError, match="contains other queries"):
         imagine(collection, tiny_encoder(), 1, 8, Recipe(texts=2))
     assert {file for file in collection.root.rglob("*") if file.is_file()} == before.keys()
 

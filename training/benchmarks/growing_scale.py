@@ -1,13 +1,15 @@
-"""Growing a large index: what a change costs must depend on the change, but for a few bytes an item.
+"""Grow and shrink a large index: print what each change costs, and check the index that it leaves.
 
-pytest -m slow -s tests/index/test_growing_scale.py
-python -m tests.index.test_growing_scale 5600000
+    python -m training.benchmarks.growing_scale 1000000
+
+The cost of a change must depend on the size of the change, apart from a few bytes per indexed item. IDs and embeddings
+are random, and a stand-in encodes the added texts.
 """
 
 from __future__ import annotations
 
+import argparse
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,7 +18,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 import torch
 from torch import Tensor
 
@@ -34,14 +35,26 @@ from genius.schema import Item, Modality
 DIM, CODES, ADDED = 64, 256, 10_000
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.benchmarks.growing_scale",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("items", type=int, help="indexed before the first change")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        grow(Path(scratch) / "run", arguments.items)
+
+
 class RandomEncoder:
-    """Stands in for what would take days: every text gets a random vector of its own."""
+    """Stand-in for an encoder: every text has its own random vector."""
 
     dim, device, config = DIM, torch.device("cpu"), SimpleNamespace(preprocess={})
 
     def __call__(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
-        nothing = torch.zeros(len(image_mask), DIM)
-        return Features(nothing, nothing, image_mask, text_mask)
+        zeros = torch.zeros(len(image_mask), DIM)
+        return Features(zeros, zeros, image_mask, text_mask)
 
     def encode(self, images: list, texts: list[str]) -> Features:
         vectors = torch.from_numpy(
@@ -70,10 +83,10 @@ def items(dataset: int, count: int) -> Iterator[Item]:
     )
 
 
-def write_run(path: Path, n: int, sizes: tuple[int, ...]) -> Run:
-    """n items with random IDs and embeddings."""
+def write_run(path: Path, n: int, code_sizes: tuple[int, ...]) -> Run:
+    """A run with n items that have random IDs and embeddings."""
     rng = np.random.default_rng(0)
-    codes = rng.integers(CODES, size=(n, len(sizes)), dtype=np.uint16)
+    codes = rng.integers(CODES, size=(n, len(code_sizes)), dtype=np.uint16)
     codes[:, 0] = Modality.TEXT
     embeddings = rng.normal(size=(n, DIM)).astype(np.float32)
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
@@ -87,7 +100,7 @@ def write_run(path: Path, n: int, sizes: tuple[int, ...]) -> Run:
             items(0, n),
             codes,
             embeddings,
-            sizes,
+            code_sizes,
             image_path=None,
             instructions=[],
             errors=rng.random(n, dtype=np.float32),
@@ -98,56 +111,48 @@ def write_run(path: Path, n: int, sizes: tuple[int, ...]) -> Run:
 
 
 @contextmanager
-def measured(what: str) -> Iterator[None]:
+def measured(step: str) -> Iterator[None]:
     started = time.perf_counter()
     yield
     print(
-        f"{what:40s} {time.perf_counter() - started:7.1f} s, "
-        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:5.2f} GB at most so far",
+        f"{step:40s} {time.perf_counter() - started:7.1f} s, "
+        f"peak memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:5.2f} GB",
         flush=True,
     )
 
 
 def grow(path: Path, n: int) -> None:
-    """Print what every change costs; check what it leaves."""
+    """Index n items in a new run, then add, remove and compact."""
     parts = models()
     with measured(f"index {n:,} items"):
         run = write_run(path, n, parts.quantizer.config.code_sizes).path
 
-    def opened() -> Index:
+    def load() -> Index:
         return Index.load(Run(run).folder("index"))
 
     for count in (1, ADDED):
         with measured(f"add {count:,}"):
-            assert (
-                update.add(run, lambda dataset, count=count: ItemSource(lambda: items(dataset, count), Path), parts).new
-                == count
-            )
-    with measured("take up: load, and the pool"):
-        index = opened()
+            added = update.add(run, lambda dataset, count=count: ItemSource(lambda: items(dataset, count), Path), parts)
+        assert added.new == count
+    with measured("load index and pool"):
+        index = load()
         assert len(index.pool().table) == index.n == n + ADDED + 1
     written = sum(file.stat().st_size for file in index.folder.rglob("*") if file.stat().st_nlink == 1)
-    print(f"written for the last addition: {written / 1e6:,.0f} MB, {written / index.n:.0f} bytes an item of all")
+    print(f"written by the last addition: {written / 1e6:,.0f} MB, {written / index.n:.0f} bytes per indexed item")
     assert written < 100 * index.n + 1000 * ADDED
     with measured("remove 1"):
         assert update.remove(run, ["0:17"]).removed == 1
     with measured(f"remove {ADDED:,}"):
         assert update.remove(run, (f"0:{number}" for number in range(100, 100 + ADDED))).removed == ADDED
-    with measured("outlook"):
-        print(DriftReport.of(opened()))
+    with measured("drift report"):
+        print(DriftReport.of(load()))
     with measured("compact"):
         assert update.compact(run)
-    index = opened()
+    index = load()
     rows = index.rows_of(["0:16", "0:17", "0:18", f"0:{n - 1}", "1:0", f"2:{ADDED - 1}"])
     assert rows.tolist() == [16, -1, 17, n - ADDED - 2, n - ADDED - 1, n - 1]
     assert [item.id for item in index.items(rows[[0, 2, 5]])] == ["0:16", "0:18", f"2:{ADDED - 1}"]
 
 
-@pytest.mark.slow
-def test_a_million_items_grow_and_shrink(tmp_path):
-    grow(tmp_path / "run", 1_000_000)
-
-
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as scratch:
-        grow(Path(scratch) / "run", int(sys.argv[1]))
+    main()
