@@ -1,4 +1,4 @@
-"""Make a folder of images, with or without texts, searchable with any open_clip model, whose weights stay as they are.
+"""Make folders of images, with or without texts, searchable by any open_clip model, whose weights stay unchanged.
 
     python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained laion2b_s34b_b79k
     python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained weights.safetensors
@@ -6,8 +6,8 @@
     python -m training.folder FOLDER... RUN --model local-dir:FOLDER
 
 The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it; the model becomes
-the run's encoder; features, quantizer, decoder and index follow, in sizes that fit the collection. Where the folders
-hold no texts, queries are imagined (imagined.py). Killed and started again, it goes on where it stopped.
+the run's encoder; features, quantizer, decoder and index follow, in sizes that fit the collection. If the folders
+have no texts, queries are generated (pseudo_queries.py). If the command is killed, start it again: it resumes.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from genius.run import Run
 from training.__main__ import train
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.pairs import Candidates
-from training.pseudo_queries import RECIPE, Recipe, imagine
+from training.pseudo_queries import RECIPE, Recipe, write_pseudo_queries
 from training.settings import SMALL, Arguments, Settings, add_common_arguments, with_changes
 from training.stage import is_done, run_stage
 
 COLLECTION = "collection"
-SMALLEST, LARGEST = 16, 4096  # codes of a level
-MOST_LEVELS = 9
-QUANTIZED, DECODED = 300_000, 120_000  # pairs that either stage sees in all
-FEWEST_EPOCHS, MOST_EPOCHS = 4, 40
+MIN_CODES, MAX_CODES = 16, 4096  # per level
+MAX_LEVELS = 9
+QUANTIZER_SAMPLES, DECODER_SAMPLES = 300_000, 120_000  # samples of either stage over all epochs
+MIN_EPOCHS, MAX_EPOCHS = 4, 40
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -43,17 +43,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m training.folder", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("sources", nargs="+", metavar="FOLDER", help="a folder of images, or NAME=FOLDER")
-    parser.add_argument("run", type=Path, help="the directory to make")
+    parser.add_argument("run", type=Path, help="the directory to train into")
     parser.add_argument(
-        "--model", required=True, help="an architecture of open_clip, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER"
+        "--model", required=True, help="an open_clip architecture, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER"
     )
     parser.add_argument(
         "--pretrained",
         default="",
         metavar="TAG|FILE",
-        help="of an architecture: open_clip's tag, which is downloaded, or a checkpoint file",
+        help="weights of the architecture: an open_clip tag, which is downloaded, or a checkpoint file",
     )
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
     add_common_arguments(parser)
     given = parser.parse_args(arguments)
     if not given.pretrained and not given.model.startswith(MODEL_SOURCES):
@@ -80,7 +80,7 @@ def adopting(
     device: str = "cpu",
     workers: int = 0,
 ) -> Arguments:
-    """What the stages are given; sizes are those of `small` as yet. Raises UserError for a source without a name."""
+    """Arguments of the stages, as yet with the sizes of `small`. Raises UserError for a source without a name."""
     root = run / COLLECTION / "+".join(name for name, _ in map(named, sources))
     encoder = replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0)
     return Arguments(root, run, "folder", replace(SMALL, encoder=encoder, seed=seed), device, workers)
@@ -89,9 +89,9 @@ def adopting(
 def make_searchable(
     sources: Sequence[str], arguments: Arguments, changes: Sequence[str] = (), recipe: Recipe = RECIPE
 ) -> None:
-    """Do what is not done yet. changes: of settings, as --set takes them.
+    """Run the steps that are not done. changes: of settings, as --set takes them.
 
-    Raises UserError if the model cannot be had, a source cannot be used, or the run was made from others.
+    Raises UserError if the model cannot be loaded, a source cannot be used, or the run was made from other sources.
     """
     path = arguments.run
     claim(Run(path), sources)
@@ -103,7 +103,7 @@ def make_searchable(
     collection = Collection(arguments.collection)
     settings = fitted(
         arguments.settings,
-        vector_size(Run(path)),
+        embedding_dim(Run(path)),
         len(Candidates.read(collection)),
         sum(1 for _ in collection.queries("train")),
     )
@@ -111,22 +111,22 @@ def make_searchable(
 
 
 def adopt(arguments: Arguments) -> None:
-    """The stage that takes the place of the encoder's training. Raises UserError if the model cannot be had."""
+    """The stage that replaces the encoder's training. Raises UserError if the model cannot be loaded."""
     settings = arguments.settings.encoder
     if is_main():
         Run(arguments.run).publish("encoder", Encoder.from_open_clip(settings.architecture, settings.pretrained).save)
 
 
 def prepare(sources: Sequence[str], arguments: Arguments, recipe: Recipe) -> None:
-    """Make the collection, and its queries if it has none."""
+    """Build the collection, and generate queries if it has none."""
     run, root = Run(arguments.run), arguments.collection
     if not root.exists():
         for row in build(sources, root):
             print(row)
     collection = Collection(root)
-    if not collection.rows() or run.manifest.get("imagined") is False:  # or it was killed while imagining
+    if not collection.rows() or run.manifest.get("imagined") is False:  # False: killed while generating queries
         run.record(imagined=False)
-        imagine(
+        write_pseudo_queries(
             collection,
             Encoder.load(run.folder("encoder")).to(arguments.device),
             arguments.settings.seed,
@@ -138,35 +138,35 @@ def prepare(sources: Sequence[str], arguments: Arguments, recipe: Recipe) -> Non
 
 
 def claim(run: Run, sources: Sequence[str]) -> None:
-    """Note what the run is made from. Raises UserError if it was made from something else."""
+    """Record the sources of the run. Raises UserError if it was made from others."""
     known = run.manifest.get("sources", [])
     if known == list(sources):
         return
     if run.manifest["parts"]:
         raise UserError(
-            f"{run.path} was made from {', '.join(known) or 'another collection'}; give another RUN, or "
+            f"{run.path} was made from {', '.join(known) or 'another collection'}; name another RUN, or "
             f"add to it: python -m genius.index {run.path} add SOURCE"
         )
     if is_main():
         run.record(sources=list(sources))
 
 
-def vector_size(run: Run) -> int:
-    """Numbers in a vector of the run's encoder."""
+def embedding_dim(run: Run) -> int:
+    """Dimension of the embeddings of the run's encoder."""
     return json.loads((run.folder("encoder") / "config.json").read_text())["model"]["embed_dim"]
 
 
 def fitted(settings: Settings, dim: int, items: int, pairs: int) -> Settings:
-    """Sizes for vectors of `dim` numbers, so many items, and so many training pairs.
+    """Settings for this dimension of embeddings, number of items, and number of training pairs.
 
-    A level has about √items codes, so that two levels tell most items apart and the others near-duplicates; the
-    fewer pairs there are, the more epochs.
+    A level has about √items codes, so that two levels separate most items and the others near-duplicates. The fewer
+    pairs, the more epochs.
     """
     codes = 2 ** round(math.log2(max(items, 1)) / 2)
     size = {
         "dim": dim,
-        "codebook_size": min(max(codes, SMALLEST), LARGEST),
-        "levels": min(3 + math.ceil(math.log2(max(items, 2)) / 3), MOST_LEVELS),
+        "codebook_size": min(max(codes, MIN_CODES), MAX_CODES),
+        "levels": min(3 + math.ceil(math.log2(max(items, 2)) / 3), MAX_LEVELS),
     }
     quantizer, decoder = settings.quantizer, settings.decoder
     return replace(
@@ -175,17 +175,20 @@ def fitted(settings: Settings, dim: int, items: int, pairs: int) -> Settings:
             quantizer,
             fusion=replace(quantizer.fusion, dim=dim, branch=2 * dim, hidden=4 * dim),
             quantizer=replace(quantizer.quantizer, **size),
-            epochs=epochs(QUANTIZED, pairs),
+            epochs=epochs(QUANTIZER_SAMPLES, pairs),
             upsample_to=0,
         ),
         decoder=replace(
-            decoder, decoder=replace(decoder.decoder, **size), epochs=epochs(DECODED, pairs + items), upsample_to=0
+            decoder,
+            decoder=replace(decoder.decoder, **size),
+            epochs=epochs(DECODER_SAMPLES, pairs + items),
+            upsample_to=0,
         ),
     )
 
 
-def epochs(seen: int, pairs: int) -> int:
-    return min(max(seen // max(pairs, 1), FEWEST_EPOCHS), MOST_EPOCHS)
+def epochs(samples: int, pairs: int) -> int:
+    return min(max(samples // max(pairs, 1), MIN_EPOCHS), MAX_EPOCHS)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Draw the maps of a trained run: its features, its IDs at several depths, and IDs learnt without contrast.
+"""Draw the maps of a trained run: its features, its IDs at several depths, and IDs trained without contrastive loss.
 
     python -m training.maps COLLECTION RUN [--device cpu]
 
-The settings are those that RUN was trained with. For the last map fusion and quantizer are trained once more, with
-the contrastive loss left out of Eq. 8 (supplement, C.1), in a side folder of RUN that is removed at the end; killed
-and started again, this training goes on from its last epoch. Queries of the test split are drawn beside the items.
+The settings are those of RUN. For the last map, fusion and quantizer are trained again without the contrastive loss of
+Eq. 8 (supplement, C.1), in a folder of RUN that is removed at the end; if it is killed, this training resumes after its
+last epoch. The maps also show queries of the test split.
 
 Shapes: m items drawn, q queries drawn, d dim, M levels.
 """
@@ -42,11 +42,11 @@ from training.pairs import Candidates
 from training.settings import SMALL, Arguments, QuantizerSettings, Settings
 from training.umap_layout import first_layout, layout_correlation, next_layout, to_edges
 
-ITEMS, QUERIES = 100_000, 2_000  # at most so many are drawn
-DEPTHS = (2, 3, 4)  # codes, modality included; and all of them
-SPLITS = ("test", "val", "train")  # the first that has queries
-BATCH, BLOCK = 256, 8192  # queries encoded, and features fused, together
-SIDE = "without-contrast"  # folder of the second training
+MAX_ITEMS, MAX_QUERIES = 100_000, 2_000  # on a map
+DEPTHS = (2, 3, 4)  # numbers of codes, modality included; and all of them
+SPLITS = ("test", "val", "train")  # the first split that has queries is drawn
+BATCH, BLOCK = 256, 8192  # queries encoded, and features fused, at a time
+SIDE = "without-contrast"  # the folder of the second training
 REPORTED = ("ids", "largest_bucket", "items_alone", "val_hit_at_5", "val_hit_at_5_quantized")
 
 
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
     parser.add_argument("run", type=Path, help="a trained run")
-    parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
+    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
     given = parser.parse_args(arguments)
     draw(given.collection, given.run, str(usable_device(given.device)))
 
@@ -64,9 +64,8 @@ def main(arguments: list[str] | None = None) -> None:
 def draw(root: Path, path: Path, device: str) -> None:
     """Make the maps and publish them as a part of the run.
 
-    They depend on fusion and quantizer alone: items may be added and removed meanwhile and later. Only items of the
-    collection are drawn, for the features of others are not kept.
-    Raises UserError if the run was not trained here, or on another collection.
+    They depend on fusion and quantizer only, so items may be added and removed at the same time. Added items are not
+    drawn, because their features are not stored. Raises UserError if the run was not trained on this collection.
     """
     started = time.perf_counter()
     run, collection = Run(path), Collection(root)
@@ -84,7 +83,7 @@ def draw(root: Path, path: Path, device: str) -> None:
             "name the collection that the run was trained on"
         )
     if left_out := int((encoded_rows < 0).sum()):
-        print(f"maps: {left_out} items are not drawn, which were added to the index after training")
+        print(f"maps: {left_out} items that were added after training are not drawn")
     keys = np.array([id_key(id) for id in ids], dtype=np.int64)
     order = np.argsort(keys)
     order = order[encoded_rows[order] >= 0]
@@ -108,16 +107,13 @@ def draw(root: Path, path: Path, device: str) -> None:
 
 
 def are_drawn(run: Run) -> bool:
-    """Whether the run has maps, and of what it holds now."""
+    """Whether the run has maps of its present fusion and quantizer."""
     built_from = run.manifest["parts"][PART]["built_from"] if run.has(PART) else None
     return built_from is not None and all(run.digest(part) == digest for part, digest in built_from.items())
 
 
 def trained_with(run: Run) -> Settings:
-    """With the settings of the run's quantizer and its seed; nothing else of them is read here.
-
-    Raises UserError if the run does not say them.
-    """
+    """Settings with the quantizer and the seed of the run. Raises UserError if its manifest lacks them."""
     try:
         given = run.manifest["settings"]
         own = given["quantizer"] | {
@@ -128,25 +124,25 @@ def trained_with(run: Run) -> Settings:
         return dataclasses.replace(SMALL, quantizer=QuantizerSettings(**own), seed=given["seed"])
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(
-            f"{run.path} does not say how its quantizer was trained, or not as this version does "
-            f"({error}); train it with: python -m training COLLECTION {run.path}"
+            f"the manifest of {run.path} lacks the quantizer settings of this version ({error}); "
+            f"train the run with: python -m training COLLECTION {run.path}"
         ) from None
 
 
 def sample(index: Index) -> np.ndarray:
-    """(m,) rows: all of them, or evenly many from all parts of the hierarchy of IDs."""
+    """(m,) rows of the items to draw: all, or a sample that is spread evenly over the sorted IDs."""
     rows = np.arange(index.n)
-    if index.n <= ITEMS:
+    if index.n <= MAX_ITEMS:
         return rows
     by_id = np.lexsort(index.codes(rows).T[::-1])
-    return by_id[np.linspace(0, index.n - 1, ITEMS).astype(np.int64)]
+    return by_id[np.linspace(0, index.n - 1, MAX_ITEMS).astype(np.int64)]
 
 
 def queries(collection: Collection, index: Index, seed: int) -> tuple[str, list[QuerySet]]:
-    """A split and a sample of its queries, about as many of each (task, dataset) row."""
+    """A split and a sample of its queries, about equally many of each (task, dataset) row."""
     kept = [row.splits for row in collection.rows()]
     split = next(split for split in SPLITS if any(split in splits for splits in kept))
-    limit = -(-QUERIES // sum(split in splits for splits in kept))
+    limit = -(-MAX_QUERIES // sum(split in splits for splits in kept))
     return split, read_queries(collection, index, split, limit=limit, seed=seed, phrasing="seeded")
 
 
@@ -160,7 +156,7 @@ def encoded(encoder: Encoder, collection: Collection, sets: Sequence[QuerySet]) 
 
 
 def mapped(sets: Sequence[QuerySet], index: Index) -> Iterator[MappedQuery]:
-    """All queries, as the page shows them."""
+    """The queries with what the page shows of them."""
     for own in sets:
         answers = iter(index.items(own.qrels.rows))
         for query, instruction, count in zip(own.queries, own.instructions, np.diff(own.qrels.offsets), strict=True):
@@ -174,9 +170,9 @@ def mapped(sets: Sequence[QuerySet], index: Index) -> Iterator[MappedQuery]:
 
 
 def train_without_contrast(run: Run, collection: Collection, settings: Settings, device: str) -> Run:
-    """Fusion and quantizer in a side run that shares the encoder and its features.
+    """Train fusion and quantizer in a second run that shares encoder and features.
 
-    The last epoch is kept: validation would choose the one that has gone least astray.
+    The last epoch is kept: validation would prefer the epoch that is nearest to the start.
     """
     side = Run(run.path / SIDE)
     with side.changing() as manifest:
@@ -198,7 +194,7 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
 def lay_out(
     run: Run, side: Run, parts: Sequence[Features], modalities: np.ndarray, seed: int, device: str
 ) -> tuple[tuple[View, ...], np.ndarray]:
-    """Features of the m items, then of the q queries -> the views and their places (v, m + q, 2)."""
+    """Features of the m items, then of the q queries -> the views and their layouts (v, m + q, 2)."""
     fused, books = [], []
     for trained in (run, side):
         fusion = Fusion.load(trained.folder("fusion")).to(device)
@@ -218,30 +214,27 @@ def lay_out(
         vectors = books[own].decode(torch.from_numpy(distinct).to(device)).cpu().numpy()
         layouts.append(next_layout(vectors, group.reshape(-1), layouts[0], seed))
         tqdm.write(
-            f"{view.name}: {len(distinct)} different vectors of {len(group)}, "
+            f"{view.name}: {len(distinct)} distinct vectors of {len(group)}, "
             f"layout_correlation with the features {layout_correlation(layouts[-1], layouts[0]):.2f}"
         )
     return views, to_edges(np.stack(layouts))
 
 
 def health(run: Run) -> dict[str, float]:
-    """Of its IDs over the whole collection, the figures that the two trainings are compared by.
-
-    Raises UserError if the run does not report them.
-    """
+    """The figures by which the IDs of the two trainings are compared. Raises UserError if a report lacks them."""
     file = run.path / "reports" / "health.json"
     try:
         measured = json.loads(file.read_text())
         return {name: measured[name] for name in REPORTED}
     except (OSError, ValueError, KeyError):
         raise UserError(
-            f"{file} does not say how good the IDs are; train the quantizer of {run.path} again: "
+            f"{file} is missing or incomplete; train the quantizer again: "
             f"python -m training.quantizer COLLECTION {run.path}"
         ) from None
 
 
 def _codes(book: ResidualQuantizer, z: torch.Tensor, modalities: np.ndarray) -> np.ndarray:
-    """Codes (m + q, M): of the items with their modality, of the queries with the one that they ask for."""
+    """Codes (m + q, M): items with their own modality as first code, queries with the nearest one."""
     items = torch.from_numpy(modalities.astype(np.int64)).to(z.device)
     return torch.cat([book.encode(z[: len(items)], items), book.encode(z[len(items) :])]).cpu().numpy()
 

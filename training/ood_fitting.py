@@ -1,9 +1,8 @@
-"""Fit the detector of images that are unlike those of an index, see genius/search/ood_detector.py.
+"""Fit the out-of-distribution detector of an index, see genius/search/ood_detector.py.
 
-A visitor's picture was saved by whatever program they used, so every third indexed picture is taken smaller and
-saved again with losses.
+The image of a query was saved by some other program, so every third indexed image is first resized and compressed.
 
-Shapes: m pictures, t numbers of a texture.
+Shapes: m images, t texture statistics.
 """
 
 from __future__ import annotations
@@ -21,48 +20,48 @@ from genius.schema import Item
 from genius.search.ood_detector import OODDetector, texture
 from training.image_augmentation import open_item_image
 
-SAMPLE = 3000  # pictures that are looked at; more change nothing
-SAVED_AGAIN = {2: (0.5, "WEBP"), 5: (0.8, "JPEG")}  # of six pictures, which; how much smaller, and in which format
+SAMPLE = 3000  # images; more do not change the detector
+COMPRESSED = {2: (0.5, "WEBP"), 5: (0.8, "JPEG")}  # number among CYCLE images -> scale, format
 CYCLE, QUALITY = 6, 60
 
 
 def fit_ood_detector(collection: Collection, items: Iterable[Item]) -> OODDetector | None:
-    """From the pictures of the items and of the validation queries; None if there are too few."""
+    """Fit on the images of items and validation queries; None if there are too few."""
     indexed = (item.image for item in items if item.image)
-    asked = (query.image for query in collection.queries("val") if query.image)
+    queries = (query.image for query in collection.queries("val") if query.image)
     return OODDetector.fit(
-        textures(collection, sample(indexed), saved_again=True), textures(collection, sample(asked), saved_again=False)
+        textures(collection, sample(indexed), compress=True), textures(collection, sample(queries), compress=False)
     )
 
 
 def sample(paths: Iterable[str]) -> list[str]:
-    """SAMPLE different paths or up to twice as many, evenly, or all there are; no more are ever held."""
-    held, every, number = {}, 1, 0
+    """Between SAMPLE and 2 · SAMPLE different paths, evenly spread, or all if there are fewer."""
+    chosen, every, number = {}, 1, 0
     for path in paths:
-        if path not in held:
+        if path not in chosen:
             if number % every == 0:
-                held[path] = None
+                chosen[path] = None
             number += 1
-        if len(held) == 2 * SAMPLE:
-            held, every = dict.fromkeys(list(held)[::2]), 2 * every
-    return list(held)
+        if len(chosen) == 2 * SAMPLE:
+            chosen, every = dict.fromkeys(list(chosen)[::2]), 2 * every
+    return list(chosen)
 
 
-def textures(collection: Collection, paths: list[str], saved_again: bool) -> np.ndarray:
-    """(m, t). Raises UserError for a picture that cannot be opened."""
+def textures(collection: Collection, paths: list[str], compress: bool) -> np.ndarray:
+    """(m, t) texture statistics. Raises UserError for an image that cannot be opened."""
 
-    def look(number: int, path: str) -> np.ndarray:
+    def texture_of(number: int, path: str) -> np.ndarray:
         image = open_item_image(collection, path)
         return texture(
-            saved(image, *SAVED_AGAIN[number % CYCLE]) if saved_again and number % CYCLE in SAVED_AGAIN else image
+            compressed(image, *COMPRESSED[number % CYCLE]) if compress and number % CYCLE in COMPRESSED else image
         )
 
     with ThreadPoolExecutor() as pool:
-        return np.array(list(pool.map(look, range(len(paths)), paths)))
+        return np.array(list(pool.map(texture_of, range(len(paths)), paths)))
 
 
-def saved(image: Image.Image, scale: float, kind: str) -> Image.Image:
-    """The picture as it looks after it was shrunk and saved."""
+def compressed(image: Image.Image, scale: float, kind: str) -> Image.Image:
+    """The image after it was resized by `scale` and saved in a lossy format."""
     stream = io.BytesIO()
     image.resize([max(round(scale * side), 1) for side in image.size], Image.Resampling.LANCZOS).save(
         stream, kind, quality=QUALITY

@@ -1,22 +1,20 @@
-"""Queries for images without texts: imagined, and answered by the encoder itself.
+"""Pseudo-queries for images without texts, with dense search as the teacher.
 
-A folder of images names neither queries nor targets, yet fusion, quantizer and decoder have to learn where people's
-queries lie, and those of words lie in another part of the encoder's space than images do (the modality gap). So
-queries are made from what is there, and the encoder teaches what answers them:
+A folder of images has neither queries nor targets, but fusion, quantizer and decoder must learn where queries lie in
+the encoder's space, and texts lie in another part of it than images (the modality gap). So queries are generated from
+the images, and the encoder finds their targets:
 
-- *Words.* Every image is taken apart into everyday words and names of ImageNet's classes: matching pursuit over the
-  words' embeddings, images and words each less their own mean, which takes the gap away (Bhalla et al. 2024,
-  "Interpreting CLIP with sparse linear concept embeddings"). A few of an image's words make a text such as "dog, snow
-  and ball", which goes behind an instruction through the text tower, as a person's text will: training meets true
-  text features.
-- *Images.* Every image is a query for images, too: beside an instruction it is another view of itself.
-- *Answers.* What dense search by this encoder finds first among the images answers a query, so that IDs learn to
-  find what the encoder finds; near-duplicates answer together.
+- *Texts.* Every image is decomposed into everyday words and names of ImageNet's classes by matching pursuit over the
+  embeddings of the words. Images and words are centered by their own means, which removes the gap (Bhalla et al. 2024,
+  "Interpreting CLIP with sparse linear concept embeddings"). A few of these words make a text such as "dog, snow and
+  ball", which passes through the text tower with an instruction, as the text of a visitor will.
+- *Images.* Every image is also a query for images: with an instruction it has another embedding than alone.
+- *Targets.* The targets of a query are its first results in dense search by this encoder, so that the IDs learn to find
+  what the encoder finds, and near-duplicates are targets together.
 
-What lies between a query and its answers is learned as everywhere, by interpolation (Eq. 11) in the decoder's
-training. Queries and judgements are ordinary files of the collection: people can read what was imagined.
+Queries and qrels are ordinary files of the collection, which people can read.
 
-Shapes: m images, v words, c words of an image, d embedding dim, q queries, k answers.
+Shapes: m images, v words, c words of an image, d embedding dim, q queries, k targets.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ from training.pairs import Candidates
 
 TEXT_TO_IMAGE, IMAGE_TO_IMAGE = 0, 4  # M-BEIR's tasks
 PHRASE = "a photo of {}"
-TAKEN = 6  # words that an image is taken apart into
+WORDS = 6  # of an image
 PATTERNS = (
     ("{}", "a photo of {}"),
     ("{} and {}", "{} with {}", "{} {}"),
@@ -63,41 +61,43 @@ EVERYDAY = """
     blue purple pink brown black white grey gold wooden metal stone striped spotted shiny dark bright small large old
     new round tall indoors outdoors portrait close-up drawing painting logo pattern market restaurant shop office school
     church museum stadium playground party wedding concert race parade"""  # what photographs often show
-FEWEST = 20  # images
-HELD_OUT = 10  # one image of so many asks, and answers, in the validation split
-BLOCK = 1024  # rows that meet all words or all images at a time
+MIN_IMAGES = 20
+VAL_EVERY = 10  # one image in this number belongs to the validation split
+BLOCK = 1024  # rows compared with all words or all images at a time
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which queries are made; `python -m training.benchmarks.own_folder` measures what each part is worth."""
+    """Which queries are generated; `python -m training.benchmarks.own_folder` measures the effect of each part."""
 
-    texts: int = 4  # of each image
-    images: bool = True  # every image is a query, too
-    answers: int = 3  # of dense search for each query; 0: the image that it was made from
-    sample: int = 20_000  # images that ask and answer, at most
+    texts: int = 4  # per image
+    images: bool = True  # every image is also a query
+    targets: int = 3  # results of dense search per query; 0: the image that the query was made from
+    max_images: int = 20_000  # that are used as queries and targets
 
 
 RECIPE = Recipe()
 
 
 @dataclass(frozen=True)
-class Imagined:
-    """A query before it is answered."""
+class PseudoQuery:
+    """A query without its targets."""
 
-    image: int  # the number of the image that it was made from
-    text: str = ""  # empty: the image itself asks
+    image: int  # number of the image that it was made from
+    text: str = ""  # empty: the image itself is the query
 
 
-def imagine(collection: Collection, encoder: Encoder, seed: int, batch: int, recipe: Recipe, workers: int = 0) -> None:
+def write_pseudo_queries(
+    collection: Collection, encoder: Encoder, seed: int, batch: int, recipe: Recipe, workers: int = 0
+) -> None:
     """Write training and validation queries into a collection of images.
 
-    batch: things that are encoded together. workers: processes that open images; 0: threads.
+    batch: images or texts per forward pass. workers: data-loader processes; 0: threads.
 
-    Raises UserError if there are fewer than FEWEST images, one cannot be opened, or instructions are missing.
+    Raises UserError if there are fewer than MIN_IMAGES images, one cannot be opened, or instructions are missing.
     """
     rng = np.random.default_rng(seed)
-    images, phrasings = sample_images(collection, recipe.sample, rng), collection.instructions()
+    images, phrasings = sample_images(collection, recipe.max_images, rng), collection.instructions()
     datasets = [key_dataset(id_key(item.id)) for item in images]
     names = {number: collection.dataset_name(number) for number in sorted(set(datasets))}
     for number, name in names.items():
@@ -108,39 +108,39 @@ def imagine(collection: Collection, encoder: Encoder, seed: int, batch: int, rec
             )
     vectors = embed_images(encoder, collection, images, batch, workers)
     words = visual_words()
-    concepts = matching_pursuit(vectors, embed_texts(encoder, [PHRASE.format(word) for word in words], batch), TAKEN)
+    concepts = matching_pursuit(vectors, embed_texts(encoder, [PHRASE.format(word) for word in words], batch), WORDS)
     order = rng.permutation(len(images))
-    splits = {"val": np.sort(order[: len(order) // HELD_OUT]), "train": np.sort(order[len(order) // HELD_OUT :])}
+    splits = {"val": np.sort(order[: len(order) // VAL_EVERY]), "train": np.sort(order[len(order) // VAL_EVERY :])}
     written = dict.fromkeys(names, 0)
     with further_queries(collection.root) as writer:
         for split, rows in splits.items():
-            asked = [
+            queries = [
                 query
                 for row in rows
-                for query in imagined(int(row), [words[word] for word in concepts[row]], recipe, rng)
+                for query in generate(int(row), [words[word] for word in concepts[row]], recipe, rng)
             ]
             texts = [
                 query_text(phrasings[datasets[query.image], Modality.TEXT, Modality.IMAGE][0], query.text)
-                for query in asked
+                for query in queries
                 if query.text
             ]
-            asking = vectors[[query.image for query in asked]]
-            asking[torch.tensor([bool(query.text) for query in asked])] = embed_texts(encoder, texts, batch)
-            answers = rows[nearest(asking, vectors[rows], recipe.answers).numpy()]
-            for query, found in zip(asked, answers, strict=True):
+            embeddings = vectors[[query.image for query in queries]]
+            embeddings[torch.tensor([bool(query.text) for query in queries])] = embed_texts(encoder, texts, batch)
+            targets = rows[nearest(embeddings, vectors[rows], recipe.targets).numpy()]
+            for query, own in zip(queries, targets, strict=True):
                 number = datasets[query.image]
                 written[number] += 1
-                writer.query(labelled(query, f"{number}:{written[number]}", images, found), names[number], split)
-    print(f"imagined: {sum(written.values()):,} queries for {len(images):,} images")
+                writer.query(labelled(query, f"{number}:{written[number]}", images, own), names[number], split)
+    print(f"pseudo-queries: {sum(written.values()):,} for {len(images):,} images")
 
 
 def sample_images(collection: Collection, most: int, rng: np.random.Generator) -> list[Item]:
-    """Images of a collection in its order, all if they are not too many. Raises UserError for fewer than FEWEST."""
+    """Up to `most` images of a collection, in its order. Raises UserError for fewer than MIN_IMAGES."""
     rows = np.flatnonzero(Candidates.read(collection).modalities == Modality.IMAGE)
-    if len(rows) < FEWEST:
+    if len(rows) < MIN_IMAGES:
         raise UserError(
             f"{collection.root} has no queries and {len(rows)} images without texts; training needs at "
-            f"least {FEWEST} images, or texts beside them"
+            f"least {MIN_IMAGES} images, or texts"
         )
     chosen = set(rng.permutation(rows)[:most].tolist())
     return [item for row, item in enumerate(collection.all_candidates()) if row in chosen]
@@ -150,7 +150,7 @@ def sample_images(collection: Collection, most: int, rng: np.random.Generator) -
 def embed_images(
     encoder: Encoder, collection: Collection, images: Sequence[Item], batch: int, workers: int = 0
 ) -> Tensor:
-    """(m, d). Raises UserError that names an image which cannot be opened."""
+    """(m, d) embeddings. Raises UserError for an image that cannot be opened."""
     parts = [images[start : start + batch] for start in range(0, len(images), batch)]
     loaded = load_images(
         parts,
@@ -161,13 +161,13 @@ def embed_images(
     return torch.cat(
         [
             encoder(pixels.to(encoder.device), there, torch.zeros(0), ~there).embedding().cpu()
-            for _, pixels, there in tqdm(loaded, desc="look at images", unit="batch", total=len(parts))
+            for _, pixels, there in tqdm(loaded, desc="encode images", unit="batch", total=len(parts))
         ]
     )
 
 
 def embed_texts(encoder: Encoder, texts: Sequence[str], batch: int) -> Tensor:
-    """(q, d)"""
+    """(q, d) embeddings."""
     vectors = torch.zeros(len(texts), encoder.dim)
     for start in range(0, len(texts), batch):
         part = texts[start : start + batch]
@@ -176,45 +176,45 @@ def embed_texts(encoder: Encoder, texts: Sequence[str], batch: int) -> Tensor:
 
 
 def visual_words() -> list[str]:
-    """(v,) words for what can be seen."""
+    """(v,) words for visible things."""
     return list(dict.fromkeys([*EVERYDAY.split(), *IMAGENET_CLASSNAMES]))
 
 
 def matching_pursuit(images: Tensor, words: Tensor, count: int) -> np.ndarray:
-    """Embeddings (m, d) and (v, d) -> (m, c) numbers of words, weightiest first: matching pursuit."""
+    """Decompose images into words: embeddings (m, d), (v, d) -> numbers of words (m, c), the largest weight first."""
     words = F.normalize(words - words.mean(0), dim=-1)
-    found = []
-    for rest in (images - images.mean(0)).split(BLOCK):
+    words_of = []
+    for residual in (images - images.mean(0)).split(BLOCK):
         picked = []
         for _ in range(count):
-            weight, word = (rest @ words.T).max(1)
-            rest = rest - weight[:, None] * words[word]
+            weight, word = (residual @ words.T).max(1)
+            residual = residual - weight[:, None] * words[word]
             picked.append(word)
-        found.append(torch.stack(picked, dim=1))
-    return torch.cat(found).numpy()
+        words_of.append(torch.stack(picked, dim=1))
+    return torch.cat(words_of).numpy()
 
 
-def imagined(image: int, words: Sequence[str], recipe: Recipe, rng: np.random.Generator) -> list[Imagined]:
-    """The queries that one image gives; weightier words are drawn more often, and in any order."""
+def generate(image: int, words: Sequence[str], recipe: Recipe, rng: np.random.Generator) -> list[PseudoQuery]:
+    """Queries from one image; earlier words are drawn more often, and in any order."""
     words = list(dict.fromkeys(words))
     share = 1 / np.arange(1, len(words) + 1)
-    queries = [Imagined(image)] if recipe.images else []
+    queries = [PseudoQuery(image)] if recipe.images else []
     for _ in range(recipe.texts):
         patterns = PATTERNS[rng.integers(min(len(PATTERNS), len(words)))]
         pattern = patterns[rng.integers(len(patterns))]
         drawn = rng.choice(words, size=pattern.count("{}"), replace=False, p=share / share.sum())
-        queries.append(Imagined(image, pattern.format(*drawn)))
+        queries.append(PseudoQuery(image, pattern.format(*drawn)))
     return list(dict.fromkeys(queries))
 
 
-def nearest(queries: Tensor, images: Tensor, answers: int) -> Tensor:
-    """Embeddings (q, d) and (m, d) -> (q, k) the numbers of the images that dense search finds first."""
-    return torch.cat([(part @ images.T).topk(min(answers, len(images))).indices for part in queries.split(BLOCK)])
+def nearest(queries: Tensor, images: Tensor, count: int) -> Tensor:
+    """Dense search: embeddings (q, d) and (m, d) -> numbers of the first images (q, k)."""
+    return torch.cat([(part @ images.T).topk(min(count, len(images))).indices for part in queries.split(BLOCK)])
 
 
-def labelled(query: Imagined, name: str, images: Sequence[Item], answers: Sequence[int]) -> LabelledQuery:
-    """The query as a collection keeps it; without answers, the image it was made from is the answer."""
-    positives = tuple(images[row].id for row in answers) or (images[query.image].id,)
+def labelled(query: PseudoQuery, name: str, images: Sequence[Item], targets: Sequence[int]) -> LabelledQuery:
+    """The query as a collection stores it; without targets, the image that it was made from is the target."""
+    positives = tuple(images[row].id for row in targets) or (images[query.image].id,)
     if query.text:
         return LabelledQuery(name, Modality.TEXT, TEXT_TO_IMAGE, query.text, positives=positives)
     return LabelledQuery(name, Modality.IMAGE, IMAGE_TO_IMAGE, image=images[query.image].image, positives=positives)

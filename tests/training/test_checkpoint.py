@@ -18,7 +18,7 @@ def step(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     optimizer.zero_grad()
 
 
-def test_weights_and_optimizer_state_come_back_as_they_were(tmp_path):
+def test_weights_and_optimizer_state_are_restored(tmp_path):
     model, optimizer = start()
     step(model, optimizer)
     Checkpoints(tmp_path, "encoder", "facts").save(model, optimizer, 0)
@@ -41,7 +41,7 @@ def test_other_settings_are_refused_in_one_sentence(tmp_path):
         Checkpoints(tmp_path, "encoder", 2).resume(*start())
 
 
-def test_the_best_epoch_is_kept_beside_the_last_and_no_other(tmp_path):
+def test_only_the_best_and_the_last_epoch_are_kept(tmp_path):
     checkpoints, (model, optimizer) = Checkpoints(tmp_path, "decoder"), start()
     weights = []
     for epoch, score in enumerate([0.1, 0.7, 0.3, 0.7]):
@@ -53,7 +53,7 @@ def test_the_best_epoch_is_kept_beside_the_last_and_no_other(tmp_path):
     assert torch.equal(model.weight, weights[1])
 
 
-def test_an_epoch_that_was_half_written_is_not_taken(tmp_path):
+def test_a_half_written_epoch_is_ignored(tmp_path):
     checkpoints, (model, optimizer) = Checkpoints(tmp_path, "decoder"), start()
     checkpoints.save(model, optimizer, 0)
     (checkpoints.folder / "epoch-1").mkdir()
@@ -74,7 +74,7 @@ def test_fingerprints_differ_where_facts_do():
     assert fingerprint(1, "a") == fingerprint(1, "a") != fingerprint(1, "b")
 
 
-def test_every_epoch_has_randomness_of_its_own():
+def test_every_epoch_has_its_own_randomness():
     drawn = [
         (float(torch.rand(())), float(rng.random()))
         for seed in (0, 1)

@@ -14,7 +14,7 @@ def weights(width: int) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(0).beta(2, 2, (4000, width))).float()
 
 
-def test_the_published_mixture_draws_a_weight_for_each_element_and_is_normalised():
+def test_the_published_mixture_draws_a_weight_for_each_element_and_is_normalized():
     mixed = QUERY_AUGMENTATIONS["elementwise"](torch.eye(3).repeat(4000, 1)[:4000], torch.zeros(4000, 3), weights)
     torch.testing.assert_close(mixed.norm(dim=-1), torch.ones(4000))
     ones = torch.ones(4000, 3)
@@ -30,7 +30,7 @@ def test_the_papers_mixture_lies_between_query_and_target_with_beta_weights():
     assert along.var().item() == pytest.approx(1 / 20, abs=0.003)  # of Beta(2, 2)
 
 
-def test_a_query_that_is_its_own_target_stays_what_it_is():
+def test_a_query_that_is_its_own_target_is_unchanged():
     for name, mix in QUERY_AUGMENTATIONS.items():
         if name != "elementwise":
             torch.testing.assert_close(mix(QUERY, QUERY, weights), QUERY)

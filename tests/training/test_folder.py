@@ -16,8 +16,7 @@ from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_encoder
-from training import folder
-from training import pseudo_queries as imagined
+from training import folder, pseudo_queries
 from training.benchmarks.own_folder import save_for_open_clip
 from training.folder import fitted, main
 from training.settings import SMALL
@@ -62,7 +61,7 @@ def made(tmp_path_factory, model):
     path = tmp_path_factory.mktemp("own")
     command = [str(photographs(path / "photos")), str(path / "run"), "--model", f"local-dir:{model}", *QUICK]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(imagined, "visual_words", lambda: WORDS)
+        patch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
         main(command)
     return command, path / "run"
 
@@ -83,7 +82,7 @@ def test_a_folder_of_images_alone_is_searched_by_words_and_by_images(made):
     assert len(words.hits) >= 5 and "images/photos/05.png" in [hit.item.image for hit in alike.hits]
 
 
-def test_the_models_weights_are_not_altered(made, model):
+def test_the_weights_of_the_model_are_unchanged(made, model):
     _, run = made
     theirs = load_file(model / "open_clip_model.safetensors")
     ours = load_file(Run(run).folder("encoder") / "model.safetensors")
@@ -91,7 +90,7 @@ def test_the_models_weights_are_not_altered(made, model):
     assert all(torch.equal(weight, ours[f"clip.{name}"]) for name, weight in theirs.items())
 
 
-def test_started_again_nothing_is_left_to_do(made, capsys):
+def test_started_again_it_has_nothing_left_to_do(made, capsys):
     command, run = made
     before = {file: file.stat().st_mtime_ns for file in run.rglob("*") if file.is_file()}
     main(command)
@@ -99,21 +98,21 @@ def test_started_again_nothing_is_left_to_do(made, capsys):
     assert {file: file.stat().st_mtime_ns for file in run.rglob("*") if file.is_file()} == before
 
 
-def test_killed_while_imagining_it_imagines_again(tmp_path, model, monkeypatch):
+def test_killed_while_generating_queries_it_generates_them_again(tmp_path, model, monkeypatch):
     class Killed(BaseException):
         pass
 
     def half(collection, *given):
-        imagined.imagine(collection, *given)
+        pseudo_queries.write_pseudo_queries(collection, *given)
         next((collection.root / "query" / "val").iterdir()).unlink()
         raise Killed
 
-    monkeypatch.setattr(imagined, "visual_words", lambda: WORDS)
-    monkeypatch.setattr(folder, "imagine", half)
+    monkeypatch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
+    monkeypatch.setattr(folder, "write_pseudo_queries", half)
     command = [str(photographs(tmp_path / "photos")), str(tmp_path / "run"), "--model", f"local-dir:{model}", *QUICK]
     with pytest.raises(Killed):
         main(command)
-    monkeypatch.setattr(folder, "imagine", imagined.imagine)
+    monkeypatch.setattr(folder, "write_pseudo_queries", pseudo_queries.write_pseudo_queries)
     main(command)
     assert {row.splits for row in Collection(tmp_path / "run" / "collection" / "photos").rows()} == {("train", "val")}
     assert Run(tmp_path / "run").has("index")
@@ -121,11 +120,11 @@ def test_killed_while_imagining_it_imagines_again(tmp_path, model, monkeypatch):
 
 def test_other_sources_are_refused_for_the_same_run(made, tmp_path):
     command, _run = made
-    with pytest.raises(UserError, match="was made from .*photos; give another RUN, or add to it"):
+    with pytest.raises(UserError, match="was made from .*photos; name another RUN, or add to it"):
         main([str(photographs(tmp_path / "others", 2)), *command[1:]])
 
 
-def test_texts_beside_the_images_are_what_is_asked(tmp_path, model):
+def test_texts_of_the_images_become_the_queries(tmp_path, model):
     records = [{"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"} for number in range(60)]
     source = write_source(tmp_path / "shop", records)
     main([str(source), str(tmp_path / "run"), "--model", f"local-dir:{model}", *QUICK])
@@ -134,7 +133,7 @@ def test_texts_beside_the_images_are_what_is_asked(tmp_path, model):
     assert Engine.load(tmp_path / "run", "cpu").index.n == 120
 
 
-def test_a_model_that_cannot_be_had_is_refused_before_anything_is_copied(tmp_path):
+def test_a_model_that_cannot_be_loaded_is_refused_before_images_are_copied(tmp_path):
     source = photographs(tmp_path / "photos", 2)
     with pytest.raises(UserError, match="open_clip cannot load NoSuch-Net with weights 'openai'"):
         main([str(source), str(tmp_path / "run"), "--model", "NoSuch-Net", "--pretrained", "openai"])
@@ -159,7 +158,7 @@ def test_sizes_follow_the_collection_and_the_encoder(items, codes, levels):
     assert codes == 4096 or abs(math.log2(max(codes, 16)) - max(math.log2(items) / 2, 4)) <= 0.5
 
 
-def test_few_pairs_are_seen_more_often():
+def test_fewer_pairs_have_more_epochs():
     epochs = [fitted(SMALL, DIM, 1000, pairs).quantizer.epochs for pairs in (0, 5000, 20_000, 1_000_000)]
     assert epochs == [40, 40, 15, 4]
 

@@ -16,7 +16,7 @@ def read(pixels: PixelCache | OpenedPixels, paths: list[str]) -> torch.Tensor:
     return images
 
 
-def test_augmented_images_stay_pictures_of_the_same_thing():
+def test_augmented_images_keep_their_content():
     images = torch.zeros(6, 3, 32, 32)
     images[:, 0] = 0.9
     seen = seen_through(images, 20, min_crop=0.55, flip=True)
@@ -26,14 +26,14 @@ def test_augmented_images_stay_pictures_of_the_same_thing():
 
 
 @pytest.mark.parametrize("flip", [True, False])
-def test_pictures_are_mirrored_only_where_left_and_right_mean_nothing(flip):
+def test_images_are_flipped_only_where_it_is_asked_for(flip):
     images = torch.linspace(0, 1, 32).expand(50, 3, 32, 32)  # darker on the left
     seen = seen_through(images, 16, min_crop=0.5, flip=flip)
     turned = seen[..., 0].mean((1, 2)) > seen[..., -1].mean((1, 2))
     assert turned.any() == flip and not turned.all()
 
 
-def test_a_crop_keeps_at_least_the_share_it_is_told():
+def test_a_crop_keeps_at_least_its_minimal_share():
     images = torch.linspace(0, 1, 64).expand(200, 3, 64, 64)
     kept = [
         (seen[..., -1] - seen[..., 0]).mean((1, 2)).min().item()
@@ -61,7 +61,7 @@ def test_a_second_cache_of_the_same_images_decodes_nothing(collection, tmp_path)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_images_that_are_opened_each_time_are_those_of_the_cache(collection, tmp_path, workers):
+def test_images_that_are_opened_every_time_equal_the_cached_ones(collection, tmp_path, workers):
     squares, paths = Squares(collection, 24, "shortest"), [f"images/{number}.png" for number in range(20)]
     cache, opened = PixelCache(squares, paths, tmp_path), OpenedPixels(squares, workers)
     parts = [paths[:3], [], paths[3:20], paths[2:3]]
@@ -77,7 +77,7 @@ def test_a_broken_image_is_named_with_its_collection(collection, tmp_path):
     assert not list(tmp_path.glob("*.npy"))
 
 
-def test_a_process_that_meets_a_broken_image_says_so_in_one_sentence(collection):
+def test_a_worker_reports_a_broken_image_in_one_sentence(collection):
     (collection.root / "broken.png").write_text("no picture")
     with pytest.raises(UserError, match=f"^{collection.root}, image broken.png: "):
         read(OpenedPixels(Squares(collection, 16, "squash"), workers=1), ["broken.png"])

@@ -1,4 +1,4 @@
-"""What training writes beside the items; a run whose parts were not all trained here."""
+"""The index stage: its detector, features fused elsewhere, and resuming."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,7 @@ from training.settings import Arguments
 from training.stage import run_stage
 
 
-def test_an_index_of_enough_pictures_tells_others_from_them(collection, tmp_path, monkeypatch):
+def test_an_index_with_enough_images_has_an_ood_detector(collection, tmp_path, monkeypatch):
     arguments = Arguments(collection.root, tmp_path / "run", "small", TINY, "cpu")
     pipeline.train(arguments)
     assert Engine.load(arguments.run, "cpu").ood_detector is None
@@ -28,7 +28,7 @@ def test_an_index_of_enough_pictures_tells_others_from_them(collection, tmp_path
     assert Engine.load(arguments.run, "cpu").ood_detector.threshold > 0
 
 
-def test_a_run_whose_fusion_was_trained_elsewhere_is_indexed_alike(collection, tmp_path):
+def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(collection, tmp_path):
     arguments = Arguments(collection.root, tmp_path / "run", "small", TINY, "cpu")
     pipeline.train(arguments)
     folder, before = arguments.run / "features" / "candidates", Run(arguments.run).digest("index")
@@ -40,8 +40,8 @@ def test_a_run_whose_fusion_was_trained_elsewhere_is_indexed_alike(collection, t
     assert Run(arguments.run).digest("index") == before
 
 
-def test_a_killed_index_quantizes_nothing_again_and_leaves_nothing_behind(collection, tmp_path, monkeypatch):
-    """Also of one pool, whose items are read from the features of all."""
+def test_a_killed_index_stage_resumes_without_quantizing_again_and_cleans_up(collection, tmp_path, monkeypatch):
+    """With one pool, whose items are read from the features of all candidates."""
     pooled = replace(TINY, index=replace(TINY.index, pool="union_test"))
     arguments = Arguments(collection.root, tmp_path / "run", "small", pooled, "cpu")
     pipeline.train(arguments)
@@ -54,7 +54,7 @@ def test_a_killed_index_quantizes_nothing_again_and_leaves_nothing_behind(collec
         kill.setattr(index, "write_index", killed)
         with pytest.raises(KeyboardInterrupt):
             run_stage("index", index.train, arguments)
-    (arguments.run / "indexing" / "of other facts").mkdir()
+    (arguments.run / "indexing" / "other facts").mkdir()
     monkeypatch.setattr(index, "quantize_all", None)
     monkeypatch.setattr(index, "reconstruction_errors", None)
     run_stage("index", index.train, arguments)

@@ -5,10 +5,10 @@ from genius.collections.images import open_image
 from genius.search import ood_detector
 from genius.search.ood_detector import OODDetector, texture
 from training import ood_fitting as fitting
-from training.ood_fitting import fit_ood_detector, sample, saved, textures
+from training.ood_fitting import compressed, fit_ood_detector, sample, textures
 
 
-def test_the_pictures_of_the_items_and_of_validation_queries_are_looked_at(collection, monkeypatch):
+def test_the_detector_is_fitted_on_images_of_items_and_validation_queries(collection, monkeypatch):
     fitted = []
     monkeypatch.setattr(OODDetector, "fit", lambda indexed, asked: fitted.append((indexed, asked)))
     fit_ood_detector(collection, collection.candidates("union_test"))
@@ -22,18 +22,18 @@ def test_the_pictures_of_the_items_and_of_validation_queries_are_looked_at(colle
         assert alike == [found is asked or number % 6 not in (2, 5) for number in range(len(paths))]
 
 
-def test_a_collection_without_pictures_has_no_distances(collection):
+def test_a_collection_without_images_has_no_detector(collection):
     assert fit_ood_detector(collection, []) is None
-    assert textures(collection, [], saved_again=True).shape == (0,)
+    assert textures(collection, [], compress=True).shape == (0,)
 
 
-def test_a_micro_collection_has_too_few_and_a_larger_one_enough(collection, monkeypatch):
+def test_a_detector_needs_enough_images(collection, monkeypatch):
     assert fit_ood_detector(collection, collection.all_candidates()) is None
     monkeypatch.setattr(ood_detector, "MIN_IMAGES", 2)
     assert fit_ood_detector(collection, collection.all_candidates()).threshold > 0
 
 
-def test_of_many_pictures_an_even_sample_is_taken_and_each_once(monkeypatch):
+def test_an_even_sample_of_many_images_is_taken_without_repetition(monkeypatch):
     monkeypatch.setattr(fitting, "SAMPLE", 3)
     assert sample(["a", "b", "a", "c", "d", "e", "f"]) == ["a", "c", "e"]
     assert sample(["a", "a"]) == ["a"] and sample([]) == []
@@ -41,9 +41,9 @@ def test_of_many_pictures_an_even_sample_is_taken_and_each_once(monkeypatch):
     assert len(many) in range(3, 6) and set(np.diff(many)) == {many[1]}
 
 
-def test_a_picture_saved_again_is_smaller_and_no_longer_the_same():
+def test_a_compressed_image_is_smaller_and_has_another_texture():
     image = Image.effect_noise((40, 30), 80).convert("RGB")
-    again = saved(image, 0.5, "WEBP")
+    again = compressed(image, 0.5, "WEBP")
     assert again.size == (20, 15) and again.mode == "RGB"
     assert not np.array_equal(texture(again), texture(image.resize((20, 15), Image.Resampling.LANCZOS)))
-    assert saved(Image.new("RGB", (1, 40)), 0.5, "JPEG").size == (1, 20)
+    assert compressed(Image.new("RGB", (1, 40)), 0.5, "JPEG").size == (1, 20)

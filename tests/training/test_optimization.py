@@ -14,7 +14,7 @@ def batch(b: int = 5, d: int = 7) -> tuple[torch.Tensor, torch.Tensor]:
     return tuple(F.normalize(torch.randn(b, d, generator=generator), dim=-1) for _ in range(2))
 
 
-def test_the_loss_is_infonce_in_which_other_positives_are_no_negatives():
+def test_the_loss_is_infonce_in_which_other_positives_are_not_negatives():
     query, target = batch()
     positive_mask = torch.eye(5, dtype=torch.bool)
     positive_mask[0, 3] = positive_mask[4, 1] = True
@@ -29,15 +29,17 @@ def test_the_loss_is_infonce_in_which_other_positives_are_no_negatives():
     assert found.item() == pytest.approx(np.mean(losses), rel=1e-5)
 
 
-def test_both_ways_is_the_mean_of_the_two_directions():
+def test_the_symmetric_loss_is_the_mean_of_the_two_directions():
     query, target = batch()
     positive_mask = torch.eye(5, dtype=torch.bool)
     positive_mask[0, 3] = True
-    there, back = (
+    forward, backward = (
         contrastive_loss(a, b, 20.0, mask, symmetric=False)
         for a, b, mask in ((query, target, positive_mask), (target, query, positive_mask.T))
     )
-    torch.testing.assert_close(contrastive_loss(query, target, 20.0, positive_mask, symmetric=True), (there + back) / 2)
+    torch.testing.assert_close(
+        contrastive_loss(query, target, 20.0, positive_mask, symmetric=True), (forward + backward) / 2
+    )
 
 
 def test_a_batch_without_pairs_has_no_loss_and_no_gradient():

@@ -14,7 +14,7 @@ def pairs(collection, candidates) -> Pairs:
     return Pairs.read(collection, "train", candidates)
 
 
-def test_rows_of_candidates_are_their_places_in_the_collection(collection, candidates):
+def test_rows_of_candidates_are_their_positions_in_the_collection(collection, candidates):
     ids = [item.id for item in collection.all_candidates()]
     assert candidates.rows(ids).tolist() == list(range(len(ids)))
     assert candidates.rows(["0:999999", ids[3]]).tolist() == [-1, 3]
@@ -28,14 +28,14 @@ def test_pairs_hold_every_query_with_its_positives(collection, candidates, pairs
         assert sorted(found) == sorted(candidates.rows(list(query.positives)))
 
 
-def test_a_drawn_positive_answers_its_query(pairs):
+def test_a_drawn_positive_is_one_of_its_query(pairs):
     rng = np.random.default_rng(0)
     queries = rng.permutation(len(pairs))
     drawn = pairs.draw_positives(queries, rng)
     assert pairs.positive_mask(queries, drawn).diagonal().all()
 
 
-def test_answered_says_of_each_query_and_candidate_whether_they_belong_together(pairs):
+def test_the_positive_mask_is_true_for_positives_only(pairs):
     queries, rows = np.array([5, 0, 3]), np.arange(20)
     expected = [[row in pairs.positives[pairs.offsets[q] : pairs.offsets[q + 1]] for row in rows] for q in queries]
     assert pairs.positive_mask(queries, rows).tolist() == expected
@@ -65,7 +65,7 @@ def test_groups_of_a_batch_come_from_one_row_each(pairs):
             assert len(set(pairs.rows[batch[start : start + 4]])) == 1
 
 
-def test_batches_cover_an_epoch_but_for_a_last_single_query(pairs):
+def test_batches_cover_an_epoch_except_a_last_single_query(pairs):
     seen = np.concatenate(list(pairs.batches(np.random.default_rng(0), batch=5)))
     assert len(seen) == len(set(seen)) >= len(pairs) - 1
 

@@ -1,4 +1,4 @@
-"""The whole of training on a micro collection: it works, it resumes, it refuses what does not fit."""
+"""All stages of training on a micro collection: results, resuming, refusals."""
 
 import json
 import shutil
@@ -77,21 +77,21 @@ def test_candidates_carry_their_modality_as_first_code(trained):
     assert (served.codes(range(served.n))[:, 0] == served.modalities).all()
 
 
-def test_training_again_has_nothing_left_to_do(trained, collection, capsys):
+def test_a_finished_training_has_nothing_left_to_do(trained, collection, capsys):
     before = (trained / "manifest.json").read_text()
     pipeline.train(arguments(collection, trained))
     assert (trained / "manifest.json").read_text() == before
     assert "── " not in capsys.readouterr().out
 
 
-def test_a_run_does_not_go_on_with_other_settings(trained, collection):
+def test_a_run_cannot_be_continued_with_other_settings(trained, collection):
     with pytest.raises(UserError, match="other settings"):
         pipeline.train(arguments(collection, trained, replace(TINY, seed=1)))
 
 
 @pytest.mark.parametrize("before_saving", [True, False])
 @pytest.mark.parametrize("stage", ["encoder", "quantizer", "decoder"])
-def test_a_killed_stage_goes_on_from_its_last_epoch_and_ends_with_the_same_weights(
+def test_a_killed_stage_resumes_after_its_last_epoch_and_ends_with_the_same_weights(
     stage, before_saving, trained, collection, tmp_path, monkeypatch
 ):
     class Killed(BaseException):
@@ -118,7 +118,7 @@ def test_a_killed_stage_goes_on_from_its_last_epoch_and_ends_with_the_same_weigh
         assert all(torch.equal(expected[name], found[name]) for name in expected), part
 
 
-def test_half_precision_indexes_what_its_readers_compute(collection, tmp_path):
+def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp_path):
     half = replace(
         TINY, **{stage: replace(getattr(TINY, stage), half=True) for stage in ("encoder", "quantizer", "decoder")}
     )
@@ -174,7 +174,7 @@ def test_a_pool_with_an_item_that_was_not_encoded_is_refused(collection, tmp_pat
         index.pool_rows(wrong, "shapes_task3", candidates)
 
 
-def test_words_give_way_to_their_neighbours_in_training_and_nowhere_else(collection, tmp_path, monkeypatch):
+def test_words_are_replaced_by_synonyms_in_training_only(collection, tmp_path, monkeypatch):
     senses = [["boat", "ship"], ["house", "villa"], ["justin"], ["hollywood"]]
     settings = replace(
         TINY,
@@ -222,7 +222,7 @@ def test_a_qrels_line_that_names_an_unknown_item_is_refused_in_one_sentence(coll
         pipeline.train(Arguments(tmp_path / "wrong", tmp_path / "run", "small", TINY, "cpu"))
 
 
-def test_redoing_a_stage_makes_the_later_ones_wait(trained, collection, tmp_path):
+def test_repeating_a_stage_invalidates_the_later_ones(trained, collection, tmp_path):
     shutil.copytree(trained, tmp_path / "run")
     given = arguments(collection, tmp_path / "run")
     run_stage("quantizer", quantizer.train, given)
@@ -231,7 +231,7 @@ def test_redoing_a_stage_makes_the_later_ones_wait(trained, collection, tmp_path
     assert Engine.load(tmp_path / "run", "cpu").index.n == 48
 
 
-def test_images_opened_each_time_train_the_same_encoder_as_kept_ones(collection, tmp_path):
+def test_images_opened_every_time_train_the_same_encoder_as_cached_ones(collection, tmp_path):
     side = round(MARGIN * 32)
     weights = []
     for name, kept, workers in (("kept", side, 0), ("opened", 0, 1)):

@@ -1,4 +1,4 @@
-"""Queries that are imagined for images without texts."""
+"""Pseudo-queries for images without texts."""
 
 from dataclasses import replace
 
@@ -16,16 +16,16 @@ from genius.errors import UserError
 from genius.models.encoder import query_text
 from genius.schema import Modality
 from tests.search.tiny import tiny_encoder
-from training import pseudo_queries as imagination
+from training import pseudo_queries
 from training.pseudo_queries import (
-    FEWEST,
+    MIN_IMAGES,
     Recipe,
     embed_images,
-    imagine,
-    imagined,
+    generate,
     matching_pursuit,
     nearest,
     visual_words,
+    write_pseudo_queries,
 )
 
 
@@ -35,7 +35,7 @@ def noise(seed: int) -> Image.Image:
 
 @pytest.fixture
 def collection(tmp_path, monkeypatch) -> Collection:
-    monkeypatch.setattr(imagination, "visual_words", lambda: ["dog", "snow", "ball", "tree", "red", "street"])
+    monkeypatch.setattr(pseudo_queries, "visual_words", lambda: ["dog", "snow", "ball", "tree", "red", "street"])
     (tmp_path / "photos").mkdir()
     for number in range(30):
         noise(number).save(tmp_path / "photos" / f"{number:02d}.png")
@@ -43,7 +43,7 @@ def collection(tmp_path, monkeypatch) -> Collection:
     return Collection(tmp_path / "collection")
 
 
-def test_an_image_is_taken_apart_into_the_words_it_was_made_of_whatever_lies_between_images_and_words():
+def test_an_image_is_decomposed_into_its_words_across_the_modality_gap():
     generator = torch.Generator().manual_seed(0)
     words = torch.randn(40, 200, generator=generator)
     made_of = [[int(word) for word in torch.randperm(40, generator=generator)[:3]] for _ in range(500)]
@@ -53,7 +53,7 @@ def test_an_image_is_taken_apart_into_the_words_it_was_made_of_whatever_lies_bet
     assert matching_pursuit(images, words, 3).tolist() == made_of
 
 
-def test_matching_pursuit_is_that_of_the_textbook():
+def test_matching_pursuit_equals_the_slow_version():
     rng = np.random.default_rng(0)
     images, words = rng.normal(size=(7, 5)), rng.normal(size=(9, 5))
     atoms = words - words.mean(0)
@@ -69,7 +69,7 @@ def test_matching_pursuit_is_that_of_the_textbook():
     assert matching_pursuit(torch.from_numpy(images), torch.from_numpy(words), 4).tolist() == expected
 
 
-def test_nearest_is_dense_search_and_never_asks_for_more_images_than_there_are():
+def test_nearest_is_dense_search_and_returns_at_most_all_images():
     generator = torch.Generator().manual_seed(0)
     queries, images = (F.normalize(torch.randn(n, 6, generator=generator), dim=-1) for n in (11, 4))
     expected = [sorted(range(4), key=lambda row: -float(query @ images[row])) for query in queries]
@@ -77,28 +77,28 @@ def test_nearest_is_dense_search_and_never_asks_for_more_images_than_there_are()
     assert nearest(queries, images, 9).tolist() == expected
 
 
-def test_texts_hold_an_images_own_words_each_once():
+def test_texts_contain_words_of_the_image_once_each():
     words = ["dog", "snow", "ball", "dog", "tree"]
     for seed in range(50):
-        asked = imagined(7, words, Recipe(texts=5), np.random.default_rng(seed))
+        asked = generate(7, words, Recipe(texts=5), np.random.default_rng(seed))
         assert asked[0].text == "" and all(query.image == 7 for query in asked)
         for query in asked[1:]:
             drawn = [word for word in query.text.replace(",", "").split() if word in words]
             assert 1 <= len(drawn) == len(set(drawn)) <= 4
-    assert all(query.text for query in imagined(7, words, Recipe(images=False), np.random.default_rng(0)))
+    assert all(query.text for query in generate(7, words, Recipe(images=False), np.random.default_rng(0)))
 
 
-def test_an_image_with_one_word_is_asked_for_by_it():
-    assert {query.text for query in imagined(0, ["dog"] * 6, Recipe(texts=9), np.random.default_rng(0))} == {
+def test_an_image_with_one_word_has_it_in_all_queries():
+    assert {query.text for query in generate(0, ["dog"] * 6, Recipe(texts=9), np.random.default_rng(0))} == {
         "",
         "dog",
         "a photo of dog",
     }
 
 
-def test_queries_are_answered_by_what_the_encoder_finds_in_their_own_split(collection):
+def test_the_targets_of_a_query_are_what_the_encoder_finds_in_its_split(collection):
     encoder = tiny_encoder()
-    imagine(collection, encoder, 0, 8, Recipe(texts=2, answers=3))
+    write_pseudo_queries(collection, encoder, 0, 8, Recipe(texts=2, targets=3))
 
     images = {item.id: item for item in collection.all_candidates()}
     vectors = {
@@ -127,17 +127,17 @@ def test_queries_are_answered_by_what_the_encoder_finds_in_their_own_split(colle
     assert [problem.message for problem in Checker(collection.root).problems()] == []
 
 
-def test_the_same_seed_imagines_the_same_and_can_be_written_twice(collection):
-    imagine(collection, tiny_encoder(), 0, 8, Recipe(texts=2))
+def test_the_same_seed_generates_the_same_queries_and_can_be_written_twice(collection):
+    write_pseudo_queries(collection, tiny_encoder(), 0, 8, Recipe(texts=2))
     before = {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()}
-    imagine(collection, tiny_encoder(), 0, 8, Recipe(texts=2))
+    write_pseudo_queries(collection, tiny_encoder(), 0, 8, Recipe(texts=2))
     assert {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()} == before
     with pytest.raises(UserError, match="contains other queries"):
-        imagine(collection, tiny_encoder(), 1, 8, Recipe(texts=2))
+        write_pseudo_queries(collection, tiny_encoder(), 1, 8, Recipe(texts=2))
     assert {file for file in collection.root.rglob("*") if file.is_file()} == before.keys()
 
 
-def test_images_opened_by_processes_are_those_opened_by_threads(collection):
+def test_processes_and_threads_load_the_same_images(collection):
     images = list(collection.all_candidates())
     alone, helped = (embed_images(tiny_encoder(), collection, images, 8, workers) for workers in (0, 2))
     expected = torch.cat(
@@ -147,30 +147,30 @@ def test_images_opened_by_processes_are_those_opened_by_threads(collection):
     assert torch.equal(alone, helped)
 
 
-def test_without_dense_answers_the_image_itself_is_the_answer(collection):
-    imagine(collection, tiny_encoder(), 0, 8, Recipe(texts=1, answers=0))
+def test_without_dense_search_the_image_itself_is_the_target(collection):
+    write_pseudo_queries(collection, tiny_encoder(), 0, 8, Recipe(texts=1, targets=0))
     images = {item.image: item.id for item in collection.all_candidates()}
     queries = list(collection.queries("train"))
     assert all(len(query.positives) == 1 for query in queries)
     assert all(query.positives == (images[query.image],) for query in queries if query.image)
 
 
-def test_a_sample_of_the_images_asks_and_answers(collection):
-    imagine(collection, tiny_encoder(), 0, 8, Recipe(texts=1, sample=20))
+def test_the_number_of_images_is_limited(collection):
+    write_pseudo_queries(collection, tiny_encoder(), 0, 8, Recipe(texts=1, max_images=20))
     asking = {query.image for split in ("train", "val") for query in collection.queries(split) if query.image}
     assert len(asking) == 20
 
 
 def test_too_few_images_are_refused_in_one_sentence(tmp_path):
     (tmp_path / "photos").mkdir()
-    for number in range(FEWEST - 1):
+    for number in range(MIN_IMAGES - 1):
         noise(number).save(tmp_path / "photos" / f"{number}.png")
     build([str(tmp_path / "photos")], tmp_path / "collection")
     with pytest.raises(UserError, match="19 images without texts; training needs at least 20"):
-        imagine(Collection(tmp_path / "collection"), tiny_encoder(), 0, 8, replace(Recipe(), texts=1))
+        write_pseudo_queries(Collection(tmp_path / "collection"), tiny_encoder(), 0, 8, replace(Recipe(), texts=1))
 
 
-def test_words_are_different_and_name_what_can_be_seen():
+def test_words_are_distinct_and_visual():
     words = visual_words()
     assert len(words) == len(set(words)) > 1000
     assert {"dog", "beach", "red", "goldfish", "close-up"} <= set(words) and not {"the", "and", ""} & set(words)

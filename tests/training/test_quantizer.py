@@ -150,7 +150,7 @@ def test_an_epoch_holds_every_query_and_every_candidate_once(run, data):
     assert sorted(order) == list(range(-len(samples.candidates), len(data["train"].pairs)))
 
 
-def test_the_loss_of_what_shares_a_label_is_khoslas():
+def test_the_supervised_contrastive_loss_is_khoslas():
     generator, temperature = torch.Generator().manual_seed(0), 0.1
     z = torch.nn.functional.normalize(torch.randn(7, 5, generator=generator), dim=-1).requires_grad_()
     labels = torch.tensor([0, 1, 0, 2, 1, 0, -1])  # the 2 has nothing to share it with, nor has what lacks one
@@ -169,7 +169,7 @@ def test_the_loss_of_what_shares_a_label_is_khoslas():
     assert z.grad.isfinite().all()
 
 
-def test_without_labels_in_common_nothing_is_lost():
+def test_without_shared_labels_the_loss_is_zero():
     assert supcon_loss(torch.eye(3), torch.tensor([0, 1, -1]), 0.1).item() == 0
 
 
@@ -189,6 +189,6 @@ def test_candidates_are_labelled_by_their_factor():
     assert coarse_labels(Made(), "kind").tolist() == [1, -1, 0]
 
 
-def test_an_unknown_factor_is_refused_with_those_there_are():
+def test_an_unknown_factor_is_refused_with_the_known_ones():
     with pytest.raises(UserError, match="no candidate of made has a factor 'colour' .*: kind"):
         coarse_labels(Made(), "colour")

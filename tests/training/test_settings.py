@@ -8,13 +8,13 @@ from training.encoder import new_encoder
 from training.settings import DEMO, PAPER, SMALL, with_change
 
 
-def test_a_setting_is_changed_at_any_depth_and_nothing_else_is():
+def test_a_setting_is_changed_at_any_depth_and_no_other_is():
     settings = with_change(with_change(SMALL, "encoder.epochs=1"), "decoder.decoder.layers=2")
     assert (settings.encoder.epochs, settings.decoder.decoder.layers) == (1, 2)
     assert settings.quantizer == SMALL.quantizer
 
 
-def test_whole_numbers_serve_where_fractions_are_expected():
+def test_integers_are_accepted_for_floats():
     assert with_change(SMALL, "encoder.learning_rate=1").encoder.learning_rate == 1.0
 
 
@@ -55,19 +55,19 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("quantizer.quantizer.gradient=magic", "expected one of rotation, straight_through"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_in_one_sentence(change, message):
+def test_an_impossible_setting_is_refused_in_one_sentence(change, message):
     with pytest.raises(UserError, match=message):
         with_change(SMALL, change)
 
 
-def test_the_demo_preset_fits_the_space_that_its_parts_may_take():
+def test_the_parts_of_the_demo_preset_fit_their_budgets():
     encoder, stage = new_encoder(DEMO.encoder), DEMO.quantizer
     parts = [Fusion(stage.fusion), IDDecoder(DEMO.decoder.decoder)]
     codebooks = sum(stage.quantizer.code_sizes) * stage.quantizer.dim
-    assert 2 * numbers(encoder) <= 20e6  # two bytes a number
-    assert 2 * (codebooks + sum(numbers(part) for part in parts)) <= 12e6
+    assert 2 * weights_of(encoder) <= 20e6  # two bytes a number
+    assert 2 * (codebooks + sum(weights_of(part) for part in parts)) <= 12e6
 
 
-def numbers(model: nn.Module) -> int:
+def weights_of(model: nn.Module) -> int:
     stored = {tensor.data_ptr(): tensor.numel() for tensor in model.state_dict().values()}  # tied ones once
     return sum(stored.values())

@@ -10,14 +10,14 @@ from training.settings import Arguments
 from training.stage import CURVES, peak_memory, record_epoch
 
 
-def test_published_weights_are_not_trained_anew(collection, tmp_path):
+def test_published_weights_are_not_replaced(collection, tmp_path):
     Run(tmp_path).record(left_out={"clip_sf": {}})
     with pytest.raises(UserError, match="python -m training.features COLLECTION .* --preset paper"):
         train(Arguments(collection.root, tmp_path, "small", TINY, "cpu"))
     assert "stages" not in Run(tmp_path).manifest
 
 
-def test_the_peak_of_memory_is_told_in_gigabytes():
+def test_the_peak_memory_is_in_gigabytes():
     alone, with_workers = (peak_memory("cpu", workers) for workers in (0, 2))
     assert 0.05 < float(alone.split()[2]) < 64
     assert "data-loader worker" in with_workers and "data-loader worker" not in alone
@@ -38,7 +38,7 @@ def test_epochs_are_added_stage_by_stage(tmp_path):
     }
 
 
-def test_a_stage_that_starts_again_replaces_what_came_after(tmp_path):
+def test_a_repeated_epoch_replaces_the_later_ones(tmp_path):
     run = Run(tmp_path)
     for epoch in range(3):
         record_epoch(run, "encoder", epoch, loss=9.0)

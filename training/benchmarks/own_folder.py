@@ -1,12 +1,12 @@
-"""How well a folder of photographs without texts is searched by words, beside dense search by the same encoder.
+"""Measure text search in a folder of photographs without texts, compared with dense search by the same encoder.
 
     python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK
 
-An encoder is trained on half of Flickr8k's training images with their captions. The folder holds the other half and
-the development images, all without texts; `python -m training.folder` makes it searchable with that encoder, its
-weights as they are; the captions of the development images are the queries, each answered by its own image alone.
-The development images have to lie in the folder to be found; no caption of theirs, and none of the folder's, is read
-before. With --recipe the pairs are made otherwise. Everything lies in WORK, and what is done is not done again.
+An encoder is trained on half of Flickr8k's training images with their captions. The folder has the other half and the
+development images, all without texts; `python -m training.folder` makes it searchable by that encoder, whose weights
+stay unchanged. The queries are captions of the development images; the only target of each is its own image. No
+caption of an image in the folder is read before. --recipe changes how pseudo-queries are generated. All files are
+written to WORK, and steps that are done are skipped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RECIPES = {
     "default": RECIPE,
     "images-only": Recipe(texts=0),
     "words-only": Recipe(images=False),
-    "own-image": Recipe(answers=0),
+    "own-image": Recipe(targets=0),
 }
 SYSTEMS = ("dense", "quantized", "geometry", "geometry + re-rank", "beam", "beam + re-rank", "fast + re-rank")
 ENCODER = replace(
@@ -61,21 +61,21 @@ ENCODER = replace(
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("flickr8k", type=Path, help="the folder with manifest.jsonl")
-    parser.add_argument("work", type=Path, metavar="WORK")
-    parser.add_argument("--recipe", choices=RECIPES, default="default")
-    parser.add_argument("--limit", type=int, default=2000, help="captions that are asked (default: %(default)s)")
+    parser.add_argument("flickr8k", type=Path, help="the folder of Flickr8k, with manifest.jsonl")
+    parser.add_argument("work", type=Path, metavar="WORK", help="where everything is written")
+    parser.add_argument("--recipe", choices=RECIPES, default="default", help="which pseudo-queries to generate")
+    parser.add_argument("--limit", type=int, default=2000, help="captions to search for (default: %(default)s)")
     given = parser.parse_args(argv)
     run = given.work / f"run-{given.recipe}"
     records = read_source(given.flickr8k).records
-    taught, others = halves([record for record in records if record.split == "train"])
-    asked = [record for record in records if record.split == "test"]
+    captioned, others = halves([record for record in records if record.split == "train"])
+    test = [record for record in records if record.split == "test"]
     photographs = given.work / "photographs"
-    copy(given.flickr8k, [*others, *asked], photographs)
-    model = f"local-dir:{trained(given.flickr8k, taught, given.work)}"
+    copy(given.flickr8k, [*others, *test], photographs)
+    model = f"local-dir:{train_encoder(given.flickr8k, captioned, given.work)}"
     arguments = folder.adopting([str(photographs)], run, model)
     folder.make_searchable([str(photographs)], arguments, recipe=RECIPES[given.recipe])
-    ask(Collection(arguments.collection), asked)
+    add_queries(Collection(arguments.collection), test)
     evaluate([str(run), "--limit", str(given.limit)])
     print(table(json.loads((run / "reports" / "retrieval.json").read_text())))
 
@@ -87,15 +87,15 @@ def halves(records: list[Record]) -> tuple[list[Record], list[Record]]:
 
 
 def copy(source: Path, records: Sequence[Record], destination: Path) -> None:
-    """The images alone."""
+    """Copy the images without their captions."""
     destination.mkdir(parents=True, exist_ok=True)
     for record in records:
         if not (file := destination / Path(record.image).name).exists():
             shutil.copyfile(source / record.image, file)
 
 
-def trained(source: Path, records: Sequence[Record], work: Path) -> Path:
-    """An encoder trained on these images and their captions, as open_clip keeps a model in a folder."""
+def train_encoder(source: Path, records: Sequence[Record], work: Path) -> Path:
+    """Train an encoder on these images and captions; -> its folder in open_clip's format."""
     destination, collection, run = work / "encoder", work / "taught", work / "taught-run"
     if not collection.exists():
         copy(source, records, work / "captioned" / "images")
@@ -117,7 +117,7 @@ def trained(source: Path, records: Sequence[Record], work: Path) -> Path:
 
 
 def save_for_open_clip(model: Encoder, destination: Path) -> None:
-    """What open_clip reads as local-dir:DESTINATION."""
+    """Save a model so that open_clip loads it as local-dir:DESTINATION."""
     destination.mkdir(parents=True, exist_ok=True)
     write_json(
         destination / "open_clip_config.json",
@@ -129,8 +129,8 @@ def save_for_open_clip(model: Encoder, destination: Path) -> None:
     )
 
 
-def ask(collection: Collection, records: Sequence[Record]) -> None:
-    """Every caption of these images, a test query of the collection."""
+def add_queries(collection: Collection, records: Sequence[Record]) -> None:
+    """Add every caption of these images as a test query."""
     if any(True for _ in collection.queries("test")):
         return
     ids = {Path(item.image).name: item.id for item in collection.all_candidates()}
@@ -147,7 +147,7 @@ def ask(collection: Collection, records: Sequence[Record]) -> None:
 
 
 def table(report: dict) -> str:
-    """hit@5, 10, 50 of each system in the pool of the whole folder."""
+    """Markdown table of hit@5, 10 and 50 of each system."""
     (row,) = report["pools"][0]["rows"]
     lines = [
         f"| {row['queries']} captions, {row['candidates']} images | hit@5 | hit@10 | hit@50 | of dense, @50 |",

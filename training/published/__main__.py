@@ -1,10 +1,10 @@
-"""Convert UniIR's CLIP-SF and GENIUS's quantizer and decoder into the parts of a run, as safetensors.
+"""Convert UniIR's CLIP-SF and the quantizer and decoder of GENIUS into the parts of a run, as safetensors.
 
     python -m training.published --clip-sf clip_sf_large.pth --genius GENIUS_t5small.pth [--rq rq_clip_large.pth] DEST
 
-A checkpoint is a path, or hf://OWNER/REPOSITORY/FILE on the Hugging Face hub. Every weight is mapped or named among
-those left out, here and in the run's manifest. A decoder is kept with the quantizer it was trained for, which lies in
-its own checkpoint; --rq is compared with it, and used only if there is none.
+A checkpoint is a path, or hf://OWNER/REPOSITORY/FILE on the Hugging Face hub. Every weight is mapped or listed as left
+out, in the output and in the run's manifest. A decoder keeps the quantizer it was trained for, which is in its own
+checkpoint; --rq is compared with it, and used only if there is none.
 """
 
 from __future__ import annotations
@@ -32,48 +32,48 @@ from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_o
 
 @dataclass(frozen=True)
 class Published:
-    """What the checkpoints hold."""
+    """The models of the checkpoints."""
 
     encoder: Encoder
     fusion: Fusion
     quantizer: ResidualQuantizer
     decoder: IDDecoder
-    notes: list[str]  # what else a person should know
-    left_out: dict[str, dict[str, str]]  # clip_sf, genius or rq -> name -> why
+    notes: list[str]  # on the quantizer that is used
+    left_out: dict[str, dict[str, str]]  # clip_sf, genius or rq -> name of a weight -> reason
 
 
 def convert(
     clip_sf: Checkpoint, genius: Checkpoint, rq: Checkpoint | None = None, leave_out: Sequence[str] = ()
 ) -> Published:
-    """leave_out: names of further weights to do without; * stands for anything.
+    """Build the models. leave_out: names of further weights to leave out; * matches anything.
 
     Raises UserError if a weight is missing, unknown or of another shape, or the parts do not fit each other.
     """
     source, prefix = (genius, QUANTIZER) if genius.has(QUANTIZER) else (rq, "")
     if source is None:
-        raise UserError(f"{genius.file} holds no quantizer; give the one that its decoder was trained for with --rq")
+        raise UserError(f"{genius.file} has no quantizer; name the one that its decoder was trained for with --rq")
     fusion, quantizer = fusion_of(source, prefix), quantizer_of(source, prefix)
     decoder, encoder = decoder_of(genius, quantizer), encoder_of(clip_sf)
     if encoder.dim != fusion.config.dim or fusion.config.dim != quantizer.config.dim:
         raise UserError(
-            f"vectors have {encoder.dim} numbers in {clip_sf.file}, {fusion.config.dim} in the fusion and "
+            f"embeddings have dimension {encoder.dim} in {clip_sf.file}, {fusion.config.dim} in the fusion and "
             f"{quantizer.config.dim} in the quantizer of {source.file}; they do not belong together"
         )
     notes = []
     if source is rq:
-        notes.append(f"{genius.file.name} holds no quantizer: that of {rq.file.name} is used")
+        notes.append(f"{genius.file.name} has no quantizer: that of {rq.file.name} is used")
     elif rq is not None:
         others = fusion_of(rq, ""), quantizer_of(rq, "")
         same = all(map(equal, (fusion, quantizer), others))
         notes.append(
-            f"{rq.file.name} holds the quantizer that {genius.file.name} has"
+            f"{rq.file.name} has the same quantizer as {genius.file.name}"
             if same
-            else f"{rq.file.name} holds another quantizer than {genius.file.name}, whose own is used"
+            else f"{rq.file.name} has another quantizer than {genius.file.name}, whose own is used"
         )
     checkpoints = {"clip_sf": clip_sf, "genius": genius} | ({"rq": rq} if rq is not None else {})
     for checkpoint in checkpoints.values():
         for pattern in leave_out:
-            checkpoint.leave_out(pattern, "as asked")
+            checkpoint.leave_out(pattern, "by --leave-out")
         checkpoint.close()
     return Published(
         encoder,
@@ -92,11 +92,11 @@ def equal(one: nn.Module, other: nn.Module) -> bool:
 
 
 def publish(published: Published, destination: Path) -> Run:
-    """Write the parts of a run. Raises UserError if the destination is something else."""
+    """Write the parts of a run. Raises UserError if the destination exists and is not a run."""
     if destination.exists() and not (
         destination.is_dir() and ((destination / "manifest.json").is_file() or not any(destination.iterdir()))
     ):
-        raise UserError(f"{destination} is no run; name an empty directory, or one that is not there yet")
+        raise UserError(f"{destination} is not a run; name an empty directory, or one that does not exist")
     run = Run(destination)
     run.publish("encoder", published.encoder.save)
     run.publish("fusion", published.fusion.save, ("encoder",))
@@ -107,29 +107,29 @@ def publish(published: Published, destination: Path) -> Run:
 
 
 def summary(published: Published) -> list[str]:
-    """Lines that say what was found, and what was left out."""
+    """Lines that describe the models and list the weights that were left out."""
     model, decoder = published.encoder.config.model, published.decoder.config
     vision = model["vision_cfg"]
     lines = [
         f"encoder    ViT of {vision['layers']} layers, {vision['image_size']} pixels in patches of "
-        f"{vision['patch_size']}, vectors of {model['embed_dim']}: {weighed(published.encoder)}",
-        f"fusion     {published.fusion.config.branch} and {published.fusion.config.hidden} wide: "
-        f"{weighed(published.fusion)}",
-        f"quantizer  {decoder.code_sizes[0]} codes of modality, then {decoder.levels - 1} levels of "
+        f"{vision['patch_size']}, embeddings of {model['embed_dim']}: {size(published.encoder)}",
+        f"fusion     width {published.fusion.config.branch} and {published.fusion.config.hidden}: "
+        f"{size(published.fusion)}",
+        f"quantizer  {decoder.code_sizes[0]} modality codes, then {decoder.levels - 1} levels of "
         f"{decoder.codebook_size:,} codes",
-        f"decoder    {decoder.layers} layers, {decoder.width} wide, prefix of {decoder.prefix}, "
-        f"{decoder.vocabulary:,} tokens: {weighed(published.decoder)}",
+        f"decoder    {decoder.layers} layers, width {decoder.width}, prefix of {decoder.prefix}, "
+        f"{decoder.vocabulary:,} tokens: {size(published.decoder)}",
         *published.notes,
     ]
     for checkpoint, left_out in published.left_out.items():
-        for why in dict.fromkeys(left_out.values()):
-            names = Counter(re.sub(r"\.\d+\.", ".*.", name) for name, reason in left_out.items() if reason == why)
+        for reason in dict.fromkeys(left_out.values()):
+            names = Counter(re.sub(r"\.\d+\.", ".*.", name) for name, own in left_out.items() if own == reason)
             listed = ", ".join(f"{name} ({number})" if number > 1 else name for name, number in names.items())
-            lines.append(f"left out   {checkpoint}, {why}: {listed}")
+            lines.append(f"left out   {checkpoint}, {reason}: {listed}")
     return lines
 
 
-def weighed(module: nn.Module) -> str:
+def size(module: nn.Module) -> str:
     return f"{sum(parameter.numel() for parameter in module.parameters()) / 1e6:,.1f} million weights"
 
 
@@ -140,11 +140,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("destination", type=Path, metavar="DEST", help="the run to write")
     parser.add_argument("--clip-sf", default=CLIP_SF, metavar="FILE", help="UniIR's CLIP-SF (default: %(default)s)")
     parser.add_argument(
-        "--genius", default=GENIUS, metavar="FILE", help="the decoder with its quantizer (default: %(default)s)"
+        "--genius", default=GENIUS, metavar="FILE", help="the decoder and its quantizer (default: %(default)s)"
     )
-    parser.add_argument("--rq", metavar="FILE", help="a quantizer by itself")
+    parser.add_argument("--rq", metavar="FILE", help="a quantizer checkpoint")
     parser.add_argument(
-        "--leave-out", action="append", default=[], metavar="NAME", help="weights to do without; * stands for anything"
+        "--leave-out", action="append", default=[], metavar="NAME", help="weights to leave out; * matches anything"
     )
     given = parser.parse_args(arguments)
     read = [name and Checkpoint.read(local_file(name)) for name in (given.clip_sf, given.genius, given.rq)]

@@ -1,9 +1,9 @@
-"""A published checkpoint: a pickle, of which only the weights are read.
+"""Read the weights of a published checkpoint, which is a pickle, without executing anything in it.
 
-The file holds a dict: `model` with the weights, and beside it the optimizer's state and one OmegaConf configuration.
-It is opened by torch's restricted unpickler. The classes that such a configuration is pickled as are allowed by
-name, and each of them is read as an object that does nothing: OmegaConf is not needed, and no code of the file or
-of another package is run. Tensors are mapped from the file, so what is not taken is never read.
+The file has a dict: `model` with the weights, the state of the optimizer and an OmegaConf configuration. torch's
+restricted unpickler opens it. The classes of such a configuration are allowed by name, and each is replaced by an
+object that does nothing: OmegaConf is not needed, and no code of the file or of another package runs. Tensors are
+memory-mapped, so weights that are not used are not read.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from torch import Tensor, nn
 
 from genius.errors import UserError
 
-WEIGHTS = "model"  # the entry of the file that holds them
+WEIGHTS = "model"  # the entry of the file with the weights
 
 
 class Inert:
-    """Stands for an object of the pickled configuration: takes whatever it is given and keeps nothing."""
+    """Replaces an object of the pickled configuration: accepts any arguments and stores nothing."""
 
     def __init__(self, *given: Any):
         pass
@@ -34,7 +34,7 @@ class Inert:
 
 CONFIGURATION = tuple(
     (Inert, name)
-    for name in (  # what OmegaConf pickles a configuration as
+    for name in (  # the classes in a pickled OmegaConf configuration
         "omegaconf.dictconfig.DictConfig",
         "omegaconf.listconfig.ListConfig",
         "omegaconf.base.ContainerMetadata",
@@ -57,26 +57,26 @@ CONFIGURATION = tuple(
 
 
 class Checkpoint:
-    """The weights of a file. Each is taken, or left out for a reason; `close` refuses one that is neither."""
+    """The weights of a file. Each is taken, or left out for a reason; `close` raises an error for any other."""
 
-    def __init__(self, file: Path, weights: dict[str, Tensor], beside: list[str]):
-        """beside: what the file holds that is no weight."""
+    def __init__(self, file: Path, weights: dict[str, Tensor], others: list[str]):
+        """others: the entries of the file other than the weights."""
         self.file = file
-        self.left_out = dict.fromkeys(beside, "beside the weights")  # name -> why
+        self.left_out = dict.fromkeys(others, "not a weight")  # name -> reason
         self._weights = dict(weights)
 
     @classmethod
     def read(cls, file: Path) -> Checkpoint:
-        """Raises UserError if the file is no such checkpoint, or pickles anything that is not on the list."""
+        """Raises UserError if the file is not such a checkpoint, or pickles a class that is not allowed."""
         if not file.is_file():
-            raise UserError(f"there is no file {file}")
+            raise UserError(f"{file} does not exist")
         try:
             with torch.serialization.safe_globals(list(CONFIGURATION)):
                 strange = torch.serialization.get_unsafe_globals_in_checkpoint(file)
                 found = {} if strange else torch.load(file, map_location="cpu", weights_only=True, mmap=True)
         except (OSError, RuntimeError, ValueError, TypeError, EOFError, UnpicklingError) as error:
             raise UserError(
-                f"{file} is not a checkpoint as torch.save writes it "
+                f"{file} is not a checkpoint written by torch.save "
                 f"({str(error).splitlines()[0] if str(error) else type(error).__name__})"
             ) from None
         if strange:
@@ -86,46 +86,46 @@ class Checkpoint:
             )
         weights = found.get(WEIGHTS) if isinstance(found, dict) else None
         if not isinstance(weights, dict) or not weights or not all(map(torch.is_tensor, weights.values())):
-            raise UserError(f"{file} holds no weights under {WEIGHTS!r}, as UniIR's and GENIUS's checkpoints do")
+            raise UserError(f"{file} has no weights under {WEIGHTS!r}, unlike the checkpoints of UniIR and GENIUS")
         return cls(file, weights, [str(name) for name in found if name != WEIGHTS])
 
     def has(self, prefix: str) -> bool:
-        """Whether any weight that was not yet taken begins so."""
+        """Whether the name of any weight that is not taken yet has this prefix."""
         return any(name.startswith(prefix) for name in self._weights)
 
     def shape(self, name: str, axes: int) -> tuple[int, ...]:
-        """Of a weight with so many axes. Raises UserError if there is none."""
+        """Shape of a weight with this number of axes. Raises UserError if there is none."""
         found = tuple(self._weight(name).shape)
         if len(found) != axes:
             raise UserError(f"{self.file}: {name} has the shape {found}, expected {axes} axes")
         return found
 
     def count(self, prefix: str) -> int:
-        """How many numbered modules there are directly below a prefix. Raises UserError if there are none."""
+        """Number of numbered modules directly below a prefix. Raises UserError if there are none."""
         pattern = re.compile(re.escape(prefix) + r"(\d+)\.")
         numbers = {int(match[1]) for match in map(pattern.match, self._weights) if match}
         if not numbers or max(numbers) != len(numbers) - 1:
             raise UserError(
-                f"{self.file}: expected weights {prefix}0, {prefix}1 and so on, found {len(numbers)} of such modules"
+                f"{self.file}: expected weights {prefix}0, {prefix}1 and so on, found {len(numbers)} modules"
             )
         return len(numbers)
 
     def take(self, name: str, shape: tuple[int, ...]) -> Tensor:
-        """Raises UserError if the weight is missing, has another shape, or holds what is not a number."""
+        """Take a weight. Raises UserError if it is missing, has another shape, or is not finite."""
         weight = self._weight(name)
         if weight.shape != shape:
             raise UserError(f"{self.file}: {name} has the shape {tuple(weight.shape)}, expected {tuple(shape)}")
         if not weight.isfinite().all():
-            raise UserError(f"{self.file}: {name} holds values that are not numbers")
+            raise UserError(f"{self.file}: {name} has NaN or infinite values")
         return self._weights.pop(name)
 
     @torch.no_grad()
     def fill(self, module: nn.Module, prefix: str) -> None:
-        """Give a module all its weights: those of the same names below the prefix.
+        """Load all weights of a module from those of the same names below the prefix.
 
-        Raises UserError if one is missing or does not fit, or if copies that the module ties are not equal.
+        Raises UserError if one is missing or has another shape, or if copies of a tied weight differ.
         """
-        filled: dict[int, str] = {}  # place in memory -> name
+        filled: dict[int, str] = {}  # memory address -> name
         for name, own in module.state_dict().items():
             given = self.take(prefix + name, own.shape)
             tied = filled.setdefault(own.data_ptr(), name)
@@ -137,18 +137,18 @@ class Checkpoint:
                 )
 
     def leave_out(self, pattern: str, reason: str) -> None:
-        """Do without the weights of this name; * stands for anything."""
+        """Leave out the weights of this name; * matches anything."""
         for name in [name for name in self._weights if fnmatchcase(name, pattern)]:
             self._weights.pop(name)
             self.left_out[name] = reason
 
     def close(self) -> None:
-        """Raises UserError that names the weights which were neither taken nor left out."""
-        if rest := sorted(self._weights):
+        """Raises UserError if weights were neither taken nor left out."""
+        if unknown := sorted(self._weights):
             raise UserError(
-                f"{self.file}: it is not known what {len(rest)} weights are for ({', '.join(rest[:3])}"
-                f"{', …' if len(rest) > 3 else ''}); if a search does without them, say so: "
-                f"--leave-out {rest[0].split('.')[0]}.*"
+                f"{self.file} has {len(unknown)} unknown weights ({', '.join(unknown[:3])}"
+                f"{', …' if len(unknown) > 3 else ''}); if search does not need them: "
+                f"--leave-out {unknown[0].split('.')[0]}.*"
             )
 
     def _weight(self, name: str) -> Tensor:

@@ -12,14 +12,11 @@ GENIUS = f"{SCHEME}Sungyeon/GENIUS/checkpoint/GENIUS_t5small.pth"
 
 
 def local_file(name: str) -> Path:
-    """The path itself, or where the hub's file lies once it is fetched.
-
-    Raises UserError that says whether the name is wrong or the hub out of reach.
-    """
+    """The path itself, or the local copy of a file on the hub. Raises UserError if it cannot be downloaded."""
     if not name.startswith(SCHEME):
         return Path(name)
-    owner, _, rest = name.removeprefix(SCHEME).partition("/")
-    repository, _, file = rest.partition("/")
+    owner, _, path = name.removeprefix(SCHEME).partition("/")
+    repository, _, file = path.partition("/")
     if not (owner and repository and file):
         raise UserError(f"{name}: expected {SCHEME}OWNER/REPOSITORY/FILE")
     repository, _, revision = repository.partition("@")
@@ -27,18 +24,18 @@ def local_file(name: str) -> Path:
 
 
 def fetch(repository: str, file: str, revision: str | None) -> Path:
-    """Raises UserError as `local_file` does."""
+    """Download a file of a repository. Raises UserError as `local_file` does."""
     from huggingface_hub import errors, hf_hub_download
 
     try:
         return Path(hf_hub_download(repository, file, revision=revision))
     except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, ConnectionError) as error:
         raise UserError(
-            f"the hub is out of reach from here, and {file} of {repository} was never fetched before; "
-            "get the file where there is a network, and give its path"
+            f"the Hugging Face hub cannot be reached, and {file} of {repository} is not in its cache; "
+            "download the file elsewhere and give its path"
         ) from error
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
         raise UserError(
-            f"the hub does not give {file} of {repository} ({str(error).splitlines()[0]}); "
-            "check the name, or give the path of a file"
+            f"the Hugging Face hub refuses {file} of {repository} ({str(error).splitlines()[0]}); "
+            "check the name, or give the path of a local file"
         ) from error

@@ -1,7 +1,7 @@
-"""The learned parts of a run, filled from the weights of the published checkpoints.
+"""Build the models of a run from the weights of the published checkpoints.
 
-Sizes are read off the weights' shapes, and checked against each other by every weight that has to fit.
-Level 0 has the three codes of modality; which number stands for which came about by itself in training.
+Sizes are inferred from the shapes of some weights, and every other weight has to fit them. Level 0 has three modality
+codes, whose numbering emerged in training.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
 from training.published.checkpoint import Checkpoint
 
-CLIP, QUANTIZER = "clip_model.", "quantizer."  # prefixes of the weights of other models in a checkpoint
-HEAD_WIDTH = 64  # of every OpenAI CLIP
+CLIP, QUANTIZER = "clip_model.", "quantizer."  # prefixes of the weights of a model in a checkpoint
+HEAD_WIDTH = 64  # in every OpenAI CLIP
 
 
 def encoder_of(clip_sf: Checkpoint) -> Encoder:
-    """OpenAI's CLIP, as UniIR trained it on. Raises UserError if the weights are not those of a ViT."""
+    """OpenAI's CLIP, fine-tuned by UniIR. Raises UserError if the weights are not those of a ViT."""
     architecture = clip_architecture(clip_sf)
-    preprocess = asdict(PreprocessCfg(size=architecture["vision_cfg"]["image_size"]))  # OpenAI's, but for the side
+    preprocess = asdict(PreprocessCfg(size=architecture["vision_cfg"]["image_size"]))
     encoder = Encoder(EncoderConfig(architecture, preprocess, source=f"UniIR CLIP-SF, {clip_sf.file.name}"))
     clip_sf.fill(encoder.clip, CLIP)
     return encoder.eval()
 
 
 def clip_architecture(clip_sf: Checkpoint) -> dict[str, Any]:
-    """In open_clip's words."""
+    """The model configuration in open_clip's format."""
     width, _, patch, _ = clip_sf.shape(f"{CLIP}visual.conv1.weight", 4)
     places, _ = clip_sf.shape(f"{CLIP}visual.positional_embedding", 2)  # a class token, then a square
     vocabulary, text_width = clip_sf.shape(f"{CLIP}token_embedding.weight", 2)
@@ -60,7 +60,7 @@ def clip_architecture(clip_sf: Checkpoint) -> dict[str, Any]:
 
 
 def fusion_of(checkpoint: Checkpoint, prefix: str) -> Fusion:
-    """The published `Combiner`, of a quantizer's checkpoint (prefix "") or of a decoder's."""
+    """The published `Combiner`, from a quantizer's checkpoint (prefix "") or a decoder's."""
     branch, dim = checkpoint.shape(f"{prefix}encoder.text_projection_layer.weight", 2)
     hidden, _ = checkpoint.shape(f"{prefix}encoder.combiner_layer.weight", 2)
     fusion = Fusion(FusionConfig(dim, branch, hidden))
@@ -77,9 +77,9 @@ def fusion_of(checkpoint: Checkpoint, prefix: str) -> Fusion:
 
 
 def quantizer_of(checkpoint: Checkpoint, prefix: str) -> ResidualQuantizer:
-    """The published `ResidualVQ`: its codebooks; the averages that moved them are left out.
+    """The codebooks of the published `ResidualVQ`, without the moving averages of training.
 
-    Raises UserError if a codebook was never initialised, or the two names of the first one do not agree.
+    Raises UserError if a codebook was not initialized, or the two copies of the first one differ.
     """
     layers = f"{prefix}residual_rq.layers."
     levels = checkpoint.count(layers)
@@ -87,20 +87,20 @@ def quantizer_of(checkpoint: Checkpoint, prefix: str) -> ResidualQuantizer:
     quantizer = ResidualQuantizer(QuantizerConfig(dim, levels, size, modality_code="emergent", distance="published"))
     for level, codebook in enumerate(quantizer.codebooks):
         if not checkpoint.take(f"{layers}{level}._codebook.initted", (1,)).all():
-            raise UserError(f"{checkpoint.file}: the codebook of level {level} was never initialised")
+            raise UserError(f"{checkpoint.file}: the codebook of level {level} was not initialized")
         codebook.copy_(checkpoint.take(f"{layers}{level}._codebook.embed", (1, *codebook.shape))[0])
     first = quantizer.codebooks[0]
     if not torch.equal(checkpoint.take(f"{prefix}vq._codebook.embed", (1, *first.shape))[0].to(first.dtype), first):
         raise UserError(f"{checkpoint.file}: {prefix}vq and {layers}0 differ, expected one codebook under two names")
     checkpoint.leave_out(f"{prefix}vq._codebook.*", "level 0 under another name")
     for average in ("cluster_size", "embed_avg"):
-        checkpoint.leave_out(f"{layers}*._codebook.{average}", "averages that move the codebooks in training")
+        checkpoint.leave_out(f"{layers}*._codebook.{average}", "moving averages of training")
     checkpoint.leave_out(f"{prefix}{CLIP}*", "a copy of the encoder")
     return quantizer.eval()
 
 
 def decoder_of(genius: Checkpoint, quantizer: ResidualQuantizer) -> IDDecoder:
-    """The published T5 decoder for the IDs of this quantizer."""
+    """The published T5 decoder of this quantizer's IDs."""
     t5, dim = "id_generator.", quantizer.config.dim
     _, width = genius.shape(f"{t5}shared.weight", 2)
     attention, hidden = (
@@ -125,6 +125,6 @@ def decoder_of(genius: Checkpoint, quantizer: ResidualQuantizer) -> IDDecoder:
     genius.fill(decoder.t5, t5)
     for own, codebook in zip(decoder.codebooks, quantizer.codebooks, strict=True):
         own.copy_(codebook)
-    genius.leave_out("contra_projector.*", "no part of the published search")
+    genius.leave_out("contra_projector.*", "not used by the published search")
     genius.leave_out(f"{CLIP}*", "a copy of the encoder")
     return decoder.eval()

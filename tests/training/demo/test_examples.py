@@ -5,7 +5,7 @@ from genius.examples import read_examples
 from training.demo.examples import WORKED, main, write_examples
 
 
-def test_twelve_examples_ask_all_eight_tasks_and_one_picture_is_asked_three_times(tmp_path):
+def test_twelve_examples_cover_all_eight_tasks_and_one_picture_has_three_instructions(tmp_path):
     write_examples(tmp_path)
     examples = read_examples(tmp_path)
     assert len(examples) == 12
@@ -15,7 +15,7 @@ def test_twelve_examples_ask_all_eight_tasks_and_one_picture_is_asked_three_time
     assert {example.picture.size for example in examples if example.picture} == {(256, 256)}
 
 
-def test_they_are_small_and_the_same_each_time(tmp_path):
+def test_examples_are_small_and_reproducible(tmp_path):
     for name in ("one", "two"):
         main([str(tmp_path / name)])
     one, two = (sorted((tmp_path / name / "examples").iterdir()) for name in ("one", "two"))
@@ -23,7 +23,7 @@ def test_they_are_small_and_the_same_each_time(tmp_path):
     assert sum(file.stat().st_size for file in one) < 300_000
 
 
-def test_instructions_are_training_phrasings_and_pictures_show_what_training_may_see():
+def test_examples_use_training_phrasings_and_no_held_out_kinds():
     for worked in WORKED:
         for row in worked.rows:
             assert row.asked["instruction"] in PHRASINGS[row.dataset, row.task][0]

@@ -1,4 +1,4 @@
-"""Heads that name what things are made of, so that the encoder learns it."""
+"""Factors of queries and candidates, and the heads that classify them."""
 
 import json
 
@@ -12,8 +12,8 @@ from genius.schema import Item, LabelledQuery, Modality
 from training.demo.factor_heads import FactorHeads, Factors
 
 
-class Made:
-    """A collection of queries that are made of something."""
+class FakeCollection:
+    """A collection of queries with factors."""
 
     root = "made"
 
@@ -32,7 +32,7 @@ def source(**factors: object) -> str:
 
 
 def test_queries_and_candidates_share_the_numbers_of_a_factor():
-    collection = Made(source(kind="cat", count=1), source(kind="dog"))
+    collection = FakeCollection(source(kind="cat", count=1), source(kind="dog"))
     items = [Item("1:1", Modality.TEXT, "a", source=source(kind="dog", count=2))]
     factors = Factors(collection, items, [0, 0])
     assert factors.sizes == {"kind": 2, "count": 2, "modality": Modality.TEXT + 1, "dataset": 1}
@@ -40,16 +40,16 @@ def test_queries_and_candidates_share_the_numbers_of_a_factor():
     assert factors.candidates[:, :2].tolist() == [[1, 1]]
 
 
-def test_a_query_is_of_the_modality_and_the_dataset_that_it_asks_for():
-    collection = Made(source(kind="cat"), source(kind="dog"), source(kind="cat"))
+def test_the_modality_and_dataset_of_a_query_are_those_of_its_target():
+    collection = FakeCollection(source(kind="cat"), source(kind="dog"), source(kind="cat"))
     items = [Item(f"{dataset}:1", modality) for dataset, modality in zip((3, 5, 3), Modality, strict=True)]
     factors = Factors(collection, items, [2, 0, 1])
     assert factors.queries[:, -2:].tolist() == [[Modality.PAIR, 0], [Modality.IMAGE, 0], [Modality.TEXT, 1]]
     assert factors.candidates[:, -2:].tolist() == [[Modality.IMAGE, 0], [Modality.TEXT, 1], [Modality.PAIR, 0]]
 
 
-def test_a_query_with_target_keeps_what_it_is_made_of():
-    collection = Made(source(kind="cat"), source(kind="dog"))
+def test_a_query_with_a_swapped_instruction_keeps_its_factors():
+    collection = FakeCollection(source(kind="cat"), source(kind="dog"))
     factors = Factors(collection, [Item("3:1", modality) for modality in Modality], [0, 1])
     assert factors.with_target(np.array([1, 0, 1]), np.array([-1, Modality.PAIR, Modality.IMAGE])).tolist() == [
         [1, Modality.TEXT, 0],
@@ -61,7 +61,7 @@ def test_a_query_with_target_keeps_what_it_is_made_of():
 
 def test_a_collection_without_factors_is_refused():
     with pytest.raises(UserError, match="no factors"):
-        Factors(Made("", "https://example.org"), [], [])
+        Factors(FakeCollection("", "https://example.org"), [], [])
 
 
 def test_each_factor_has_its_cross_entropy():
@@ -80,5 +80,5 @@ def test_each_factor_has_its_cross_entropy():
     assert np.allclose(heads(embedding, labels).tolist(), [*expected, 0], rtol=1e-5)  # of the third nothing is known
 
 
-def test_a_batch_of_which_nothing_is_known_costs_nothing():
+def test_a_batch_without_labels_has_no_loss():
     assert FactorHeads(4, [3])(torch.randn(2, 4), torch.full((2, 1), -1)).tolist() == [0]

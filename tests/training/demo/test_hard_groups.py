@@ -1,4 +1,4 @@
-"""Groups of look-alikes, whose plainest difference does not tell negatives apart; instructions with words left out."""
+"""Groups of queries with similar targets, and instructions with words left out."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from training.demo.hard_groups import HardGroups
 CENTRES = 5
 
 
-def look_alikes(share: float) -> tuple[HardGroups, np.ndarray]:
+def similar_targets(share: float) -> tuple[HardGroups, np.ndarray]:
     """100 queries whose targets stand around five places, and the place of each."""
     rng = np.random.default_rng(0)
     place = rng.permutation(np.repeat(np.arange(CENTRES), 20))
@@ -16,8 +16,8 @@ def look_alikes(share: float) -> tuple[HardGroups, np.ndarray]:
     return HardGroups(vectors.astype(np.float32), share, group=20, rng=rng), place
 
 
-def test_queries_whose_targets_look_alike_share_a_group():
-    alike, place = look_alikes(share=1.0)
+def test_queries_with_similar_targets_share_a_group():
+    alike, place = similar_targets(share=1.0)
     ordered = alike(np.arange(100))
     assert sorted(ordered) == list(range(100))
     assert purity(place[ordered]) > 0.75 > 2 * purity(place)
@@ -28,15 +28,15 @@ def purity(places: np.ndarray) -> float:
     return float(np.mean([np.bincount(group).max() / 20 for group in places.reshape(CENTRES, 20)]))
 
 
-def test_the_rest_stays_as_it_was_drawn():
-    alike, _ = look_alikes(share=0.6)
+def test_the_other_queries_keep_their_order():
+    alike, _ = similar_targets(share=0.6)
     ordered = alike(np.arange(100))
     assert sorted(ordered[:60]) == list(range(60))
     assert list(ordered[60:]) == list(range(60, 100))
 
 
-def test_a_row_of_one_group_needs_no_order():
-    alike, _ = look_alikes(share=1.0)
+def test_a_row_of_one_group_keeps_its_order():
+    alike, _ = similar_targets(share=1.0)
     assert list(alike(np.arange(20))) == list(range(20))
     assert len(alike(np.arange(0))) == 0
 

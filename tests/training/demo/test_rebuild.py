@@ -15,7 +15,7 @@ from tests.training.tiny import TINY
 from training.demo import __main__ as demo
 from training.settings import DEMO, IndexSettings
 
-OUTSIDE = re.compile('^(0:7|0:11) |"qid": ?"(0:7|0:11)"')  # test queries that training items answer: not indexed
+NOT_INDEXED = re.compile('^(0:7|0:11) |"qid": ?"(0:7|0:11)"')  # test queries that training items answer: not indexed
 NO_TEACHER = replace(DEMO, encoder=replace(DEMO.encoder, extras=replace(DEMO.encoder.extras, teacher="unknown")))
 SETTINGS = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
 
@@ -29,7 +29,7 @@ def shipped(collection, tmp_path_factory):
         drawn.append((seed, scale))
         shutil.copytree(collection.root, destination)
         for file in [*destination.glob("query/test/*"), *destination.glob("qrels/test/*")]:
-            file.write_text("".join(line for line in file.read_text().splitlines(True) if not OUTSIDE.search(line)))
+            file.write_text("".join(line for line in file.read_text().splitlines(True) if not NOT_INDEXED.search(line)))
         facts = {"seed": seed, "scale": scale, "pixels": 40, "digest": "0" * 64}
         (destination / "world.json").write_text(json.dumps(facts))
         return facts
@@ -41,7 +41,7 @@ def shipped(collection, tmp_path_factory):
     return root / "assets" / "demo", root / "work", drawn
 
 
-def test_the_shipped_run_is_whole_and_answers(shipped, collection):
+def test_the_shipped_run_is_complete_and_answers_queries(shipped, collection):
     destination, _work, drawn = shipped
     engine = Engine.load(destination, "cpu")
     assert engine.index.items(range(engine.index.n)) == list(collection.candidates("union_test"))
@@ -49,7 +49,7 @@ def test_the_shipped_run_is_whole_and_answers(shipped, collection):
     assert len(read_examples(destination)) == 12
 
 
-def test_it_holds_what_a_reader_needs_and_nothing_of_the_place_it_was_made_in(shipped):
+def test_it_contains_only_what_serving_needs_and_no_local_path(shipped):
     destination, work, _ = shipped
     parts = {Run(destination).folder(part).name for part in PARTS + EXTRAS}
     assert {file.name for file in destination.iterdir()} == parts | {"manifest.json", "reports", "examples"}
@@ -58,7 +58,7 @@ def test_it_holds_what_a_reader_needs_and_nothing_of_the_place_it_was_made_in(sh
     assert sorted(file.name for file in destination.parent.iterdir()) == ["demo"]
 
 
-def test_its_manifest_says_which_world_and_which_pictures(shipped):
+def test_its_manifest_names_the_world_and_its_pictures(shipped):
     destination, work, _ = shipped
     manifest = Run(destination).manifest
     assert manifest["preset"] == "demo" and manifest["drawing_seconds"] >= 0
@@ -99,12 +99,12 @@ def test_a_copy_that_fails_leaves_the_run_that_was_there(shipped, tmp_path, monk
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"destination": "."}, "exists and is no run"),
+        ({"destination": "."}, "exists and is not a run"),
         ({"settings": replace(SETTINGS, seed=3)}, "is the world of seed 0, not 3"),
         ({"settings": NO_TEACHER}, "pip install gt-all"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_made(shipped, tmp_path, monkeypatch, changes, message):
+def test_impossible_arguments_are_refused_before_anything_is_made(shipped, tmp_path, monkeypatch, changes, message):
     (tmp_path / "a file").write_text("")
     monkeypatch.setattr(demo, "train", None)
     given = {"destination": "demo", "settings": SETTINGS} | changes

@@ -18,7 +18,7 @@ def teacher(tmp_path):
     return write_teacher(tmp_path / "teacher", SENSES, split=["sedan"])
 
 
-def test_a_word_goes_to_the_known_word_of_its_sense_and_strangers_to_none(teacher):
+def test_a_word_is_a_synonym_of_the_known_word_with_its_meaning_and_others_of_none(teacher):
     found = find_synonyms(
         ["boat", "car", "cat", "the"],
         ["kitty", "kitten", "automobile", "justin", "hollywood", "cat"],
@@ -30,7 +30,7 @@ def test_a_word_goes_to_the_known_word_of_its_sense_and_strangers_to_none(teache
     }
 
 
-def test_neighbours_are_the_nearest_by_a_slow_count_too(teacher, monkeypatch):
+def test_synonyms_are_the_nearest_words_of_the_slow_version(teacher, monkeypatch):
     monkeypatch.setattr(vocabulary, "BATCH", 2)
     monkeypatch.setattr(vocabulary, "MIN_COSINE", -1.0)
     asked, known, others = Teacher(str(teacher)), ["boat", "car", "cat"], ["automobile", "hollywood", "justin", "kitty"]
@@ -43,7 +43,7 @@ def test_neighbours_are_the_nearest_by_a_slow_count_too(teacher, monkeypatch):
     assert {other: word for word, own in find_synonyms(known, others, asked).items() for other in own} == expected
 
 
-def test_what_the_teacher_cuts_into_many_pieces_is_left_out(teacher, monkeypatch):
+def test_words_of_many_pieces_are_left_out(teacher, monkeypatch):
     monkeypatch.setattr(vocabulary, "MIN_COSINE", -1.0)
     asked = Teacher(str(teacher))
     assert asked.pieces(["kitty", "sedan"]) == [["kitty"], ["s", "##e", "##dan"]]
@@ -51,7 +51,7 @@ def test_what_the_teacher_cuts_into_many_pieces_is_left_out(teacher, monkeypatch
     assert find_synonyms([], ["kitty"], asked) == find_synonyms(["cat"], ["sedan"], asked) == {}
 
 
-def test_a_word_that_is_alike_in_spelling_only_is_no_neighbour_but_a_plural_is(tmp_path, monkeypatch):
+def test_a_word_that_shares_only_spelling_is_not_a_synonym_but_a_plural_is(tmp_path, monkeypatch):
     monkeypatch.setattr(vocabulary, "MIN_COSINE", -1.0)
     asked = Teacher(str(write_teacher(tmp_path, [["cat"], ["kitty"], ["##woman"], ["##s"]])))
     assert sorted(find_synonyms(["cat"], ["catwoman", "cats", "kitty"], asked)["cat"]) == ["cats", "kitty"]
@@ -63,7 +63,7 @@ def test_clips_words_are_whole_words_of_three_letters_or_more():
     assert len(words) > 30_000 and all(word.isascii() and word.isalpha() and len(word) > 2 for word in words)
 
 
-def test_words_give_way_as_often_as_asked_and_all_else_stays():
+def test_words_are_replaced_with_the_probability_and_the_rest_is_unchanged():
     varied, rng = Synonyms({"cat": ["kitty", "kitten"]}), np.random.default_rng(0)
     text = "Cat, cats and a cat's 2 catfish: CAT"
     assert varied.substitute(text, 0.0, rng) == text
@@ -74,17 +74,17 @@ def test_words_give_way_as_often_as_asked_and_all_else_stays():
     assert all("catfish" in one and "cats" in one for one in drawn)
 
 
-def test_a_collections_synonyms_come_before_what_a_teacher_says():
+def test_synonyms_of_the_collection_replace_those_of_the_teacher():
     asked = Synonyms({"cat": ["catan"], "car": ["automobile"]}).updated({"cat": ["kitty"], "red": ["crimson"]})
     assert asked.words == {"cat": ["kitty"], "car": ["automobile"], "red": ["crimson"]}
 
 
-def test_without_a_teacher_no_word_has_find_synonyms(tmp_path):
+def test_without_a_teacher_no_word_has_synonyms(tmp_path):
     assert Synonyms.read(["A cat."], "", tmp_path).words == {}
     assert not any(tmp_path.iterdir())
 
 
-def test_the_teacher_is_asked_once_for_the_same_texts(teacher, tmp_path, monkeypatch):
+def test_the_teacher_is_used_once_for_the_same_texts(teacher, tmp_path, monkeypatch):
     monkeypatch.setattr(vocabulary, "clip_words", lambda: [word for words in SENSES for word in words])
     texts = ["A cat.", "The car and a cat"]
     first = Synonyms.read(texts, str(teacher), tmp_path / "cache")
@@ -96,7 +96,7 @@ def test_the_teacher_is_asked_once_for_the_same_texts(teacher, tmp_path, monkeyp
     assert Synonyms.read(reversed(texts), str(teacher), tmp_path / "cache").words == first.words
 
 
-def test_a_teacher_is_found_in_a_package_that_is_not_run(tmp_path, monkeypatch):
+def test_a_teacher_is_found_in_a_package_that_is_not_imported(tmp_path, monkeypatch):
     package = tmp_path / "packaged_teacher"
     package.mkdir()
     (package / "__init__.py").write_text("raise SystemExit('was run')")
