@@ -89,8 +89,9 @@ def draw(root: Path, path: Path, device: str) -> None:
     order = order[encoded_rows[order] >= 0]
     rows, keys, encoded_rows = rows[order], keys[order], encoded_rows[order]
     split, sets = queries(collection, index, settings.seed)
-    asked = list(encoded(Encoder.load(run.folder("encoder")).to(device), collection, sets))
-    parts = [*(files.features(chunk) for chunk in np.array_split(encoded_rows, -(-len(encoded_rows) // BLOCK))), *asked]
+    query_features = list(encoded(Encoder.load(run.folder("encoder")).to(device), collection, sets))
+    parts = [*(files.features(chunk) for chunk in np.array_split(encoded_rows, -(-len(encoded_rows) // BLOCK)))]
+    parts += query_features
 
     side = train_without_contrast(run, collection, settings, device)
     views, layouts = lay_out(run, side, parts, index.modalities[rows], settings.seed, device)

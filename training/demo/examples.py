@@ -33,7 +33,7 @@ class Row:
     phrasing: int = 0
 
     @property
-    def asked(self) -> dict[str, str]:
+    def request(self) -> dict[str, str]:
         phrasings, _ = PHRASINGS[self.dataset, self.task]
         _, target = TASKS[self.task]
         return {"instruction": phrasings[self.phrasing], "target": target.mbeir}
@@ -124,7 +124,7 @@ def write_examples(run: Path) -> None:
                 "title": worked.title,
                 "text": worked.text,
                 "picture": _name(number) if worked.picture else "",
-                "asked": [row.asked for row in worked.rows],
+                "asked": [row.request for row in worked.rows],
             }
             for number, worked in enumerate(WORKED, 1)
         ],
