@@ -275,7 +275,7 @@ def test_every_name_is_mapped_or_listed_as_left_out(small, capsys):
     said = capsys.readouterr().out
     assert "left out   genius, not a weight: optimizer, scheduler, epoch, scaler, config\n" in said
     assert (
-        "averages that move the codebooks in training: quantizer.residual_rq.layers.*._codebook.cluster_size (4), "
+        "moving averages of training: quantizer.residual_rq.layers.*._codebook.cluster_size (4), "
         "quantizer.residual_rq.layers.*._codebook.embed_avg (4)\n" in said
     )
     assert "a copy of the encoder: quantizer.clip_model.visual.proj\n" in said
