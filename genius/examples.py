@@ -1,9 +1,9 @@
-"""Worked examples of a run: what a visitor may ask with one click.
+"""Example queries of a run, which a visitor can run with one click.
 
     RUN/examples/examples.json    a list of {"title", "text", "picture", "asked": [{"instruction", "target"}]}
-    RUN/examples/*.webp           the pictures that it names
+    RUN/examples/*.webp           the images that it names
 
-Several instructions of one example are answered side by side. A run need not have examples.
+The results of several instructions of one example are shown side by side. A run may have no examples.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from genius.schema import Modality, Query
 
 FOLDER = "examples"
 LIST = "examples.json"
-MOST = 24  # examples
-SIDE_BY_SIDE = 3  # instructions of one example, at most
-LONGEST = 300  # characters of a text
+MAX_EXAMPLES = 24
+MAX_INSTRUCTIONS = 3  # of one example
+MAX_CHARACTERS = 300  # of a text
 
 
 @dataclass(frozen=True)
-class Asked:
-    """An instruction, and what it asks for."""
+class TargetedInstruction:
+    """An instruction and the modality that it asks for."""
 
     instruction: str
     target: Modality
@@ -37,33 +37,33 @@ class Asked:
 
 @dataclass(frozen=True)
 class Example:
-    """A text, a picture or both, and at least one instruction."""
+    """A text, an image or both, and at least one instruction."""
 
     title: str
     text: str
     picture: Image.Image | None
-    asked: tuple[Asked, ...]
+    instructions: tuple[TargetedInstruction, ...]
 
     @property
     def modality(self) -> Modality:
-        """What the query is made of."""
+        """The modality of the query."""
         return Modality.of(self.text, self.picture)
 
     @property
     def queries(self) -> list[Query]:
-        """One for each instruction."""
-        return [Query(self.text, self.picture, asked.instruction) for asked in self.asked]
+        """One query for each instruction."""
+        return [Query(self.text, self.picture, one.instruction) for one in self.instructions]
 
 
 def read_examples(run: Path) -> tuple[Example, ...]:
-    """The examples of a run, none if it has no folder of them. Raises UserError that names what is wrong."""
+    """Read the examples of a run, none if it has no folder of them. Raises UserError for examples that do not fit."""
     file = run / FOLDER / LIST
     if not file.parent.exists():
         return ()
     try:
         records = json.loads(file.read_text(encoding="utf-8"))
-        if not isinstance(records, list) or len(records) > MOST:
-            raise ValueError(f"expected a list of at most {MOST} examples")
+        if not isinstance(records, list) or len(records) > MAX_EXAMPLES:
+            raise ValueError(f"expected a list of at most {MAX_EXAMPLES} examples")
         return tuple(_example(record, file.parent) for record in records)
     except (OSError, ValueError) as error:
         raise UserError(f"{file} cannot be shown ({error}); write the examples again or delete {file.parent}") from None
@@ -72,24 +72,27 @@ def read_examples(run: Path) -> tuple[Example, ...]:
 def _example(record: Any, folder: Path) -> Example:
     """Raises ValueError, or UserError for its picture."""
     title, text, picture = (_string(record, name) for name in ("title", "text", "picture"))
-    asked = record.get("asked")
-    if not isinstance(asked, list) or not 1 <= len(asked) <= SIDE_BY_SIDE:
-        raise ValueError(f"“{title}” needs one to {SIDE_BY_SIDE} instructions")
+    instructions = record.get("asked")
+    if not isinstance(instructions, list) or not 1 <= len(instructions) <= MAX_INSTRUCTIONS:
+        raise ValueError(f"“{title}” needs one to {MAX_INSTRUCTIONS} instructions")
     if not title or not (text or picture):
-        raise ValueError("every example needs a title, and a text or a picture")
+        raise ValueError("every example needs a title, and a text or an image")
     if picture != Path(picture).name:
-        raise ValueError(f"“{title}” names a picture elsewhere, {picture!r}")
+        raise ValueError(f"“{title}” names an image outside of its folder, {picture!r}")
     return Example(
         title,
         text,
         open_image(folder / picture) if picture else None,
-        tuple(Asked(_string(one, "instruction"), Modality.from_mbeir(_string(one, "target"))) for one in asked),
+        tuple(
+            TargetedInstruction(_string(one, "instruction"), Modality.from_mbeir(_string(one, "target")))
+            for one in instructions
+        ),
     )
 
 
 def _string(record: Any, name: str) -> str:
-    """A field of a record; missing ones are empty."""
+    """A text field of a record; "" if it is missing."""
     value = record.get(name, "") if isinstance(record, Mapping) else None
-    if not isinstance(value, str) or len(value) > LONGEST:
-        raise ValueError(f"“{name}” is no text of at most {LONGEST} characters")
+    if not isinstance(value, str) or len(value) > MAX_CHARACTERS:
+        raise ValueError(f"“{name}” is not a text of at most {MAX_CHARACTERS} characters")
     return value

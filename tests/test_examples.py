@@ -4,7 +4,7 @@ import pytest
 from PIL import Image
 
 from genius.errors import UserError
-from genius.examples import Asked, read_examples
+from genius.examples import TargetedInstruction, read_examples
 from genius.schema import Modality, Query
 
 FIND = {"instruction": "Find one.", "target": "image"}
@@ -36,25 +36,28 @@ def test_text_picture_and_instructions_are_read(tmp_path):
     )
     assert (one.title, one.modality, one.queries) == ("A", Modality.TEXT, [Query("a mug", None, "Find one.")])
     assert two.modality == Modality.IMAGE and two.picture.size == (8, 8)
-    assert two.asked == (Asked("Find one.", Modality.IMAGE), Asked("Find its page.", Modality.PAIR))
+    assert two.instructions == (
+        TargetedInstruction("Find one.", Modality.IMAGE),
+        TargetedInstruction("Find its page.", Modality.PAIR),
+    )
     assert [query.instruction for query in two.queries] == ["Find one.", "Find its page."]
 
 
 @pytest.mark.parametrize(
     "record, reason",
     [
-        ("a mug", "is no text"),
-        ({"title": "A", "asked": [FIND]}, "a text or a picture"),
+        ("a mug", "is not a text"),
+        ({"title": "A", "asked": [FIND]}, "a text or an image"),
         ({"text": "a", "asked": [FIND]}, "needs a title"),
         ({"title": "A", "text": "a"}, "one to 3 instructions"),
         ({"title": "A", "text": "a", "asked": []}, "one to 3 instructions"),
         ({"title": "A", "text": "a", "asked": [FIND] * 4}, "one to 3 instructions"),
-        ({"title": "A", "text": "a", "asked": ["Find one."]}, "is no text"),
+        ({"title": "A", "text": "a", "asked": ["Find one."]}, "is not a text"),
         ({"title": "A", "text": "a", "asked": [{"instruction": "Find one.", "target": "photo"}]}, "'photo' is unknown"),
-        ({"title": "A", "text": "x" * 301, "asked": [FIND]}, "is no text of at most 300"),
-        ({"title": "A", "text": 5, "asked": [FIND]}, "is no text"),
-        ({"title": "A", "picture": "../1.webp", "asked": [FIND]}, "a picture elsewhere"),
-        ({"title": "A", "picture": "/etc/hostname", "asked": [FIND]}, "a picture elsewhere"),
+        ({"title": "A", "text": "x" * 301, "asked": [FIND]}, "is not a text of at most 300"),
+        ({"title": "A", "text": 5, "asked": [FIND]}, "is not a text"),
+        ({"title": "A", "picture": "../1.webp", "asked": [FIND]}, "an image outside of its folder"),
+        ({"title": "A", "picture": "/etc/hostname", "asked": [FIND]}, "an image outside of its folder"),
     ],
 )
 def test_what_cannot_be_shown_gets_one_sentence_that_names_the_file(tmp_path, record, reason):

@@ -1,18 +1,21 @@
 import gc
 import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from genius.errors import UserError
-from genius.locks import ReadLock, unused, write_lock
+from genius.locks import ReadLock, manifest_lock, unused, write_lock
 
 
-def test_a_folder_is_unused_once_the_last_lease_is_dropped(tmp_path):
+def test_a_folder_is_unused_once_the_last_read_lock_is_gone(tmp_path):
     first, second = ReadLock(tmp_path), ReadLock(tmp_path)
-    for lease in ("first", "second"):
+    for name in ("first", "second"):
         with unused(tmp_path) as free:
-            assert not free, lease
-        if lease == "first":
+            assert not free, name
+        if name == "first":
             del first
             gc.collect()
     del second
@@ -21,7 +24,7 @@ def test_a_folder_is_unused_once_the_last_lease_is_dropped(tmp_path):
         assert free
 
 
-def test_no_lease_is_given_on_what_is_being_deleted(tmp_path):
+def test_a_folder_that_is_being_deleted_cannot_be_locked(tmp_path):
     folder = tmp_path / "version"
     folder.mkdir()
     with unused(folder) as free:
@@ -31,6 +34,36 @@ def test_no_lease_is_given_on_what_is_being_deleted(tmp_path):
     shutil.rmtree(folder)
     with pytest.raises(FileNotFoundError):
         ReadLock(folder)
+
+
+KILLED_WHILE_LOCKED = """
+import os, signal, sys
+from pathlib import Path
+from genius.locks import manifest_lock
+with manifest_lock(Path(sys.argv[1])):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_process_holds_no_lock(tmp_path):
+    subprocess.run([sys.executable, "-c", KILLED_WHILE_LOCKED, tmp_path], check=False, timeout=60)
+    with manifest_lock(tmp_path):
+        pass
+
+
+def test_a_change_of_the_manifest_waits_for_its_turn(tmp_path):
+    order = []
+
+    def change() -> None:
+        with manifest_lock(tmp_path):
+            order.append("second")
+
+    with ThreadPoolExecutor(1) as thread:
+        with manifest_lock(tmp_path):
+            second = thread.submit(change)
+            order.append("first")
+        second.result(60)
+    assert order == ["first", "second"]
 
 
 def test_there_is_one_writer_at_a_time(tmp_path):

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 from PIL import Image, ImageDraw
 
-from genius.examples import Asked, Example
+from genius.examples import Example, TargetedInstruction
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import check_query, checked_options
 from genius.search.engine import EncodedQueries
@@ -51,17 +51,22 @@ EXAMPLES = (
         "",
         Image.new("RGB", (64, 64), "teal"),
         (
-            Asked("Find a caption that describes the picture.", Modality.TEXT),
-            Asked("Find one like this.", Modality.IMAGE),
-            Asked("Find its page.", Modality.PAIR),
+            TargetedInstruction("Find a caption that describes the picture.", Modality.TEXT),
+            TargetedInstruction("Find one like this.", Modality.IMAGE),
+            TargetedInstruction("Find its page.", Modality.PAIR),
         ),
     ),
-    Example("In words", "a dog on a beach", None, (Asked("Find an image that matches the caption.", Modality.IMAGE),)),
+    Example(
+        "In words",
+        "a dog on a beach",
+        None,
+        (TargetedInstruction("Find an image that matches the caption.", Modality.IMAGE),),
+    ),
     Example(
         "Changed",
         "in dark blue",
         Image.new("RGB", (300, 200), "orange"),
-        (Asked("Find a garment like this one, changed as the text says.", Modality.IMAGE),),
+        (TargetedInstruction("Find a garment like this one, changed as the text says.", Modality.IMAGE),),
     ),
 )
 WORLD = {"seed": 0, "scale": 12_600, "pixels": 256, "digest": "0" * 64}

@@ -39,8 +39,8 @@ def examples(worked: Sequence[Example]) -> dict[str, Any] | None:
                     "text": one.text,
                     "picture": data_uri(webp(one.picture)) if one.picture else None,
                     "given": MADE_OF[one.modality],
-                    "instructions": [asked.instruction for asked in one.asked],
-                    "targets": [target(asked.target) for asked in one.asked],
+                    "instructions": [given.instruction for given in one.instructions],
+                    "targets": [target(given.target) for given in one.instructions],
                 }
                 for one in worked
             ]

@@ -9,9 +9,11 @@ def test_twelve_examples_cover_all_eight_tasks_and_one_picture_has_three_instruc
     write_examples(tmp_path)
     examples = read_examples(tmp_path)
     assert len(examples) == 12
-    assert {(example.modality, asked.target) for example in examples for asked in example.asked} >= set(TASKS.values())
-    (three,) = [example for example in examples if len(example.asked) > 1]
-    assert len(three.asked) == 3 and three.picture is not None and not three.text
+    assert {(example.modality, given.target) for example in examples for given in example.instructions} >= set(
+        TASKS.values()
+    )
+    (three,) = [example for example in examples if len(example.instructions) > 1]
+    assert len(three.instructions) == 3 and three.picture is not None and not three.text
     assert {example.picture.size for example in examples if example.picture} == {(256, 256)}
 
 

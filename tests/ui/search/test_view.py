@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from genius.collections.images import open_image
-from genius.examples import Asked, Example
+from genius.examples import Example, TargetedInstruction
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.ui.search import view
 
@@ -196,7 +196,7 @@ def test_several_results_are_summed_up_together():
         "Twice",
         "",
         Image.new("RGB", (2, 2)),
-        (Asked("Find a caption.", Modality.TEXT), Asked("Find a page.", Modality.PAIR)),
+        (TargetedInstruction("Find a caption.", Modality.TEXT), TargetedInstruction("Find a page.", Modality.PAIR)),
     )
     shown = view.summaries([result(), result(out_of_distribution=True)], example)
     assert shown["sentence"] == "The picture, with 2 instructions, in 2,460 ms."
@@ -209,7 +209,9 @@ def test_several_results_are_summed_up_together():
 
 
 def test_a_text_keeps_its_capitals_in_the_sentence():
-    example = Example("Twice", "A Red MUG", None, (Asked("a", Modality.TEXT), Asked("b", Modality.PAIR)))
+    example = Example(
+        "Twice", "A Red MUG", None, (TargetedInstruction("a", Modality.TEXT), TargetedInstruction("b", Modality.PAIR))
+    )
     assert view.summaries([result(), result()], example)["sentence"].startswith("“A Red MUG”, with 2")
 
 
@@ -229,7 +231,7 @@ def test_an_example_tells_what_is_given_and_what_is_wanted():
                 "Changed",
                 "in blue",
                 picture,
-                (Asked("Find it.", Modality.IMAGE), Asked("Find its page.", Modality.PAIR)),
+                (TargetedInstruction("Find it.", Modality.IMAGE), TargetedInstruction("Find its page.", Modality.PAIR)),
             )
         ]
     )["cards"]
