@@ -123,7 +123,7 @@ def test_the_last_query_is_shown_among_the_items_and_colors_them(opened):
     page.locator("#summary .sentence", has_text="a red dog").wait_for()
     page.get_by_role("tab", name="Map").click()
     drawn(page, "your last query")
-    choose(page, "color", "Likeness")
+    choose(page, "color", "Similarity")
     page.locator("#map-figure .colorbar").wait_for()
 
 

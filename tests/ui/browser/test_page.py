@@ -206,7 +206,7 @@ def test_it_says_what_the_world_is_and_how_to_load_a_collection(visit):
         "76,412 items",
         "no photographs",
         "M-BEIR",
-        "all eight tasks",
+        "all eight of its tasks",
         "code by code",
         "python -m genius.collections",
     ):
