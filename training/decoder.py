@@ -42,7 +42,7 @@ from training.distributed import (
 )
 from training.features import FeatureSet
 from training.optimization import adamw, cosine, set_learning_rate
-from training.pairs import Candidates, split_batches
+from training.pairs import CandidateTable, split_batches
 from training.settings import Arguments, DecoderSettings, parse_arguments
 from training.stage import publish, record_epoch, run_stage, seconds_per_step
 
@@ -57,7 +57,7 @@ def train(arguments: Arguments) -> None:
     settings, seed, device = arguments.settings.decoder, arguments.settings.seed, arguments.device
     run, collection = Run(arguments.run), Collection(arguments.collection)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
-    candidates, fusion_digest = Candidates.read(collection), run.digest("fusion")
+    candidates, fusion_digest = CandidateTable.read(collection), run.digest("fusion")
     data, val = (FeatureSet(run, collection, candidates, split, seed) for split in ("train", "val"))
     samples = Samples(data, quantizer, fusion_digest, settings)
     validation = Validation(val, samples, fusion_digest, device, seed) if is_main() else None

@@ -39,7 +39,7 @@ from training.distributed import (
 from training.encoder_extras import OWN_INSTRUCTION
 from training.encoder_inputs import InputLoader
 from training.optimization import adamw, contrastive_loss, cosine, set_learning_rate
-from training.pairs import Candidates, Pairs
+from training.pairs import CandidateTable, Pairs
 from training.settings import Arguments, EncoderSettings, ExtrasSettings, parse_arguments
 from training.stage import publish, record_epoch, run_stage, seconds_per_step
 
@@ -85,7 +85,7 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
 
 def fit(encoder: Encoder, collection: Collection, settings: EncoderSettings, seed: int, run: Run, workers: int) -> None:
     """Run the epochs, from the last checkpoint if there is one."""
-    candidates = Candidates.read(collection)
+    candidates = CandidateTable.read(collection)
     pairs, val_pairs = (Pairs.read(collection, split, candidates) for split in ("train", "val"))
     loader = InputLoader(collection, [pairs, val_pairs], settings, encoder, run.path / "cache", workers)
     if settings.extras != ExtrasSettings():

@@ -24,7 +24,7 @@ from genius.run import Run
 from training.checkpoint import fingerprint
 from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.image_augmentation import open_item_image
-from training.pairs import Candidates, Pairs
+from training.pairs import CandidateTable, Pairs
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
 
@@ -41,7 +41,7 @@ def train(arguments: Arguments) -> None:
             f"decoder.decoder.dim to {encoder.dim}"
         )
     encoder.check()
-    candidates = Candidates.read(collection)
+    candidates = CandidateTable.read(collection)
     splits = {split: Pairs.read(collection, split, candidates) for split in ("train", "val")}
 
     def fill(name: str, digest: str, n: int, phrasings: int, inputs: Iterator[EncoderInput]) -> int:
@@ -108,7 +108,7 @@ class Batch:
 class FeatureSet:
     """The pairs of one split with the features of queries and candidates, for quantizer and decoder."""
 
-    def __init__(self, run: Run, collection: Collection, candidates: Candidates, split: str, seed: int):
+    def __init__(self, run: Run, collection: Collection, candidates: CandidateTable, split: str, seed: int):
         """Raises UserError if the run lacks the features of its encoder for this collection."""
         self.candidates = candidates
         self.pairs = Pairs.read(collection, split, candidates)

@@ -26,7 +26,7 @@ from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import Run
 from training.__main__ import train
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
-from training.pairs import Candidates
+from training.pairs import CandidateTable
 from training.pseudo_queries import RECIPE, Recipe, write_pseudo_queries
 from training.settings import SMALL, Arguments, Settings, add_common_arguments, with_changes
 from training.stage import is_done, run_stage
@@ -104,7 +104,7 @@ def make_searchable(
     settings = fitted(
         arguments.settings,
         embedding_dim(Run(path)),
-        len(Candidates.read(collection)),
+        len(CandidateTable.read(collection)),
         sum(1 for _ in collection.queries("train")),
     )
     train(replace(arguments, settings=with_changes(settings, changes)))

@@ -27,7 +27,7 @@ from genius.schema import Item
 from training.checkpoint import fingerprint
 from training.features import facts
 from training.ood_fitting import fit_ood_detector
-from training.pairs import Candidates
+from training.pairs import CandidateTable
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
 
@@ -38,7 +38,7 @@ def train(arguments: Arguments) -> None:
     """Quantize every candidate, or those of one pool, and publish the index."""
     settings, run, collection = arguments.settings.index, Run(arguments.run), Collection(arguments.collection)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
-    candidates = Candidates.read(collection)
+    candidates = CandidateTable.read(collection)
     files = FeatureFiles.finished(
         run.path / "features" / "candidates", facts(run, candidates.digest, arguments.settings.seed)
     )
@@ -115,7 +115,7 @@ def pool_items(collection: Collection, pool: str) -> Iterator[Item]:
     return collection.candidates(pool) if pool else collection.all_candidates()
 
 
-def pool_rows(collection: Collection, pool: str, candidates: Candidates) -> np.ndarray:
+def pool_rows(collection: Collection, pool: str, candidates: CandidateTable) -> np.ndarray:
     """(m,) the numbers of a pool's items among all candidates. Raises UserError if one was not encoded."""
     rows = np.concatenate(
         [candidates.rows([item.id for item in block]) for block in batched(pool_items(collection, pool), BLOCK)]

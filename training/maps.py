@@ -38,7 +38,7 @@ from genius.run import Run
 from genius.runtime import usable_device
 from training import quantizer
 from training.features import facts
-from training.pairs import Candidates
+from training.pairs import CandidateTable
 from training.settings import SMALL, Arguments, QuantizerSettings, Settings
 from training.umap_layout import first_layout, layout_correlation, next_layout, to_edges
 
@@ -71,7 +71,7 @@ def draw(root: Path, path: Path, device: str) -> None:
     run, collection = Run(path), Collection(root)
     settings, measured = trained_with(run), health(run)
     index = Index.load(run.folder("index"))
-    candidates = Candidates.read(collection)
+    candidates = CandidateTable.read(collection)
     files = FeatureFiles.finished(path / "features" / "candidates", facts(run, candidates.digest, settings.seed))
     rows = sample(index)
     ids = [item.id for item in index.items(rows)]

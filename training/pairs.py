@@ -23,14 +23,14 @@ MOST_REPEATS = 4  # of a (task, dataset) row in an epoch
 
 
 @dataclass
-class Candidates:
+class CandidateTable:
     """Every candidate once, in the order of the collection; a candidate's position is its row."""
 
     keys: np.ndarray  # (n,) int64 keys of the ids, see id_key
     modalities: np.ndarray  # (n,) uint8
 
     @classmethod
-    def read(cls, collection: Collection) -> Candidates:
+    def read(cls, collection: Collection) -> CandidateTable:
         keys, modalities = array("q"), array("B")
         for item in collection.all_candidates():
             keys.append(id_key(item.id))
@@ -71,7 +71,7 @@ class Pairs:
     positives: np.ndarray  # (p,) candidate rows
 
     @classmethod
-    def read(cls, collection: Collection, split: str, candidates: Candidates) -> Pairs:
+    def read(cls, collection: Collection, split: str, candidates: CandidateTable) -> Pairs:
         """Read a split's queries. Raises UserError for an unknown positive, a missing instruction, or no queries."""
         phrasings = collection.instructions()
         texts, images, instructions, datasets = [], [], [], []

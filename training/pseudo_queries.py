@@ -38,7 +38,7 @@ from genius.errors import UserError
 from genius.models.encoder import Encoder, query_text
 from genius.schema import Item, LabelledQuery, Modality
 from training.image_augmentation import open_item_image
-from training.pairs import Candidates
+from training.pairs import CandidateTable
 
 TEXT_TO_IMAGE, IMAGE_TO_IMAGE = 0, 4  # M-BEIR's tasks
 PHRASE = "a photo of {}"
@@ -136,7 +136,7 @@ def write_pseudo_queries(
 
 def sample_images(collection: Collection, most: int, rng: np.random.Generator) -> list[Item]:
     """Up to `most` images of a collection, in its order. Raises UserError for fewer than MIN_IMAGES."""
-    rows = np.flatnonzero(Candidates.read(collection).modalities == Modality.IMAGE)
+    rows = np.flatnonzero(CandidateTable.read(collection).modalities == Modality.IMAGE)
     if len(rows) < MIN_IMAGES:
         raise UserError(
             f"{collection.root} has no queries and {len(rows)} images without texts; training needs at "

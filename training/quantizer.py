@@ -37,7 +37,7 @@ from training.distributed import (
 )
 from training.features import Batch, FeatureSet
 from training.optimization import adamw, contrastive_loss, cosine, set_learning_rate
-from training.pairs import Candidates
+from training.pairs import CandidateTable
 from training.settings import Arguments, QuantizerSettings, parse_arguments
 from training.stage import publish, record_epoch, run_stage, seconds_per_step
 from training.validation import hit_rates
@@ -56,7 +56,7 @@ def train(arguments: Arguments) -> None:
     """Train, publish both parts, write the fused features and the health report."""
     settings, seed, device = arguments.settings.quantizer, arguments.settings.seed, arguments.device
     run, collection = Run(arguments.run), Collection(arguments.collection)
-    candidates = Candidates.read(collection)
+    candidates = CandidateTable.read(collection)
     data, val = (FeatureSet(run, collection, candidates, split, seed) for split in ("train", "val"))
     labels = coarse_labels(collection, settings.coarse_factor) if settings.coarse_weight else None
     torch.manual_seed(seed)

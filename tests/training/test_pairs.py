@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from training.pairs import Candidates, Pairs, split_batches
+from training.pairs import CandidateTable, Pairs, split_batches
 
 
 @pytest.fixture(scope="module")
-def candidates(collection) -> Candidates:
-    return Candidates.read(collection)
+def candidates(collection) -> CandidateTable:
+    return CandidateTable.read(collection)
 
 
 @pytest.fixture(scope="module")

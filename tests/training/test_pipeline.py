@@ -25,7 +25,7 @@ from training import encoder, index, quantizer
 from training.checkpoint import Checkpoints
 from training.demo import vocabulary
 from training.image_augmentation import MARGIN
-from training.pairs import Candidates
+from training.pairs import CandidateTable
 from training.settings import Arguments, ExtrasSettings, IndexSettings
 from training.stage import STAGES, is_done, run_stage
 
@@ -167,7 +167,7 @@ def test_an_unknown_pool_is_refused_before_anything_is_trained(collection, tmp_p
 def test_a_pool_with_an_item_that_was_not_encoded_is_refused(collection, tmp_path):
     shutil.copytree(collection.root, tmp_path / "wrong")
     wrong = Collection(tmp_path / "wrong")
-    candidates = Candidates.read(wrong)
+    candidates = CandidateTable.read(wrong)
     with wrong.pool_files()["shapes_task3"].open("a") as pool:
         pool.write('{"did": "0:999", "txt": "new", "img_path": null, "modality": "text", "src_content": ""}\n')
     with pytest.raises(UserError, match="0:999 of pool shapes_task3 is in no global pool"):

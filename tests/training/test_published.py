@@ -47,7 +47,7 @@ from tests.training.published_formulas import (
 )
 from training.published import hub
 from training.published.__main__ import main
-from training.published.checkpoint import Checkpoint
+from training.published.checkpoint_file import Checkpoint
 from training.settings import PAPER
 
 ROOT = Path(__file__).parents[2]

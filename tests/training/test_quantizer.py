@@ -18,7 +18,7 @@ from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training.decoder import BEAMS, Samples, Validation
 from training.features import FeatureSet
-from training.pairs import Candidates
+from training.pairs import CandidateTable
 from training.quantizer import FusionAndQuantizer, batch_losses, coarse_labels, supcon_loss
 from training.settings import Arguments
 from training.validation import TopRows, hit_rates
@@ -33,7 +33,7 @@ def run(collection, tmp_path_factory) -> Run:
 
 @pytest.fixture(scope="module")
 def data(run, collection) -> dict[str, FeatureSet]:
-    candidates = Candidates.read(collection)
+    candidates = CandidateTable.read(collection)
     return {split: FeatureSet(run, collection, candidates, split, TINY.seed) for split in ("train", "val")}
 
 

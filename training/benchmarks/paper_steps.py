@@ -26,7 +26,7 @@ from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import Item, LabelledQuery, Modality
 from training.features import facts
-from training.pairs import Candidates, Pairs
+from training.pairs import CandidateTable, Pairs
 
 DIM = 768
 VAL = 8  # validation queries, each with its own item
@@ -105,7 +105,7 @@ def write(root: Path, queries: int, drawn: bool) -> None:
 
 def random_features(run: Run, collection: Collection) -> None:
     """Write random vectors of norm 1 in place of text features, the same for a query and its target."""
-    candidates = Candidates.read(collection)
+    candidates = CandidateTable.read(collection)
     rng = np.random.default_rng(0)
     known = rng.normal(size=(len(candidates), DIM)).astype(np.float16) / np.float16(DIM**0.5)
     sets = {"candidates": (candidates.digest, known)}

@@ -28,8 +28,8 @@ from genius.run import EXTRAS, PARTS, Run
 from genius.runtime import usable_device
 from training import maps
 from training.__main__ import train
-from training.demo.examples import write_examples
 from training.demo.vocabulary import teacher_folder
+from training.demo.worked_examples import write_examples
 from training.settings import DEMO, Arguments, Settings
 from training.stage import CURVES
 

@@ -25,7 +25,7 @@ from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
-from training.published.checkpoint import Checkpoint
+from training.published.checkpoint_file import Checkpoint
 from training.published.hub import CLIP_SF, GENIUS, local_file
 from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_of, quantizer_of
 

@@ -18,7 +18,7 @@ from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.encoder import Encoder, EncoderConfig
 from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
-from training.published.checkpoint import Checkpoint
+from training.published.checkpoint_file import Checkpoint
 
 CLIP, QUANTIZER = "clip_model.", "quantizer."  # prefixes of the weights of a model in a checkpoint
 HEAD_WIDTH = 64  # in every OpenAI CLIP

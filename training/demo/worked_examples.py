@@ -1,6 +1,6 @@
 """The worked examples of the demo: twelve queries that cover all eight tasks of the world.
 
-    python -m training.demo.examples RUN
+    python -m training.demo.worked_examples RUN
 
 Pictures are drawn from their description; instructions are phrasings of the training split.
 """

@@ -2,7 +2,7 @@ from genius.collections.layout import TASKS
 from genius.demo_world.phrasings import PHRASINGS
 from genius.demo_world.sampling import is_held_out
 from genius.examples import read_examples
-from training.demo.examples import WORKED, main, write_examples
+from training.demo.worked_examples import WORKED, main, write_examples
 
 
 def test_twelve_examples_cover_all_eight_tasks_and_one_picture_has_three_instructions(tmp_path):
