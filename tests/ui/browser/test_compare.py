@@ -90,7 +90,7 @@ def test_every_way_keeps_to_a_forced_modality_typed_here_or_in_the_last_search(v
     page.locator("#cards .card").first.wait_for()
     page.get_by_role("tab", name="Compare").click()
     page.locator("#compare-last:enabled", has_text="A blue boat.").click()
-    page.locator("#compare .sentence", has_text="“A blue boat.”, pairs only, the 5 ways").wait_for()
+    page.locator("#compare .sentence", has_text="“A blue boat.”, pairs only, the 5 systems").wait_for()
     assert set(page.locator("#compare .found-item .badge").all_inner_texts()) == {"Pair"}
 
 
