@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
@@ -108,16 +108,16 @@ class Guard:
     def serves(self, host: str) -> bool:
         """Whether a Host header names this server. A page of another site can make its own name point here (DNS
         rebinding) and would then share our origin, but it cannot be opened by an IP address of ours."""
-        name = urlsplit(f"//{host}").hostname or ""
+        name = address(host).hostname or ""
         return is_address(name) or name in ("localhost", *self.policy.hosts)
 
     def same_site(self, origin: str, headers: Headers) -> bool:
         """Whether the page that sends the request is ours, or of a site that may embed ours."""
         if origin in self.policy.origins:
             return True
-        theirs = urlsplit(origin)
+        theirs = address(origin.partition("://")[2])
         for name in ("host", "x-forwarded-host"):  # scripts of other sites can set neither
-            ours = urlsplit(f"//{headers.get(name, '')}")
+            ours = address(headers.get(name, ""))
             if ours.netloc and theirs.netloc.lower() == ours.netloc.lower():
                 return True
             if ours.hostname and ours.port is None and theirs.hostname == ours.hostname:  # some proxies drop the port
@@ -214,6 +214,16 @@ def keep_cookies_to_this_site(headers: MutableHeaders) -> None:
         del headers["set-cookie"]
         for cookie in cookies:
             headers.append("set-cookie", re.sub(r"samesite=none", "SameSite=Lax", cookie, flags=re.IGNORECASE))
+
+
+def address(name: str) -> SplitResult:
+    """HOST or HOST:PORT, in parts; nothing if it is invalid."""
+    try:
+        parts = urlsplit(f"//{name}")
+        parts.port  # noqa: B018 (raises for an invalid one)
+    except ValueError:
+        return urlsplit("")
+    return parts
 
 
 def client_of(scope: Scope) -> str:

@@ -121,6 +121,12 @@ def test_an_editable_page_answers_its_own_names_and_addresses(editable, host):
     assert editable.get("/config", headers={"host": host}).status_code == 200
 
 
+@pytest.mark.parametrize("broken", ["[", "host:port", "[::1", "http://["])
+def test_an_invalid_host_or_origin_is_refused_like_a_foreign_one(public, editable, broken):
+    assert call(public, origin=broken).status_code == 403
+    assert call(editable, host=broken).status_code in (400, 421)
+
+
 def test_a_page_that_nobody_can_edit_answers_any_name(public):
     assert public.get("/config", headers={"host": "anything.example"}).status_code == 200
 
