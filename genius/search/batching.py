@@ -79,11 +79,11 @@ class Batcher:
             self._thread.join()
 
     def _wait(self, request: _Request) -> Sequence[Answer]:
-        with self._lock:
-            if self._closed:
-                raise RuntimeError(CLOSED)
-            self._requests.put(request)
-        try:
+        try:  # before it is queued: an interrupt may come at any time
+            with self._lock:
+                if self._closed:
+                    raise RuntimeError(CLOSED)
+                self._requests.put(request)
             return request.future.result()
         finally:
             request.future.cancel()  # changes nothing unless the caller was interrupted
