@@ -81,7 +81,7 @@ class Index:
         try:
             lease = ReadLock(folder)
         except OSError as error:
-            raise UserError(f"{folder} is no index ({error.strerror or error}); build the index again") from None
+            raise UserError(f"{folder} is not an index ({error.strerror or error}); build the index again") from None
         config = read_config(folder / CONFIG)
         packed = _read_array(folder / "ids.npy", mapped=True)
         try:

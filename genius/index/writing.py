@@ -69,7 +69,7 @@ def write_index(
 ) -> Unreadable:
     """Fill `folder`, which is empty.
 
-    items: n of them, streamed; codes (n, M) and embeddings (n, d), normalised, may be memory-mapped.
+    items: n of them, streamed; codes (n, M) and embeddings (n, d), normalized, may be memory-mapped.
     image_path: finds an item's image; None makes no thumbnails. thumbnail_quality: of WebP, up to 100.
     errors (n,): reconstruction errors, with which those of items that are added later are compared.
     resume_folder: holds the databases that a killed process was writing for the same items; empty at first. They stay

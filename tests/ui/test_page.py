@@ -134,7 +134,7 @@ def test_a_search_for_nobody_is_dropped_and_says_so(served, monkeypatch, caplog)
     monkeypatch.setattr(security.Listeners, "abandonment", lambda *_: lambda: True)
     client = httpx.Client(base_url=served.url, trust_env=False)
     event = client.post("/gradio_api/call/search", json=SEARCH).json()["event_id"]
-    assert "nobody was waiting" in client.get(f"/gradio_api/call/search/{event}").text
+    assert "its client had left" in client.get(f"/gradio_api/call/search/{event}").text
     assert not caplog.records
 
 

@@ -99,7 +99,7 @@ def show_user_errors() -> Iterator[None]:
         # gr.Error renders HTML, and the sentence may quote what the visitor or a file said
         raise gr.Error(html.escape(str(error)), print_exception=False) from None
     except CancelledError:
-        raise gr.Error("The search was cancelled because nobody was waiting for it.", print_exception=False) from None
+        raise gr.Error("The search was cancelled because its client had left.", print_exception=False) from None
     except Exception:
         logging.getLogger(__name__).exception("a callback failed")
         raise gr.Error("Something went wrong on the server; its log has the details.", print_exception=False) from None
