@@ -156,14 +156,14 @@ def test_one_picture_is_asked_under_each_instruction_side_by_side(page, engine):
     text, picture, instruction, summary, cards, generated, _, answers, last, *_ = pick(
         page, "on_example", index=0, k=10
     )
-    asked = [asked.instruction for asked in EXAMPLES[0].asked]
-    assert [query.instruction for query, _ in engine.queries[-3:]] == asked
+    instructions = [each.instruction for each in EXAMPLES[0].instructions]
+    assert [query.instruction for query, _ in engine.queries[-3:]] == instructions
     assert all(query.image is EXAMPLES[0].picture for query, _ in engine.queries[-3:])
-    assert (text, picture, instruction) == ("", EXAMPLES[0].picture, asked[0])
-    assert [column["instruction"] for column in cards["columns"]] == asked
+    assert (text, picture, instruction) == ("", EXAMPLES[0].picture, instructions[0])
+    assert [column["instruction"] for column in cards["columns"]] == instructions
     assert all(len(column["cards"]) == 4 for column in cards["columns"])
     assert summary["title"] == EXAMPLES[0].title and summary["aim"] is None and generated is None
-    assert [answer.query.instruction for answer in answers] == asked and last is answers[0]
+    assert [answer.query.instruction for answer in answers] == instructions and last is answers[0]
 
 
 def test_examples_take_the_settings_too(page, engine):
