@@ -1,4 +1,4 @@
-"""The pool of all items of a large index, kept in one file beside the IDs it was built from.
+"""The pool of all items of a large index, kept in one file next to the IDs it was built from.
 
 The file is memory-mapped when it is loaded. It is only a copy of what can be built again: a file that is missing,
 damaged, of another format, or made from other IDs is ignored, and the caller builds the pool.

@@ -33,7 +33,7 @@ MAX_FAILED_LOGINS = 10  # of one client within LOGIN_WINDOW
 LOGIN_WINDOW = 300  # seconds
 GRACE = 10  # seconds until a client that asked something must listen for the answer
 
-# Whether nobody waits for the answer of the current callback; set by the page for each callback.
+# Whether no client waits for the answer of the current callback any more; the page sets it for each callback.
 abandoned: ContextVar[Callable[[], bool]] = ContextVar("abandoned", default=lambda: False)
 
 
@@ -199,7 +199,7 @@ class Listeners:
                 del self.streams[name]
 
     def abandonment(self, *names: str | None) -> Callable[[], bool]:
-        """A function that says whether nobody listens for an answer. names: of its session and its event."""
+        """A function that says whether no client listens for an answer any more. names: of its session and its event."""
         started = time.monotonic()
         return lambda: time.monotonic() - started > GRACE and not any(name in self.streams for name in names)
 
