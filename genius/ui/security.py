@@ -199,7 +199,7 @@ class Listeners:
                 del self.streams[name]
 
     def abandonment(self, *names: str | None) -> Callable[[], bool]:
-        """A function that says whether no client listens for an answer any more. names: of its session and its event."""
+        """A function that says whether no client listens for an answer. names: of its session and its event."""
         started = time.monotonic()
         return lambda: time.monotonic() - started > GRACE and not any(name in self.streams for name in names)
 
