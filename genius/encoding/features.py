@@ -10,8 +10,6 @@ Shapes: n inputs, p phrasings, d embedding dim, b batch, i images, s image side.
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -24,8 +22,9 @@ from torch import Tensor
 from tqdm import tqdm
 
 from genius.encoding.image_loader import ImagePreprocessor, load_images
+from genius.encoding.sharded_arrays import ROWS, ShardedArrays, read_progress, reserve_arrays
 from genius.errors import UserError
-from genius.files import disk_errors_explained, fsync, reserve_array, write_json
+from genius.files import fsync
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 
@@ -46,15 +45,12 @@ class ShardBatch(NamedTuple):
         return [image for image, _ in self.inputs if image]
 
 
-class FeatureFiles:
+class FeatureFiles(ShardedArrays):
     """The feature arrays of one folder. Open it with `create` or `finished`."""
 
     def __init__(self, folder: Path):
-        self.folder = folder
-        self.progress = json.loads((folder / "progress.json").read_text())
-        self.image, self.text, self.embedding, self.masks = (
-            np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS
-        )
+        super().__init__(folder, ARRAYS)
+        self.image, self.text, self.embedding, self.masks = self.arrays
 
     @classmethod
     def create(cls, folder: Path, n: int, phrasings: int, dim: int, source: str) -> FeatureFiles:
@@ -62,55 +58,32 @@ class FeatureFiles:
 
         source: a checksum of the encoder and its inputs.
         """
-        file = folder / "progress.json"
-        progress = json.loads(file.read_text()) if file.exists() else {}
+        progress = read_progress(folder)
         if progress.get("facts") != source or progress.get("phrasings") != phrasings:
-            folder.mkdir(parents=True, exist_ok=True)
-            for outdated in (file, folder / "fused.npy"):
-                outdated.unlink(missing_ok=True)
-            shutil.rmtree(folder / "shards", ignore_errors=True)
-            try:
-                with disk_errors_explained(folder):
-                    for name, shape, dtype in (
-                        ("image", (n, dim), np.float16),
-                        ("text", (n, phrasings, dim), np.float16),
-                        ("embedding", (n, dim), np.float16),
-                        ("masks", (n, 2), np.bool_),
-                    ):
-                        reserve_array(folder / f"{name}.npy", shape, dtype)
-            except UserError:
-                shutil.rmtree(folder)
-                raise
-            write_json(
-                file, {"facts": source, "things": n, "phrasings": phrasings, "shard": SHARD, "done": 0, "fusion": None}
+            shapes = ((n, dim), (n, phrasings, dim), (n, dim), (n, 2))
+            reserve_arrays(
+                folder,
+                zip(ARRAYS, shapes, (np.float16, np.float16, np.float16, np.bool_), strict=True),
+                {"facts": source, ROWS: n, "phrasings": phrasings, "shard": SHARD, "done": 0, "fusion": None},
+                outdated=("fused.npy",),
             )
         return cls(folder)
 
     @classmethod
     def finished(cls, folder: Path, source: str) -> FeatureFiles:
         """Open a complete folder. Raises UserError if it is incomplete or has another source."""
-        file = folder / "progress.json"
-        progress = json.loads(file.read_text()) if file.exists() else {}
-        if progress.get("facts") != source or progress["done"] != progress["things"]:
+        progress = read_progress(folder)
+        if progress.get("facts") != source or progress["done"] != progress[ROWS]:
             raise UserError(
                 f"{folder} does not hold the features of this encoder and collection; make them with: "
                 "python -m training.features COLLECTION RUN"
             )
         return cls(folder)
 
-    def __len__(self) -> int:
-        """n."""
-        return len(self.image)
-
     @property
     def phrasings(self) -> int:
         """p."""
         return self.text.shape[1]
-
-    @property
-    def shard_size(self) -> int:
-        """Inputs per shard."""
-        return self.progress["shard"]
 
     def fused(self, fusion_digest: str) -> np.ndarray:
         """(n, p, d) fused features. Raises UserError unless they were computed by the fusion with this digest."""
@@ -130,14 +103,6 @@ class FeatureFiles:
             masks[:, 0],
             masks[:, 1],
         )
-
-    def unfinished(self) -> list[int]:
-        """The numbers of the shards that are incomplete."""
-        self.progress = json.loads((self.folder / "progress.json").read_text())  # another process may have finished
-        if self.progress["done"] == len(self):
-            return []
-        shards = range(-(-len(self) // self.shard_size))
-        return [number for number in shards if not (self.folder / "shards" / str(number)).exists()]
 
     def fill(
         self,
@@ -161,34 +126,19 @@ class FeatureFiles:
         with tqdm(total=self.count_inputs(missing), desc=label, unit="item") as bar:
             for batch, pixels, opened in load_images(batches, ShardBatch.image_paths, load, workers):
                 if batch.rows.start == 0:
-                    vectors = [
-                        np.empty((self._size(batch.shard), *array.shape[1:]), array.dtype) for array in self._arrays
-                    ]
+                    vectors = self.empty_shard(batch.shard)
                 encode_batch(encoder, batch.inputs, pixels, opened, *(values[batch.rows] for values in vectors))
                 bar.update(len(batch.inputs))
-                if batch.rows.stop == self._size(batch.shard):
-                    self._write(batch.shard, vectors)
-        if not self.unfinished():
-            self.update_progress(done=len(self))
-            shutil.rmtree(self.folder / "shards", ignore_errors=True)
-
-    @property
-    def _arrays(self) -> tuple[np.ndarray, ...]:
-        return self.image, self.text, self.embedding, self.masks
-
-    def count_inputs(self, shards: Iterable[int]) -> int:
-        """The number of inputs in these shards."""
-        return sum(map(self._size, shards))
-
-    def _size(self, shard: int) -> int:
-        return min(self.shard_size, len(self) - shard * self.shard_size)
+                if batch.rows.stop == self.size(batch.shard):
+                    self.write(batch.shard, vectors)
+        self.finish()
 
     def _batches(
         self, inputs: Iterable[EncoderInput], shards: Sequence[int], batch_size: int, label: str
     ) -> Iterator[ShardBatch]:
         stream = iter(inputs)
         for shard in range(max(shards, default=-1) + 1):
-            for start in range(0, size := self._size(shard), batch_size):
+            for start in range(0, size := self.size(shard), batch_size):
                 expected = min(batch_size, size - start)
                 batch = list(islice(stream, expected))
                 if len(batch) < expected:
@@ -198,22 +148,6 @@ class FeatureFiles:
                     )
                 if shard in shards:
                     yield ShardBatch(shard, slice(start, start + expected), batch)
-
-    def _write(self, shard: int, vectors: Sequence[np.ndarray]) -> None:
-        """Write a shard, not through the mapping: hosts that share a page of it would undo each other's work."""
-        for name, array, values in zip(ARRAYS, self._arrays, vectors, strict=True):
-            file = self.folder / f"{name}.npy"
-            with file.open("r+b") as stream:
-                stream.seek(array.offset + shard * self.shard_size * array.strides[0])
-                stream.write(values.tobytes())
-            fsync(file)
-        (self.folder / "shards").mkdir(exist_ok=True)
-        (self.folder / "shards" / str(shard)).touch()
-
-    def update_progress(self, **changes: int | str | None) -> None:
-        """Change entries of progress.json."""
-        self.progress |= changes
-        write_json(self.folder / "progress.json", self.progress)
 
     @torch.inference_mode()
     def fuse(self, fusion: Fusion, digest: str, batch_size: int = 4096) -> None:
