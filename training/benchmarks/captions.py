@@ -1,0 +1,98 @@
+"""Measure a run's encoder alone: dense search from captions to their images and back.
+
+    python -m training.benchmarks.captions RUN $GENIUS_DATA/flickr8k
+
+The images of one split and all their captions are the two pools. Writes RUN/reports/captions.json and .md.
+
+Shapes: i images, c captions, q queries, p candidates, d embedding dim.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from genius.collections.images import open_image
+from genius.collections.sources import read_source
+from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.tables import percent, table
+from genius.files import write_json, write_text
+from genius.metrics.hit_rate import hit_rate
+from genius.models.encoder import Encoder, query_text
+from genius.run import Run
+from genius.runtime import keep_freed_memory, usable_device
+
+CUTS = (1, 5, 10)
+BATCH = 16  # inputs per forward pass
+TO_IMAGE, TO_TEXT = "Find a photo of what is described.", "Find a sentence that describes this photo."
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="a run that has at least an encoder")
+    parser.add_argument("folder", type=Path, help="images with captions: a folder with manifest.jsonl")
+    parser.add_argument("--split", default="test", help="the images to measure (default: %(default)s, their dev)")
+    parser.add_argument("--to-image", default=TO_IMAGE, metavar="INSTRUCTION", help="default: %(default)s")
+    parser.add_argument("--to-text", default=TO_TEXT, metavar="INSTRUCTION", help="default: %(default)s")
+    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
+    given = parser.parse_args(argv)
+    keep_freed_memory()
+    records = [record for record in read_source(given.folder).records if record.split == given.split]
+    owners = np.array([number for number, record in enumerate(records) for _ in record.captions])  # (c,)
+    if not len(owners):
+        raise UserError(f"{given.folder} has no image of split {given.split} with captions; name another split")
+    encoder = Encoder.load(Run(given.run).folder("encoder")).to(usable_device(given.device))
+    paths = [given.folder / record.image for record in records]
+    captions = [caption for record in records for caption in record.captions]
+    images, texts = embed(encoder, paths, [""] * len(paths)), embed(encoder, [None] * len(captions), captions)
+    asking = embed(encoder, [None] * len(captions), [query_text(given.to_image, caption) for caption in captions])
+    pictured = embed(encoder, paths, [query_text(given.to_text, "")] * len(paths))
+    relevant = owners[:, None] == np.arange(len(records))  # (c, i)
+    measured = [
+        (f"caption → {len(paths):,} images", "", first_ranks(texts, images, relevant)),
+        (f"caption → {len(paths):,} images", given.to_image, first_ranks(asking, images, relevant)),
+        (f"image → {len(captions):,} captions", "", first_ranks(images, texts, relevant.T)),
+        (f"image → {len(captions):,} captions", given.to_text, first_ranks(pictured, texts, relevant.T)),
+    ]
+    rows = [
+        {"search": search, "instruction": instruction, "hit": {str(k): hit_rate(ranks, k) for k in CUTS}}
+        for search, instruction, ranks in measured
+    ]
+    cells = [
+        {"search": row["search"], "instruction": row["instruction"] or "none"}
+        | {f"hit@{k}": percent(rate) for k, rate in row["hit"].items()}
+        for row in rows
+    ]
+    text = table(cells, text_columns=2)
+    write_json(given.run / "reports" / "captions.json", {"folder": given.folder.resolve().name, "rows": rows})
+    write_text(given.run / "reports" / "captions.md", text + "\n")
+    print(text)
+
+
+@torch.inference_mode()
+def embed(encoder: Encoder, paths: Sequence[Path | None], texts: Sequence[str]) -> Tensor:
+    """(q, d) embeddings of images, texts or both. Raises UserError for an image that cannot be opened."""
+    parts = []
+    for start in tqdm(range(0, len(texts), BATCH), unit="batch"):
+        part = slice(start, start + BATCH)
+        images = [path and open_image(path) for path in paths[part]]
+        parts.append(encoder.encode(images, texts[part]).embedding().cpu())
+    return torch.cat(parts)
+
+
+def first_ranks(queries: Tensor, candidates: Tensor, relevant: np.ndarray) -> np.ndarray:
+    """(q,) rank of the first relevant candidate, from 1. queries (q, d); candidates (p, d); relevant (q, p) bool."""
+    scores = (queries @ candidates.T).numpy()
+    best = np.where(relevant, scores, -np.inf).max(1, keepdims=True)
+    return 1 + ((scores > best) & ~relevant).sum(1)
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main()
