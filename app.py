@@ -1,11 +1,13 @@
-"""Serve a trained run in the browser: python app.py [--run RUN] [--host HOST] [--port PORT] …"""
+"""Serve trained runs in the browser: python app.py [--run RUN]… [--host HOST] [--port PORT] …"""
 
 from __future__ import annotations
 
 import argparse
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # Nothing leaves the machine. Gradio and transformers read these when they are imported.
 os.environ.update(GRADIO_ANALYTICS_ENABLED="False", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
@@ -14,14 +16,29 @@ from genius.errors import UserError, exit_on_user_error
 from genius.schema import FAST_DTYPES
 from genius.ui.access import check_editing, check_origins, read_logins
 
-DEMO = Path(__file__).parent / "assets" / "demo"
+if TYPE_CHECKING:
+    from genius.ui.page import Page
+
+ASSETS = Path(__file__).parent / "assets"
+SHIPPED = (ASSETS / "photos", ASSETS / "demo")
+MAKE_ONE = (
+    "make one with: python -m genius.collections SOURCE... COLLECTION && "
+    "python -m training COLLECTION RUN, then: python app.py --run RUN"
+)
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line. Gradio's own variables, which hosts such as Hugging Face Spaces set, give the defaults."""
     variable = os.environ.get
-    parser = argparse.ArgumentParser(description="Serve a trained run in the browser.")
-    parser.add_argument("--run", type=Path, default=DEMO, help="folder that training wrote (default: %(default)s)")
+    parser = argparse.ArgumentParser(description="Serve trained runs in the browser.")
+    parser.add_argument(
+        "--run",
+        type=Path,
+        action="append",
+        metavar="RUN",
+        help="folder that training wrote; repeat for more: the first is served at /, each at /run/NAME/ "
+        "(default: the runs in assets)",
+    )
     parser.add_argument(
         "--host",
         default=variable("GRADIO_SERVER_NAME", "127.0.0.1"),
@@ -75,6 +92,29 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
+def runs_to_serve(chosen: Sequence[Path] | None) -> list[Path]:
+    """The chosen runs, or the shipped ones that exist. Raises UserError without one, or for two of one name."""
+    runs = chosen or [run for run in SHIPPED if is_run(run)]
+    if not runs:
+        raise UserError(f"There is no run in {os.path.relpath(ASSETS)}; {MAKE_ONE}")
+    names: dict[str, Path] = {}
+    for run in runs:
+        if not is_run(run):
+            raise UserError(f"There is no run at {os.path.relpath(run)}; {MAKE_ONE}")
+        name = run.resolve().name
+        if name in names:
+            raise UserError(
+                f"{os.path.relpath(names[name])} and {os.path.relpath(run)} would both be served as /run/{name}/; "
+                "rename one of the folders"
+            )
+        names[name] = run
+    return list(runs)
+
+
+def is_run(folder: Path) -> bool:
+    return (folder / "manifest.json").is_file()
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments(argv)
     with exit_on_user_error():
@@ -82,29 +122,29 @@ def main(argv: Sequence[str] | None = None) -> None:
         if options.editable:
             check_editing(options.host, logins, options.allow_anonymous_editing)
         check_origins(options.embed_in)
-        if not (options.run / "manifest.json").is_file():
-            run = os.path.relpath(options.run)
-            raise UserError(
-                f"There is no run at {run}; make one with: "
-                "python -m genius.collections SOURCE... COLLECTION && "
-                "python -m training COLLECTION RUN, then: python app.py --run RUN"
-            )
+        runs = runs_to_serve(options.run)
         from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
         from genius.search.engine import Engine
         from genius.ui.common.context import Served
         from genius.ui.page import build
+        from genius.ui.runs import HostedRun
         from genius.ui.security import Policy
         from genius.ui.serving import Hosting, serve
 
-        print(f"Loading {options.run} …", flush=True)
+        names = tuple(run.resolve().name for run in runs)
+
+        def load(run: Path) -> Page:
+            print(f"Loading {run} …", flush=True)
+            served = Served.read(run, options.editable, names)
+            engine = Engine.load(run, options.device, options.fast_dtype)
+            engine.follow()
+            return build(engine, served)
+
         keep_freed_memory()
-        served = Served.read(options.run, options.editable)
-        engine = Engine.load(options.run, options.device, options.fast_dtype)
-        engine.follow()
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
         policy = Policy(options.editable, hosts, tuple(options.embed_in))
         hosting = Hosting(options.host, options.port, options.root_path, logins, policy)
-        server = serve(build(engine, served), hosting)
+        server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)
         print(f"Serving at {server.address} until Ctrl+C", flush=True)
         server.wait()
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import app
+from genius.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,18 +21,47 @@ def test_without_a_run_it_says_in_one_sentence_how_to_make_one(tmp_path, capsys)
         assert step in said
 
 
-def test_the_default_run_is_the_shipped_one():
-    assert app.arguments([]).run == ROOT / "assets" / "demo"
+def make_run(folder):
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text('{"format": 1, "parts": {}}')
+    return folder
 
 
-def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch, capsys):
+def test_the_default_runs_are_the_shipped_ones_that_exist(tmp_path, monkeypatch):
+    assert app.SHIPPED == (ROOT / "assets/photos", ROOT / "assets/demo")
+    assert app.arguments([]).run is None and ROOT / "assets/demo" in app.runs_to_serve(None)
+    monkeypatch.setattr(app, "SHIPPED", (tmp_path / "photos", tmp_path / "demo"))
+    with pytest.raises(UserError, match="There is no run in assets; make one with"):
+        app.runs_to_serve(None)
+    demo = make_run(tmp_path / "demo")
+    assert app.runs_to_serve(None) == [demo]
+    photos = make_run(tmp_path / "photos")
+    assert app.runs_to_serve(None) == [photos, demo]
+
+
+def test_two_runs_of_one_name_are_refused(tmp_path):
+    one, other = make_run(tmp_path / "a/photos"), make_run(tmp_path / "b/photos")
+    with pytest.raises(UserError, match="would both be served as /run/photos/; rename one of the folders"):
+        app.runs_to_serve([one, other])
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c/pictures").symlink_to(other)
+    with pytest.raises(UserError, match="/run/photos/"):
+        app.runs_to_serve([one, tmp_path / "c/pictures"])
+
+
+def test_a_missing_run_among_several_is_named(tmp_path):
+    with pytest.raises(UserError, match="There is no run at .*nowhere"):
+        app.runs_to_serve([make_run(tmp_path / "photos"), tmp_path / "nowhere"])
+
+
+def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, monkeypatch, capsys):
     from genius import runtime
     from genius.search.engine import Engine
     from genius.ui import page, serving
     from genius.ui.common.context import Served
     from genius.ui.security import Policy
 
-    (tmp_path / "manifest.json").write_text('{"format": 1, "parts": {}}')
+    one, two = make_run(tmp_path / "one"), make_run(tmp_path / "two")
     calls = []
     server = SimpleNamespace(address="http://address", wait=lambda: calls.append("wait"))
     engine = SimpleNamespace(follow=lambda: calls.append("follow"))
@@ -41,8 +71,8 @@ def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(serving, "serve", lambda *served: calls.append(served) or server)
 
     app.main(
-        f"--run {tmp_path} --host 0.0.0.0 --port 8000 --root-path /genius --auth ada:one --device cpu --editable "
-        "--fast-dtype bfloat16 --allowed-host Genius.example.org --embed-in https://example.org".split()
+        f"--run {one} --run {two} --host 0.0.0.0 --port 8000 --root-path /genius --auth ada:one --device cpu "
+        "--editable --fast-dtype bfloat16 --allowed-host Genius.example.org --embed-in https://example.org".split()
     )
 
     hosting = serving.Hosting(
@@ -52,8 +82,11 @@ def test_it_serves_the_run_it_was_given(tmp_path, monkeypatch, capsys):
         logins=[("ada", "one")],
         policy=Policy(editable=True, hosts=("0.0.0.0", "genius.example.org"), origins=("https://example.org",)),
     )
-    served = Served(tmp_path, editable=True)
-    assert calls == ["keep memory", (tmp_path, "cpu", "bfloat16"), "follow", ((engine, served), hosting), "wait"]
+    memory, (runs, served_with), wait = calls
+    assert (memory, served_with, wait) == ("keep memory", hosting, "wait")
+    assert [run.name for run in runs] == ["one", "two"]
+    assert runs[1].load() == (engine, Served(two, editable=True, names=("one", "two")))
+    assert calls[3:] == [(two, "cpu", "bfloat16"), "follow"]
     assert "Serving at http://address until Ctrl+C" in capsys.readouterr().out
 
 

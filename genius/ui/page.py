@@ -80,12 +80,12 @@ class Page(gr.Blocks):
             raise gr.Error("The request does not fit this page; reload it.", print_exception=False) from None
 
 
-def build(engine: Engine, served: Served) -> gr.Blocks:
+def build(engine: Engine, served: Served) -> Page:
     """The page for one engine."""
 
     def heading() -> dict[str, Any]:
         index = engine.index
-        return header_view(served.name, served.collection, index.n, index.code_sizes, engine.device)
+        return header_view(served, index.n, index.code_sizes, engine.device)
 
     with Page(
         engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True, delete_cache=(60, UPLOADS_KEPT)
@@ -122,10 +122,16 @@ def _check_upload(file: dict[str, Any]) -> dict[str, Any]:
     return file
 
 
-def header_view(name: str, collection: str, items: int, code_sizes: Sequence[int], device: object) -> dict[str, Any]:
-    """Facts about the run. collection: its name, if it is known."""
-    named = [f"collection {collection}"] * bool(collection)
-    return {"facts": [*named, f"{items:,} items", f"IDs of {len(code_sizes)} codes", f"run {name}", str(device)]}
+def header_view(served: Served, items: int, code_sizes: Sequence[int], device: object) -> dict[str, Any]:
+    """Facts about the run, and the runs to choose from if there are several."""
+    several = len(served.names) > 1
+    named = [f"collection {served.collection}"] * bool(served.collection)
+    named_run = [f"run {served.name}"] * (not several)
+    return {
+        "facts": [*named, f"{items:,} items", f"IDs of {len(code_sizes)} codes", *named_run, str(device)],
+        "run": served.name,
+        "runs": list(served.names) if several else [],
+    }
 
 
 def about_view(world: Mapping[str, Any] | None, items: int) -> dict[str, Any] | None:

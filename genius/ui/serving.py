@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import gradio as gr
@@ -14,12 +15,13 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from genius.errors import UserError
 from genius.ui.access import Logins
 from genius.ui.common.components import UI
 from genius.ui.common.figures import PLOTLY_ADDRESS
+from genius.ui.runs import HostedRun, Runs
 from genius.ui.security import Guard, Policy
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
@@ -31,7 +33,7 @@ SESSIONS = 200  # visitors whose state is kept
 
 @dataclass(frozen=True)
 class Hosting:
-    """Where the page is served, and to whom."""
+    """Where the pages are served, and to whom."""
 
     host: str = "127.0.0.1"
     port: int = 7860  # 0: any free one
@@ -41,18 +43,16 @@ class Hosting:
 
 
 class Server:
-    """A page that is served by a thread of its own."""
+    """The pages, served by a thread of its own."""
 
-    def __init__(self, app: FastAPI, page: gr.Blocks, listener: socket.socket, host: str):
-        self.page, self.listener = page, listener
+    def __init__(self, app: FastAPI, runs: Runs, listener: socket.socket, host: str):
+        self.runs = runs
         name = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         self.address = f"http://{name}:{listener.getsockname()[1]}"
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
         self._thread = threading.Thread(target=self._server.run, args=([listener],), daemon=True)
 
     def start(self) -> None:
-        self.page.has_launched = True  # or Gradio would not check the paths of files
-        self.page.is_running = True  # or its streams would send no heartbeats
         self._thread.start()
         while not self._server.started and self._thread.is_alive():
             time.sleep(0.01)
@@ -65,33 +65,41 @@ class Server:
             self.close()
 
     def close(self) -> None:
-        self.page.is_running = False
+        self.runs.stop()
         self._server.should_exit = self._server.force_exit = True
         self._thread.join(timeout=5)
 
 
-def serve(page: gr.Blocks, hosting: Hosting) -> Server:
-    """Serve the page in the background. Raises UserError if the address is taken."""
+def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
+    """Load the first run, then serve all in the background. Raises UserError if the address is taken."""
+    pages = Runs(runs, lambda page, path: mount(page, path, hosting))
     listener = listen(hosting.host, hosting.port)
     origins = list(hosting.policy.origins)
     app = FastAPI(
-        routes=[Route(HEALTH, health)],
+        routes=[Route(HEALTH, health), Mount("/", pages)],
         middleware=[
             Middleware(Guard, policy=hosting.policy),
-            # Gradio's own rules for other origins do not apply where there are rules already
             Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_credentials=bool(origins)),
         ],
+        lifespan=pages.lifespan,
         openapi_url=None,
     )
+    server = Server(app, pages, listener, hosting.host)
+    server.start()
+    return server
+
+
+def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
+    """An app with the page at its root. path: that of the page within the site."""
+    # Gradio's own rules for other origins do not apply where there are rules already: those of `serve`
+    app = FastAPI(middleware=[Middleware(CORSMiddleware)], openapi_url=None)
     page.state_session_capacity = SESSIONS
     page.queue(max_size=64)
     gr.mount_gradio_app(
         app,
         page,
         path="/",
-        server_name=hosting.host,
-        server_port=listener.getsockname()[1],
-        root_path=hosting.root_path,
+        root_path=f"{hosting.root_path.rstrip('/')}{path}",
         auth=hosting.logins or None,
         theme=theme(),
         head=head(),
@@ -104,9 +112,9 @@ def serve(page: gr.Blocks, hosting: Hosting) -> Server:
         allowed_paths=[],
         max_file_size="10mb",
     )
-    server = Server(app, page, listener, hosting.host)
-    server.start()
-    return server
+    page.has_launched = True  # or Gradio would not check the paths of files
+    page.is_running = True  # or its streams would send no heartbeats
+    return app
 
 
 def listen(host: str, port: int) -> socket.socket:

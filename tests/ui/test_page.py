@@ -1,7 +1,6 @@
 import json
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -139,18 +138,19 @@ def test_a_search_for_nobody_is_dropped_and_says_so(served, monkeypatch, caplog)
 
 
 def test_the_header_counts_items_and_codes():
-    engine = SimpleNamespace(n=1_234_567, sizes=(3, 256, 256), device="cuda:0")
-    assert header_view("demo", "", engine.n, engine.sizes, engine.device)["facts"] == [
-        "1,234,567 items",
-        "IDs of 3 codes",
-        "run demo",
-        "cuda:0",
-    ]
+    header = header_view(Served(Path("demo")), 1_234_567, (3, 256, 256), "cuda:0")
+    assert header["facts"] == ["1,234,567 items", "IDs of 3 codes", "run demo", "cuda:0"] and not header["runs"]
 
 
 def test_the_header_names_the_collection_where_it_is_known():
-    facts = header_view("demo", "my-photos", 1, (3, 256), "cpu")["facts"]
+    facts = header_view(Served(Path("demo"), "my-photos"), 1, (3, 256), "cpu")["facts"]
     assert facts[0] == "collection my-photos"
+
+
+def test_several_runs_are_a_choice_in_the_header():
+    header = header_view(Served(Path("demo"), names=("photos", "demo")), 1, (3, 256), "cpu")
+    assert (header["run"], header["runs"]) == ("demo", ["photos", "demo"])
+    assert header["facts"] == ["1 items", "IDs of 2 codes", "cpu"]
 
 
 def test_only_the_worlds_run_speaks_of_the_world():

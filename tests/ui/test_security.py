@@ -4,12 +4,14 @@ import asyncio
 import json
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import gradio as gr
 import httpx
 import pytest
 
 from genius.ui import security
+from genius.ui.runs import HostedRun
 from genius.ui.security import Guard, Listeners, Policy
 from genius.ui.serving import Hosting, serve
 
@@ -22,7 +24,7 @@ def echo(text: str) -> str:
 def serving(**hosting):
     with gr.Blocks(analytics_enabled=False) as page:
         gr.api(echo, api_name="echo")
-    server = serve(page, Hosting(port=0, **hosting))
+    server = serve([HostedRun(Path("echo"), lambda: page)], Hosting(port=0, **hosting))
     with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
         yield client
     server.close()

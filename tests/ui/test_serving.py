@@ -1,4 +1,5 @@
 import socket
+from pathlib import Path
 
 import gradio as gr
 import httpx
@@ -6,6 +7,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.ui.common.components import UI
+from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, head, serve
 
 
@@ -14,7 +16,9 @@ def guarded():
     """A page that asks for a login, at an address behind a proxy."""
     with gr.Blocks(analytics_enabled=False) as page:
         gr.api(lambda: "secret", api_name="secret")
-    server = serve(page, Hosting(port=0, root_path="/genius", logins=[("ada", "one")]))
+    server = serve(
+        [HostedRun(Path("made-up"), lambda: page)], Hosting(port=0, root_path="/genius", logins=[("ada", "one")])
+    )
     yield server.address
     server.close()
 
@@ -44,7 +48,7 @@ def test_an_address_in_use_gets_one_sentence():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(UserError, match="choose another --port"):
-            serve(page, Hosting(port=taken.getsockname()[1]))
+            serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=taken.getsockname()[1]))
 
 
 def test_every_style_is_part_of_the_head_the_common_one_first():

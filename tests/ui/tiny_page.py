@@ -16,10 +16,11 @@ def serving(run: Path, editable: bool = False) -> Iterator[SimpleNamespace]:
     """run, engine, page, url: makes the run and serves it."""
     from genius.ui.common.context import Served
     from genius.ui.page import build
+    from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
 
     engine = Engine.load(publish_tiny_run(run).path, "cpu")
     page = build(engine, Served(run, editable=editable))
-    server = serve(page, Hosting(port=0))
+    server = serve([HostedRun(run, lambda: page)], Hosting(port=0))
     yield SimpleNamespace(run=run, engine=engine, page=page, url=server.address)
     server.close()

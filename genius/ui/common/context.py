@@ -43,13 +43,14 @@ class Served:
     world: Mapping[str, Any] | None = None  # facts about the synthetic world, if the run was trained on it
     examples: tuple[Example, ...] = ()
     editable: bool = False  # visitors may add items and remove them
+    names: tuple[str, ...] = ()  # of all runs that are served, the first one at /
 
     @property
     def name(self) -> str:
         return self.path.resolve().name
 
     @classmethod
-    def read(cls, run: Path, editable: bool = False) -> Served:
+    def read(cls, run: Path, editable: bool = False, names: tuple[str, ...] = ()) -> Served:
         """Raises UserError for a run that cannot be read, or cannot be written but is to be editable."""
         if editable and not os.access(run, os.W_OK):
             raise UserError(
@@ -64,6 +65,7 @@ class Served:
             world if isinstance(world, Mapping) else None,
             read_examples(run),
             editable,
+            names,
         )
 
 

@@ -69,4 +69,4 @@ def parse_address(address: Any) -> tuple[Any, dict[str, str] | None, str | None,
         ask = {"text": field.get("q", ""), "instruction": field.get("instruction", "")}
     elif tab == "codes" and field.get("code"):
         code = field["code"]
-    return gr.Tabs(selected=tab) if field.get("tab") in TABS else gr.skip(), ask, item, code
+    return gr.update(selected=tab) if field.get("tab") in TABS else gr.skip(), ask, item, code

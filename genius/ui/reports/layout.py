@@ -115,7 +115,7 @@ def _opened(run: Path, section: Section) -> tuple[Any, ...]:
         first = choices[0] if choices else None
         return (
             {"title": section.title, "note": section.note(report)},
-            gr.Column(visible=True),
+            gr.update(visible=True),
             gr.Radio(choices, value=first, visible=len(choices) > 1),
             *_drawn(section, report, first),
         )
@@ -125,7 +125,7 @@ def _opened(run: Path, section: Section) -> tuple[Any, ...]:
         if isinstance(shown, Missing):
             return (
                 {"title": section.title, **asdict(shown)},
-                gr.Column(visible=False),
+                gr.update(visible=False),
                 *[gr.skip()] * (len(section.plots) + 2),
             )
         return shown

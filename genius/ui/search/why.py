@@ -78,7 +78,7 @@ def why_panel(context: Context) -> None:
         return (
             opens,
             options,
-            gr.Accordion(open=opens),
+            gr.update(open=opens),
             *(explained(id, last, search, every) if opens else [gr.skip()] * 4),
         )
 

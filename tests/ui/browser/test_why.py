@@ -27,11 +27,12 @@ def served(tmp_path_factory):
     """engine, page, url: a page over a real engine, whose searches leave a trace."""
     from genius.ui.common.context import Served
     from genius.ui.page import build
+    from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
 
     engine = Engine.load(publish_tiny_run(tmp_path_factory.mktemp("why") / "run").path, "cpu")
     page = build(engine, Served(Path("tiny")))
-    server = serve(page, Hosting(port=0))
+    server = serve([HostedRun(Path("tiny"), lambda: page)], Hosting(port=0))
     yield SimpleNamespace(engine=engine, page=page, url=server.address)
     server.close()
 

@@ -1,4 +1,3 @@
-import gradio as gr
 import pytest
 
 from genius.ui.common.links import MAX_FIELD_LENGTH, parse_address
@@ -6,7 +5,7 @@ from genius.ui.common.links import MAX_FIELD_LENGTH, parse_address
 
 def selected(tabs):
     """None: the tab that is open stays so, which is Search when the page is loaded."""
-    return tabs.selected if isinstance(tabs, gr.Tabs) else None
+    return tabs.get("selected")
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_the_search_is_retraced_once_and_again_for_another_query(explain, engine
 def test_a_new_search_leaves_the_panel_closed_and_then_nothing_is_retraced(event, last, engine, monkeypatch):
     monkeypatch.setattr(engine, "search_encoded", None)
     is_open, seen, section, *drawn = event("on_chosen")(last.result.hits[0].item.id, last, None, False, False, None)
-    assert not is_open and seen is last.options and not section.open
+    assert not is_open and seen is last.options and not section["open"]
     assert drawn == [gr.skip()] * 4
 
 
@@ -86,10 +86,10 @@ def test_a_choice_among_results_opens_the_panel_and_a_new_search_leaves_it_open(
     is_open, seen, section, search, why, *_ = event("on_chosen")(
         last.result.hits[1].item.id, last, None, False, False, last.options
     )
-    assert is_open and section.open and why["title"] == "Why result 2"
+    assert is_open and section["open"] and why["title"] == "Why result 2"
     other = asked(engine, "A blue boat.", k=5)
     is_open, _, section, search, *_ = event("on_chosen")(other.result.hits[0].item.id, other, search, False, True, seen)
-    assert is_open and section.open and search.last is other
+    assert is_open and section["open"] and search.last is other
 
 
 def test_before_a_search_and_without_results_there_is_nothing_to_explain(explain, last):

@@ -1,0 +1,180 @@
+"""Several runs behind one address: the first at / and each at /run/NAME/, loaded when somebody first opens it.
+
+Every run has a Gradio app of its own, so callbacks know one engine. What concerns all of them, such as the limits of
+requests, the health check and other origins, is the business of the server around them (genius.ui.serving); they share
+their logins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import logging
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import gradio as gr
+from anyio.to_thread import run_sync
+from fastapi import FastAPI
+from gradio.routes import App
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from genius.errors import UserError
+
+ADDRESS = re.compile(r"/run/([^/]+)(/.*)?", re.DOTALL)  # of a run, and the path within it
+CREDITS = "CREDITS.md"  # of a run: where its pictures and texts come from
+REFRESH = 1  # seconds between two looks of a visitor who waits for a run
+
+NOTICE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">{refresh}
+<title>GENIUS Explorer</title>
+<style>
+  :root {{ color-scheme: light dark; font: 17px/1.5 ui-sans-serif, system-ui, sans-serif; }}
+  body {{ display: grid; place-content: center; gap: 12px; min-height: 90vh; margin: 0; padding: 0 24px;
+    text-align: center; }}
+  p {{ margin: 0; max-width: 48ch; overflow-wrap: anywhere; }}
+</style>
+<p role="status">{sentence}</p>{link}
+"""
+
+
+@dataclass(frozen=True)
+class HostedRun:
+    """A run to be served, and how to load its page."""
+
+    path: Path
+    load: Callable[[], gr.Blocks]
+
+    @property
+    def name(self) -> str:
+        return self.path.resolve().name
+
+
+class Runs:
+    """An ASGI app that passes each request on to the app of its run.
+
+    mount: makes an app of a page; its second argument is the path of the page within the site. The first run is loaded
+    at once, the others by a thread when they are first asked for; what was loaded stays.
+    """
+
+    def __init__(self, runs: Sequence[HostedRun], mount: Callable[[gr.Blocks, str], FastAPI]):
+        self.runs = {run.name: run for run in runs}
+        self.mount = mount
+        self.mounted = {runs[0].name: mount(runs[0].load(), "")}
+        self.first = gradio_app(self.mounted[runs[0].name])
+        self.loading: dict[str, asyncio.Task[None]] = {}
+        self.one_at_a_time = asyncio.Lock()  # as Gradio builds pages
+        self.started = AsyncExitStack()
+
+    @asynccontextmanager
+    async def lifespan(self, site: FastAPI) -> AsyncIterator[None]:
+        """From the start of the server to its end."""
+        async with self.started:
+            await self._start(*self.mounted.values())
+            yield
+
+    def stop(self) -> None:
+        """End the streams of all pages."""
+        for app in self.mounted.values():
+            gradio_app(app).get_blocks().is_running = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = await self.answer(scope) if scope["type"] == "http" else None
+        await (answer or self.first)(within_run(scope), receive, send)
+
+    async def answer(self, scope: Scope) -> App | Response | None:
+        """The app or response that answers a request; None leaves it to the first run."""
+        address = ADDRESS.fullmatch(scope["path"])
+        if address is None:
+            name, path = next(iter(self.runs)), scope["path"]
+        else:
+            name, path = address[1], address[2]
+        if not self.admits(scope):
+            return None  # it asks for the login
+        if name not in self.runs:
+            return refusal(scope, 404, f"There is no run {name[:100]} on this server.")
+        if path is None:
+            query = scope["query_string"].decode("latin-1")
+            return RedirectResponse(f"./{quote(name, safe='')}/{query and '?'}{query}")
+        if path == "/credits":
+            return credits_of(self.runs[name].path, scope)
+        if name not in self.mounted:
+            if name not in self.loading:
+                self.loading[name] = asyncio.create_task(self._load(name))
+            task = self.loading[name]
+            if wants_page(scope) and not task.done():
+                return notice(200, f"Loading the run {name} … The page opens by itself.", refresh=True)
+            await asyncio.wait([task])
+        if name not in self.mounted:
+            return refusal(scope, 503, f"The run {name} cannot be loaded; the server's log says why.")
+        return gradio_app(self.mounted[name])
+
+    def admits(self, scope: Scope) -> bool:
+        """Whether the visitor is logged in, or needs no login."""
+        cookies, tokens, id = Request(scope).cookies, self.first.tokens, self.first.cookie_id
+        return self.first.auth is None or any(
+            cookies.get(name) in tokens for name in (f"access-token-{id}", f"access-token-unsecure-{id}")
+        )
+
+    async def _load(self, name: str) -> None:
+        """Load a run. Failures are logged: their sentences may name folders of the server."""
+        try:
+            async with self.one_at_a_time:
+                app = await run_sync(lambda: self.mount(self.runs[name].load(), f"/run/{name}"))
+                await self._start(app)
+                self.mounted[name] = app
+        except UserError as error:
+            logging.getLogger(__name__).error("the run %s cannot be loaded: %s", name, error)
+        except Exception:
+            logging.getLogger(__name__).exception("the run %s cannot be loaded", name)
+
+    async def _start(self, *apps: FastAPI) -> None:
+        for app in apps:
+            gradio_app(app).tokens, gradio_app(app).cookie_id = self.first.tokens, self.first.cookie_id
+            await self.started.enter_async_context(app.router.lifespan_context(app))
+
+
+def within_run(scope: Scope) -> Scope:
+    """The request as the app of its run sees it: without the path of the run."""
+    address = ADDRESS.fullmatch(scope["path"])
+    if address is None:
+        return scope
+    path = address[2] or "/"
+    return {**scope, "path": path, "raw_path": quote(path).encode()}
+
+
+def gradio_app(mounted: FastAPI) -> App:
+    """The app that gr.mount_gradio_app mounted."""
+    return mounted.routes[-1].app
+
+
+def credits_of(run: Path, scope: Scope) -> Response:
+    """The file CREDITS.md of a run, as plain text; no other file, also not through a link."""
+    file = run / CREDITS
+    if file.is_symlink() or not file.is_file():
+        return refusal(scope, 404, "This run has no list of credits.")
+    return FileResponse(file, media_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"})
+
+
+def wants_page(scope: Scope) -> bool:
+    """Whether a browser asks, and not a program."""
+    return scope["method"] in ("GET", "HEAD") and "text/html" in Request(scope).headers.get("accept", "")
+
+
+def refusal(scope: Scope, status: int, sentence: str) -> Response:
+    return notice(status, sentence) if wants_page(scope) else JSONResponse({"error": sentence}, status)
+
+
+def notice(status: int, sentence: str, refresh: bool = False) -> Response:
+    """A page with one sentence; refresh: it loads itself again after a while."""
+    again = f'<meta http-equiv="refresh" content="{REFRESH}">' if refresh else ""
+    link = "" if refresh else '\n<p><a href="../../">To the first run</a></p>'
+    page = NOTICE.format(refresh=again, sentence=html.escape(sentence), link=link)
+    return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,194 @@
+"""Several runs behind one address, over HTTP: loaded once, each with its own page, all with the same rules."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import gradio as gr
+import httpx
+import pytest
+from gradio_client import Client
+
+from genius.errors import UserError
+from genius.ui.runs import HostedRun
+from genius.ui.security import MAX_JSON, Policy
+from genius.ui.serving import Hosting, serve
+
+BROWSER = {"accept": "text/html,*/*"}
+
+
+def page_that_says(word: str) -> gr.Blocks:
+    def say() -> str:
+        return word
+
+    with gr.Blocks(analytics_enabled=False) as page:
+        gr.api(say, api_name="word")
+    return page
+
+
+@contextmanager
+def serving(tmp_path: Path, **hosting):
+    """Runs `one`, `two words`, which loads when `go` is set, and `broken`; `loads` lists what was loaded."""
+    go, loads = threading.Event(), []
+
+    def load(name: str) -> gr.Blocks:
+        loads.append(name)
+        if name == "broken":
+            raise UserError("the encoder of /secret/broken is missing")
+        if name == "two words":
+            go.wait(20)
+        return page_that_says(name)
+
+    def hosted(name: str) -> HostedRun:
+        (tmp_path / name).mkdir(exist_ok=True)
+        return HostedRun(tmp_path / name, lambda: load(name))
+
+    server = serve([hosted(name) for name in ("one", "two words", "broken")], Hosting(port=0, **hosting))
+    with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
+        yield SimpleNamespace(client=client, go=go, loads=loads, url=server.address, folder=tmp_path)
+    go.set()
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("runs")) as running:
+        yield running
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    with serving(tmp_path) as running:
+        yield running
+
+
+def word(client: httpx.Client, path: str) -> str:
+    """What the endpoint of the page at a path says."""
+    event = client.post(f"{path}/gradio_api/call/word", json={"data": []}).json()["event_id"]
+    return client.get(f"{path}/gradio_api/call/word/{event}").text
+
+
+def test_the_first_run_is_at_the_root_and_under_its_name(fresh):
+    assert fresh.loads == ["one"]
+    assert '"one"' in word(fresh.client, "") and '"one"' in word(fresh.client, "/run/one")
+    assert fresh.client.get("/run/one/", headers=BROWSER).status_code == 200
+    assert fresh.loads == ["one"]
+
+
+def test_a_visitor_waits_on_a_page_that_loads_again_and_a_program_waits_for_the_answer(fresh):
+    waiting = fresh.client.get("/run/two%20words/?q=mug", headers=BROWSER)
+    assert 'http-equiv="refresh"' in waiting.text and "Loading the run two words" in waiting.text
+    with ThreadPoolExecutor() as threads:
+        programs = [threads.submit(word, fresh.client, "/run/two%20words") for _ in range(3)]
+        assert '"one"' in word(fresh.client, ""), "the first run answers meanwhile"
+        fresh.go.set()
+        assert all('"two words"' in program.result() for program in programs)
+    shown = fresh.client.get("/run/two%20words/", headers=BROWSER)
+    assert "refresh" not in shown.text and "gradio_config" in shown.text
+    assert fresh.loads == ["one", "two words"], "it is loaded once"
+
+
+def test_a_run_that_cannot_be_loaded_says_so_without_the_folders_of_the_server(site, caplog):
+    answer = site.client.get("/run/broken/config")
+    assert answer.status_code == 503
+    assert answer.json() == {"error": "The run broken cannot be loaded; the server's log says why."}
+    assert "/secret" in caplog.text
+    shown = site.client.get("/run/broken/", headers=BROWSER)
+    assert shown.status_code == 503 and "cannot be loaded" in shown.text and "/secret" not in shown.text
+    assert '"one"' in word(site.client, "") and site.loads.count("broken") == 1
+
+
+@pytest.mark.parametrize("name", ["nowhere", "..", "One", "<script>", "two%2520words"])
+def test_an_unknown_run_gets_one_escaped_sentence(site, name):
+    address = f"/run/{name.replace('..', '%2e%2e')}/config"
+    answer = site.client.get(address)
+    assert answer.status_code == 404 and "There is no run" in answer.json()["error"]
+    shown = site.client.get(address, headers=BROWSER).text
+    assert "There is no run" in shown and "<script>" not in shown
+
+
+def test_an_address_without_its_slash_leads_to_the_page_and_keeps_the_search(site):
+    answer = site.client.get("/run/one?q=a+mug")
+    assert answer.status_code == 307 and answer.headers["location"] == "./one/?q=a+mug"
+    assert site.client.get("/run/two%20words").headers["location"] == "./two%20words/"
+
+
+def test_each_page_knows_its_own_address(site):
+    site.go.set()
+    roots = [site.client.get(f"{path}/config").json()["root"] for path in ("", "/run/one", "/run/two%20words")]
+    assert roots[0] == roots[1] == site.url and roots[2] == f"{site.url}/run/two%20words"
+
+
+def test_a_program_connects_to_a_run_by_its_address(site):
+    site.go.set()
+    assert Client(f"{site.url}/run/two%20words", verbose=False).predict(api_name="/word") == "two words"
+    assert Client(f"{site.url}/run/one", verbose=False).predict(api_name="/word") == "one"
+
+
+def test_behind_a_proxy_the_path_of_the_site_comes_before_that_of_the_run(tmp_path):
+    with serving(tmp_path, root_path="/genius") as site:
+        site.go.set()
+        assert site.client.get("/config").json()["root"].endswith("/genius")
+        assert site.client.get("/run/two%20words/config").json()["root"].endswith("/genius/run/two%20words")
+        assert '"two words"' in word(site.client, "/run/two%20words")
+
+
+def test_the_guard_rules_hold_for_every_run(site):
+    site.go.set()
+    for path in ("", "/run/one", "/run/two%20words"):
+        large = site.client.post(f"{path}/gradio_api/call/word", json={"data": ["x" * MAX_JSON]})
+        foreign = site.client.post(
+            f"{path}/gradio_api/call/word", json={"data": []}, headers={"origin": "https://evil.example"}
+        )
+        assert (large.status_code, foreign.status_code) == (413, 403)
+        read = site.client.get(f"{path}/config", headers={"origin": "https://evil.example"})
+        assert not [name for name in read.headers if name.startswith("access-control")]
+        assert site.client.get(f"{path}/gradio_api/file=/etc/hostname").status_code in (403, 404)
+
+
+def test_an_editable_site_answers_only_to_its_names_on_every_path(tmp_path):
+    with serving(tmp_path, policy=Policy(editable=True)) as site:
+        for path in ("/config", "/run/two%20words/config"):
+            assert site.client.get(path, headers={"host": "evil.example"}).status_code == 421
+        assert site.loads == ["one"]
+
+
+def test_one_login_opens_all_runs_and_nothing_is_loaded_or_shown_without_it(tmp_path):
+    with serving(tmp_path, logins=[("ada", "secret")]) as site:
+        (tmp_path / "one/CREDITS.md").write_text("credits of one")
+        site.go.set()
+        shown = site.client.get("/run/two%20words/", headers=BROWSER)
+        assert '"auth_required":true' in shown.text.replace(": ", ":") and site.loads == ["one"]
+        assert site.client.get("/run/two%20words/gradio_api/info").status_code == 401
+        assert "credits of one" not in site.client.get("/credits").text
+        assert site.client.get("/healthz").json() == {"status": "ok"}
+        login = site.client.post("/run/two%20words/login", data={"username": "ada", "password": "secret"})
+        assert login.status_code == 200 and site.loads == ["one"]
+        assert '"two words"' in word(site.client, "/run/two%20words") and '"one"' in word(site.client, "")
+        assert site.client.get("/credits").text == "credits of one"
+        site.client.get("/run/two%20words/logout")
+        assert site.client.get("/gradio_api/info").status_code == 401
+
+
+def test_the_credits_of_each_run_are_plain_text_and_no_way_to_other_files(fresh):
+    (fresh.folder / "one/CREDITS.md").write_text("<b>Ada</b>")
+    (fresh.folder / "secret.txt").write_text("hidden words")
+    (fresh.folder / "two words/CREDITS.md").symlink_to(fresh.folder / "secret.txt")
+    for path in ("/credits", "/run/one/credits"):
+        answer = fresh.client.get(path)
+        assert answer.text == "<b>Ada</b>" and answer.headers["content-type"] == "text/plain; charset=utf-8"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert fresh.client.get("/run/two%20words/credits").status_code == 404, "a link is not followed"
+    for path in ("/run/one/credits/../../secret.txt", "/run/one/credits%2f..%2f..%2fsecret.txt", "/secret.txt"):
+        assert "hidden words" not in fresh.client.get(path).text
+    assert fresh.loads == ["one"], "credits need no loading"
+
+
+def test_a_load_does_not_hold_up_the_others(fresh):
+    fresh.client.get("/run/two%20words/", headers=BROWSER)
+    started = time.monotonic()
+    assert '"one"' in word(fresh.client, "") and fresh.client.get("/healthz").status_code == 200
+    assert time.monotonic() - started < 5
