@@ -82,6 +82,7 @@ SLOW = (
     "python -m genius.evaluation assets/demo",
 )
 ELSEWHERE = {
+    "python -m training.folder photos my-run": "tests/training/test_folder.py",
     "pip install -r requirements.txt && python app.py": ".ci/run installs; test_the_demo_answers_a_program serves",
     "pip install -r requirements.txt && pytest": ".ci/run",
     "curl http://127.0.0.1:7860/healthz": "test_an_app_command_serves_as_printed",

@@ -1,13 +1,17 @@
-"""Make folders of images, with or without texts, searchable by any open_clip model, whose weights stay unchanged.
+"""Make folders of images, with or without texts, searchable by a pretrained encoder, whose weights stay unchanged.
 
+    python -m training.folder FOLDER... RUN
     python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained laion2b_s34b_b79k
     python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained weights.safetensors
     python -m training.folder FOLDER... RUN --model hf-hub:OWNER/REPOSITORY
     python -m training.folder FOLDER... RUN --model local-dir:FOLDER
 
-The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it; the model becomes
-the run's encoder; features, quantizer, decoder and index follow, in sizes that fit the collection. If the folders
-have no texts, queries are generated (pseudo_queries.py). If the command is killed, start it again: it resumes.
+Without --model, the encoder is that of the shipped run of photographs, and nothing is downloaded. With --model, it is
+any open_clip model.
+
+The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it; features,
+quantizer, decoder and index follow, in sizes that fit the collection. If the folders have no texts, queries are
+generated (pseudo_queries.py). If the command is killed, start it again: it resumes.
 """
 
 from __future__ import annotations
@@ -17,11 +21,13 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from genius.collections.from_folders import build, named
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
+from genius.files import link_or_copy
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import Run
 from training.__main__ import train
@@ -31,6 +37,8 @@ from training.pseudo_queries import RECIPE, Recipe, write_pseudo_queries
 from training.settings import SMALL, Arguments, Settings, add_common_arguments, with_changes
 from training.stage import is_done, run_stage
 
+PHOTOS = Path(__file__).resolve().parent.parent / "assets" / "photos"  # the shipped run of photographs
+SHIPPED_ENCODER = "assets/photos"  # in the settings of a run that has its encoder, in place of an architecture
 COLLECTION = "collection"
 MIN_CODES, MAX_CODES = 16, 4096  # per level
 MAX_LEVELS = 9
@@ -45,7 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("sources", nargs="+", metavar="FOLDER", help="a folder of images, or NAME=FOLDER")
     parser.add_argument("run", type=Path, help="the directory to train into")
     parser.add_argument(
-        "--model", required=True, help="an open_clip architecture, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER"
+        "--model",
+        default="",
+        help="an open_clip architecture, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER (default: the encoder of the "
+        "shipped run of photographs)",
     )
     parser.add_argument(
         "--pretrained",
@@ -56,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
     add_common_arguments(parser)
     given = parser.parse_args(arguments)
-    if not given.pretrained and not given.model.startswith(MODEL_SOURCES):
+    if given.pretrained and not given.model:
+        parser.error("--pretrained needs --model, the architecture of these weights")
+    if given.model and not given.pretrained and not given.model.startswith(MODEL_SOURCES):
         parser.error(
             f"--model {given.model} needs --pretrained TAG or FILE; open_clip lists its tags with: "
             'python -c "import open_clip; print(open_clip.list_pretrained())"'
@@ -74,14 +87,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def adopting(
     sources: Sequence[str],
     run: Path,
-    model: str,
+    model: str = "",
     pretrained: str = "",
     seed: int = 0,
     device: str = "cpu",
     workers: int = 0,
 ) -> Arguments:
-    """Arguments of the stages, as yet with the sizes of `small`. Raises UserError for a source without a name."""
+    """Arguments of the stages, as yet with the sizes of `small`.
+
+    model: "" is the encoder of the shipped run of photographs; its checksum then stands for the weights.
+    Raises UserError for a source without a name, and if there is no such run.
+    """
     root = run / COLLECTION / "+".join(name for name, _ in map(named, sources))
+    if not model:
+        model, pretrained = SHIPPED_ENCODER, shipped_run().digest("encoder")
     encoder = replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0)
     return Arguments(root, run, "folder", replace(SMALL, encoder=encoder, seed=seed), device, workers)
 
@@ -113,8 +132,31 @@ def make_searchable(
 def adopt(arguments: Arguments) -> None:
     """The stage that replaces the encoder's training. Raises UserError if the model cannot be loaded."""
     settings = arguments.settings.encoder
-    if is_main():
-        Run(arguments.run).publish("encoder", Encoder.from_open_clip(settings.architecture, settings.pretrained).save)
+    if not is_main():
+        return
+    if settings.architecture == SHIPPED_ENCODER:
+        write = partial(link_files, shipped_run().folder("encoder"))
+    else:
+        write = Encoder.from_open_clip(settings.architecture, settings.pretrained).save
+    Run(arguments.run).publish("encoder", write)
+
+
+def link_files(source: Path, folder: Path) -> None:
+    """Link, or copy, all files below `source` into a folder, so that the part is the same byte by byte."""
+    for file in source.rglob("*"):
+        if file.is_file():
+            link_or_copy(file, folder / file.relative_to(source))
+
+
+def shipped_run() -> Run:
+    """The shipped run of photographs. Raises UserError if its encoder is not there."""
+    run = Run(PHOTOS)
+    if not run.has("encoder"):
+        raise UserError(
+            f"the run of photographs, whose encoder is the default, is not at {PHOTOS}; restore it, or name an "
+            "open_clip model: --model ARCHITECTURE --pretrained TAG|FILE"
+        )
+    return run
 
 
 def prepare(sources: Sequence[str], arguments: Arguments, recipe: Recipe) -> None:

@@ -1,23 +1,24 @@
-"""One command makes a folder of images searchable, with any open_clip model as it is."""
+"""One command makes a folder of images searchable, with a pretrained encoder as it is."""
 
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
+from genius.files import write_json
 from genius.run import Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_encoder
 from training import folder, pseudo_queries
-from training.benchmarks.own_folder import save_for_open_clip
 from training.folder import fitted, main
 from training.settings import SMALL
 
@@ -50,8 +51,13 @@ def photographs(path, n: int = 24):
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model")
-    save_for_open_clip(tiny_encoder(), path)
+    """A model that open_clip loads as local-dir:FOLDER."""
+    path, encoder = tmp_path_factory.mktemp("model"), tiny_encoder()
+    write_json(
+        path / "open_clip_config.json", {"model_cfg": encoder.config.model, "preprocess_cfg": encoder.config.preprocess}
+    )
+    weights = {name: weight.contiguous() for name, weight in encoder.clip.state_dict().items()}
+    save_file(weights, path / "open_clip_model.safetensors")
     return path
 
 
@@ -138,6 +144,48 @@ def test_a_model_that_cannot_be_loaded_is_refused_before_images_are_copied(tmp_p
     with pytest.raises(UserError, match="open_clip cannot load NoSuch-Net with weights 'openai'"):
         main([str(source), str(tmp_path / "run"), "--model", "NoSuch-Net", "--pretrained", "openai"])
     assert not (tmp_path / "run" / "collection").exists()
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    """A shipped run that has nothing but an encoder, whose tokenizer is in a folder of its own."""
+
+    def write(encoder):
+        tiny_encoder().save(encoder, half=True)
+        (encoder / "text").mkdir()
+        (encoder / "text" / "tokenizer.json").write_text("{}")
+
+    run = Run(tmp_path / "assets" / "photos")
+    run.publish("encoder", write)
+    monkeypatch.setattr(folder, "PHOTOS", run.path)
+    return run
+
+
+def test_without_a_model_the_encoder_is_that_of_the_shipped_photographs(photos, tmp_path, monkeypatch):
+    monkeypatch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
+    command = [str(photographs(tmp_path / "pictures")), str(tmp_path / "run"), *QUICK]
+    main(command)
+    theirs = photos.folder("encoder")
+    shutil.rmtree(photos.path)
+    run = Run(tmp_path / "run")
+    assert run.digest("encoder") == photos.digest("encoder") and run.folder("encoder").name == theirs.name
+    assert (run.folder("encoder") / "text" / "tokenizer.json").is_file()
+    assert Engine.load(run.path, "cpu").search([Query(text="a dog", instruction="Find a photo.")])[0].hits
+    assert run.manifest["settings"]["encoder"]["architecture"] == "assets/photos"
+    assert run.manifest["settings"]["encoder"]["pretrained"] == photos.digest("encoder")
+
+
+def test_without_the_shipped_photographs_a_model_must_be_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder, "PHOTOS", tmp_path / "nothing")
+    with pytest.raises(UserError, match="the run of photographs, whose encoder is the default, is not at .*nothing"):
+        main([str(photographs(tmp_path / "pictures", 2)), str(tmp_path / "run")])
+    assert not (tmp_path / "run").exists()
+
+
+def test_weights_without_an_architecture_are_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main([str(tmp_path), str(tmp_path / "run"), "--pretrained", "openai"])
+    assert "--pretrained needs --model" in capsys.readouterr().err
 
 
 def test_an_architecture_without_weights_is_refused(tmp_path, capsys):

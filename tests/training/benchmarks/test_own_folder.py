@@ -1,0 +1,41 @@
+import json
+
+import pytest
+
+from genius.collections.mbeir import Collection
+from genius.run import Run
+from tests.collections.samples import write_source
+from tests.search.tiny import tiny_encoder
+from training import folder, pseudo_queries
+from training.benchmarks import own_folder
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """A shipped run with a tiny encoder, few words, and one epoch of each stage."""
+    Run(tmp_path / "photos").publish("encoder", tiny_encoder().save)
+    monkeypatch.setattr(folder, "PHOTOS", tmp_path / "photos")
+    monkeypatch.setattr(pseudo_queries, "visual_words", lambda: ["dog", "snow", "ball", "tree", "red", "street"])
+    monkeypatch.setattr(folder, "MAX_EPOCHS", 1)
+    monkeypatch.setattr(folder, "MIN_EPOCHS", 1)
+
+
+def test_captions_are_searched_among_photographs_without_texts(tiny, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(own_folder, "TRAINING_IMAGES", 20)
+    records = [
+        {"img_path": f"{n}.png", "captions": [f"one {n}", f"two {n}"], "split": "dev" if n < 6 else "train"}
+        for n in range(40)
+    ]
+    source = write_source(tmp_path / "flickr8k", records)
+    own_folder.main([str(source), str(tmp_path / "work"), "--limit", "8"])
+    run = tmp_path / "work" / "run-default"
+    collection = Collection(run / "collection" / "photographs")
+    assert {query.text for query in collection.queries("test")} == {
+        f"{word} {n}" for word in ("one", "two") for n in range(6)
+    }
+    assert sum(1 for _ in collection.all_candidates()) == 26
+    lines = capsys.readouterr().out.strip().splitlines()[-len(own_folder.SYSTEMS) - 2 :]
+    assert "8 captions, 26 images" in lines[0] and lines[0].split("|")[-2].strip() == "of dense, @10"
+    assert [line.split("|")[1].strip() for line in lines[2:]] == list(own_folder.SYSTEMS)
+    report = json.loads((run / "reports" / "retrieval.json").read_text())
+    assert report["pools"][0]["rows"][0]["systems"]["dense"]["hit"]["50"] == 1  # of 26 images
