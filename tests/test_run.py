@@ -76,6 +76,23 @@ def test_a_damaged_file_is_refused_by_name(run, damage):
         Run(run.path).folder("encoder")
 
 
+def test_files_in_subfolders_are_published_and_checked_too(run):
+    def write_nested(folder):
+        (folder / "text").mkdir()
+        (folder / "text" / "tokenizer.json").write_text("words")
+
+    run.publish("encoder", write_nested)
+    folder = Run(run.path).folder("encoder")
+    assert (folder / "text" / "tokenizer.json").read_text() == "words"
+    (folder / "text" / "tokenizer.json").write_text("other")
+    with pytest.raises(UserError, match="text/tokenizer.json is not the file that training wrote"):
+        Run(run.path).folder("encoder")
+    run.publish("encoder", write_nested)
+    (folder / "text" / "tokenizer.json").unlink()
+    with pytest.raises(UserError, match="text/tokenizer.json is missing"):
+        Run(run.path).folder("encoder")
+
+
 def test_a_missing_part_says_how_to_train_it(run):
     with pytest.raises(UserError, match="holds no decoder; train it with: python -m training"):
         run.folder("decoder")

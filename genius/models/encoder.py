@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import open_clip
 import torch
 import torch.nn.functional as F
+from open_clip.hf_model import HFTextEncoder
 from open_clip.tokenizer import HFTokenizer
 from open_clip.transform import PreprocessCfg, image_transform_v2
 from open_clip.transformer import TextTransformer
@@ -29,17 +30,20 @@ from genius.models import towers
 from genius.models.model_hubs import out_of_reach, quiet_hub
 from genius.models.saving import load_model, save_model
 from genius.models.split import SplitEncoder
+from genius.models.towers import has_words
 
 BYTE_TOKENS = 512  # tokens of CLIP's byte-pair encoding before its first merge
 SPECIAL_TOKENS = 2  # start and end of a text
 CLIP_VOCABULARY = 49_408
 LOCAL_FOLDER = "local-dir:"
 MODEL_SOURCES = ("hf-hub:", LOCAL_FOLDER)  # hold a model configuration with its weights
+TEXT_FOLDER = "text"  # in the folder of an encoder: configuration and tokenizer of a Hugging Face text tower
+TEXT_NAMES = ("hf_model_name", "hf_tokenizer_name")  # settings that open_clip reads these from
 
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """All that rebuilds an encoder but its weights and, if it uses them, Hugging Face's text tower and tokenizer."""
+    """All that rebuilds an encoder but its weights and the files in its text folder."""
 
     model: dict[str, Any]  # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …
     preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
@@ -265,16 +269,28 @@ class Encoder(nn.Module):
         text = self.config.model["text_cfg"]
         length = text.get("context_length", 77)
         if "hf_tokenizer_name" in text:
-            return HFTokenizer(
+            tokenizer = HFTokenizer(
                 text["hf_tokenizer_name"],
                 context_length=length,
                 tokenizer_mode=text.get("tokenizer_mode"),
                 **text.get("tokenizer_kwargs", {}),
             )
+            if not has_words(tokenizer.tokenizer):
+                raise UserError(f"{text['hf_tokenizer_name']} holds no tokenizer")
+            return tokenizer
         vocabulary = text.get("vocab_size", CLIP_VOCABULARY)
         if vocabulary < CLIP_VOCABULARY:
             return ShortTokenizer(vocabulary, length)
         return open_clip.SimpleTokenizer(context_length=length, **text.get("tokenizer_kwargs", {}))
+
+    @cached_property
+    def _masks_padding(self) -> bool:
+        """Whether padding after a text changes nothing: Hugging Face's towers with their own tokenizers."""
+        tower = getattr(self.clip, "text", None)
+        if not isinstance(tower, HFTextEncoder) or self._tokenizer.tokenizer_mode == "clips":
+            return False
+        tokenizer = self._tokenizer.tokenizer
+        return tokenizer.padding_side == "right" and tokenizer.pad_token_id == tower.config.pad_token_id
 
     def preprocess(self, images: Sequence[Image.Image]) -> Tensor:
         """RGB images -> (b, 3, s, s), resized and normalized as in the model's training."""
@@ -286,7 +302,11 @@ class Encoder(nn.Module):
         n is the context length or, if the text tower allows it, the length of the longest of these texts.
         """
         tokens = self._tokenizer([normalize_text(text) for text in texts])
-        return tokens[:, : int(tokens.argmax(-1).max()) + 1] if self._trims_padding else tokens
+        if self._trims_padding:
+            return tokens[:, : int(tokens.argmax(-1).max()) + 1]
+        if self._masks_padding:
+            return tokens[:, : int((tokens != self.clip.text.config.pad_token_id).any(0).nonzero().max()) + 1]
+        return tokens
 
     def forward(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
         """Encode b inputs, some of which lack an image or a text.
@@ -330,13 +350,31 @@ class Encoder(nn.Module):
         return self(*(part.to(self.device) for part in (pixels, image_mask, tokens, text_mask)))
 
     def save(self, folder: Path, half: bool = False) -> None:
-        """Write config and weights into `folder`; half: in half precision."""
-        save_model(self, self.config, folder, half=half)
+        """Write config, weights and, for a Hugging Face text tower, the text folder; half: in half precision."""
+        text = self.config.model["text_cfg"]
+        if "hf_tokenizer_name" in text:
+            self._tokenizer.tokenizer.save_pretrained(folder / TEXT_FOLDER)
+        if "hf_model_name" in text:
+            self.clip.text.config.save_pretrained(folder / TEXT_FOLDER)
+        stored = {name: TEXT_FOLDER for name in TEXT_NAMES if name in text}
+        config = replace(self.config, model=self.config.model | {"text_cfg": text | stored})
+        save_model(self, config, folder, half=half)
 
     @classmethod
     def load(cls, folder: Path) -> Encoder:
         """A saved encoder in eval mode. Raises UserError if the folder does not hold one."""
-        return load_model(cls, EncoderConfig, folder)
+
+        def build(config: EncoderConfig) -> Encoder:
+            text = config.model["text_cfg"]
+            stored = {name: str(folder / TEXT_FOLDER) for name in TEXT_NAMES if text.get(name) == TEXT_FOLDER}
+            if stored and not (folder / TEXT_FOLDER).is_dir():
+                raise UserError(f"{folder / TEXT_FOLDER} is missing, the tokenizer of the encoder; copy the run again")
+            encoder = cls(replace(config, model=config.model | {"text_cfg": text | stored}))
+            if stored:
+                encoder.tokenize(["a"])  # reads the tokenizer now: the folder may go while the encoder is in use
+            return encoder
+
+        return load_model(build, EncoderConfig, folder)
 
 
 def padding_is_inert(tower: nn.Module) -> bool:

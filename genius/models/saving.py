@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,19 +36,19 @@ def save_model(
     safetensors.save_model(model, str(folder / "model.safetensors"))  # stores tied weights once
 
 
-def load_model(model_class: type[M], config_class: type, folder: Path, *, optional: tuple[str, ...] = ()) -> M:
+def load_model(build: Callable[[Any], M], config_class: type, folder: Path, *, optional: tuple[str, ...] = ()) -> M:
     """Build a model from its config and load its weights strictly, as fp32; returned in eval mode.
 
-    optional: name prefixes of weights that may be missing. Raises UserError, which names the folder, if config or
-    weights do not fit the code.
+    build: makes a model whose weights are replaced, such as its class. optional: name prefixes of weights that may be
+    missing. Raises UserError, which names the folder, if config or weights do not fit the code.
     """
     try:
         config = config_class(**json.loads((folder / "config.json").read_text()))
-        model = model_class(config)
+        model = build(config)
         missing, unexpected = safetensors.load_model(model, folder / "model.safetensors", strict=False)
         if wrong := [*unexpected, *(name for name in missing if not name.startswith(optional))]:
             raise ValueError(f"weights are missing or unknown, such as {min(wrong)}")
-    except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError, SafetensorError) as error:
         first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"{folder} cannot be loaded ({first_line}); train this part again") from error
     return model.eval()

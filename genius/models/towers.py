@@ -20,7 +20,7 @@ from huggingface_hub.errors import EntryNotFoundError
 from open_clip.hf_configs import arch_dict
 from timm.models import is_model, load_checkpoint
 from torch import Tensor, nn
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
 from genius.errors import UserError
 from genius.files import sha256
@@ -169,7 +169,7 @@ def text_tower(name: str) -> TextTower:
         raise UserError(
             f"the text tower {name} lacks weights, such as {min(missing)}; set encoder.text_tower to another"
         )
-    if len(tokenizer) <= len(tokenizer.all_special_ids):  # what transformers makes up without the files of a tokenizer
+    if not has_words(tokenizer):
         raise UserError(
             f"the text tower {name} has no tokenizer; add the files that save_pretrained of its tokenizer writes, "
             "such as tokenizer.json"
@@ -183,6 +183,11 @@ def text_tower(name: str) -> TextTower:
     if transformer.config.is_encoder_decoder:
         transformer = transformer.encoder
     return TextTower(source, pooler, transformer.eval())
+
+
+def has_words(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether a tokenizer was read from files; without them transformers makes up one of special tokens alone."""
+    return len(tokenizer) > len(tokenizer.all_special_ids)
 
 
 def _unused(weight: str) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 from dataclasses import asdict
 
 import open_clip
@@ -18,6 +19,12 @@ from genius.models.encoder import Encoder
 
 VISION = {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16}
 TEXT = {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}
+SIGLIP_TEXT = TEXT | {
+    "hf_tokenizer_name": "somebody/elsewhere",
+    "vocab_size": 8,
+    "no_causal_mask": True,
+    "pool_type": "last",
+}
 PLAIN = {"embed_dim": 12, "vision_cfg": VISION, "text_cfg": TEXT}
 COCA = {
     "embed_dim": 12,
@@ -97,13 +104,7 @@ def write_tokenizer(folder):
 @pytest.mark.parametrize("tower", ["transformers", "open_clip"])
 def test_a_model_with_a_hugging_face_tokenizer_gives_the_features_that_open_clip_gives(tmp_path, tower):
     write_tokenizer(tmp_path)
-    name = str(tmp_path)
-    text = {"context_length": 16, "hf_tokenizer_name": "somebody/elsewhere"}
-    text |= (
-        {"hf_model_name": name, "hf_model_pretrained": False, "hf_proj_type": "mlp", "hf_pooler_type": "mean_pooler"}
-        if tower == "transformers"
-        else TEXT | {"vocab_size": 8, "no_causal_mask": True, "pool_type": "last"}  # as SigLIP
-    )
+    text = hugging_face_text(tmp_path) if tower == "transformers" else SIGLIP_TEXT
     source = write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": text})
 
     encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
@@ -148,3 +149,81 @@ def test_without_a_network_one_sentence_says_so_and_nothing_is_logged(name, monk
     assert "\n" not in str(caught.value) and not caplog.records
     logging.getLogger("other").error("heard again")
     assert [record.message for record in caplog.records] == ["heard again"]
+
+
+@pytest.mark.parametrize("tower", ["transformers", "open_clip"])
+def test_a_saved_encoder_needs_no_other_folder_and_no_network(tmp_path, monkeypatch, tower):
+    """Saved, then moved, while the folders that it came from are gone."""
+    origin, saved, moved = (tmp_path / name for name in ("origin", "saved", "moved"))
+    origin.mkdir()
+    write_tokenizer(origin)
+    text = hugging_face_text(origin) if tower == "transformers" else SIGLIP_TEXT
+    write_model(origin, PLAIN | {"custom_text": True, "text_cfg": text})
+    encoder = Encoder.from_open_clip(f"local-dir:{origin}")
+    expected = encoder.encode([None, None], ["a red dog", "a"]).text
+    saved.mkdir()
+    encoder.save(saved)
+    shutil.rmtree(origin)
+    saved.rename(moved)
+    monkeypatch.setattr("socket.getaddrinfo", unreachable)
+
+    loaded = Encoder.load(moved)
+
+    assert not any(str(tmp_path) in file.read_text() for file in (moved / "text").iterdir())
+    again = tmp_path / "again"
+    again.mkdir()
+    loaded.save(again)
+    shutil.rmtree(moved)
+    for encoder in (loaded, Encoder.load(again)):
+        torch.testing.assert_close(encoder.encode([None, None], ["a red dog", "a"]).text, expected, atol=0, rtol=0)
+
+
+def unreachable(*given, **named):
+    raise AssertionError("a saved encoder asks no hub")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (shutil.rmtree, "text is missing, the tokenizer of the encoder; copy the run again"),
+        (lambda text: (text / "config.json").unlink(), "cannot be loaded .*train this part again"),
+        (lambda text: (text / "config.json").write_text("{"), "cannot be loaded .*train this part again"),
+        (lambda text: (text / "tokenizer.json").unlink(), "text holds no tokenizer"),
+        (lambda text: (text / "tokenizer.json").write_text("{}"), "cannot be loaded"),
+        (lambda text: (text / "tokenizer_config.json").write_text("["), "cannot be loaded"),
+        (lambda text: (text / "tokenizer.json").write_text("["), "cannot be loaded"),
+    ],
+)
+def test_a_damaged_text_folder_is_refused_in_one_sentence(tmp_path, damage, message):
+    write_tokenizer(tmp_path)
+    write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": hugging_face_text(tmp_path)})
+    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    encoder.save(saved)
+    damage(saved / "text")
+    with pytest.raises(UserError, match=message) as caught:
+        Encoder.load(saved)
+    assert "\n" not in str(caught.value)
+
+
+def test_padding_of_a_hugging_face_tower_is_trimmed_and_changes_nothing(tmp_path):
+    write_tokenizer(tmp_path)
+    write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": hugging_face_text(tmp_path)})
+    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
+    tokens = encoder.tokenize(["a red dog", "a"])
+    assert tokens.shape == (2, 6)
+    with torch.inference_mode():
+        whole = encoder.clip.encode_text(torch.nn.functional.pad(tokens, (0, 10)))
+        torch.testing.assert_close(encoder.clip.encode_text(tokens), whole)
+
+
+def hugging_face_text(folder):
+    return {
+        "context_length": 16,
+        "hf_model_name": str(folder),
+        "hf_tokenizer_name": "somebody/elsewhere",
+        "hf_model_pretrained": False,
+        "hf_proj_type": "mlp",
+        "hf_pooler_type": "mean_pooler",
+    }
