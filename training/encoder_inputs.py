@@ -33,8 +33,8 @@ class Drawn:
     image_mask: list[bool]  # (b,)
     text_mask: list[bool]  # (b,)
     images: list[str]  # relative paths
-    texts: list[str]
-    crops: Crops | None  # of the images; None: not augmented
+    texts: list[str] | np.ndarray  # or rows of the text tower's outputs
+    crops: Crops | np.ndarray | None  # of the images, or the numbers of their views; None: not augmented
 
 
 @dataclass
@@ -90,16 +90,25 @@ class InputLoader:
         self.items = [item for item, kept in zip(collection.all_candidates(), is_needed, strict=False) if kept]
         side = encoder.config.preprocess["size"]
         self.side = side if isinstance(side, int) else side[0]
+        self.pixels = self._open_images(collection, splits, cache, workers)
+
+    def _open_images(
+        self, collection: Collection, splits: Sequence[Pairs], cache: Path, workers: int
+    ) -> OpenedPixels | PixelCache:
         squares = Squares(
-            collection, settings.image_cache or round(MARGIN * self.side), encoder.config.preprocess["resize_mode"]
+            collection,
+            self.settings.image_cache or round(MARGIN * self.side),
+            self.encoder.config.preprocess["resize_mode"],
         )
-        if settings.image_cache:
-            paths = [item.image for item in self.items if item.image]
-            paths += [image for pairs in splits for image in pairs.images if image]
-            with main_process_first():
-                self.pixels = PixelCache(squares, paths, cache, workers)
-        else:
-            self.pixels = OpenedPixels(squares, workers)
+        if not self.settings.image_cache:
+            return OpenedPixels(squares, workers)
+        with main_process_first():
+            return PixelCache(squares, self.image_paths(splits), cache, workers)
+
+    def image_paths(self, splits: Sequence[Pairs]) -> list[str]:
+        """The images of the candidates, then of the queries; an image may be there several times."""
+        paths = [item.image for item in self.items if item.image]
+        return paths + [image for pairs in splits for image in pairs.images if image]
 
     def positions(self, rows: np.ndarray) -> np.ndarray:
         """Candidate rows -> their positions in `items`."""
@@ -152,22 +161,41 @@ class InputLoader:
         rng: np.random.Generator | None,
         training: bool,
     ) -> Drawn:
-        settings = self.settings
         if training:
             texts = self.extras.texts(texts, rng)
-        paths, wordings = [path for path in images if path], [text for text in texts if normalize_text(text)]
-        local, crops = local_slice(len(paths)), None
-        if training and settings.augment:
-            crops = Crops.draw(len(paths), settings.min_crop, settings.horizontal_flip, rng).part(local)
+        texts = [normalize_text(text) for text in texts]
+        return self._local(
+            rows, instruction, images, [bool(text) for text in texts], [text for text in texts if text], rng, training
+        )
+
+    def _local(
+        self,
+        rows: np.ndarray,
+        instruction: np.ndarray,
+        images: list[str | None],
+        text_mask: list[bool],
+        texts: list[str] | np.ndarray,
+        rng: np.random.Generator | None,
+        training: bool,
+    ) -> Drawn:
+        """This process's slice of the images and of the texts, which are only those of the mask."""
+        paths = [path for path in images if path]
+        local = local_slice(len(paths))
         return Drawn(
             rows,
             instruction,
             [bool(path) for path in images],
-            [bool(normalize_text(text)) for text in texts],
+            text_mask,
             paths[local],
-            wordings[local_slice(len(wordings))],
-            crops,
+            texts[local_slice(len(texts))],
+            self._crops(len(paths), local, rng) if training else None,
         )
+
+    def _crops(self, n: int, local: slice, rng: np.random.Generator) -> Crops | None:
+        settings = self.settings
+        if not settings.augment:
+            return None
+        return Crops.draw(n, settings.min_crop, settings.horizontal_flip, rng).part(local)
 
     def _loaded(self, steps: Iterable[Sequence[Drawn]]) -> Iterator[list[Inputs]]:
         def paths(step: Sequence[Drawn]) -> list[str]:
@@ -178,14 +206,20 @@ class InputLoader:
             yield [self._inputs(drawn, pixels) for drawn, pixels in zip(step, parts, strict=True)]
 
     def _inputs(self, drawn: Drawn, raw: Tensor) -> Inputs:
-        device, preprocess = self.encoder.device, self.encoder.config.preprocess
+        device = self.encoder.device
         pixels, tokens = torch.zeros(0), torch.zeros(0, dtype=torch.long)
         if len(raw):
-            raw = raw.to(device)
-            raw = resized(raw, self.side) if drawn.crops is None else augmented(raw, drawn.crops, self.side)
-            pixels = normalized(raw, preprocess["mean"], preprocess["std"])
-            pixels = pixels.contiguous(memory_format=torch.channels_last)
-        if drawn.texts:
-            tokens = self.encoder.tokenize(drawn.texts)
+            pixels = self._pixels(drawn, raw.to(device))
+        if len(drawn.texts):
+            tokens = self._tokens(drawn)
         masks = torch.tensor(drawn.image_mask), torch.tensor(drawn.text_mask)
         return Inputs(drawn.rows, drawn.instruction, *(part.to(device) for part in (*masks, pixels, tokens)))
+
+    def _pixels(self, drawn: Drawn, raw: Tensor) -> Tensor:
+        preprocess = self.encoder.config.preprocess
+        raw = resized(raw, self.side) if drawn.crops is None else augmented(raw, drawn.crops, self.side)
+        pixels = normalized(raw, preprocess["mean"], preprocess["std"])
+        return pixels.contiguous(memory_format=torch.channels_last)
+
+    def _tokens(self, drawn: Drawn) -> Tensor:
+        return self.encoder.tokenize(drawn.texts)

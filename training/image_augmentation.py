@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 import torch.nn.functional as F
-from PIL import Image, ImageOps
+from PIL import Image, ImageEnhance, ImageOps
 from torch import Tensor
 from tqdm import tqdm
 
@@ -112,6 +112,16 @@ class Crops:
 
     def part(self, rows: slice) -> Crops:
         return Crops(self.theta[rows], self.brightness[rows])
+
+    def of(self, image: Image.Image) -> Iterator[Image.Image]:
+        """One view of an image for each of these b crops."""
+        for theta, brightness in zip(self.theta, self.brightness, strict=True):
+            size, half = np.array(image.size), np.abs(np.diagonal(theta)) / 2
+            center = (1 + theta[:, 2]) / 2
+            start, end = np.floor((center - half) * size), np.ceil((center + half) * size)
+            view = image.crop((*np.maximum(start, 0).astype(int), *np.minimum(end, size).astype(int)))
+            view = ImageOps.mirror(view) if theta[0, 0] < 0 else view
+            yield ImageEnhance.Brightness(view).enhance(float(brightness))
 
 
 def augmented(images: Tensor, crops: Crops, side: int) -> Tensor:

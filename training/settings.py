@@ -1,8 +1,9 @@
 """The settings of every stage, and the presets.
 
 `paper` reproduces the published code and `paper-text` the text of the paper; training/README.md lists where they
-depart from their source, and why. `small` and `demo` are ours: trained from scratch on two CPU cores; `demo` made the
-shipped run. A setting is changed from the command line with --set STAGE.NAME=VALUE.
+depart from their source, and why. The others are ours, for two CPU cores: `small` and `demo` train everything from
+scratch, `demo` made the run of the drawn world; `photos` trains heads behind pretrained towers and made the run of
+photographs. A setting is changed from the command line with --set STAGE.NAME=VALUE.
 
 Settings marked "ours" are in neither source; they are off in `paper` and `paper-text`.
 """
@@ -26,6 +27,7 @@ from genius.models.quantizer import QuantizerConfig
 from training.distributed import default_workers, init_distributed
 
 AUGMENTATIONS = ("elementwise", "scalar", "none")  # Eq. 11 as in the code, as in the paper, and without it
+RESIZE_MODES = ("shortest", "longest", "squash")
 MBEIR_UPSAMPLING = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
 
 Upsampling = int | dict[str, int]  # see Pairs.epoch: queries of each row, or of the datasets that are named
@@ -61,6 +63,56 @@ class ExtrasSettings:
 
 
 @dataclass(frozen=True)
+class TowerSettings:
+    """How image_tower and text_tower become one encoder, see Encoder.from_towers (ours)."""
+
+    dim: int = 256  # of the embeddings
+    image_size: int = 224  # side of the images, pixels
+    head: str = "mlp"  # behind each tower: mlp or linear
+    image_dropout: float = 0.0  # in the image head
+    context_length: int = 77  # tokens
+    resize_mode: str = "shortest"  # how an image becomes a square: shortest, longest or squash
+
+    def __post_init__(self):
+        expect(self.head in ("mlp", "linear"), f"head is mlp or linear, not {self.head!r}")
+        expect(self.resize_mode in RESIZE_MODES, f"resize_mode is one of {', '.join(RESIZE_MODES)}")
+        expect(min(self.dim, self.image_size) >= 1, "dim and image_size are at least 1")
+        expect(self.context_length >= 3, "context_length is at least 3")
+        expect(0 <= self.image_dropout < 1, "image_dropout is a probability below 1")
+
+
+@dataclass(frozen=True)
+class LockedSettings:
+    """Locked-tower training (ours; LiT, Zhai et al. 2022): only the heads behind the pretrained towers are trained.
+
+    Epochs, batch, learning rate, weight decay and loss of the heads are the encoder's settings of these names.
+    """
+
+    enabled: bool = False
+    cache: str = ""  # folder of tower outputs that several runs share; empty: in the run
+    views: int = 4  # of each image: the image itself and random crops, by encoder.min_crop and horizontal_flip
+    phrasings: int = 4  # instruction phrasings with which each query is encoded
+    input_dropout: float = 0.0  # of tower outputs
+    image_blocks: int = 0  # last blocks of the image tower that are unlocked after the heads are trained
+    text_blocks: int = 0  # last blocks of the text tower
+    unlocked_epochs: int = 0  # with the unlocked blocks, after encoder.epochs
+    unlocked_batch: int = 128
+    unlocked_learning_rate: float = 1e-5  # of blocks and heads
+
+    def __post_init__(self):
+        expect(self.views >= 1 and self.phrasings >= 1, "views and phrasings are at least 1")
+        expect(0 <= self.input_dropout < 1, "input_dropout is a probability below 1")
+        expect(
+            min(self.image_blocks, self.text_blocks, self.unlocked_epochs) >= 0 and self.unlocked_batch >= 2,
+            "image_blocks, text_blocks and unlocked_epochs are at least 0 and unlocked_batch at least 2",
+        )
+        expect(
+            bool(self.image_blocks or self.text_blocks) or not self.unlocked_epochs,
+            "image_blocks or text_blocks is above 0 where unlocked_epochs is",
+        )
+
+
+@dataclass(frozen=True)
 class EncoderSettings:
     """Contrastive training of CLIP-SF (Eq. 2). With 0 epochs the pretrained weights are used unchanged."""
 
@@ -87,6 +139,10 @@ class EncoderSettings:
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     bf16: bool = True
     extras: ExtrasSettings = field(default_factory=ExtrasSettings)
+    image_tower: str = ""  # pretrained timm model, package or file (ours), with text_tower; empty: an open_clip model
+    text_tower: str = ""  # pretrained Hugging Face model, package or folder (ours)
+    towers: TowerSettings = field(default_factory=TowerSettings)
+    locked: LockedSettings = field(default_factory=LockedSettings)
 
     def __post_init__(self):
         expect(self.epochs >= 0, "epochs is at least 0")
@@ -94,6 +150,13 @@ class EncoderSettings:
         expect(self.image_cache >= 0, "image_cache is at least 0")
         expect(0 < self.min_crop <= 1, "min_crop is above 0 and at most 1")
         expect(min(self.clip_grad_norm, self.max_logit_scale) >= 0, "clip_grad_norm and max_logit_scale are at least 0")
+        extras = self.extras
+        expect(
+            not self.locked.enabled
+            or not (extras.instruction_swap_prob or extras.instruction_word_dropout or extras.synonym_prob),
+            "instruction_swap_prob, instruction_word_dropout and synonym_prob are 0 where locked.enabled is true: "
+            "the texts are encoded once, before training",
+        )
 
 
 @dataclass(frozen=True)
@@ -376,7 +439,30 @@ DEMO = Settings(  # the shipped run: small enough for a repository
     index=IndexSettings(pool="union_test", thumbnail_side=128, thumbnail_quality=70),
 )
 
-PRESETS = {"small": SMALL, "demo": DEMO, "paper": PAPER, "paper-text": PAPER_TEXT}
+PHOTOS = Settings(  # the shipped run of photographs: heads behind pretrained towers
+    encoder=replace(
+        SMALL.encoder,
+        image_tower="tf_efficientnet_lite2",
+        text_tower="sentence-transformers/all-MiniLM-L6-v2",
+        architecture="",
+        epochs=24,
+        batch=512,
+        group=64,
+        upsample_to=0,
+        learning_rate=2e-3,
+        min_crop=0.45,
+        half=True,
+        bf16=False,
+        towers=TowerSettings(dim=SMALL_DIM, image_dropout=0.3),
+        locked=LockedSettings(enabled=True, input_dropout=0.2),
+    ),
+    features=SMALL.features,
+    quantizer=replace(SMALL.quantizer, upsample_to=0, half=True),
+    decoder=replace(SMALL.decoder, upsample_to=0, half=True, bf16=False),
+    index=IndexSettings(thumbnail_side=128, thumbnail_quality=70),
+)
+
+PRESETS = {"small": SMALL, "demo": DEMO, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}
 
 
 @dataclass(frozen=True)

@@ -258,7 +258,12 @@ class Encoder(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        return self.clip.logit_scale.device
+        return self.logit_scale.device
+
+    @property
+    def logit_scale(self) -> nn.Parameter:
+        """The logarithm of 1/τ."""
+        return self.clip.logit_scale
 
     @cached_property
     def _transform(self):

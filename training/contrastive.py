@@ -1,0 +1,116 @@
+"""The training loop of the encoder: CLIP score fusion by contrastive learning (Eq. 2).
+
+Shapes: b pairs of a batch, d embedding dim.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import nn
+
+from genius.run import Run
+from training.checkpoint import Checkpoints, reseed
+from training.distributed import average_gradients, broadcast_buffers, broadcast_object, is_main, progress_bar
+from training.encoder_extras import OWN_INSTRUCTION
+from training.encoder_inputs import InputLoader
+from training.optimization import adamw, contrastive_loss, cosine, set_learning_rate
+from training.pairs import Pairs
+from training.settings import EncoderSettings
+from training.stage import record_epoch, seconds_per_step
+
+if TYPE_CHECKING:
+    from genius.models.encoder import Encoder
+    from training.locked_encoder import LockedEncoder
+
+SAMPLE = 1500  # validation queries of the hit rates after each epoch
+BLOCK = 256  # validation queries encoded together
+
+
+def fit(
+    encoder: Encoder | LockedEncoder,
+    loader: InputLoader,
+    pairs: Pairs,
+    val_pairs: Pairs,
+    settings: EncoderSettings,
+    seed: int,
+    run: Run,
+    checkpoints: Checkpoints,
+    first: int = 0,
+) -> None:
+    """Run settings.epochs epochs, numbered from `first`, from the last checkpoint if there is one."""
+    extras, end = loader.extras, first + settings.epochs
+    model = nn.ModuleDict({"encoder": encoder, **extras.modules()})
+    optimizer = adamw(model, settings, fused=True)
+    for epoch in range(max(first, checkpoints.resume(model, optimizer)), end):
+        rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
+        order = extras.order(epoch, rng)
+        batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last, order)
+        batches = broadcast_object(batches)
+        encoder.train()
+        loaded, steps = loader.pairs(pairs, batches, rng, training=True), len(batches)
+        progress = progress_bar(loaded, desc=f"encoder epoch {epoch}", unit="batch", total=steps)
+        for step, (queries, targets) in enumerate(progress):
+            rate = cosine((epoch - first) * steps + step, settings.epochs * steps, settings.warmup)
+            set_learning_rate(optimizer, settings.learning_rate * rate)
+            with torch.autocast(encoder.device.type, torch.bfloat16, enabled=settings.bf16):
+                query, target = (inputs.features(encoder).embedding() for inputs in (queries, targets))
+            known = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)  # queries whose target is known
+            positive_mask = torch.eye(len(known), dtype=torch.bool)
+            if settings.mask_positives:
+                positive_mask = torch.from_numpy(pairs.positive_mask(queries.rows[known], targets.rows[known]))
+            loss = contrastive_loss(
+                query[known],
+                target[known],
+                encoder.logit_scale.exp(),
+                positive_mask.to(encoder.device),
+                settings.symmetric_loss,
+            )
+            loss = loss + extras.loss(queries, targets, query, target)
+            optimizer.zero_grad()
+            loss.backward()
+            average_gradients(model.parameters())
+            if settings.clip_grad_norm:
+                nn.utils.clip_grad_norm_(model.parameters(), settings.clip_grad_norm)
+            optimizer.step()
+            if settings.max_logit_scale:
+                with torch.no_grad():
+                    encoder.logit_scale.clamp_(max=math.log(settings.max_logit_scale))
+            losses.append(loss.item())
+        broadcast_buffers(encoder)
+        pace = seconds_per_step(started, steps)
+        loss, hit_at_1, hit_at_5 = np.mean(losses), *validate(encoder, loader, val_pairs, seed)
+        seconds = time.perf_counter() - started
+        print(
+            f"encoder epoch {epoch}  loss {loss:.3f}  val hit@1 {hit_at_1:.1%}  hit@5 {hit_at_5:.1%}  "
+            f"{seconds:.0f} s, {pace}",
+            flush=True,
+        )
+        if is_main():
+            record_epoch(
+                run, "encoder", epoch, loss=loss, val_hit_at_1=hit_at_1, val_hit_at_5=hit_at_5, seconds=seconds
+            )
+        checkpoints.save(model, optimizer, epoch)
+
+
+@torch.inference_mode()
+def validate(encoder: Encoder | LockedEncoder, loader: InputLoader, pairs: Pairs, seed: int) -> tuple[float, float]:
+    """hit@1 and hit@5 of a fixed sample of validation queries, among the targets of that sample."""
+    encoder.eval()
+    rng = np.random.default_rng(seed)
+    sample = np.sort(rng.permutation(len(pairs))[:SAMPLE])
+    blocks = (sample[start : start + BLOCK] for start in range(0, len(sample), BLOCK))
+    query, target, rows = [], [], []
+    for queries, targets in loader.pairs(pairs, blocks, rng, training=False):
+        query.append(queries.features(encoder).embedding())
+        target.append(targets.features(encoder).embedding())
+        rows.append(targets.rows)
+    similarity = (torch.cat(query) @ torch.cat(target).T).cpu()
+    positive_mask = torch.from_numpy(pairs.positive_mask(sample, np.concatenate(rows)))
+    best = torch.where(positive_mask, similarity, -torch.inf).amax(1, keepdim=True)
+    rank = ((similarity > best) & ~positive_mask).sum(1)
+    return (rank < 1).float().mean().item(), (rank < 5).float().mean().item()

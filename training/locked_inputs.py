@@ -1,0 +1,145 @@
+"""Batches for locked-tower training: tower outputs that were computed before, in place of pixels and tokens.
+
+Shapes: b queries or candidates, q queries, p phrasings, c candidates, v views of an image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.models.encoder import normalize_text
+from training.encoder_extras import OWN_INSTRUCTION
+from training.encoder_inputs import Drawn, InputLoader
+from training.features import phrased
+from training.image_augmentation import Crops, Part
+from training.locked_encoder import LockedEncoder
+from training.pairs import Pairs
+from training.settings import EncoderSettings
+from training.tower_outputs import TowerOutputs, image_outputs, text_outputs
+
+
+class CachedImages:
+    """Stands in for decoded images: what is loaded of an image is its row in the tower outputs."""
+
+    def __init__(self, paths: Sequence[str], outputs: TowerOutputs):
+        self.row = {path: row for row, path in enumerate(paths)}
+        self.outputs = outputs
+
+    def ahead(self, parts: Iterable[Part], paths: Callable[[Part], list[str]]) -> Iterator[tuple[Part, Tensor]]:
+        """Each part with the rows (b,) of its images."""
+        for part in parts:
+            yield part, torch.tensor([self.row[path] for path in paths(part)], dtype=torch.long)
+
+
+class LockedLoader(InputLoader):
+    """Loads outputs of the towers: `Inputs.pixels` are (local i, t) and `Inputs.tokens` (local t, u).
+
+    After `unlock`, images or texts are loaded as usual, for a tower that is trained.
+    """
+
+    encoder: LockedEncoder
+
+    def __init__(
+        self,
+        collection: Collection,
+        splits: Sequence[Pairs],
+        settings: EncoderSettings,
+        encoder: LockedEncoder,
+        folder: Path,
+        seed: int,
+        workers: int = 0,
+    ):
+        """splits: the training queries, then those of validation, which are encoded with one phrasing.
+
+        Computes the outputs that the folder lacks. Raises UserError if the collection has no images or no texts.
+        """
+        self.live_images = self.live_texts = False
+        self._collection, self._splits, self._seed = collection, splits, seed
+        super().__init__(collection, splits, settings, encoder, folder, workers)
+        numbers: dict[str, int] = {}  # of each distinct text
+
+        def rows(texts: Iterable[str]) -> np.ndarray:
+            normal = map(normalize_text, texts)
+            return np.array([numbers.setdefault(text, len(numbers)) if text else -1 for text in normal], np.int32)
+
+        rng = np.random.default_rng(seed)
+        self._candidate_texts = rows(item.text for item in self.items)  # (c,) row in the outputs; −1: no text
+        self._query_texts = []  # (q, p) of each split
+        for pairs, phrasings in zip(splits, (settings.locked.phrasings, 1), strict=True):
+            inputs = phrased(pairs, phrasings, rng)
+            self._query_texts.append(rows(chain.from_iterable(texts for _, texts in inputs)).reshape(-1, phrasings))
+        if not numbers:
+            raise UserError(f"{collection.root} has no texts")
+        # texts of similar length stand next to each other, so that little padding is encoded
+        order = np.argsort([len(text) for text in numbers], kind="stable").astype(np.int32)
+        place = np.append(np.argsort(order).astype(np.int32), np.int32(-1))  # the last one is that of −1
+        self._candidate_texts = place[self._candidate_texts]
+        self._query_texts = [place[table] for table in self._query_texts]
+        texts = list(numbers)
+        self.texts = text_outputs(folder, encoder.encoder, [texts[number] for number in order], settings)
+
+    def _open_images(self, collection: Collection, splits: Sequence[Pairs], cache: Path, workers: int) -> CachedImages:
+        paths = list(dict.fromkeys(self.image_paths(splits)))
+        if not paths:
+            raise UserError(
+                f"{collection.root} has no images among its training queries and candidates, so an image tower has "
+                "nothing to learn from; set encoder.locked.enabled to false, or add images"
+            )
+        outputs = image_outputs(cache, self.encoder.encoder, collection, paths, self.settings, self._seed, workers)
+        return CachedImages(paths, outputs)
+
+    def unlock(self, images: bool, texts: bool, cache: Path, workers: int) -> None:
+        """Load images, texts, or both as usual from now on. Raises UserError for an image that cannot be opened."""
+        self.live_images, self.live_texts = images, texts
+        if images:
+            self.pixels = super()._open_images(self._collection, self._splits, cache, workers)
+
+    def _queries(
+        self, pairs: Pairs, queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator, training: bool
+    ) -> Drawn:
+        if self.live_texts:
+            return super()._queries(pairs, queries, positives, rng, training)
+        (table,) = (table for split, table in zip(self._splits, self._query_texts, strict=True) if split is pairs)
+        texts = table[queries, rng.integers(table.shape[1], size=len(queries))]
+        return self._cached(queries, [pairs.images[query] for query in queries], texts, rng, training)
+
+    def _candidates(self, rows: np.ndarray, rng: np.random.Generator | None, training: bool) -> Drawn:
+        if self.live_texts:
+            return super()._candidates(rows, rng, training)
+        positions = self.positions(rows)
+        images = [self.items[position].image for position in positions]
+        return self._cached(rows, images, self._candidate_texts[positions], rng, training)
+
+    def _cached(
+        self,
+        rows: np.ndarray,
+        images: list[str | None],
+        texts: np.ndarray,
+        rng: np.random.Generator | None,
+        training: bool,
+    ) -> Drawn:
+        known = texts >= 0
+        own = np.full(len(rows), OWN_INSTRUCTION)
+        return self._local(rows, own, images, known.tolist(), texts[known], rng, training)
+
+    def _crops(self, n: int, local: slice, rng: np.random.Generator) -> Crops | np.ndarray | None:
+        """The number of the view that is taken of each image, or the crops of images that are loaded."""
+        if self.live_images:
+            return super()._crops(n, local, rng)
+        return rng.integers(self.settings.locked.views, size=n)[local]
+
+    def _pixels(self, drawn: Drawn, raw: Tensor) -> Tensor:
+        if self.live_images:
+            return super()._pixels(drawn, raw)
+        return self.pixels.outputs.rows(raw.numpy(), 0 if drawn.crops is None else drawn.crops)
+
+    def _tokens(self, drawn: Drawn) -> Tensor:
+        return super()._tokens(drawn) if self.live_texts else self.texts.rows(drawn.texts)
