@@ -5,12 +5,15 @@ Plain dataclasses. Nothing here reads a file or holds a model.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
+PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
 FAST_DTYPES = ("float32", "bfloat16")  # arithmetic of the decoder in mode fast
 
 
@@ -59,6 +62,25 @@ class Item:
     text: str = ""
     image: str | None = None  # path relative to the collection's root
     source: str = ""  # M-BEIR's src_content, JSON text
+
+    @property
+    def source_fields(self) -> dict[str, Any]:
+        """The fields of the source without those of PROVENANCE; empty unless it is a JSON object."""
+        return {name: value for name, value in _json_object(self.source).items() if name not in PROVENANCE}
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """The fields of PROVENANCE that are known."""
+        fields = _json_object(self.source)
+        return {name: fields[name] for name in PROVENANCE if isinstance(fields.get(name), str) and fields[name]}
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        record = json.loads(text)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

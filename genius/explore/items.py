@@ -5,7 +5,6 @@ Shapes: n items, d embedding dim, M levels.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +27,11 @@ APPROXIMATE = SearchOptions(mode="fast", decoder_weight=0.0, beams=200, budget=5
 
 
 def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any]:
-    """{"row", "id", "modality", "text", "codes", "facts", "neighbours", "exact"} of an item; modality is a Modality.
+    """The fields of an item: row, id, modality, text, codes, facts, provenance, neighbours, exact.
 
-    facts: [(name, value)] from its source, if that is a JSON object. neighbours: see `nearest_items`,
-    [{"row", "id", "modality", "text", "cosine"}]; exact: whether they are exact. Raises UserError for an unknown row.
+    modality is a Modality. facts: [(name, value)] from its source. provenance: see `Item`. neighbours: see
+    `nearest_items`, [{"row", "id", "modality", "text", "cosine"}]; exact: whether they are exact. Raises UserError for
+    an unknown row.
     """
     index = engine.index
     if type(row) is not int or not 0 <= row < index.n:
@@ -41,7 +41,8 @@ def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any
         "row": row,
         **_short(item),
         "codes": index.codes([row])[0].tolist(),
-        "facts": source_facts(item.source),
+        "facts": source_facts(item),
+        "provenance": item.provenance,
         "neighbours": _neighbors(engine, row, neighbors) if neighbors else [],
         "exact": index.n <= EXACT_ITEMS,
     }
@@ -68,15 +69,9 @@ def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndar
     return cosines[others][:k], rows[others][:k]
 
 
-def source_facts(source: str) -> list[tuple[str, str]]:
-    """(name, value) pairs of the plain values in an item's source; empty if that is not a JSON object."""
-    try:
-        record = json.loads(source)
-    except ValueError:
-        return []
-    if not isinstance(record, dict):
-        return []
-    return [(name, str(value)) for name, value in record.items() if isinstance(value, str | int | float)]
+def source_facts(item: Item) -> list[tuple[str, str]]:
+    """(name, value) pairs of the plain values in an item's source fields."""
+    return [(name, str(value)) for name, value in item.source_fields.items() if isinstance(value, str | int | float)]
 
 
 def item_query(index: Index, row: int) -> Query:

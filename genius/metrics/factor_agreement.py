@@ -36,10 +36,10 @@ ROUNDING = 1e-9  # nats
 def read_factors(items: Sequence[Item]) -> dict[str, np.ndarray]:
     """Factor name -> the number of its value for each item (n,), −1 for items that lack it.
 
-    The factors of an item are the entries of its source if that is a JSON object. Factors with one value, with more
-    than MAX_VALUES, or in less than MIN_SHARE of the items are ignored.
+    The factors of an item are its source fields. Factors with one value, with more than MAX_VALUES, or in less than
+    MIN_SHARE of the items are ignored.
     """
-    records = [_factors(item.source) for item in items]
+    records = [_factors(item) for item in items]
     table = {}
     for name in dict.fromkeys(name for record in records for name in record):
         values = np.full(len(items), -1)
@@ -88,7 +88,7 @@ def characteristic_values(items: Sequence[Item], others: Sequence[Item], top: in
     Shares are among the items that have the factor. Values are ordered by their part of the divergence of the two
     distributions, share · log(share / elsewhere), with at most one value per factor and `top` in all.
     """
-    shares, other_shares = (_shares([_factors(item.source) for item in group]) for group in (items, others))
+    shares, other_shares = (_shares([_factors(item) for item in group]) for group in (items, others))
     best = {}
     for (factor, value), share in shares.items():
         elsewhere = other_shares.get((factor, value), 0.0)
@@ -163,13 +163,5 @@ def _shares(records: Sequence[dict[str, Any]]) -> dict[tuple[str, str], float]:
     return {(factor, value): count / totals[factor] for (factor, value), count in values.items()}
 
 
-def _factors(source: str) -> dict[str, Any]:
-    try:
-        record = json.loads(source)
-    except ValueError:
-        return {}
-    return (
-        {name: value for name, value in record.items() if isinstance(value, str | int)}
-        if isinstance(record, dict)
-        else {}
-    )
+def _factors(item: Item) -> dict[str, Any]:
+    return {name: value for name, value in item.source_fields.items() if isinstance(value, str | int)}

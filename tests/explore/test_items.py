@@ -93,8 +93,15 @@ def test_facts_are_the_plain_values_of_the_source(engine, monkeypatch):
 
 
 @pytest.mark.parametrize("source", ["", "no json", "[1]", "3", "null"])
-def test_a_source_that_is_no_object_has_no_facts(source):
-    assert source_facts(source) == []
+def test_a_source_that_is_no_object_has_no_facts_and_no_provenance(source):
+    item = Item("1:2", Modality.TEXT, "text", source=source)
+    assert source_facts(item) == [] and item.provenance == {}
+
+
+def test_credit_license_and_origin_are_no_facts():
+    source = json.dumps({"kind": "house", "origin": "A set", "credit": "Ada", "licence": ""})
+    item = Item("1:2", Modality.TEXT, "text", source=source)
+    assert source_facts(item) == [("kind", "house")] and item.provenance == {"credit": "Ada", "origin": "A set"}
 
 
 @pytest.mark.parametrize("row", [-1, 10**9, "5", None, True, 5.0])

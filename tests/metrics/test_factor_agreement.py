@@ -139,6 +139,12 @@ def test_factors_are_read_from_sources_and_missing_ones_are_marked():
     assert factors["count"][2:].tolist() == [-1] * 4
 
 
+def test_credit_license_and_origin_are_no_factors():
+    records = [{"kind": name, "credit": name, "licence": name, "origin": name} for name in ("cat", "dog")]
+    assert list(read_factors(items(records))) == ["kind"]
+    assert [found["factor"] for found in characteristic_values(items(records[:1]), items(records[1:]))] == ["kind"]
+
+
 def test_rare_constant_and_unique_factors_are_ignored():
     records = [{"same": "here", "name": str(number), "kind": str(number % 2)} for number in range(1200)]
     records[0]["rare"], records[1]["rare"] = "a", "b"

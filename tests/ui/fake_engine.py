@@ -28,7 +28,6 @@ from genius.trie.pool import Pool
 
 CODE_SIZES = (3, *[256] * 8)
 DIM = 16
-DIM = 16
 HOSTILE = "${alert(1)}<img src=x onerror=alert(2)>"
 INSTRUCTIONS = [
     (Modality.TEXT, Modality.IMAGE, "Find an image that matches the caption."),
@@ -45,6 +44,7 @@ TEXTS = [
     "wet from the rain, and behind it the hills fade into the haze, one after another, until nobody could "
     "say where the land ends and the sky begins. Nothing moves but the rope, and somewhere a bell rings.",
 ]
+SOURCE = '{"credit": "Ada Example", "licence": "CC BY 2.0", "origin": "https://example.org/dog", "kind": "dog"}'
 EXAMPLES = (
     Example(
         "Three ways to ask",
@@ -110,7 +110,7 @@ class FakeIndex:
         modality = Modality(row % 3)
         text = "" if modality == Modality.IMAGE else TEXTS[row % len(TEXTS)]
         image = None if modality == Modality.TEXT else f"{row}.jpg"
-        return Item(f"{1 + row % 5}:{row}", modality, text, image)
+        return Item(f"{1 + row % 5}:{row}", modality, text, image, SOURCE if row % 2 else "")
 
     def thumbnail(self, row: int) -> bytes | None:
         """A landscape, different for every row that is not a text."""

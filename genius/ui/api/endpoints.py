@@ -76,7 +76,7 @@ def endpoints(context: Context) -> list[Callable]:
             "text": described["text"],
             "picture": formatting.data_uri(picture) if picture else None,
             "codes": described["codes"],
-            "facts": dict(described["facts"]),
+            "facts": dict(described["facts"]) | described["provenance"],
         }
 
     def code_items(pattern: str, limit: int = 20, offset: int = 0) -> dict:

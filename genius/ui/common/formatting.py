@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from genius.schema import Item, Modality, Query
 
@@ -18,6 +19,7 @@ STAGES = {  # in the order they run
     "rerank": "re-rank",
     "fetch": "fetch",
 }
+LONGEST_FIELD = 300  # characters of a credit, license or origin
 LONGEST_EXCERPT = 200  # characters of a text on a tile
 MINUS = "\N{MINUS SIGN}"
 
@@ -66,14 +68,32 @@ def identifier(codes: Sequence[int], query_codes: Sequence[int]) -> dict[str, An
 
 
 def item_view(item: Item, picture: bytes | None) -> dict[str, Any]:
-    """An item as panels draw it: its id, modality, text and thumbnail, where it has one."""
+    """An item as panels draw it: its id, modality, text, thumbnail, where it has one, and provenance."""
     return {
         "id": item.id,
         "name": NAMES[item.modality],
         "kind": item.modality.name.lower(),
         "text": item.text,
         "picture": data_uri(picture) if picture else None,
+        "provenance": provenance_view(item.provenance),
     }
+
+
+def provenance_view(provenance: Mapping[str, str]) -> dict[str, str] | None:
+    """Where an item comes from, with `link` if its origin is an address on the web; None if nothing is known."""
+    if not provenance:
+        return None
+    link = {"link": provenance["origin"]} if is_web_address(provenance.get("origin", "")) else {}
+    return {name: value[:LONGEST_FIELD] for name, value in provenance.items()} | link
+
+
+def is_web_address(text: str) -> bool:
+    """Whether a text is an http or https address, and not another scheme, a path or prose."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and text.isprintable() and " " not in text
+    except ValueError:
+        return False
 
 
 def tile(row: int, item: Item, picture: bytes | None, figure: str = "") -> dict[str, Any]:

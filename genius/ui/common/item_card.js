@@ -21,6 +21,12 @@ const neighbour = data => {
   return node('li', {}, one);
 };
 
+// Credit, license and origin, which becomes a link where it is an address.
+const provenance = ({credit, licence, origin, link}) => node('dl', {class: 'facts'},
+  ...[['Credit', credit], ['License', licence], ['Origin', origin]].filter(([, value]) => value).map(([name, value]) =>
+    node('div', {}, node('dt', {}, name), node('dd', {}, name === 'Origin' && link
+      ? node('a', {href: link, target: '_blank', rel: 'noopener noreferrer'}, value) : value))));
+
 const spoken = name => name.replaceAll('_', ' ').replace(/(\D)(\d+)$/, '$1 $2');    // color2 -> color 2
 
 // Where its beginning is out of view, as below a map on a phone.
@@ -40,6 +46,7 @@ const draw = item => {
   told.append(prefixes(item.codes));
   if (item.facts.length) told.append(node('dl', {class: 'facts'},
     ...item.facts.map(([name, value]) => node('div', {}, node('dt', {}, spoken(name)), node('dd', {}, value)))));
+  if (item.provenance) told.append(provenance(item.provenance));
   told.append(ask);
   const parts = [node('div', {class: 'whole'},
     ...item.picture ? [node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})] : [], told)];

@@ -44,6 +44,7 @@ def card(engine: Engine, id: Any) -> dict[str, Any]:
         **_drawn(engine, item),
         "codes": item["codes"],
         "facts": item["facts"],
+        "provenance": formatting.provenance_view(item["provenance"]),
         "exact": item["exact"],
         "neighbours": [
             {**_drawn(engine, other), "cosine": formatting.number(other["cosine"], 3)} for other in item["neighbours"]

@@ -22,6 +22,13 @@ const chips = ({codes, shared, decoded = codes.length, open = false}) => {
   return list;
 };
 
+// Who made an item, and its license, in one line; its tooltip says where the item is from, too.
+const creditLine = known => {
+  const {credit, licence, origin} = known ?? {};
+  const line = [credit, licence].filter(Boolean).join(' · ') || origin;
+  return line ? [node('p', {class: 'credit', title: [credit, licence, origin].filter(Boolean).join('\n')}, line)] : [];
+};
+
 // The three first codes by probability, the chosen one marked, with a bar of their shares; only: what it says where
 // the visitor chose.
 const aims = ({label, targets, only}) => {

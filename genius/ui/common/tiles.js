@@ -1,5 +1,6 @@
-const tile = ({id, name, kind, text, picture, figure}) => {
-  const one = node('button', {type: 'button', class: `tile ${kind}`, title: text || `${name} ${id}`},
+const tile = ({id, name, kind, text, picture, figure, provenance}) => {
+  const title = [text || `${name} ${id}`, provenance?.credit, provenance?.licence].filter(Boolean).join('\n');
+  const one = node('button', {type: 'button', class: `tile ${kind}`, title},
     picture ? node('img', {src: picture, alt: text || `Picture ${id}`}) : '',
     text ? node('span', {class: picture ? 'caption' : 'excerpt'}, text) : '',
     node('span', {class: 'line'}, node('span', {class: 'badge'}, name),

@@ -50,6 +50,7 @@ const card = ({score, itself}, column) => data => {
         node('div', {}, node('dt', {}, 'cosine'), node('dd', {}, data.cosine)),
         node('div', {}, node('dt', {}, score), node('dd', {}, data.score))),
       chips(data),
+      ...creditLine(data.provenance),
       node('span', {class: 'item'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),
       actions(data, column)));
   made.dataset.likeness = data.likeness;

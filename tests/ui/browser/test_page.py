@@ -116,6 +116,15 @@ def test_a_hostile_caption_is_shown_and_runs_nothing(visit):
     assert HOSTILE in page.locator("#summary .sentence").inner_text()
 
 
+def test_results_name_credit_and_license_in_one_line_with_all_of_it_in_the_tooltip(visit):
+    page = visit()
+    search(page, "mug")
+    credit = page.locator("#cards .credit").first
+    assert credit.inner_text() == "Ada Example · CC BY 2.0"
+    assert credit.get_attribute("title") == "Ada Example\nCC BY 2.0\nhttps://example.org/dog"
+    assert 0 < page.locator("#cards .credit").count() < 10, "nothing is shown where nothing is known"
+
+
 def test_nothing_found_is_said_in_words(visit):
     page = visit()
     search(page, "nothing")

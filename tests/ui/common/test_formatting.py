@@ -12,6 +12,38 @@ def test_only_leading_codes_count_as_shared(one, other, length):
     assert formatting.shared_prefix(one, other) == length
 
 
+@pytest.mark.parametrize("origin", ["https://example.org/a?b=c", "http://example.org"])
+def test_an_origin_on_the_web_is_a_link(origin):
+    assert formatting.provenance_view({"origin": origin}) == {"origin": origin, "link": origin}
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "javascript:alert(1)",
+        "JavaScript:alert(1)//https://example.org",
+        "data:text/html,hello",
+        "ftp://example.org",
+        "//example.org",
+        "https:example.org",
+        "https://",
+        "https://[",
+        "https://example.org/\njavascript:",
+        "https://example.org and more",
+        " https://example.org",
+        "A set of photographs",
+    ],
+)
+def test_any_other_origin_is_text(origin):
+    assert formatting.provenance_view({"origin": origin}) == {"origin": origin}
+
+
+def test_provenance_is_shown_only_where_it_is_known_and_long_fields_are_cut():
+    assert formatting.provenance_view({}) is None
+    shown = formatting.provenance_view({"credit": "a" * 1000, "licence": "CC BY 2.0"})
+    assert shown == {"credit": "a" * formatting.LONGEST_FIELD, "licence": "CC BY 2.0"}
+
+
 def test_suggestions_come_once_those_that_fit_first_then_by_target():
     known = [
         (Modality.TEXT, Modality.PAIR, "b"),

@@ -23,6 +23,14 @@ def test_a_card_has_what_its_script_draws(engine):
         assert (near["picture"] is None) == (near["kind"] == "text") and near["cosine"].startswith("0.")
 
 
+def test_a_card_says_where_its_item_is_from_if_that_is_known(engine):
+    assert card(engine, engine.index.item(6).id)["provenance"] is None
+    shown = card(engine, engine.index.item(5).id)
+    link = "https://example.org/dog"
+    known = {"credit": "Ada Example", "licence": "CC BY 2.0", "origin": link, "link": link}
+    assert shown["provenance"] == known and shown["facts"] == [("kind", "dog")]
+
+
 def test_a_code_opens_the_pattern_that_ends_there():
     assert on_code(event(codes=[0, 17, 240])) == "0.17.240"
 
