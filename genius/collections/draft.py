@@ -36,6 +36,7 @@ class Candidate:
     number: int
     text: str
     image: SourceImage | None
+    source: dict[str, Any]  # for src_content
     splits: set[str] = field(default_factory=set)
     tasks: set[int | None] = field(default_factory=set)
 
@@ -58,13 +59,22 @@ class Draft:
         self._questions: dict[tuple[int, str, bytes | None], Question] = {}
 
     def candidate(
-        self, tasks: Iterable[int | None], splits: Iterable[str], text: str = "", image: SourceImage | None = None
+        self,
+        tasks: Iterable[int | None],
+        splits: Iterable[str],
+        text: str = "",
+        image: SourceImage | None = None,
+        source: dict[str, Any] | None = None,
     ) -> Candidate:
-        """Add a candidate, or add an existing one to the pools of these tasks and splits."""
+        """Add a candidate, or add an existing one to the pools of these tasks and splits.
+
+        source: for its src_content; by default that of the image.
+        """
         key = (text, image.path if image else None)
         candidate = self._candidates.get(key)
         if candidate is None:
-            candidate = self._candidates[key] = Candidate(len(self._candidates) + 1, text, image)
+            source = source or (image.source if image else {})
+            candidate = self._candidates[key] = Candidate(len(self._candidates) + 1, text, image, source)
         candidate.tasks.update(tasks)
         candidate.splits.update(splits)
         return candidate
@@ -82,7 +92,7 @@ class Draft:
         """Yield each item with the tasks and splits of its pools."""
         for entry in self._candidates.values():
             image = entry.image
-            source = json.dumps(image.source, ensure_ascii=False) if image and image.source else ""
+            source = json.dumps(entry.source, ensure_ascii=False) if entry.source else ""
             item = Item(
                 self._id(entry.number),
                 Modality.of(entry.text, image),

