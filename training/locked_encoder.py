@@ -6,9 +6,9 @@ Shapes: b inputs, d embedding dim, s image side, n tokens, t and u the widths of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
 
 import torch
+from open_clip.hf_model import HFTextEncoder
 from torch import Tensor, nn
 
 from genius.errors import UserError
@@ -95,22 +95,21 @@ class LockedEncoder(nn.Module):
         Raises UserError if the blocks of a tower cannot be unlocked.
         """
         clip = self.encoder.clip
-        for blocks, image, lock in (
-            (image_blocks, True, clip.lock_image_tower),
-            (text_blocks, False, clip.lock_text_tower),
+        for blocks, kind, lock in (
+            (image_blocks, "image", clip.lock_image_tower),
+            (text_blocks, "text", clip.lock_text_tower),
         ):
-            if not blocks:
-                continue
-            for name, weight in clip.named_parameters():
-                if name.startswith("visual.") == image:
-                    weight.requires_grad_(True)
             try:
-                with redirect_stdout(None):
+                if blocks and kind == "text" and isinstance(getattr(clip, "text", None), HFTextEncoder):
+                    unlock_layers(clip.text.transformer, blocks)
+                elif blocks:
+                    for name, weight in clip.named_parameters():
+                        if name.startswith("visual.") == (kind == "image"):
+                            weight.requires_grad_(True)
                     lock(blocks)
-            except (AssertionError, AttributeError, ImportError, KeyError, RuntimeError) as error:  # by architecture
-                kind = "image" if image else "text"
+            except (AssertionError, AttributeError, ImportError, RuntimeError, ValueError) as error:  # by architecture
                 raise UserError(
-                    f"open_clip cannot unlock the last blocks of this {kind} tower ({error or type(error).__name__}); "
+                    f"the last blocks of this {kind} tower cannot be unlocked ({str(error) or type(error).__name__}); "
                     f"set encoder.locked.{kind}_blocks to 0"
                 ) from error
         self.cached_images, self.cached_texts = not image_blocks, not text_blocks
@@ -147,6 +146,18 @@ class LockedEncoder(nn.Module):
         if len(values):
             out[mask] = encode(values).float()
         return out
+
+
+def unlock_layers(transformer: nn.Module, layers: int) -> None:
+    """Unlock the last layers of a Hugging Face transformer; open_clip knows the layers of two architectures only.
+
+    Raises ValueError if it has no list of layers.
+    """
+    lists = [module for module in transformer.modules() if isinstance(module, nn.ModuleList)]
+    if not lists:
+        raise ValueError("it has no list of layers")
+    for layer in list(max(lists, key=len))[-layers:]:
+        layer.requires_grad_(True)
 
 
 def takes_mean(head: nn.Module) -> bool:

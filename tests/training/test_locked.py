@@ -2,20 +2,31 @@
 
 import json
 import shutil
+from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
-import training.image_augmentation
+from genius.collections.mbeir import Collection
+from genius.collections.writer import new_collection
+from genius.errors import UserError
+from genius.files import describe
+from genius.models.encoder import Encoder
+from genius.models.split import SplitEncoder
 from genius.run import Run
+from genius.schema import Item, LabelledQuery, Modality
+from tests.search.tiny import tiny_encoder
 from tests.training.tiny import TINY
 from tests.training.tiny_towers import COLORS, locked_settings, write_color_collection, write_towers
 from training import contrastive, encoder, tower_outputs
 from training.encoder import new_encoder
-from training.settings import Arguments
+from training.locked_encoder import LockedEncoder
+from training.settings import PHOTOS, Arguments, ExtrasSettings, with_changes
 from training.stage import run_stage
+from training.tower_outputs import TowerOutputs
 
 
 @pytest.fixture(scope="module")
@@ -68,49 +79,208 @@ def test_towers_do_not_change(trained, towers):
     assert changed and all(map(is_head, changed))
 
 
-def test_a_killed_run_resumes_to_the_same_weights(trained, towers, colors, tmp_path, monkeypatch):
-    settings, record = locked_settings(*towers), contrastive.record_epoch
+@pytest.fixture
+def kill(monkeypatch):
+    """A context in which training is killed before an epoch is recorded."""
+    record = contrastive.record_epoch
 
-    def killed(run, stage, epoch, **figures):
-        if epoch == 4:
-            raise KeyboardInterrupt
-        record(run, stage, epoch, **figures)
+    @contextmanager
+    def killing(epoch):
+        def killed(run, stage, number, **figures):
+            if number == epoch:
+                raise KeyboardInterrupt
+            record(run, stage, number, **figures)
 
-    monkeypatch.setattr(contrastive, "record_epoch", killed)
-    with pytest.raises(KeyboardInterrupt):
+        with monkeypatch.context() as patch:
+            patch.setattr(contrastive, "record_epoch", killed)
+            yield
+
+    return killing
+
+
+def test_a_killed_run_resumes_to_the_same_weights(trained, towers, colors, tmp_path, kill):
+    settings = locked_settings(*towers)
+    with kill(epoch=4), pytest.raises(KeyboardInterrupt):
         train(colors, tmp_path, settings)
-    monkeypatch.setattr(contrastive, "record_epoch", record)
     resumed, expected = train(colors, tmp_path, settings), weights(trained)
     assert all(torch.equal(weight, expected[name]) for name, weight in resumed.items())
     assert not list((tmp_path / "checkpoints").iterdir())
 
 
-def test_outputs_that_were_computed_before_a_kill_are_kept(towers, colors, tmp_path, monkeypatch):
+def test_outputs_that_were_computed_before_a_kill_are_kept(towers, colors, tmp_path, monkeypatch, opened):
     monkeypatch.setattr(tower_outputs, "IMAGE_SHARD", 32)
-    opened, open_item_image = [], training.image_augmentation.open_item_image
+    encode, passes = SplitEncoder.image_outputs, []
 
-    def counted(collection, path, **options):
-        if len(opened) == 100:
+    def killed(split, pixels):
+        passes.append(len(pixels))
+        if sum(passes) > 2 * 100:
             raise KeyboardInterrupt
-        opened.append(path)
-        return open_item_image(collection, path, **options)
+        return encode(split, pixels)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SplitEncoder, "image_outputs", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(colors, tmp_path, locked_settings(*towers))
+    opened.clear()
+    train(colors, tmp_path, replace(locked_settings(*towers), epochs=1))
+    assert len(opened) == 1 + 180 - 3 * 32
+
+
+def test_a_second_training_opens_no_image_but_one(trained, towers, colors, tmp_path, opened):
+    shutil.copytree(trained, tmp_path / "run")
+    train(colors, tmp_path / "run", replace(locked_settings(*towers), learning_rate=1e-3, epochs=1))
+    assert len(opened) == 1  # to learn the width
+
+
+def test_outputs_of_another_tower_are_replaced_in_the_run(trained, towers, colors, tmp_path, opened):
+    shutil.copytree(trained, tmp_path / "run")
+    text = (tmp_path / "run" / "towers" / "texts" / "outputs.npy").read_bytes()
+    other, _ = write_towers(tmp_path / "other", seed=1)
+    train(colors, tmp_path / "run", replace(locked_settings(other, towers[1]), epochs=1))
+    assert len(opened) == 1 + 180
+    assert (tmp_path / "run" / "towers" / "texts" / "outputs.npy").read_bytes() == text
+
+
+def test_outputs_of_another_tower_are_refused_in_a_folder_that_a_user_named(trained, towers, colors, tmp_path):
+    cache = tmp_path / "cache"
+    shutil.copytree(trained / "towers", cache)
+    before = describe(cache)
+    train(colors, tmp_path / "same", replace(locked_settings(*towers, cache=str(cache)), epochs=1))
+    assert not (tmp_path / "same" / "towers").exists()
+    other, _ = write_towers(tmp_path / "other", seed=1)
+    with pytest.raises(UserError, match=r"images holds the outputs of another tower.*encoder\.locked\.cache"):
+        train(colors, tmp_path / "run", locked_settings(other, towers[1], cache=str(cache)))
+    assert describe(cache) == before and not Run(tmp_path / "run").has("encoder")
+
+
+def test_folding_the_standardization_changes_only_the_last_digits(trained, towers):
+    images, texts = (TowerOutputs(trained / "towers" / name) for name in ("images", "texts"))
+    locked = LockedEncoder(new_encoder(locked_settings(*towers))).eval()
+    locked.standardize(images.statistics(), texts.statistics())
+    every = torch.ones(9, dtype=torch.bool)
+    inputs = images.rows(np.arange(9)), every, texts.rows(np.arange(9)), every
+    with torch.no_grad():
+        before = locked(*inputs)
+        locked.fold()
+        after = locked(*inputs)
+    for one, two in ((before.image, after.image), (before.text, after.text)):
+        torch.testing.assert_close(one, two, atol=1e-5 * one.abs().max().item(), rtol=0)
+
+
+def test_the_first_view_is_the_image_as_the_encoder_sees_it(trained, towers, colors):
+    encoder = new_encoder(locked_settings(*towers))
+    split, outputs = encoder.split(), TowerOutputs(trained / "towers" / "images")
+    path = next(item.image for item in colors.all_candidates() if item.image)
+    expected = split.image_outputs(encoder.preprocess([tower_outputs.open_item_image(colors, path)]))
+    torch.testing.assert_close(outputs.rows(np.array([0])), expected, atol=2e-3, rtol=2e-3)
+    assert not torch.equal(outputs.rows(np.array([0])), outputs.rows(np.array([0]), np.array([1])))
+
+
+def test_unlocking_the_text_tower_changes_its_last_blocks_and_opens_no_image(trained, towers, colors, tmp_path, opened):
+    settings = locked_settings(*towers, text_blocks=1, unlocked_epochs=2, unlocked_learning_rate=1e-3)
+    shutil.copytree(trained / "towers", tmp_path / "towers")
+    after, before = train(colors, tmp_path, settings), new_encoder(settings).state_dict()
+    changed = {name for name in before if not torch.equal(before[name], after[name]) and not is_head(name)}
+    assert changed and all(name.startswith("clip.text.transformer.encoder.layer.1.") for name in changed)
+    assert len(opened) == 1 and [point["epoch"] for point in curve(tmp_path)] == list(range(settings.epochs + 2))
+    assert not (tmp_path / "cache").exists()
+
+
+def test_unlocking_the_image_tower_keeps_its_statistics(trained, towers, colors, tmp_path):
+    settings = locked_settings(*towers, image_blocks=1, unlocked_epochs=1, unlocked_learning_rate=1e-3)
+    shutil.copytree(trained / "towers", tmp_path / "towers")
+    after, before = train(colors, tmp_path, replace(settings, epochs=1)), new_encoder(settings).state_dict()
+    changed = {name for name in before if not torch.equal(before[name], after[name]) and not is_head(name)}
+    assert changed and all(name.startswith("clip.visual.trunk.layer4.") for name in changed)
+    assert not any("running_" in name for name in changed)
+
+
+def test_a_run_killed_while_blocks_are_unlocked_resumes_to_the_same_weights(trained, towers, colors, tmp_path, kill):
+    settings = replace(locked_settings(*towers, text_blocks=1, unlocked_epochs=3), epochs=2)
+    for run in ("whole", "killed"):
+        shutil.copytree(trained / "towers", tmp_path / run / "towers")
+    expected = train(colors, tmp_path / "whole", settings)
+    with kill(epoch=4), pytest.raises(KeyboardInterrupt):
+        train(colors, tmp_path / "killed", settings)
+    resumed = train(colors, tmp_path / "killed", settings)
+    assert all(torch.equal(weight, expected[name]) for name, weight in resumed.items())
+
+
+def test_an_open_clip_model_trains_its_projections(colors, tmp_path):
+    given = tiny_encoder()
+    given.save(tmp_path)
+    settings = replace(locked_settings("", ""), pretrained=str(tmp_path), epochs=2)
+    after, before = train(colors, tmp_path / "run", settings), given.state_dict()
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert {"clip.logit_scale"} < changed and len(changed) <= 4, changed
+
+
+def test_hard_groups_and_factors_need_no_image(trained, towers, colors, tmp_path, opened):
+    shutil.copytree(trained / "towers", tmp_path / "towers")
+    settings = replace(locked_settings(*towers), epochs=2, group=8, extras=ExtrasSettings(hard_groups=0.5))
+    train(colors, tmp_path, settings)
+    assert len(opened) == 1
+
+
+def test_in_half_precision_heads_learn_on_the_towers_that_are_stored(towers, colors, tmp_path):
+    train(colors, tmp_path, replace(locked_settings(*towers), epochs=1, half=True))
+    stored = Encoder.load(Run(tmp_path).folder("encoder"))
+    facts = json.loads((tmp_path / "towers" / "images" / "progress.json").read_text())["facts"]
+    assert tower_outputs.tower_digest(stored, image=True) and facts
+    path = next(item.image for item in colors.all_candidates() if item.image)
+    expected = stored.split().image_outputs(stored.preprocess([tower_outputs.open_item_image(colors, path)]))
+    found = TowerOutputs(tmp_path / "towers" / "images").rows(np.array([0]))
+    torch.testing.assert_close(found, expected.half().float(), atol=0, rtol=2e-3)
+
+
+def test_a_collection_without_images_is_refused(towers, tmp_path):
+    with new_collection(tmp_path / "texts") as writer:
+        for number in range(8):
+            split = ("train", "val")[number % 2]
+            writer.candidate(Item(f"0:{number}", Modality.TEXT, f"word {number}"), "texts", [1], [split])
+            query = LabelledQuery(f"0:{number}", Modality.TEXT, 1, f"word {number}", positives=(f"0:{number}",))
+            writer.query(query, "texts", split)
+        writer.instructions(0, "texts", Modality.TEXT, Modality.TEXT, ["find it"])
+    with pytest.raises(UserError, match="has no images among its training queries"):
+        train(Collection(tmp_path / "texts"), tmp_path / "run", locked_settings(*towers))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"image_tower": ""}, "encoder.image_tower and encoder.text_tower, both or neither"),
+        ({"image_tower": "no_such_tower"}, "no_such_tower"),
+        ({"text_tower": "/no/such/folder"}, "/no/such/folder"),
+    ],
+)
+def test_a_missing_tower_is_one_sentence(towers, colors, tmp_path, changes, message):
+    with pytest.raises(UserError, match=message):
+        train(colors, tmp_path / "run", replace(locked_settings(*towers), **changes))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_text_tower_without_tokenizer_is_one_sentence(towers, colors, tmp_path):
+    shutil.copytree(towers[1], tmp_path / "text")
+    for file in (tmp_path / "text").iterdir():
+        if file.name not in ("config.json", "model.safetensors"):
+            file.unlink()
+    with pytest.raises(UserError, match="tokenizer"):
+        train(colors, tmp_path / "run", replace(locked_settings(*towers), text_tower=str(tmp_path / "text")))
+
+
+def test_texts_of_training_are_fixed_where_towers_are_locked():
+    with pytest.raises(UserError, match="the texts are encoded once"):
+        with_changes(PHOTOS, ["encoder.extras.instruction_word_dropout=0.1"])
+
+
+@pytest.fixture
+def opened(monkeypatch) -> list[str]:
+    """The paths of the images that are opened for the image tower."""
+    paths, open_item_image = [], tower_outputs.open_item_image
+
+    def counted(collection, path):
+        paths.append(path)
+        return open_item_image(collection, path)
 
     monkeypatch.setattr(tower_outputs, "open_item_image", counted)
-    with pytest.raises(KeyboardInterrupt):
-        train(colors, tmp_path, locked_settings(*towers))
-    opened.clear()
-    monkeypatch.setattr(
-        tower_outputs, "open_item_image", lambda *given: opened.append(given) or open_item_image(*given)
-    )
-    train(colors, tmp_path, replace(locked_settings(*towers), epochs=1))
-    assert 80 < len(opened) <= 180 - 2 * 32 + 1  # one more to learn the width
-
-
-def test_a_second_training_opens_no_image_but_one(trained, towers, colors, tmp_path, monkeypatch):
-    shutil.copytree(trained, tmp_path / "run")
-    opened, open_item_image = [], tower_outputs.open_item_image
-    monkeypatch.setattr(
-        tower_outputs, "open_item_image", lambda *given: opened.append(given) or open_item_image(*given)
-    )
-    train(colors, tmp_path / "run", replace(locked_settings(*towers), learning_rate=1e-3, epochs=1))
-    assert len(opened) <= 1
+    return paths

@@ -28,9 +28,9 @@ INSTRUCTIONS = ["find the picture", "show the picture", "which picture is this"]
 WORDS = sorted({word for text in [*INSTRUCTIONS, *COLORS, "on describe it"] for word in text.split()})
 
 
-def write_towers(folder: Path) -> tuple[str, str]:
+def write_towers(folder: Path, seed: int = 0) -> tuple[str, str]:
     """The names of an image tower and a text tower for encoder.image_tower and encoder.text_tower."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     folder.mkdir()
     image = timm.create_model("resnet10t")
     with torch.no_grad():  # running statistics that fit, so that outputs differ
