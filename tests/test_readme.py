@@ -70,6 +70,7 @@ ANEW = (  # what these make is deleted before
 SERVED = (
     "python app.py --run my-run",
     "python app.py --run my-demo --editable",
+    "python app.py --run my-run --run my-demo",
     "python app.py --host 0.0.0.0 --port 8000",
     "python app.py --root-path /genius",
     "GENIUS_AUTH=ada:secret python app.py",

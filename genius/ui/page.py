@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+import numpy as np
 from gradio.utils import get_upload_folder
 from gradio_client.utils import is_file_obj_with_meta, traverse
 
+from genius.schema import Modality
 from genius.ui.api.layout import api_tab
 from genius.ui.codes.layout import codes_tab
 from genius.ui.collection.layout import collection_tab
 from genius.ui.common import links
+from genius.ui.common.about import about_view
 from genius.ui.common.components import UNQUEUED, Panel, show_user_errors, uploaded
 from genius.ui.common.context import TABS, Context, Served, Shared
 from genius.ui.compare.layout import compare_tab
@@ -34,13 +37,6 @@ CONTENTS = {
     "collection": collection_tab,
     "api": api_tab,
 }
-
-
-COMMANDS = (  # for a collection of your own
-    "python -m genius.collections FOLDER... my-collection",
-    "python -m training my-collection my-run",
-    "python app.py --run my-run",
-)
 
 
 class Page(gr.Blocks):
@@ -91,7 +87,8 @@ def build(engine: Engine, served: Served) -> Page:
         engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True, delete_cache=(60, UPLOADS_KEPT)
     ) as page:
         header = Panel("header", "common/header.js", heading())
-        Panel("about", "common/about.js", about_view(served.world, engine.index.n))
+        items = np.bincount(engine.index.modalities, minlength=len(Modality)).tolist()
+        Panel("about", "common/about.js", about_view(served.about, served.world, items))
         tabs = gr.Tabs(selected="search", elem_id="tabs")
         shared = Shared.create(tabs)
         context = Context(engine, served, shared)
@@ -132,12 +129,3 @@ def header_view(served: Served, items: int, code_sizes: Sequence[int], device: o
         "run": served.name,
         "runs": list(served.names) if several else [],
     }
-
-
-def about_view(world: Mapping[str, Any] | None, items: int) -> dict[str, Any] | None:
-    """Data of the About panel; None unless the run was trained on the synthetic world."""
-    return (
-        None
-        if world is None
-        else {"items": f"{items:,}", "seed": str(world.get("seed", "")), "commands": list(COMMANDS)}
-    )

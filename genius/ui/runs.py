@@ -26,9 +26,9 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 from starlette.types import Receive, Scope, Send
 
 from genius.errors import UserError
+from genius.ui.common.about import credits_file
 
 ADDRESS = re.compile(r"/run/([^/]+)(/.*)?", re.DOTALL)  # of a run, and the path within it
-CREDITS = "CREDITS.md"  # of a run: where its pictures and texts come from
 REFRESH = 1  # seconds between two looks of a visitor who waits for a run
 
 NOTICE = """<!doctype html>
@@ -156,9 +156,9 @@ def gradio_app(mounted: FastAPI) -> App:
 
 
 def credits_of(run: Path, scope: Scope) -> Response:
-    """The file CREDITS.md of a run, as plain text; no other file, also not through a link."""
-    file = run / CREDITS
-    if file.is_symlink() or not file.is_file():
+    """The list of credits of a run, as plain text."""
+    file = credits_file(run)
+    if file is None:
         return refusal(scope, 404, "This run has no list of credits.")
     return FileResponse(file, media_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"})
 

@@ -7,7 +7,7 @@ import pytest
 
 from genius.ui import page, security
 from genius.ui.common.context import Served
-from genius.ui.page import COMMANDS, about_view, header_view
+from genius.ui.page import header_view
 
 SEARCH = {"data": ["mug", None, "", 5, 3, "any"]}  # a request to the API
 
@@ -151,14 +151,3 @@ def test_several_runs_are_a_choice_in_the_header():
     header = header_view(Served(Path("demo"), names=("photos", "demo")), 1, (3, 256), "cpu")
     assert (header["run"], header["runs"]) == ("demo", ["photos", "demo"])
     assert header["facts"] == ["1 items", "IDs of 2 codes", "cpu"]
-
-
-def test_only_the_worlds_run_speaks_of_the_world():
-    assert about_view(None, 12_345) is None
-    assert about_view({"seed": 0}, 12_345)["items"] == "12,345"
-
-
-def test_the_commands_are_those_of_the_readme():
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    for command in COMMANDS:
-        assert command.split(" FOLDER")[0] in readme

@@ -7,27 +7,50 @@ const STANDS_FOR = [
   ['Encyclopedia', 'OVEN, InfoSeek, WebQA', 'invented objects with names, pages and questions'],
 ];
 
+const paragraph = text => node('p', {}, text);
+const address = path => `${(window.gradio_config?.root ?? location.origin).replace(/\/$/, '')}/${path}`;
+
+const world = ({items}) => [
+  node('h2', {}, 'A synthetic world'),
+  paragraph(`All ${items} items were drawn or written by a program: about seventy kinds of objects in `
+    + 'twelve colors and eight patterns, in ten scenes, by day and by night. There are no photographs, and all '
+    + 'models were trained from scratch on this world.'),
+  paragraph('Its ten datasets mirror those of the M-BEIR benchmark, so all eight of its tasks occur: the '
+    + 'query is a text, a picture or both, and so is the target.'),
+  node('dl', {}, ...STANDS_FOR.map(([name, models, what]) => node('div', {},
+    node('dt', {}, name), node('dd', {}, what, node('span', {class: 'label'}, ` · like ${models}`)))))];
+
+const collection = ({title, held, paragraphs, ask}) => [
+  node('h2', {}, title || 'This collection'),
+  paragraph(`It holds ${held}.`),
+  ...paragraphs.map(paragraph),
+  node('h2', {}, 'What to try'),
+  paragraph(`Upload a photograph of your own and click a question below it${ask ? `, such as “${ask}”` : ''}. The same `
+    + 'photograph has other results for another question: the instruction says what you want, a picture, a text or both. '
+    + 'Or describe in words what you look for, or add words to a photograph.'),
+  paragraph('“Why?” on a result shows how its ID was generated; “More like this” searches with it. Uploaded pictures are '
+    + 'only used for your search, and are deleted after ten minutes.')];
+
 const draw = value => {
   if (!value) return [];
+  const sources = value.credits ? [node('h2', {}, 'Sources'),
+    node('p', {}, 'Where pictures and texts come from, with their licenses and photographers: ',
+      node('a', {href: address('credits'), target: '_blank', rel: 'noopener noreferrer'}, 'list of credits'),
+      '. The card of an item names its own.')] : [];
   return [node('details', {class: 'about'},
-    node('summary', {}, 'About this demo'),
+    node('summary', {}, value.world ? 'About this demo' : 'About this collection'),
     node('div', {class: 'chapters'},
-      node('section', {},
-        node('h2', {}, 'A synthetic world'),
-        node('p', {}, `All ${value.items} items were drawn or written by a program: about seventy kinds of objects in `
-          + 'twelve colors and eight patterns, in ten scenes, by day and by night. There are no photographs, and all '
-          + 'models were trained from scratch on this world.'),
-        node('p', {}, 'Its ten datasets mirror those of the M-BEIR benchmark, so all eight of its tasks occur: the '
-          + 'query is a text, a picture or both, and so is the target.'),
-        node('dl', {}, ...STANDS_FOR.map(([name, models, what]) => node('div', {},
-          node('dt', {}, name), node('dd', {}, what, node('span', {class: 'label'}, ` · like ${models}`)))))),
+      node('section', {}, ...value.world ? world(value) : collection(value), ...sources),
       node('section', {},
         node('h2', {}, 'What an ID is'),
-        node('p', {}, 'An ID is a short sequence of codes. The first says whether an item is an image, a text or a '
+        paragraph('An ID is a short sequence of codes. The first says whether an item is an image, a text or a '
           + 'pair; the others describe its meaning from coarse to fine, so the IDs of similar items start alike. A '
           + 'search generates the IDs of the items it expects, code by code, and only existing IDs can be generated.'),
-        node('h2', {}, 'Your own collection'),
-        node('p', {}, 'A folder of images, optionally with a CSV or JSONL file of texts, becomes a run of its own:'),
+        node('h2', {}, value.world ? 'Your own collection' : 'Your own pictures'),
+        paragraph(value.world
+          ? 'A folder of images, optionally with a CSV or JSONL file of texts, becomes a run of its own:'
+          : 'A folder of your own pictures becomes searchable by words and by picture, on your own computer:'),
         node('pre', {tabindex: '0'}, value.commands.join('\n')),
-        node('p', {class: 'label'}, 'The README explains which records produce which tasks.'))))];
+        node('p', {class: 'label'}, value.world ? 'The README explains which records produce which tasks.'
+          : 'The README explains how to add texts of your own.'))))];
 };

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from genius.errors import UserError
 from genius.examples import Example, read_examples
 from genius.run import Run
 from genius.schema import Query, SearchOptions, SearchResult
+from genius.ui.common.about import About
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
@@ -43,6 +44,7 @@ class Served:
     world: Mapping[str, Any] | None = None  # facts about the synthetic world, if the run was trained on it
     examples: tuple[Example, ...] = ()
     editable: bool = False  # visitors may add items and remove them
+    about: About = field(default_factory=About)
     names: tuple[str, ...] = ()  # of all runs that are served, the first one at /
 
     @property
@@ -65,6 +67,7 @@ class Served:
             world if isinstance(world, Mapping) else None,
             read_examples(run),
             editable,
+            About.read(run, manifest),
             names,
         )
 

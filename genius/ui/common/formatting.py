@@ -11,6 +11,7 @@ from genius.schema import Item, Modality, Query
 
 NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
 PLURALS = {Modality.IMAGE: "images", Modality.TEXT: "texts", Modality.PAIR: "pairs"}
+TARGET_ORDER = (Modality.TEXT, Modality.IMAGE, Modality.PAIR)  # of questions about a picture
 STAGES = {  # in the order they run
     "encode": "encode",
     "fuse": "fuse",
@@ -114,3 +115,12 @@ def suggest_instructions(instructions: Iterable[tuple[Modality, Modality, str]],
     """All instructions, each once; those for the modality of the query come first."""
     ordered = sorted(instructions, key=lambda entry: (entry[0] != query, entry[1]))
     return list(dict.fromkeys(text for _, _, text in ordered))
+
+
+def shortest_instructions(instructions: Iterable[tuple[Modality, Modality, str]], query: Modality) -> list[str]:
+    """For each modality of targets, the shortest instruction for queries of a modality."""
+    texts = {
+        target: [text for asked, wanted, text in instructions if (asked, wanted) == (query, target)]
+        for target in TARGET_ORDER
+    }
+    return list(dict.fromkeys(min(found, key=len) for found in texts.values() if found))

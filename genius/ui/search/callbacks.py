@@ -68,10 +68,24 @@ class SearchCallbacks:
             query = Query(entry.text, None, entry.instruction)
             return *form_values(query), *self.search([query], stored, settings)
 
+    def on_quick(self, event: gr.EventData, text: Any, picture: str | None, stored: Any, *settings: Any):
+        """Search with an instruction that was offered for the uploaded picture."""
+        instruction = str(getattr(event, "instruction", ""))
+        return instruction, *self.on_search(text, picture, instruction, stored, *settings)
+
     def on_input(self, text: Any, picture: str | None):
-        """Reorder the suggested instructions. Their number stays: Gradio's list fails if it shrinks while open."""
+        """Reorder the suggested instructions, and offer some for a picture.
+
+        The number of suggestions stays: Gradio's list fails if it shrinks while open.
+        """
+        known = self.engine.index.instructions
         modality = Modality.of(text, picture) if text or picture else None
-        return gr.Dropdown(choices=formatting.suggest_instructions(self.engine.index.instructions, modality))
+        suggested = gr.Dropdown(choices=formatting.suggest_instructions(known, modality))
+        if not picture:
+            return suggested, None
+        offered = self.served.about.ask if modality == Modality.IMAGE else ()
+        offered = offered or formatting.shortest_instructions(known, modality)
+        return suggested, {"instructions": list(offered)} if offered else None
 
     def search_like(self, id: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
         """Fill the form with an item and search. Raises UserError if there is no such item."""

@@ -90,7 +90,7 @@ const threshold = shown => {
 const draw = value => {
   if (!value) return [node('div', {class: 'empty start'},
     node('h2', {}, 'No search yet'),
-    node('p', {class: 'ask'}, 'Type a description, add a picture, or both, then press Enter. '
+    node('p', {class: 'ask'}, 'Upload a picture, type a description, or both, then press Enter. '
       + 'The instruction says whether you want an image, a text or both.'),
     node('p', {class: 'how'}, 'The model generates the IDs of the items it expects, code by code: first the '
       + 'modality, then from coarse to fine. Each ID leads to its items, which are re-ranked by embedding.'),

@@ -23,8 +23,9 @@ SECRET = "searches"  # scrambles the history in the browser, without protecting 
 class Form(NamedTuple):
     """The inputs of a search."""
 
-    text: gr.Textbox
     picture: UploadedImage
+    quick: Panel  # instructions to pick for the picture
+    text: gr.Textbox
     instruction: gr.Dropdown
     go: gr.Button
     settings: list[gr.components.Component]  # in the order of callbacks.search_options
@@ -73,6 +74,15 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query]),
         )
     ]
+    events.append(
+        form.quick.select(
+            callbacks.on_quick,
+            [form.text, form.picture, stored, *form.settings],
+            [form.instruction, *found],
+            trigger_mode="always_last",
+            **waiting,
+        )
+    )
     for event in events:
         links.follow(event, "search", q=q, instruction=instruction, item=item)
     cards.use_as_query(on_query, None, shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
@@ -81,7 +91,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         [form.text.change, form.picture.change],
         callbacks.on_input,
         filled[:2],
-        form.instruction,
+        [form.instruction, form.quick],
         trigger_mode="always_last",
         **UNQUEUED,
     )
@@ -90,15 +100,6 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
 
 def form_for(index: Index) -> Form:
     """Lay out the left side: the query and the settings."""
-    text = gr.Textbox(
-        label="Description",
-        placeholder="What are you looking for?",
-        max_length=MAX_TEXT,
-        lines=1,
-        max_lines=4,
-        autofocus=True,
-        elem_id="text",
-    )
     picture = UploadedImage(
         label="Picture",
         sources=["upload", "clipboard"],
@@ -107,6 +108,16 @@ def form_for(index: Index) -> Form:
         placeholder="Drop a picture here\nor click to choose one",
         alt_text="Your picture",
         elem_id="picture",
+    )
+    quick = Panel("quick", "search/quick.js")
+    text = gr.Textbox(
+        label="Description",
+        placeholder="What are you looking for?",
+        max_length=MAX_TEXT,
+        lines=1,
+        max_lines=4,
+        autofocus=True,
+        elem_id="text",
     )
     instruction = gr.Dropdown(
         formatting.suggest_instructions(index.instructions, None),
@@ -131,7 +142,7 @@ def form_for(index: Index) -> Form:
             info="Set finds the same IDs as Exact, faster. Fast is faster still, but may miss some.",
             elem_id="mode",
         )
-    return Form(text, picture, instruction, go, [beams, k, rerank, mode, target])
+    return Form(picture, quick, text, instruction, go, [beams, k, rerank, mode, target])
 
 
 def on_stored(stored: object) -> dict | None:

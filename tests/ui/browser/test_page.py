@@ -231,3 +231,18 @@ def test_a_picture_from_elsewhere_is_answered_with_a_note(visit, photo):
     assert page.locator("#cards .card").count() == 10
     search(page, "near")
     assert page.locator("#summary .far").count() == 0
+
+
+def test_a_question_below_an_uploaded_picture_searches_with_one_click(visit, served, photo):
+    page = visit()
+    assert page.locator("#picture").bounding_box()["y"] < page.locator("#text").bounding_box()["y"]
+    assert not page.locator("#quick button").count()
+    page.set_input_files("#picture input[type=file]", photo)
+    question = page.locator("#quick button").first
+    question.press("Enter")
+    page.locator("#cards .card").first.wait_for()
+    query, _ = served.engine.queries[-1]
+    assert query.instruction == f"{question.inner_text()}." == page.input_value("#instruction input")
+    assert query.image.size == (256, 256)
+    page.get_by_label("Remove").or_(page.get_by_label("Clear")).first.click()
+    page.locator("#quick button").first.wait_for(state="detached")

@@ -55,3 +55,15 @@ def test_suggestions_come_once_those_that_fit_first_then_by_target():
     assert formatting.suggest_instructions(known, Modality.IMAGE) == ["c", "a", "b"]
     assert formatting.suggest_instructions(known, None) == ["a", "c", "b"]
     assert formatting.suggest_instructions([], Modality.PAIR) == []
+
+
+def test_the_shortest_instruction_stands_for_each_target_texts_first():
+    known = [
+        (Modality.IMAGE, Modality.IMAGE, "Find similar pictures."),
+        (Modality.IMAGE, Modality.TEXT, "Name what this is."),
+        (Modality.IMAGE, Modality.TEXT, "What is this?"),
+        (Modality.TEXT, Modality.TEXT, "?"),
+    ]
+    shortest = formatting.shortest_instructions
+    assert shortest(known, Modality.IMAGE) == ["What is this?", "Find similar pictures."]
+    assert shortest(known, Modality.PAIR) == []

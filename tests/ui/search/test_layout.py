@@ -5,7 +5,9 @@ import gradio as gr
 import pytest
 
 from genius.schema import Modality, SearchOptions
+from genius.ui.common.about import About
 from genius.ui.common.context import Context, Served, Shared
+from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.history import Entry
 from genius.ui.search.layout import search_tab
 from tests.ui.fake_engine import EXAMPLES, INSTRUCTIONS, FakeEngine
@@ -137,7 +139,8 @@ def test_a_broken_picture_gets_one_sentence_that_names_it(page, tmp_path):
     [("mug", None, Modality.TEXT), ("", "x.jpg", Modality.IMAGE), ("mug", "x.jpg", Modality.PAIR)],
 )
 def test_suggestions_that_fit_what_was_given_come_first(page, text, picture, modality):
-    offered = [choice for choice, _ in function(page, "on_input")(text, picture).choices]
+    suggested, _ = function(page, "on_input")(text, picture)
+    offered = [choice for choice, _ in suggested.choices]
     fitting = [words for query, _, words in INSTRUCTIONS if query == modality]
     assert offered[: len(fitting)] == fitting
     assert sorted(offered) == sorted(words for _, _, words in INSTRUCTIONS)
@@ -267,3 +270,29 @@ def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
         assert step["codes"][: step["item"]] == list(hit.codes)[: step["item"]]
         assert len(step["rows"]) == 6 and all(str(row) in shown["items"] for row in step["rows"])
     assert {tuple(step["codes"]) for step in shown["steps"]} != {tuple(shown["steps"][0]["codes"])}
+
+
+def test_a_picture_gets_questions_and_nothing_else_does(page):
+    on_input = function(page, "on_input")
+    assert on_input("", "photo.jpg")[1] == {"instructions": ["Find a caption that describes the picture."]}
+    changed = {"instructions": ["Find a garment like this one, changed as the text says."]}
+    assert on_input("in blue", "photo.jpg")[1] == changed
+    assert on_input("in blue", None)[1] is on_input("", None)[1] is None
+
+
+def test_a_run_can_name_the_questions(engine):
+    callbacks = SearchCallbacks(Context(engine, Served(Path("made-up"), about=About(ask=("What is this?",))), None))
+    assert callbacks.on_input("", "photo.jpg")[1] == {"instructions": ["What is this?"]}
+    assert "changed as the text says" in callbacks.on_input("in blue", "photo.jpg")[1]["instructions"][0]
+
+
+def test_a_question_is_asked_with_the_picture_and_fills_the_instruction(page, engine, photo):
+    event = gr.EventData(None, {"instruction": "What is this?"})
+    instruction, summary, *_ = function(page, "on_quick")(event, "", str(photo), [], 5, 3, True, "set", "any")
+    query, _ = engine.queries[-1]
+    assert instruction == query.instruction == "What is this?" and query.image and "the picture" in summary["sentence"]
+
+
+def test_a_question_about_a_picture_that_is_gone_gets_one_sentence(page):
+    with pytest.raises(gr.Error, match="add a picture"):
+        function(page, "on_quick")(gr.EventData(None, {}), "", None, [], 5, 3, True, "set", "any")

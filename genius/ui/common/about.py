@@ -1,0 +1,78 @@
+"""What the About panel says: what the collection is, what to try, and how to use a collection of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from genius.schema import Modality
+from genius.ui.common.formatting import NAMES, count
+
+CREDITS = "CREDITS.md"  # of a run: where its pictures and texts come from
+MAX_LINE, MAX_PARAGRAPH = 100, 2_000  # characters of a title or instruction, and of a paragraph
+MAX_PARAGRAPHS, MAX_ASK = 12, 4
+WORLD_COMMANDS = (  # for a collection of your own
+    "python -m genius.collections FOLDER... my-collection",
+    "python -m training my-collection my-run",
+    "python app.py --run my-run",
+)
+FOLDER_COMMANDS = ("python -m training.folder FOLDER my-run", "python app.py --run my-run")
+
+
+@dataclass(frozen=True)
+class About:
+    """What a run says about itself: the entry `about` of its manifest, and whether it has a list of credits."""
+
+    title: str = ""
+    paragraphs: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()  # instructions to offer for an uploaded picture
+    credits: bool = False
+
+    @classmethod
+    def read(cls, run: Path, manifest: Mapping[str, Any]) -> About:
+        """What is not a text, or too long, is left out or cut."""
+        about = manifest.get("about")
+        about = about if isinstance(about, Mapping) else {}
+        (title, *_) = [*_texts([about.get("title")], 1, MAX_LINE), ""]
+        return cls(
+            title,
+            _texts(about.get("paragraphs"), MAX_PARAGRAPHS, MAX_PARAGRAPH),
+            _texts(about.get("ask"), MAX_ASK, MAX_LINE),
+            credits_file(run) is not None,
+        )
+
+
+def credits_file(run: Path) -> Path | None:
+    """The list of credits of a run; None if there is none. A link is not followed: a run may come from anywhere."""
+    file = run / CREDITS
+    return file if file.is_file() and not file.is_symlink() else None
+
+
+def _texts(values: Any, most: int, longest: int) -> tuple[str, ...]:
+    found = [value[:longest] for value in values if isinstance(value, str)] if isinstance(values, list) else []
+    return tuple(found[:most])
+
+
+def about_view(about: About, world: Mapping[str, Any] | None, items: Sequence[int]) -> dict[str, Any] | None:
+    """What about.js draws; None for a run that says nothing about itself.
+
+    world: facts about the synthetic world, if the run was trained on it. items: their number for each Modality.
+    """
+    if world is None and about == About():
+        return None
+    return {
+        "world": world is not None,
+        "title": about.title,
+        "paragraphs": list(about.paragraphs),
+        "items": f"{sum(items):,}",
+        "held": _listed([count(items[kind], NAMES[kind].lower()) for kind in Modality if items[kind]]),
+        "ask": about.ask[0] if about.ask else "",
+        "credits": about.credits,
+        "commands": list(FOLDER_COMMANDS if world is None else WORLD_COMMANDS),
+    }
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

@@ -1,0 +1,112 @@
+"""Switching between runs in the header: with the mouse, the keyboard, on a phone, and what stays in the address."""
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from genius.ui.common.about import About
+from tests.ui.fake_engine import EXAMPLES, WORLD, FakeEngine
+
+pytestmark = pytest.mark.browser
+NAMES = ("photos", "drawn world")
+ABOUT = About("Photographs", ("<img src=x onerror=alert(1)>",), ("What is this?", "Find similar pictures."), True)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Two runs; the second takes a moment to load."""
+    from genius.ui.common.context import Served
+    from genius.ui.page import build
+    from genius.ui.runs import HostedRun
+    from genius.ui.serving import Hosting, serve
+
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / NAMES[0]).mkdir()
+    (folder / NAMES[0] / "CREDITS.md").write_text("Ada Example, CC BY 2.0")
+
+    def load_photos():
+        return build(FakeEngine(), Served(Path(NAMES[0]), examples=EXAMPLES, about=ABOUT, names=NAMES))
+
+    def load_world():
+        time.sleep(2)
+        return build(FakeEngine(), Served(Path(NAMES[1]), "drawings", WORLD, EXAMPLES, names=NAMES))
+
+    server = serve(
+        [HostedRun(folder / NAMES[0], load_photos), HostedRun(folder / NAMES[1], load_world)], Hosting(port=0)
+    )
+    yield SimpleNamespace(url=server.address)
+    server.close()
+
+
+def current(page):
+    return page.locator(".runs [aria-current=page]").inner_text()
+
+
+def test_a_run_is_opened_with_the_keyboard_while_it_loads_a_page_says_so(visit):
+    page = visit()
+    assert current(page) == NAMES[0]
+    page.get_by_role("navigation", name="Run").get_by_role("link", name=NAMES[1]).press("Enter")
+    page.wait_for_url("**/run/drawn%20world/")
+    page.locator("#go").wait_for()
+    assert current(page) == NAMES[1]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_on_a_phone_the_runs_and_the_picture_come_first(visit, theme):
+    page = visit(f"/?__theme={theme}", width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    tops = [page.locator(part).bounding_box()["y"] for part in (".runs", "#tabs", "#picture", "#examples", "#text")]
+    assert tops == sorted(tops) and tops[2] < 500
+
+
+def test_searches_tabs_and_snippets_belong_to_the_run_in_the_address(visit, served):
+    page = visit("/run/drawn%20world/?q=mug")
+    page.locator("#summary .sentence", has_text="“mug”").wait_for()
+    assert page.url.startswith(f"{served.url}/run/drawn%20world/?q=mug")
+    page.get_by_role("tab", name="API", exact=True).click()
+    page.wait_for_url("**/run/drawn%20world/?tab=api")
+    assert f'Client("{served.url}/run/drawn%20world")' in page.locator("#api pre").first.inner_text()
+
+
+def test_the_first_run_keeps_its_own_path_too(visit):
+    page = visit("/run/photos/")
+    page.fill("#text textarea", "mug")
+    page.press("#text textarea", "Enter")
+    page.wait_for_url("**/run/photos/?q=mug")
+    assert current(page) == NAMES[0]
+
+
+def test_about_describes_the_run_and_leads_to_its_credits(visit):
+    page = visit()
+    page.get_by_text("About this collection").click()
+    about = page.locator("#about")
+    for words in ("Photographs", "25,471 images", "<img src=x", "such as “What is this?”", "training.folder"):
+        assert words in about.inner_text()
+    with page.expect_popup() as opened:
+        about.get_by_role("link", name="list of credits").click()
+    assert "Ada Example" in opened.value.inner_text("body")
+
+
+def test_the_questions_of_the_run_stand_below_an_uploaded_picture(visit, photo):
+    page = visit()
+    page.set_input_files("#picture input[type=file]", photo)
+    page.locator("#quick button").first.wait_for()
+    assert page.locator("#quick button").all_inner_texts() == ["What is this?", "Find similar pictures"]
+    page.get_by_role("button", name="Find similar pictures").click()
+    page.locator("#cards .card").first.wait_for()
+    assert page.input_value("#instruction input") == "Find similar pictures."
+
+
+def test_the_card_of_an_item_links_to_its_origin(visit):
+    page = visit("/?tab=codes&code=0")
+    page.locator("#codes-items button", has_text="").first.wait_for()
+    for tile in page.locator("#codes-items .tile").all():
+        if "Ada Example" in tile.get_attribute("title"):
+            tile.click()
+            break
+    link = page.locator("#codes-card .itemcard a")
+    link.wait_for()
+    assert link.get_attribute("href") == "https://example.org/dog" and link.get_attribute("target") == "_blank"
+    assert link.get_attribute("rel") == "noopener noreferrer"
