@@ -1,0 +1,108 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from genius.errors import UserError
+from genius.schema import Item, Modality
+from genius.search.ood_detector import OODDetector, texture
+from tests.collections.samples import write_source
+from tests.search.tiny import publish_tiny_run
+from training.benchmarks import uploads
+from training.benchmarks.uploads import belongs, category, held_out_records, is_kind, kinds_named, main, rates
+from training.photos.encyclopedia import Encyclopedia
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A tiny run whose pictures are of the category "shoes", with a detector of its own pictures."""
+    run = publish_tiny_run(tmp_path_factory.mktemp("uploads") / "run")
+    textures = np.array([texture(Image.open(file)) for file in sorted((run.path / "pictures").iterdir())])
+    index = run.folder("index")
+
+    def write(folder):
+        shutil.copytree(index, folder, dirs_exist_ok=True)
+        OODDetector.fit(np.repeat(textures, 3, axis=0), np.repeat(textures, 3, axis=0)).save(folder)
+
+    run.publish("index", write, ("encoder", "fusion", "quantizer"))
+    return run.path
+
+
+@pytest.fixture
+def data(tmp_path):
+    captions = ["A red boat .", "A dog in a street .", "Trees .", "A cat .", "A house ."]
+    photographs = [
+        {"img_path": f"{n}.png", "captions": captions, "split": "dev" if n < 6 else "train"} for n in range(8)
+    ]
+    write_source(tmp_path / "flickr8k", photographs)
+    shoes = [
+        {"img_path": f"{n}.png", "txt": "shoe", "attributes": {"articleType": "Casual Shoes"}, "split": "dev"}
+        for n in range(3)
+    ]
+    write_source(tmp_path / "fashion", shoes)
+    return tmp_path
+
+
+def test_answers_similar_pictures_and_notes_are_measured(run, data, monkeypatch, capsys):
+    monkeypatch.setattr(uploads, "category", lambda item: "shoes" if item.image else "")
+    monkeypatch.setattr(uploads, "OUTSIDE", 6)
+    monkeypatch.setattr(uploads, "DRAWN_RUN", run)
+    main([str(run), str(data), "--limit", "4", "--out", str(data / "sheets"), "--device", "cpu"])
+    report = json.loads((run / "reports" / "uploads.json").read_text())
+    first = report["answers"][0]
+    assert first["instruction"] == "What is this?" and first["uploads"] == 4
+    assert {row["way"] for row in report["answers"]} == {"as the page answers", "texts alone", "dense search"}
+    assert all(
+        0 <= low <= rate <= high <= 1
+        for rate, (low, high) in zip(first["hit"].values(), first["interval"].values(), strict=True)
+    )
+    (shoes,) = report["similar"]
+    assert shoes["uploads"] == 3 and shoes["pictures"] == 27 and shoes["hit"]["10"] == 1
+    far = {row["pictures"]: row["far"] for row in report["far"]}
+    assert far["flat colors"] == 1 and set(far) >= {"flickr8k", "fashion", "noise", "drawings of the demo world"}
+    assert "## Find similar pictures" in capsys.readouterr().out
+    sheet = Image.open(data / "sheets" / "answers-1.png")
+    assert sheet.size[1] == 4 * 170 and (data / "sheets" / "similar-1.png").exists()
+
+
+def test_no_caption_and_no_path_is_written_into_the_run(run, data):
+    main([str(run), str(data), "--limit", "2", "--device", "cpu"])
+    for file in ("uploads.json", "uploads.md"):
+        text = (run / "reports" / file).read_text()
+        assert "red boat" not in text and str(data) not in text
+
+
+def test_data_without_photographs_with_captions_are_refused(run, tmp_path):
+    with pytest.raises(UserError, match="has no folder flickr8k"):
+        main([str(run), str(tmp_path)])
+
+
+def test_records_that_training_may_have_seen_are_left_out(data):
+    assert {name: len(records) for name, records in held_out_records(data).items()} == {"flickr8k": 6, "fashion": 3}
+
+
+def test_rates_count_the_first_right_result():
+    figures = rates([[False, True], [True, True], [False, False], []], seed=0)
+    assert figures["hit"] == {"1": 0.25, "5": 0.5, "10": 0.5} and figures["uploads"] == 4
+
+
+def test_an_entry_of_a_kind_of_what_a_caption_names_is_of_the_kind():
+    book = Encyclopedia.read()
+    named = kinds_named(book, ["A brown dog runs ."])
+    entries = {entry.name: entry for entry in book.entries}
+    assert is_kind(entries["golden retriever"], named) and is_kind(entries["dog"], named)
+    assert not is_kind(entries["tabby"], named) and not is_kind(entries["acoustic guitar"], named)
+
+
+def test_a_category_is_read_from_the_source_of_an_item():
+    assert category(Item("0:1", Modality.IMAGE, source='{"category": "hat"}')) == "hat"
+    assert [category(Item("0:1", Modality.IMAGE, source=source)) for source in ("", "no JSON", "[1]", "{}")] == [""] * 4
+
+
+def test_held_out_pictures_belong_to_a_category_by_attribute_or_by_words(data):
+    photograph, shoe = (held_out_records(data)[name][0] for name in ("flickr8k", "fashion"))
+    assert belongs(shoe, "articleType", ["Casual Shoes"]) and not belongs(shoe, "articleType", ["Caps"])
+    assert not belongs(photograph, "captions", ["dog"])  # one caption does not suffice
+    assert belongs(photograph, "captions", ["dog", "cat"])

@@ -1,0 +1,52 @@
+"""Whether a text names what the captions of a photograph name: a judge for answers to "What is this?".
+
+A text of the form "Dog (domestic dog, Canis familiaris): a member of …" has three names; a short text is a name itself.
+A name is right if it occurs in a caption, word by word; singular and plural count as the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+WORD = re.compile(r"[a-z]+")
+NAMES = re.compile(r"(?P<name>[^():]+)(?:\((?P<others>[^()]*)\))?:\s")  # of an entry, before its definition
+LONGEST_NAME = 4  # words of a text without a definition that is a name
+IRREGULAR = {
+    "men": "man", "women": "woman", "children": "child", "people": "person", "feet": "foot", "teeth": "tooth",
+    "leaves": "leaf", "knives": "knife", "wolves": "wolf", "calves": "calf", "geese": "goose", "mice": "mouse",
+}  # fmt: skip
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case and in the singular."""
+    return [singular(word) for word in WORD.findall(text.lower())]
+
+
+def singular(word: str) -> str:
+    """The singular of an English noun; other words may lose an s, which hurts no comparison."""
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("ches", "shes", "sses", "xes", "oes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        return word[:-1]
+    return word
+
+
+def names(text: str) -> list[str]:
+    """The names that a text gives to what it is about; none for a long text without a definition."""
+    entry = NAMES.match(text)
+    if entry:
+        others = (entry["others"] or "").split(",")
+        return [name.strip() for name in (entry["name"], *others) if name.strip()]
+    return [text] if 0 < len(WORD.findall(text.lower())) <= LONGEST_NAME else []
+
+
+def is_right(text: str, captions: Iterable[str]) -> bool:
+    """Whether a caption has one of the text's names."""
+    said = [f" {' '.join(words(caption))} " for caption in captions]
+    wanted = [f" {' '.join(words(name))} " for name in names(text)]
+    return any(name.strip() and name in caption for name in wanted for caption in said)
