@@ -37,6 +37,9 @@ SPECIAL_TOKENS = 2  # start and end of a text
 CLIP_VOCABULARY = 49_408
 LOCAL_FOLDER = "local-dir:"
 MODEL_SOURCES = ("hf-hub:", LOCAL_FOLDER)  # hold a model configuration with its weights
+GROUP_PIXELS = 4 * 224**2  # of images that a CPU encodes together: more of them overflow its caches and need memory
+SMALL_GROUP = 16  # images; smaller groups are of large images, which a CPU encodes faster with the channels last
+GROUP_TEXTS = 32  # texts of similar length that a CPU encodes together, if padding costs time
 TEXT_FOLDER = "text"  # in the folder of an encoder: configuration and tokenizer of a Hugging Face text tower
 TEXT_NAMES = ("hf_model_name", "hf_tokenizer_name")  # settings that open_clip reads these from
 
@@ -242,7 +245,7 @@ class Encoder(nn.Module):
 
     def split(self) -> SplitEncoder:
         """Towers and heads. Raises UserError if a tower has no head that can be split off."""
-        return SplitEncoder(self.clip, self.clip.encode_image, self._encode_text)
+        return SplitEncoder(self.clip, self._encode_images, self._encode_texts)
 
     def check(self) -> None:
         """Encode one text and one image, so that a missing file shows before a long pass.
@@ -295,7 +298,7 @@ class Encoder(nn.Module):
         if not isinstance(tower, HFTextEncoder) or self._tokenizer.tokenizer_mode == "clips":
             return False
         tokenizer = self._tokenizer.tokenizer
-        return tokenizer.padding_side == "right" and tokenizer.pad_token_id == tower.config.pad_token_id
+        return tokenizer.padding_side == "right" and tokenizer.pad_token_id == self._pad_token
 
     def preprocess(self, images: Sequence[Image.Image]) -> Tensor:
         """RGB images -> (b, 3, s, s), resized and normalized as in the model's training."""
@@ -309,9 +312,7 @@ class Encoder(nn.Module):
         tokens = self._tokenizer([normalize_text(text) for text in texts])
         if self._trims_padding:
             return tokens[:, : int(tokens.argmax(-1).max()) + 1]
-        if self._masks_padding:
-            return tokens[:, : int((tokens != self.clip.text.config.pad_token_id).any(0).nonzero().max()) + 1]
-        return tokens
+        return self._without_padding(tokens) if self._masks_padding else tokens
 
     def forward(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
         """Encode b inputs, some of which lack an image or a text.
@@ -319,16 +320,46 @@ class Encoder(nn.Module):
         pixels (images, 3, s, s) and tokens (texts, n) of the inputs that have them; masks (b,) bool: which inputs do.
         """
         return Features(
-            self._encode_present(self.clip.encode_image, pixels, image_mask),
-            self._encode_present(self._encode_text, tokens, text_mask),
+            self._encode_present(self._encode_images, pixels, image_mask),
+            self._encode_present(self._encode_texts, tokens, text_mask),
             image_mask,
             text_mask,
         )
 
-    def _encode_text(self, tokens: Tensor) -> Tensor:
-        """(b, n) tokens -> (b, d). If padding is trimmed: open_clip's arithmetic with its mask cut to n."""
-        if not self._trims_padding:
+    @property
+    def _groups_inputs(self) -> bool:
+        """Whether a batch is encoded in groups: on a CPU, unless gradients or batch statistics need all of it."""
+        return self.device.type == "cpu" and not self.training and not torch.is_grad_enabled()
+
+    def _encode_images(self, pixels: Tensor) -> Tensor:
+        """(b, 3, s, s) -> (b, d)."""
+        if not self._groups_inputs:
+            return self.clip.encode_image(pixels)
+        size = max(1, GROUP_PIXELS // (pixels.shape[-2] * pixels.shape[-1]))
+        if size < SMALL_GROUP:
+            pixels = pixels.contiguous(memory_format=torch.channels_last)
+        return torch.cat([self.clip.encode_image(group) for group in even_groups(pixels, size)])
+
+    def _encode_texts(self, tokens: Tensor) -> Tensor:
+        """(b, n) -> (b, d)."""
+        if self._trims_padding:
+            return self._encode_trimmed_texts(tokens)
+        if not self._groups_inputs or not self._masks_padding:
             return self.clip.encode_text(tokens)
+        order = (tokens != self._pad_token).sum(1).argsort()
+        groups = even_groups(tokens[order], GROUP_TEXTS)
+        return torch.cat([self.clip.encode_text(self._without_padding(group)) for group in groups])[order.argsort()]
+
+    @property
+    def _pad_token(self) -> int:
+        return self.clip.text.config.pad_token_id
+
+    def _without_padding(self, tokens: Tensor) -> Tensor:
+        """(b, n) -> the tokens up to the end of the longest text."""
+        return tokens[:, : int((tokens != self._pad_token).any(0).nonzero().max()) + 1]
+
+    def _encode_trimmed_texts(self, tokens: Tensor) -> Tensor:
+        """(b, n) -> (b, d): open_clip's arithmetic with its attention mask cut to n."""
         tower, n = self.clip.text, tokens.shape[1]
         x = tower.token_embedding(tokens) + tower.positional_embedding[:n]
         x = tower.transformer(x, attn_mask=tower.attn_mask[:n, :n])
@@ -380,6 +411,11 @@ class Encoder(nn.Module):
             return encoder
 
         return load_model(build, EncoderConfig, folder)
+
+
+def even_groups(inputs: Tensor, size: int) -> tuple[Tensor, ...]:
+    """Split inputs (b, …) into groups of at most this size; no group is much smaller than the others."""
+    return inputs.tensor_split(-(-len(inputs) // size))
 
 
 def padding_is_inert(tower: nn.Module) -> bool:

@@ -87,6 +87,27 @@ def test_an_embedding_does_not_depend_on_the_batch():
     torch.testing.assert_close(together, torch.cat(alone), atol=1e-6, rtol=1e-5)
 
 
+def test_a_cpu_encodes_large_images_in_small_groups_with_the_same_features(monkeypatch):
+    encoder = Encoder(tiny_encoder().config).eval()
+    (side, _), sizes = encoder.config.preprocess["size"], []
+    pixels, mask = torch.rand(11, 3, side, side), torch.ones(11, dtype=torch.bool)
+    empty = (torch.zeros(0, dtype=torch.long), torch.zeros(11, dtype=torch.bool))
+    with torch.inference_mode():
+        whole = encoder.clip.encode_image(pixels)
+        assert torch.equal(encoder(pixels, mask, *empty).image, whole)  # few pixels are one group
+    encode = encoder.clip.encode_image
+    monkeypatch.setattr(encoder.clip, "encode_image", lambda group: sizes.append(len(group)) or encode(group))
+    monkeypatch.setattr("genius.models.encoder.GROUP_PIXELS", 4 * side**2)
+    with torch.inference_mode():
+        torch.testing.assert_close(encoder(pixels, mask, *empty).image, whole, atol=1e-6, rtol=1e-5)
+    assert sizes == [4, 4, 3]
+    encoder(pixels, mask, *empty)
+    assert sizes[3:] == [11]  # gradients
+    with torch.no_grad():
+        encoder.train()(pixels, mask, *empty)
+    assert sizes[4:] == [11]  # batch statistics
+
+
 TEXTS = ["a dog", "An unbelievably multicolored accordion, 1897 — naïve café 東京 🎈!", "x " * 40, "cats"]
 
 

@@ -218,6 +218,19 @@ def test_padding_of_a_hugging_face_tower_is_trimmed_and_changes_nothing(tmp_path
         torch.testing.assert_close(encoder.clip.encode_text(tokens), whole)
 
 
+def test_texts_of_a_hugging_face_tower_are_grouped_by_length_and_keep_their_order(tmp_path, monkeypatch):
+    write_tokenizer(tmp_path)
+    write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": hugging_face_text(tmp_path)})
+    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
+    texts = ["a red dog", "a", "red dog", "dog", "a red red dog a"]
+    alone = torch.cat([encoder.encode([None], [text]).text for text in texts])
+    lengths, encode = [], encoder.clip.encode_text
+    monkeypatch.setattr(encoder.clip, "encode_text", lambda group: lengths.append(group.shape[1]) or encode(group))
+    monkeypatch.setattr("genius.models.encoder.GROUP_TEXTS", 2)
+    torch.testing.assert_close(encoder.encode([None] * 5, texts).text, alone)
+    assert lengths == [4, 6, 8]
+
+
 def hugging_face_text(folder):
     return {
         "context_length": 16,
