@@ -63,25 +63,6 @@ class Item:
     image: str | None = None  # path relative to the collection's root
     source: str = ""  # M-BEIR's src_content, JSON text
 
-    @property
-    def source_fields(self) -> dict[str, Any]:
-        """The fields of the source without those of PROVENANCE; empty unless it is a JSON object."""
-        return {name: value for name, value in _json_object(self.source).items() if name not in PROVENANCE}
-
-    @property
-    def provenance(self) -> dict[str, str]:
-        """The fields of PROVENANCE that are known."""
-        fields = _json_object(self.source)
-        return {name: fields[name] for name in PROVENANCE if isinstance(fields.get(name), str) and fields[name]}
-
-
-def _json_object(text: str) -> dict[str, Any]:
-    try:
-        record = json.loads(text)
-    except ValueError:
-        return {}
-    return record if isinstance(record, dict) else {}
-
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuery:
@@ -95,6 +76,25 @@ class LabelledQuery:
     positives: tuple[str, ...] = ()
     negatives: tuple[str, ...] = ()
     source: str = ""  # M-BEIR's query_src_content, JSON text
+
+
+def source_fields(source: str) -> dict[str, Any]:
+    """The fields of a source without those of PROVENANCE; empty unless it is a JSON object."""
+    return {name: value for name, value in _json_object(source).items() if name not in PROVENANCE}
+
+
+def provenance_of(source: str) -> dict[str, str]:
+    """The fields of PROVENANCE that a source has."""
+    fields = _json_object(source)
+    return {name: fields[name] for name in PROVENANCE if isinstance(fields.get(name), str) and fields[name]}
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        record = json.loads(text)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

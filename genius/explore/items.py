@@ -13,7 +13,7 @@ import torch
 
 from genius.collections.images import open_image
 from genius.errors import UserError
-from genius.schema import Item, Query, SearchOptions
+from genius.schema import Item, Query, SearchOptions, provenance_of, source_fields
 from genius.search.checks import MAX_TEXT
 from genius.search.dense import flat_search
 from genius.search.engine import EncodedQueries
@@ -29,7 +29,7 @@ APPROXIMATE = SearchOptions(mode="fast", decoder_weight=0.0, beams=200, budget=5
 def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any]:
     """The fields of an item: row, id, modality, text, codes, facts, provenance, neighbours, exact.
 
-    modality is a Modality. facts: [(name, value)] from its source. provenance: see `Item`. neighbours: see
+    modality is a Modality. facts: [(name, value)] from its source. provenance: see `provenance_of`. neighbours: see
     `nearest_items`, [{"row", "id", "modality", "text", "cosine"}]; exact: whether they are exact. Raises UserError for
     an unknown row.
     """
@@ -41,8 +41,8 @@ def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any
         "row": row,
         **_short(item),
         "codes": index.codes([row])[0].tolist(),
-        "facts": source_facts(item),
-        "provenance": item.provenance,
+        "facts": source_facts(item.source),
+        "provenance": provenance_of(item.source),
         "neighbours": _neighbors(engine, row, neighbors) if neighbors else [],
         "exact": index.n <= EXACT_ITEMS,
     }
@@ -69,9 +69,9 @@ def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndar
     return cosines[others][:k], rows[others][:k]
 
 
-def source_facts(item: Item) -> list[tuple[str, str]]:
-    """(name, value) pairs of the plain values in an item's source fields."""
-    return [(name, str(value)) for name, value in item.source_fields.items() if isinstance(value, str | int | float)]
+def source_facts(source: str) -> list[tuple[str, str]]:
+    """(name, value) pairs of the plain values in the fields of a source."""
+    return [(name, str(value)) for name, value in source_fields(source).items() if isinstance(value, str | int | float)]
 
 
 def item_query(index: Index, row: int) -> Query:

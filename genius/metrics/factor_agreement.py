@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
-from genius.schema import Item
+from genius.schema import Item, LabelledQuery, source_fields
 
 SHUFFLES = 5
 MIN_SHARE, MAX_VALUES = 0.02, 300  # factors that fewer items have, or with more values, are ignored
@@ -33,13 +33,13 @@ MIN_ENTROPY_SHARE = 0.05  # if shuffling leaves less of a factor's entropy, "giv
 ROUNDING = 1e-9  # nats
 
 
-def read_factors(items: Sequence[Item]) -> dict[str, np.ndarray]:
-    """Factor name -> the number of its value for each item (n,), −1 for items that lack it.
+def read_factors(items: Sequence[Item | LabelledQuery]) -> dict[str, np.ndarray]:
+    """Factor name -> the number of its value for each item or query (n,), −1 for those that lack it.
 
     The factors of an item are its source fields. Factors with one value, with more than MAX_VALUES, or in less than
     MIN_SHARE of the items are ignored.
     """
-    records = [_factors(item) for item in items]
+    records = [_factors(item.source) for item in items]
     table = {}
     for name in dict.fromkeys(name for record in records for name in record):
         values = np.full(len(items), -1)
@@ -88,7 +88,7 @@ def characteristic_values(items: Sequence[Item], others: Sequence[Item], top: in
     Shares are among the items that have the factor. Values are ordered by their part of the divergence of the two
     distributions, share · log(share / elsewhere), with at most one value per factor and `top` in all.
     """
-    shares, other_shares = (_shares([_factors(item) for item in group]) for group in (items, others))
+    shares, other_shares = (_shares([_factors(item.source) for item in group]) for group in (items, others))
     best = {}
     for (factor, value), share in shares.items():
         elsewhere = other_shares.get((factor, value), 0.0)
@@ -163,5 +163,5 @@ def _shares(records: Sequence[dict[str, Any]]) -> dict[tuple[str, str], float]:
     return {(factor, value): count / totals[factor] for (factor, value), count in values.items()}
 
 
-def _factors(item: Item) -> dict[str, Any]:
-    return {name: value for name, value in item.source_fields.items() if isinstance(value, str | int)}
+def _factors(source: str) -> dict[str, Any]:
+    return {name: value for name, value in source_fields(source).items() if isinstance(value, str | int)}

@@ -14,7 +14,7 @@ from genius.metrics.factor_agreement import (
     read_factors,
     shuffled_within,
 )
-from genius.schema import Item, Modality
+from genius.schema import Item, LabelledQuery, Modality
 
 N = 600
 
@@ -137,6 +137,11 @@ def test_factors_are_read_from_sources_and_missing_ones_are_marked():
     assert factors["kind"].tolist() == [0, 1, -1, -1, -1, 0]
     assert (factors["count"][[0, 1]] >= 0).all() and factors["count"][0] != factors["count"][1]
     assert factors["count"][2:].tolist() == [-1] * 4
+
+
+def test_queries_have_factors_like_items():
+    queries = [LabelledQuery(f"0:{n}", Modality.TEXT, 0, "text", source=json.dumps({"kind": n})) for n in range(2)]
+    assert read_factors([*queries, *items([{"kind": 0}])])["kind"].tolist() == [0, 1, 0]
 
 
 def test_credit_license_and_origin_are_no_factors():

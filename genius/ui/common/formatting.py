@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from genius.schema import Item, Modality, Query
+from genius.schema import Item, Modality, Query, provenance_of
 
 NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
 PLURALS = {Modality.IMAGE: "images", Modality.TEXT: "texts", Modality.PAIR: "pairs"}
@@ -76,7 +76,7 @@ def item_view(item: Item, picture: bytes | None) -> dict[str, Any]:
         "kind": item.modality.name.lower(),
         "text": item.text,
         "picture": data_uri(picture) if picture else None,
-        "provenance": provenance_view(item.provenance),
+        "provenance": provenance_view(provenance_of(item.source)),
     }
 
 
