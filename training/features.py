@@ -24,6 +24,7 @@ from genius.run import Run
 from training.checkpoint import fingerprint
 from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.image_augmentation import open_item_image
+from training.locked_features import known_features
 from training.pairs import CandidateTable, Pairs
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
@@ -43,6 +44,9 @@ def train(arguments: Arguments) -> None:
     encoder.check()
     candidates = CandidateTable.read(collection)
     splits = {split: Pairs.read(collection, split, candidates) for split in ("train", "val")}
+    known = known_features(
+        run, collection, list(splits.values()), arguments.settings.encoder, encoder, seed, arguments.workers
+    )
 
     def fill(name: str, digest: str, n: int, phrasings: int, inputs: Iterator[EncoderInput]) -> int:
         folder, made_from = run.path / "features" / name, facts(run, digest, seed)
@@ -58,6 +62,7 @@ def train(arguments: Arguments) -> None:
             label,
             missing[rank() :: world_size()],
             arguments.workers,
+            known,
         )
         barrier()
         FeatureFiles.finished(folder, made_from)

@@ -83,8 +83,8 @@ class LockedLoader(InputLoader):
         place = np.append(np.argsort(order).astype(np.int32), np.int32(-1))  # the last one is that of −1
         self._candidate_texts = place[self._candidate_texts]
         self._query_texts = [place[table] for table in self._query_texts]
-        texts = list(numbers)
-        self.texts = text_outputs(folder, encoder.encoder, [texts[number] for number in order], settings)
+        self.text_row = dict(zip(numbers, place.tolist(), strict=False))
+        self.texts = text_outputs(folder, encoder.encoder, sorted(self.text_row, key=self.text_row.get), settings)
 
     def _open_images(self, collection: Collection, splits: Sequence[Pairs], cache: Path, workers: int) -> CachedImages:
         paths = list(dict.fromkeys(self.image_paths(splits)))

@@ -10,8 +10,9 @@ Shapes: n inputs, p phrasings, d embedding dim, b batch, i images, s image side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,10 +23,11 @@ from torch import Tensor
 from tqdm import tqdm
 
 from genius.encoding.image_loader import ImagePreprocessor, load_images
+from genius.encoding.known_features import KnownFeatures
 from genius.encoding.sharded_arrays import ROWS, ShardedArrays, read_progress, reserve_arrays
 from genius.errors import UserError
 from genius.files import fsync
-from genius.models.encoder import Encoder, Features
+from genius.models.encoder import Encoder, Features, normalize_text
 from genius.models.fusion import Fusion
 
 EncoderInput = tuple[str | None, Sequence[str]]  # relative image path, p texts
@@ -39,10 +41,8 @@ class ShardBatch(NamedTuple):
     shard: int
     rows: slice  # within the shard
     inputs: list[EncoderInput]
-
-    def image_paths(self) -> list[str]:
-        """The images of those inputs that have one."""
-        return [image for image, _ in self.inputs if image]
+    known: dict[str, Tensor]  # features (d,) of images that need not be encoded
+    paths: list[str]  # the other images of these inputs, each once
 
 
 class FeatureFiles(ShardedArrays):
@@ -113,28 +113,32 @@ class FeatureFiles(ShardedArrays):
         label: str,
         shards: Collection[int] | None = None,
         workers: int = 0,
+        known: KnownFeatures | None = None,
     ) -> None:
         """Encode the incomplete shards, or those of them that are in `shards`.
 
         inputs: all n of them. open_path: opens the image at a relative path, or returns None to skip it. label: of the
-        progress bar. workers: processes that open images, for which open_path must be picklable; 0: threads. Raises
-        UserError if there are fewer than n inputs.
+        progress bar. workers: processes that open images, for which open_path must be picklable; 0: threads. known:
+        features that need not be computed again. Raises UserError if there are fewer than n inputs.
         """
+        known = known or KnownFeatures()
         missing = [number for number in self.unfinished() if shards is None or number in shards]
-        batches = self._batches(inputs, missing, batch_size, label)
+        batches = self._batches(inputs, missing, batch_size, label, known)
         load = ImagePreprocessor(open_path, encoder.config.preprocess)
         with tqdm(total=self.count_inputs(missing), desc=label, unit="item") as bar:
-            for batch, pixels, opened in load_images(batches, ShardBatch.image_paths, load, workers):
+            for batch, pixels, opened in load_images(batches, attrgetter("paths"), load, workers):
                 if batch.rows.start == 0:
                     vectors = self.empty_shard(batch.shard)
-                encode_batch(encoder, batch.inputs, pixels, opened, *(values[batch.rows] for values in vectors))
+                images = batch.known | encode_images(encoder, batch.paths, pixels, opened)
+                known.remember_images(images)
+                encode_batch(encoder, batch.inputs, images, known, *(values[batch.rows] for values in vectors))
                 bar.update(len(batch.inputs))
                 if batch.rows.stop == self.size(batch.shard):
                     self.write(batch.shard, vectors)
         self.finish()
 
     def _batches(
-        self, inputs: Iterable[EncoderInput], shards: Sequence[int], batch_size: int, label: str
+        self, inputs: Iterable[EncoderInput], shards: Sequence[int], batch_size: int, label: str, known: KnownFeatures
     ) -> Iterator[ShardBatch]:
         stream = iter(inputs)
         for shard in range(max(shards, default=-1) + 1):
@@ -147,7 +151,10 @@ class FeatureFiles(ShardedArrays):
                         "the collection changed, start again"
                     )
                 if shard in shards:
-                    yield ShardBatch(shard, slice(start, start + expected), batch)
+                    paths = list(dict.fromkeys(image for image, _ in batch if image))
+                    features = known.images(paths)
+                    rest = [path for path in paths if path not in features]
+                    yield ShardBatch(shard, slice(start, start + expected), batch, features, rest)
 
     @torch.inference_mode()
     def fuse(self, fusion: Fusion, digest: str, batch_size: int = 4096) -> None:
@@ -169,11 +176,24 @@ class FeatureFiles(ShardedArrays):
 
 
 @torch.inference_mode()
+def encode_images(encoder: Encoder, paths: Sequence[str], pixels: Tensor, opened: Tensor) -> dict[str, Tensor]:
+    """The features (d,) of the images that could be opened, by path.
+
+    pixels (i, 3, s, s): the images that could be opened. opened: bool, for each path whether its image is among them.
+    """
+    if not len(pixels):
+        return {}
+    present = torch.ones(len(pixels), dtype=torch.bool)
+    images = encoder(pixels.to(encoder.device), present, torch.zeros(0), ~present).image.cpu()
+    return dict(zip(compress(paths, opened.tolist()), images, strict=True))
+
+
+@torch.inference_mode()
 def encode_batch(
     encoder: Encoder,
     inputs: Sequence[EncoderInput],
-    pixels: Tensor,
-    opened: Tensor,
+    images: Mapping[str, Tensor],
+    known: KnownFeatures,
     image: np.ndarray,
     text: np.ndarray,
     embedding: np.ndarray,
@@ -181,20 +201,32 @@ def encode_batch(
 ) -> None:
     """Encode b inputs into image (b, d), text (b, p, d), embedding (b, d), of the first phrasing, and masks (b, 2).
 
-    pixels (i, 3, s, s): the images that could be opened. opened: bool, for each input with an image path whether its
-    image is among them.
+    images: the features (d,) of their images, by path; an image that is missing was skipped.
     """
-    image_mask = torch.tensor([bool(path) for path, _ in inputs])
-    image_mask[image_mask.clone()] = opened
-    images = encoder(pixels.to(encoder.device), image_mask, torch.zeros(0), torch.zeros_like(image_mask)).image
-    texts = [
-        encoder.encode([None] * len(inputs), [phrasings[number] for _, phrasings in inputs])
-        for number in range(text.shape[1])
-    ]
-    image[:], masks[:, 0], masks[:, 1] = images.cpu(), image_mask, texts[0].text_mask.cpu()
-    embedding[:] = Features(images, texts[0].text, image_mask, texts[0].text_mask).embedding().cpu()
-    for number, features in enumerate(texts):
-        text[:, number] = features.text.cpu()
+    vectors = torch.zeros(len(inputs), encoder.dim)
+    image_mask = torch.tensor([path in images for path, _ in inputs], dtype=torch.bool)
+    if image_mask.any():
+        vectors[image_mask] = torch.stack([images[path] for path, _ in inputs if path in images])
+    normal = [[normalize_text(wording) for wording in phrasings] for _, phrasings in inputs]
+    texts, text_mask = encode_texts(encoder, normal, known), torch.tensor([bool(wordings[0]) for wordings in normal])
+    image[:], masks[:, 0], masks[:, 1] = vectors, image_mask, text_mask
+    embedding[:] = Features(vectors, texts[:, 0], image_mask, text_mask).embedding()
+    text[:] = texts
+
+
+def encode_texts(encoder: Encoder, texts: Sequence[Sequence[str]], known: KnownFeatures) -> Tensor:
+    """Features (b, p, d) of b times p normalized texts, zero where empty; each distinct text is encoded once.
+
+    Queries by image have their instruction as their only text, which they share with thousands of others.
+    """
+    distinct = list(dict.fromkeys(wording for wordings in texts for wording in wordings if wording))
+    features = known.texts(distinct)
+    rest = sorted((wording for wording in distinct if wording not in features), key=len)  # little padding
+    for start in range(0, len(rest), len(texts)):
+        some = rest[start : start + len(texts)]
+        features |= zip(some, encoder.encode([None] * len(some), some).text.cpu(), strict=True)
+    features[""] = torch.zeros(encoder.dim)
+    return torch.stack([torch.stack([features[wording] for wording in wordings]) for wordings in texts])
 
 
 def batched(values: Iterable, size: int) -> Iterator[list]:

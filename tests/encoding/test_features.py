@@ -8,6 +8,7 @@ import torch
 from PIL import Image
 
 from genius.encoding.features import FeatureFiles, batched
+from genius.encoding.known_features import KnownFeatures
 from genius.errors import UserError
 from tests.search.tiny import DIM, tiny_encoder, tiny_fusion
 
@@ -160,3 +161,37 @@ def test_missing_incomplete_and_outdated_features_name_the_command_that_makes_th
 def test_batches_keep_the_order_and_the_last_one_may_be_short():
     assert list(batched(range(5), 2)) == [[0, 1], [2, 3], [4]]
     assert list(batched([], 2)) == []
+
+
+def test_an_image_of_several_inputs_is_opened_once_and_a_known_one_never(tmp_path):
+    opened = []
+
+    def counting(path: str) -> Image.Image:
+        opened.append(path)
+        return open_path(path)
+
+    inputs = [("red", ["a"]), ("blue", ["b"]), ("red", ["c"]), ("green", ["d"]), ("red", ["e"])]
+    encoder = tiny_encoder()
+    green = encoder.encode([open_path("green")], [""]).image[0]
+    known = KnownFeatures(images=lambda paths: {path: green for path in paths if path == "green"})
+    files = FeatureFiles.create(tmp_path, len(inputs), 1, DIM, "source")
+    files.fill(encoder, inputs, counting, 2, "test", known=known)
+    assert sorted(opened) == ["blue", "red"]
+    expected = encoder.encode([open_path(path) for path, _ in inputs], [texts[0] for _, texts in inputs])
+    torch.testing.assert_close(files.features(slice(None)).image, expected.image, atol=2e-3, rtol=2e-3)
+
+
+def test_a_text_that_inputs_share_is_encoded_once(tmp_path, monkeypatch):
+    encoder, encoded = tiny_encoder(), []
+    encode = encoder.encode
+
+    def counting(images, texts):
+        encoded.extend(texts)
+        return encode(images, texts)
+
+    monkeypatch.setattr(encoder, "encode", counting)
+    inputs = [("red", ["find it", "look"]), ("blue", ["look", "find it"])]
+    files = FeatureFiles.create(tmp_path, len(inputs), 2, DIM, "source")
+    files.fill(encoder, inputs, open_path, 2, "test")
+    assert sorted(encoded) == ["Find it.", "Look."]
+    np.testing.assert_array_equal(files.text[0, 0], files.text[1, 1])

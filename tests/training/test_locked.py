@@ -10,8 +10,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
+from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.files import describe
 from genius.models.encoder import Encoder
@@ -21,9 +23,10 @@ from genius.schema import Item, LabelledQuery, Modality
 from tests.search.tiny import tiny_encoder
 from tests.training.tiny import TINY
 from tests.training.tiny_towers import COLORS, locked_settings, write_color_collection, write_towers
-from training import contrastive, encoder, tower_outputs
+from training import contrastive, encoder, features, tower_outputs
 from training.encoder import new_encoder
 from training.locked_encoder import LockedEncoder
+from training.locked_features import known_features
 from training.settings import PHOTOS, Arguments, ExtrasSettings, with_changes
 from training.stage import run_stage
 from training.tower_outputs import TowerOutputs
@@ -284,3 +287,43 @@ def opened(monkeypatch) -> list[str]:
 
     monkeypatch.setattr(tower_outputs, "open_item_image", counted)
     return paths
+    with pytest.raises(KeyboardInterrupt):
+        train(colors, tmp_path, locked_settings(*towers))
+    opened.clear()
+    monkeypatch.setattr(
+        tower_outputs, "open_item_image", lambda *given: opened.append(given) or open_item_image(*given)
+    )
+    train(colors, tmp_path, replace(locked_settings(*towers), epochs=1))
+    assert 80 < len(opened) <= 180 - 2 * 32 + 1  # one more to learn the width
+
+
+def test_a_second_training_opens_no_image_but_one(trained, towers, colors, tmp_path, monkeypatch):
+    shutil.copytree(trained, tmp_path / "run")
+    opened, open_item_image = [], tower_outputs.open_item_image
+    monkeypatch.setattr(
+        tower_outputs, "open_item_image", lambda *given: opened.append(given) or open_item_image(*given)
+    )
+    train(colors, tmp_path / "run", replace(locked_settings(*towers), learning_rate=1e-3, epochs=1))
+    assert len(opened) <= 1
+
+
+def test_the_feature_stage_takes_known_tower_outputs_and_encodes_only_the_rest(trained, towers, colors, monkeypatch):
+    settings = replace(TINY, encoder=locked_settings(*towers))
+    arguments = Arguments(colors.root, trained, "small", settings, "cpu")
+    known = []
+
+    def counting(*inputs):
+        known.append(known_features(*inputs))
+        return known[0]
+
+    monkeypatch.setattr(features, "known_features", counting)
+    run_stage("features", features.train, arguments)
+    model = Encoder.load(Run(trained).folder("encoder"))
+    files = FeatureFiles(trained / "features" / "candidates")
+    items = list(colors.all_candidates())
+    images = [item.image and open_image(colors.image_path(item.image)) for item in items]
+    expected = model.encode(images, [item.text for item in items])
+    torch.testing.assert_close(files.features(slice(None)).image, expected.image, atol=5e-3, rtol=5e-3)
+    torch.testing.assert_close(files.features(slice(None)).text, expected.text, atol=5e-3, rtol=5e-3)
+    positives = {item.image for item in items if item.image}
+    assert known[0].images(sorted(positives)), "no image of a candidate was known"

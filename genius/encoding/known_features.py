@@ -1,0 +1,42 @@
+"""Features that need not be computed again.
+
+Shapes: d embedding dim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from torch import Tensor
+
+REMEMBERED = 100_000  # images; with d = 768, 300 MB
+
+Lookup = Callable[[Sequence[str]], dict[str, Tensor]]  # paths or texts -> the features (d,) of those that it knows
+
+
+def nothing(names: Sequence[str]) -> dict[str, Tensor]:
+    """A lookup that knows nothing."""
+    return {}
+
+
+class KnownFeatures:
+    """Features of images that were encoded before, and of images and texts that a lookup knows.
+
+    One photograph is often a candidate and the query of several rows.
+    """
+
+    def __init__(self, images: Lookup = nothing, texts: Lookup = nothing):
+        """images: by relative path; texts: by normalized text."""
+        self._lookup, self.texts = images, texts
+        self._remembered: dict[str, Tensor] = {}
+
+    def images(self, paths: Sequence[str]) -> dict[str, Tensor]:
+        """The features (d,) of those images that are known, by path."""
+        remembered = {path: self._remembered[path] for path in paths if path in self._remembered}
+        return remembered | self._lookup([path for path in paths if path not in remembered])
+
+    def remember_images(self, features: Mapping[str, Tensor]) -> None:
+        """Keep the features of images until they are known no longer for want of space."""
+        if len(self._remembered) + len(features) > REMEMBERED:
+            self._remembered.clear()
+        self._remembered.update(features)
