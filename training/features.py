@@ -19,13 +19,13 @@ from torch import Tensor
 from genius.collections.mbeir import Collection
 from genius.encoding.features import EncoderInput, FeatureFiles
 from genius.errors import UserError, exit_on_user_error
-from genius.models.encoder import Encoder, Features, query_text
+from genius.models.encoder import Encoder, Features
 from genius.run import Run
 from training.checkpoint import fingerprint
 from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.image_augmentation import open_item_image
 from training.locked_features import known_features
-from training.pairs import CandidateTable, Pairs
+from training.pairs import CandidateTable, Pairs, phrased
 from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
 
@@ -88,13 +88,6 @@ def train(arguments: Arguments) -> None:
 def facts(run: Run, digest: str, seed: int) -> str:
     """Checksum of what features depend on: the encoder, its inputs (digest), the seed of the phrasings."""
     return fingerprint(run.digest("encoder"), digest, seed)
-
-
-def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[EncoderInput]:
-    """(image, query texts) with this number of random phrasings per query, without repetition where possible."""
-    for image, text, choices in zip(pairs.images, pairs.texts, pairs.instructions, strict=True):
-        drawn = rng.permutation(len(choices))[np.arange(phrasings) % len(choices)]
-        yield image, [query_text(choices[at], text) for at in drawn]
 
 
 @dataclass

@@ -18,10 +18,9 @@ from genius.errors import UserError
 from genius.models.encoder import normalize_text
 from training.encoder_extras import OWN_INSTRUCTION
 from training.encoder_inputs import Drawn, InputLoader
-from training.features import phrased
 from training.image_augmentation import Crops, Part
 from training.locked_encoder import LockedEncoder
-from training.pairs import Pairs
+from training.pairs import Pairs, phrased
 from training.settings import EncoderSettings
 from training.tower_outputs import TowerOutputs, image_outputs, text_outputs
 

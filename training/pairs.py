@@ -14,7 +14,9 @@ import numpy as np
 
 from genius.collections.keys import id_key
 from genius.collections.mbeir import Collection
+from genius.encoding.features import EncoderInput
 from genius.errors import UserError
+from genius.models.encoder import query_text
 from genius.schema import Modality
 from training.settings import Upsampling
 
@@ -199,3 +201,10 @@ def _spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 def _split(order: np.ndarray, size: int) -> list[np.ndarray]:
     return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[EncoderInput]:
+    """(image, query texts) with this number of random phrasings per query, without repetition where possible."""
+    for image, text, choices in zip(pairs.images, pairs.texts, pairs.instructions, strict=True):
+        drawn = rng.permutation(len(choices))[np.arange(phrasings) % len(choices)]
+        yield image, [query_text(choices[at], text) for at in drawn]
