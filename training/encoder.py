@@ -20,7 +20,7 @@ from timm.layers import convert_sync_batchnorm
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, EncoderConfig
-from genius.models.saving import round_to_half
+from genius.models.saving import round_to_eight_bit, round_to_half
 from genius.run import Run
 from training.checkpoint import Checkpoints
 from training.contrastive import fit
@@ -39,19 +39,26 @@ def train(arguments: Arguments) -> None:
     run, collection = Run(arguments.run), Collection(arguments.collection)
     torch.manual_seed(seed)
     encoder = new_encoder(settings)
-    if settings.half and settings.locked.enabled:
-        round_to_half(encoder)  # so that the heads learn on outputs of the towers that will be stored
+    if settings.locked.enabled:
+        round_weights(encoder, settings)  # so that the heads learn on outputs of the towers that will be stored
     if world_size() > 1 and torch.device(arguments.device).type == "cuda":  # on CPUs each normalizes over its slice
         encoder.clip = convert_sync_batchnorm(encoder.clip)
     encoder = encoder.to(arguments.device, memory_format=torch.channels_last)
     if settings.epochs:
         train_weights = fit_locked if settings.locked.enabled else fit_all
         train_weights(encoder, collection, settings, seed, run, arguments.workers)
-    if settings.half:
-        round_to_half(encoder)
-    publish(run, "encoder", partial(encoder.eval().cpu().save, half=settings.half))
+    round_weights(encoder, settings)
+    publish(run, "encoder", partial(encoder.eval().cpu().save, half=settings.half, eight_bit=settings.eight_bit))
     if is_main():
         shutil.rmtree(run.path / "cache", ignore_errors=True)
+
+
+def round_weights(encoder: Encoder, settings: EncoderSettings) -> None:
+    """Round the weights to what will be stored."""
+    if settings.eight_bit:
+        round_to_eight_bit(encoder)
+    elif settings.half:
+        round_to_half(encoder)
 
 
 def new_encoder(settings: EncoderSettings) -> Encoder:

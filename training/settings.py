@@ -137,6 +137,7 @@ class EncoderSettings:
     horizontal_flip: bool = True  # false where left and right have a meaning
     image_cache: int = 256  # side of the decoded images kept while training, pixels; 0: images are opened each time
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
+    eight_bit: bool = False  # large matrices are stored, and used from then on, in 8 bits, the rest as with half (ours)
     bf16: bool = True
     extras: ExtrasSettings = field(default_factory=ExtrasSettings)
     image_tower: str = ""  # pretrained timm model, package or file (ours), with text_tower; empty: an open_clip model
@@ -445,21 +446,28 @@ PHOTOS = Settings(  # the shipped run of photographs: heads behind pretrained to
         image_tower="tf_efficientnet_lite2",
         text_tower="sentence-transformers/all-MiniLM-L6-v2",
         architecture="",
-        epochs=24,
-        batch=512,
-        group=64,
+        epochs=16,
+        batch=768,
+        group=128,
         upsample_to=0,
         learning_rate=2e-3,
         min_crop=0.45,
+        eight_bit=True,
+        bf16=False,
+        towers=TowerSettings(dim=SMALL_DIM, image_size=260, image_dropout=0.3, resize_mode="squash"),
+        locked=LockedSettings(enabled=True, views=2, phrasings=2, input_dropout=0.2),
+    ),
+    features=FeatureSettings(phrasings=2),
+    quantizer=replace(SMALL.quantizer, epochs=8, upsample_to=0, half=True),
+    decoder=replace(
+        SMALL.decoder,
+        decoder=replace(SMALL.decoder.decoder, layers=3, ff_width=512, prefix=6),
+        epochs=3,
+        upsample_to=0,
         half=True,
         bf16=False,
-        towers=TowerSettings(dim=SMALL_DIM, image_dropout=0.3),
-        locked=LockedSettings(enabled=True, input_dropout=0.2),
     ),
-    features=SMALL.features,
-    quantizer=replace(SMALL.quantizer, upsample_to=0, half=True),
-    decoder=replace(SMALL.decoder, upsample_to=0, half=True, bf16=False),
-    index=IndexSettings(thumbnail_side=128, thumbnail_quality=70),
+    index=IndexSettings(thumbnail_side=160, thumbnail_quality=70),
 )
 
 PRESETS = {"small": SMALL, "demo": DEMO, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}

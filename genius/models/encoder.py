@@ -385,8 +385,11 @@ class Encoder(nn.Module):
         tokens = self.tokenize(present_texts) if present_texts else torch.zeros(0, dtype=torch.long)
         return self(*(part.to(self.device) for part in (pixels, image_mask, tokens, text_mask)))
 
-    def save(self, folder: Path, half: bool = False) -> None:
-        """Write config, weights and, for a Hugging Face text tower, the text folder; half: in half precision."""
+    def save(self, folder: Path, half: bool = False, eight_bit: bool = False) -> None:
+        """Write config, weights and, for a Hugging Face text tower, the text folder.
+
+        half: in half precision. eight_bit: large matrices in 8 bits, the rest in half precision.
+        """
         text = self.config.model["text_cfg"]
         if "hf_tokenizer_name" in text:
             self._tokenizer.tokenizer.save_pretrained(folder / TEXT_FOLDER)
@@ -394,7 +397,7 @@ class Encoder(nn.Module):
             self.clip.text.config.save_pretrained(folder / TEXT_FOLDER)
         stored = {name: TEXT_FOLDER for name in TEXT_NAMES if name in text}
         config = replace(self.config, model=self.config.model | {"text_cfg": text | stored})
-        save_model(self, config, folder, half=half)
+        save_model(self, config, folder, half=half, eight_bit=eight_bit)
 
     @classmethod
     def load(cls, folder: Path) -> Encoder:

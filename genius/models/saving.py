@@ -10,27 +10,39 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors import torch as safetensors
-from torch import nn
+from torch import Tensor, nn
 
 from genius.errors import UserError
 
 M = TypeVar("M", bound=nn.Module)
+SCALE = ".scale"  # after the name of an 8-bit matrix
+LARGE = 2**16  # numbers of a matrix that is stored in 8 bits
 
 
 def save_model(
-    model: nn.Module, config: Any, folder: Path, *, half: bool = False, exclude: tuple[str, ...] = ()
+    model: nn.Module,
+    config: Any,
+    folder: Path,
+    *,
+    half: bool = False,
+    eight_bit: bool = False,
+    exclude: tuple[str, ...] = (),
 ) -> None:
     """Write the config (a dataclass) and the weights into `folder`, which exists.
 
-    half: store floating-point weights in half precision. exclude: name prefixes of buffers that are not stored.
+    half: store floating-point weights in half precision. eight_bit: as half, but large matrices as 8-bit integers with
+    a scale for each row. exclude: name prefixes of buffers that are not stored.
     """
     (folder / "config.json").write_text(json.dumps(dataclasses.asdict(config), indent=1) + "\n")
-    if half or exclude:
+    if half or eight_bit or exclude:
         model = copy.deepcopy(model)
         for name in [name for name, _ in model.named_buffers(recurse=False) if name.startswith(exclude)]:
             delattr(model, name)
+        if eight_bit:
+            _save_eight_bit(model, folder / "model.safetensors")
+            return
         if half:
             model.half()
     safetensors.save_model(model, str(folder / "model.safetensors"))  # stores tied weights once
@@ -45,7 +57,7 @@ def load_model(build: Callable[[Any], M], config_class: type, folder: Path, *, o
     try:
         config = config_class(**json.loads((folder / "config.json").read_text()))
         model = build(config)
-        missing, unexpected = safetensors.load_model(model, folder / "model.safetensors", strict=False)
+        missing, unexpected = _load_weights(model, folder / "model.safetensors")
         if wrong := [*unexpected, *(name for name in missing if not name.startswith(optional))]:
             raise ValueError(f"weights are missing or unknown, such as {min(wrong)}")
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError, SafetensorError) as error:
@@ -54,14 +66,77 @@ def load_model(build: Callable[[Any], M], config_class: type, folder: Path, *, o
     return model.eval()
 
 
+def _save_eight_bit(model: nn.Module, file: Path) -> None:
+    tensors = {}
+    for name, tensor in model.state_dict().items():
+        if _is_large_matrix(tensor):
+            tensors[name], tensors[name + SCALE] = quantize_rows(tensor)
+        else:
+            tensors[name] = (tensor.half() if tensor.is_floating_point() else tensor).contiguous()
+    safetensors.save_file(tensors, file)
+
+
+def _load_weights(model: nn.Module, file: Path) -> tuple[list[str], list[str]]:
+    """Load weights, 8-bit ones too; returns the names of those that are missing, and unexpected."""
+    with safe_open(file, "pt") as stored:
+        scales = [name for name in stored.keys() if name.endswith(SCALE)]  # noqa: SIM118
+    if not scales:
+        missing, unexpected = safetensors.load_model(model, file, strict=False)
+        return sorted(missing), unexpected
+    tensors = safetensors.load_file(file)
+    for name in scales:
+        rows = tensors.get(name.removesuffix(SCALE))
+        scale = tensors.pop(name)
+        if rows is None or rows.dtype != torch.int8 or rows.ndim != 2 or scale.shape != rows.shape[:1]:
+            raise ValueError(f"{name} does not fit its matrix")
+        tensors[name.removesuffix(SCALE)] = restore_rows(rows, scale)
+    missing, unexpected = model.load_state_dict(tensors, strict=False)
+    return missing, unexpected
+
+
+def _is_large_matrix(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() and tensor.ndim == 2 and tensor.numel() >= LARGE
+
+
+def quantize_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """(n, m) -> 8-bit rows (n, m) and their scales (n,), in half precision: a row is its integers times its scale.
+
+    Repeated on restored rows it gives the same integers and scales.
+    """
+    scale = (matrix.float().abs().amax(1) / 127).half().clamp(min=torch.finfo(torch.float16).tiny)
+    rows = (matrix.float() / scale.float()[:, None]).round().clamp(-127, 127).to(torch.int8)
+    return rows, scale
+
+
+def restore_rows(rows: Tensor, scale: Tensor) -> Tensor:
+    """8-bit rows (n, m) and scales (n,) -> (n, m) fp32."""
+    return rows.float() * scale.float()[:, None]
+
+
 @torch.no_grad()
-def round_to_half(model: nn.Module) -> None:
+def round_to_eight_bit(model: nn.Module) -> None:
+    """Round every weight to the value that a reader of its 8-bit copy will see, in place.
+
+    Raises UserError as `round_to_half` does.
+    """
+    round_to_half(model, lambda tensor: not _is_large_matrix(tensor))
+    for tensor in model.state_dict().values():
+        if _is_large_matrix(tensor):
+            tensor.copy_(restore_rows(*quantize_rows(tensor)))
+
+
+def always(tensor: Tensor) -> bool:
+    return True
+
+
+@torch.no_grad()
+def round_to_half(model: nn.Module, rounded: Callable[[Tensor], bool] = always) -> None:
     """Round every weight to the value that a reader of its half-precision copy will see, in place.
 
-    Raises UserError, which names the weight, if one is beyond the range of half precision.
+    rounded: which weights. Raises UserError, which names the weight, if one is beyond the range of half precision.
     """
     for name, tensor in model.state_dict().items():
-        if tensor.is_floating_point():
+        if tensor.is_floating_point() and rounded(tensor):
             tensor.copy_(tensor.half())
             if not tensor.isfinite().all():
                 raise UserError(

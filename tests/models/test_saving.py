@@ -2,13 +2,13 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
-from genius.models.saving import load_model, round_to_half, save_model
+from genius.models.saving import load_model, round_to_eight_bit, round_to_half, save_model
 from tests.search.tiny import tiny_decoder, tiny_encoder
 
 
@@ -79,3 +79,43 @@ def test_only_optional_weights_may_be_missing(tmp_path):
     assert load_model(Model, Config, tmp_path, optional=("spare_",)).spare_total.sum() == 3
     with pytest.raises(UserError, match="weights are missing or unknown, such as spare_total"):
         load_model(Model, Config, tmp_path)
+
+
+class WideModel(nn.Module):
+    """A large matrix, a small one and a bias."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.wide, self.small = nn.Linear(512, 256), nn.Linear(4, config.width)
+
+
+def test_eight_bits_store_large_matrices_as_integers_and_lose_at_most_half_a_step(tmp_path):
+    torch.manual_seed(0)
+    model = WideModel(Config())
+    with torch.no_grad():
+        model.wide.weight[3] = 0  # a row without a scale
+    save_model(model, Config(), tmp_path, eight_bit=True)
+    stored = load_file(tmp_path / "model.safetensors")
+    assert stored["wide.weight"].dtype == torch.int8 and stored["wide.weight.scale"].shape == (256,)
+    assert stored["small.weight"].dtype == torch.float16 and stored["wide.bias"].dtype == torch.float16
+
+    loaded = load_model(WideModel, Config, tmp_path).wide.weight
+    step = model.wide.weight.abs().amax(1, keepdim=True) / 127
+    assert ((loaded - model.wide.weight).abs() <= 0.51 * step + 1e-6).all()
+
+
+def test_weights_rounded_to_eight_bits_are_stored_without_loss(tmp_path):
+    torch.manual_seed(0)
+    model = WideModel(Config())
+    round_to_eight_bit(model)
+    save_model(model, Config(), tmp_path, eight_bit=True)
+    loaded = load_model(WideModel, Config, tmp_path).state_dict()
+    assert all(torch.equal(loaded[name], weight) for name, weight in model.state_dict().items())
+
+
+def test_an_eight_bit_matrix_whose_scales_do_not_fit_is_refused(tmp_path):
+    save_model(WideModel(Config()), Config(), tmp_path, eight_bit=True)
+    tensors = load_file(tmp_path / "model.safetensors")
+    save_file(tensors | {"wide.weight.scale": tensors["wide.weight.scale"][1:].clone()}, tmp_path / "model.safetensors")
+    with pytest.raises(UserError, match="does not fit its matrix"):
+        load_model(WideModel, Config, tmp_path)

@@ -48,6 +48,7 @@ ENCODER = {
     "horizontal_flip": (True, "ours, unused"),
     "image_cache": (256, "M-BEIR's images have a short side of 256"),
     "half": (False, "ours"),
+    "eight_bit": (False, "ours"),
     "bf16": (True, "UniIR GradScaler, fp16: a named departure"),
     "extras.hard_groups": (0.0, "UniIR data_config.hard_neg_num: 0"),
     "extras.factor_weight": (0.0, "ours"),
@@ -187,7 +188,14 @@ TEXT = {  # where the paper's text differs from the code
     "decoder.warmup_steps": (0, "§5.2: cosine scheduling, no warm-up"),
     "decoder.augmentation": ("scalar", "Eq. 11"),
 }
-LATER = ("image_tower", "text_tower", "towers", "locked")  # encoder settings that `small` and `demo` are older than
+# encoder settings that `small` and `demo` are older than
+LATER = ("eight_bit", "image_tower", "text_tower", "towers", "locked")
+    "eight_bit",
+    "image_tower",
+    "text_tower",
+    "towers",
+    "locked",
+)  # encoder settings that `small` and `demo` are older than
 
 SHIPPED = Path(__file__).parents[2] / "assets" / "demo" / "manifest.json"
 
