@@ -287,29 +287,15 @@ def opened(monkeypatch) -> list[str]:
 
     monkeypatch.setattr(tower_outputs, "open_item_image", counted)
     return paths
-    with pytest.raises(KeyboardInterrupt):
-        train(colors, tmp_path, locked_settings(*towers))
-    opened.clear()
-    monkeypatch.setattr(
-        tower_outputs, "open_item_image", lambda *given: opened.append(given) or open_item_image(*given)
-    )
-    train(colors, tmp_path, replace(locked_settings(*towers), epochs=1))
-    assert 80 < len(opened) <= 180 - 2 * 32 + 1  # one more to learn the width
 
 
-def test_a_second_training_opens_no_image_but_one(trained, towers, colors, tmp_path, monkeypatch):
+def test_the_feature_stage_takes_known_tower_outputs_and_encodes_only_the_rest(
+    trained, towers, colors, tmp_path, monkeypatch
+):
     shutil.copytree(trained, tmp_path / "run")
-    opened, open_item_image = [], tower_outputs.open_item_image
-    monkeypatch.setattr(
-        tower_outputs, "open_item_image", lambda *given: opened.append(given) or open_item_image(*given)
+    arguments = Arguments(
+        colors.root, tmp_path / "run", "small", replace(TINY, encoder=locked_settings(*towers)), "cpu"
     )
-    train(colors, tmp_path / "run", replace(locked_settings(*towers), learning_rate=1e-3, epochs=1))
-    assert len(opened) <= 1
-
-
-def test_the_feature_stage_takes_known_tower_outputs_and_encodes_only_the_rest(trained, towers, colors, monkeypatch):
-    settings = replace(TINY, encoder=locked_settings(*towers))
-    arguments = Arguments(colors.root, trained, "small", settings, "cpu")
     known = []
 
     def counting(*inputs):
@@ -318,12 +304,11 @@ def test_the_feature_stage_takes_known_tower_outputs_and_encodes_only_the_rest(t
 
     monkeypatch.setattr(features, "known_features", counting)
     run_stage("features", features.train, arguments)
-    model = Encoder.load(Run(trained).folder("encoder"))
-    files = FeatureFiles(trained / "features" / "candidates")
+    model = Encoder.load(Run(tmp_path / "run").folder("encoder"))
+    files = FeatureFiles(tmp_path / "run" / "features" / "candidates")
     items = list(colors.all_candidates())
     images = [item.image and open_image(colors.image_path(item.image)) for item in items]
     expected = model.encode(images, [item.text for item in items])
     torch.testing.assert_close(files.features(slice(None)).image, expected.image, atol=5e-3, rtol=5e-3)
     torch.testing.assert_close(files.features(slice(None)).text, expected.text, atol=5e-3, rtol=5e-3)
-    positives = {item.image for item in items if item.image}
-    assert known[0].images(sorted(positives)), "no image of a candidate was known"
+    assert known[0].images(sorted(item.image for item in items if item.image)), "no tower output was used"

@@ -190,12 +190,6 @@ TEXT = {  # where the paper's text differs from the code
 }
 # encoder settings that `small` and `demo` are older than
 LATER = ("eight_bit", "image_tower", "text_tower", "towers", "locked")
-    "eight_bit",
-    "image_tower",
-    "text_tower",
-    "towers",
-    "locked",
-)  # encoder settings that `small` and `demo` are older than
 
 SHIPPED = Path(__file__).parents[2] / "assets" / "demo" / "manifest.json"
 
