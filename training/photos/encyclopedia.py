@@ -83,7 +83,7 @@ class Encyclopedia:
                 own.append(entry)
             entry.words += [] if words == NOT_IN_CAPTIONS else [name, *filter(None, words.split(","))]
             entry.classes |= _numbers(ranges)
-        return cls([*by_synset.values(), *own])
+        return cls(_without_repetitions([*by_synset.values(), *own]))
 
     @cached_property
     def by_word(self) -> dict[str, Entry]:
@@ -162,6 +162,19 @@ class Encyclopedia:
             if total >= (ONE_CLASS if len(entry.classes) == 1 else KINDS):
                 sure.append((len(entry.classes), -total, number))
         return [self.entries[number] for _, _, number in sorted(sure)]
+
+
+def _without_repetitions(entries: list[Entry]) -> list[Entry]:
+    """Leave out a class of ImageNet that has the name of another entry and is a kind of it."""
+    by_name: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        by_name[entry.name.lower()].append(entry)
+    return [
+        entry
+        for entry in entries
+        if entry.words
+        or not any(entry.classes <= other.classes for other in by_name[entry.name.lower()] if other is not entry)
+    ]
 
 
 def _definition(described: str, name: str, synonyms: list[str]) -> str:
