@@ -47,6 +47,7 @@ SAME_NAME = {  # files of one name, and why
     "callbacks": "one in each tab of the page",
     "view": "one in each tab of the page",
     "figure": "one in each tab of the page",
+    "phrasings": "of the drawn world and of the photographs",
 }
 
 SHORT = {  # files under 40 lines, and why

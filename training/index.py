@@ -14,10 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from genius.collections.keys import key_dataset
 from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles, batched
 from genius.encoding.quantize import quantize_all, reconstruction_errors
 from genius.errors import UserError, exit_on_user_error
+from genius.index.layout import Instruction
 from genius.index.segments import ConcatenatedArray
 from genius.index.writing import write_index
 from genius.models.fusion import Fusion
@@ -46,6 +48,7 @@ def train(arguments: Arguments) -> None:
     if files.progress["fusion"] != fusion:  # of a run whose fusion was not trained here
         files.fuse(Fusion.load(run.folder("fusion")).to(arguments.device), fusion)
     fused, modalities, embeddings = files.fused(fusion)[:, 0], candidates.modalities, files.embedding
+    keys = candidates.keys
     if settings.pool:
         rows = pool_rows(collection, settings.pool, candidates)
         fused, modalities, embeddings = (
@@ -53,6 +56,7 @@ def train(arguments: Arguments) -> None:
             modalities[rows],
             ConcatenatedArray([embeddings], rows),
         )
+        keys = keys[rows]
     resume_folder = resume_folder_of(
         run.path / "indexing",
         fingerprint(
@@ -62,9 +66,7 @@ def train(arguments: Arguments) -> None:
     codes = cached(resume_folder / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))
     errors = cached(resume_folder / "errors.npy", lambda: reconstruction_errors(fused, codes, quantizer))
     ood_detector = fit_ood_detector(collection, pool_items(collection, settings.pool))
-    instructions = [
-        (query, candidate, text) for (_, query, candidate), texts in collection.instructions().items() for text in texts
-    ]
+    instructions = instructions_for(keys, collection)
 
     def write(folder: Path) -> None:
         unreadable = write_index(
@@ -89,6 +91,17 @@ def train(arguments: Arguments) -> None:
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
     shutil.rmtree(resume_folder.parent)
     print(f"index: {len(codes)} items")
+
+
+def instructions_for(keys: np.ndarray, collection: Collection) -> list[Instruction]:
+    """The instructions of the datasets that these candidates (n,) are of: others would ask for what is not there."""
+    datasets = set(np.unique(key_dataset(keys)).tolist())
+    return [
+        Instruction(query, candidate, text)
+        for (dataset, query, candidate), texts in collection.instructions().items()
+        if dataset in datasets
+        for text in texts
+    ]
 
 
 def resume_folder_of(parent: Path, facts: str) -> Path:

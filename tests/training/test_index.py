@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from genius.collections.keys import id_key
 from genius.index.store import Index
 from genius.run import Run
 from genius.search import ood_detector
@@ -65,3 +66,16 @@ def test_a_killed_index_stage_resumes_without_quantizing_again_and_cleans_up(col
     assert np.array_equal(after.packed, before.packed) and np.array_equal(after.errors, before.errors)
     assert np.array_equal(after.embeddings, before.embeddings)
     assert not (arguments.run / "indexing").exists()
+
+
+def test_an_index_offers_only_the_instructions_of_the_datasets_in_it(collection):
+    asked = {
+        dataset: {text for (own, _, _), texts in collection.instructions().items() if own == dataset for text in texts}
+        for dataset in (0, 1)
+    }
+    for dataset, texts in asked.items():
+        keys = np.array([id_key(f"{dataset}:{number}") for number in (3, 1)])
+        assert {instruction.text for instruction in index.instructions_for(keys, collection)} == texts
+    everything = np.array([id_key("0:1"), id_key("1:1")])
+    offered = index.instructions_for(everything, collection)
+    assert len(offered) == sum(map(len, collection.instructions().values()))

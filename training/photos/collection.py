@@ -76,6 +76,7 @@ def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[R
     photos = arrange(sources["photos"], read_flickr_addresses(data / "photos"))
     rows: list[RowCount] = []
     with new_collection(destination) as writer:
+        _write_instructions(writer)
         entries = {name: _five_set(writer, rows, name, sources[name]) for name in FIVE_SETS}
         stored, _ = store_images(writer, "photos", sources["photos"])
         for photo, entry in zip(photos, stored, strict=True):
@@ -86,15 +87,14 @@ def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[R
             for entry in own
             if name in PREDICTED and entry.query_splits and "test" not in entry.splits
         }
-        predictions = predict(list(labelled.values()), list(labelled), cache)
+        predictions = predict(labelled, cache)
         groceries = grocery_photos(entries["grocery"])
         draft = Draft(DATASETS.index("photos"))
         photo_rows(draft, [*photos, *groceries])
-        rows += write_draft(writer, "photos", draft, _prompts("photos"))
+        rows += write_draft(writer, "photos", draft, {})
         draft = Draft(DATASETS.index("encyclopedia"))
         encyclopedia_rows(draft, book, _sightings(book, entries, photos, predictions), photos)
-        rows += write_draft(writer, "encyclopedia", draft, _prompts("encyclopedia"))
-        _write_held_out(writer)
+        rows += write_draft(writer, "encyclopedia", draft, {})
         writer.close()
         _write_shipped(writer.root, entries, book)
     return rows
@@ -111,8 +111,9 @@ def grocery_photos(entries: Sequence[SourceEntry]) -> list[Photo]:
     for name, own in by_class.items():
         for entry in sorted(own, key=lambda entry: stable_hash(entry.record.id))[:each]:
             coarse = coarse_name(entry)
-            facts = {"kind": "food", "category": coarse, **SETS["grocery"].facts}
-            record = Record(entry.record.id, entry.record.image, 0, "train", [grocery_name(name, coarse)])
+            title = grocery_name(name, coarse)
+            facts = {"kind": "food", "category": coarse, "set": "grocery", "title": title, **SETS["grocery"].facts}
+            record = Record(entry.record.id, entry.record.image, 0, "train", [title])
             record.attributes = {"set": "grocery"}
             number = -len(photos) - 1
             photos.append(Photo(record, number, number, "train", image=replace(entry.image, source=facts), facts=facts))
@@ -171,14 +172,13 @@ def _sightings(
     return [*photo_sightings(book, photos, predictions), *(sighting for own in others for sighting in own)]
 
 
-def _prompts(dataset: str) -> dict[int, tuple[str, ...]]:
-    return {task: prompts for (name, task), (prompts, _) in PHRASINGS.items() if name == dataset}
-
-
-def _write_held_out(writer: CollectionWriter) -> None:
-    held_out = HELD_OUT | {row: prompts for row, (_, prompts) in PHRASINGS.items()}
-    for (name, task), prompts in held_out.items():
-        writer.instructions(DATASETS.index(name), name, *TASKS[task], prompts, held_out=True)
+def _write_instructions(writer: CollectionWriter) -> None:
+    """The instructions of `photos` and `encyclopedia`, which the page suggests first, and all that are held out."""
+    for (name, task), (prompts, held_out) in PHRASINGS.items():
+        for texts, is_held_out in ((prompts, False), (held_out, True)):
+            writer.instructions(DATASETS.index(name), name, *TASKS[task], texts, is_held_out)
+    for (name, task), held_out in HELD_OUT.items():
+        writer.instructions(DATASETS.index(name), name, *TASKS[task], held_out, held_out=True)
 
 
 def _write_shipped(root: Path, entries: dict[str, list[SourceEntry]], book: Encyclopedia) -> None:
@@ -194,7 +194,7 @@ def _write_shipped(root: Path, entries: dict[str, list[SourceEntry]], book: Ency
                 continue
             if dataset in FIVE_SETS:
                 kind = ("emoji", "emoji") if dataset == "emoji" else ("food", category[item.image or item.text])
-                facts = dict(zip(("kind", "category"), kind, strict=True)) | SETS[dataset].facts
+                facts = dict(zip(("kind", "category"), kind, strict=True)) | {"set": dataset} | SETS[dataset].facts
                 item = replace(item, source=json.dumps(facts, ensure_ascii=False))
             stream.write(candidate_line(item))
 

@@ -33,7 +33,7 @@ IRREGULAR = {"men": "man", "women": "woman", "children": "child", "feet": "foot"
 
 
 @dataclass
-class Entry:
+class EncyclopediaEntry:
     """One entry."""
 
     name: str
@@ -54,19 +54,19 @@ class Entry:
 class Encyclopedia:
     """All entries, found by the words of a text or by the classes that a tower predicts."""
 
-    def __init__(self, entries: list[Entry]):
+    def __init__(self, entries: list[EncyclopediaEntry]):
         self.entries = entries
 
     @classmethod
     def read(cls, table: Path = TABLE) -> Encyclopedia:
         """The entries of ImageNet and of the table."""
         classes, synsets = ImageNetInfo(), ImageNetInfo(ALL_SYNSETS)
-        by_synset: dict[str, Entry] = {}
+        by_synset: dict[str, EncyclopediaEntry] = {}
         for number in range(classes.num_classes()):
             synset = classes.index_to_label_name(number)
             name, *synonyms = classes.label_name_to_description(synset, detailed=False).split(", ")
             definition = _definition(classes.label_name_to_description(synset, detailed=True), name, synonyms)
-            by_synset[synset] = Entry(name, definition, synset, synonyms, classes={number})
+            by_synset[synset] = EncyclopediaEntry(name, definition, synset, synonyms, classes={number})
         own = []
         for line in table.read_text(encoding="utf-8").splitlines()[1:]:
             name, meaning, words, ranges = line.split("\t")
@@ -75,27 +75,27 @@ class Encyclopedia:
                 definition = _definition(
                     synsets.label_name_to_description(meaning, detailed=True), lemmas[0], lemmas[1:]
                 )
-                entry = by_synset.setdefault(meaning, Entry(name, definition, meaning))
+                entry = by_synset.setdefault(meaning, EncyclopediaEntry(name, definition, meaning))
                 entry.name = name
                 entry.synonyms = [lemma for lemma in lemmas if lemma.lower() != name.lower()]
             else:
-                entry = Entry(name, meaning)
+                entry = EncyclopediaEntry(name, meaning)
                 own.append(entry)
             entry.words += [] if words == NOT_IN_CAPTIONS else [name, *filter(None, words.split(","))]
             entry.classes |= _numbers(ranges)
         return cls(_without_repetitions([*by_synset.values(), *own]))
 
     @cached_property
-    def by_word(self) -> dict[str, Entry]:
+    def by_word(self) -> dict[str, EncyclopediaEntry]:
         """Word or phrase in lower case -> entry of the table."""
-        found: dict[str, Entry] = {}
+        found: dict[str, EncyclopediaEntry] = {}
         for entry in self.entries:
             for word in entry.words:
                 found.setdefault(word.lower(), entry)
         return found
 
     @cached_property
-    def by_name(self) -> dict[str, Entry]:
+    def by_name(self) -> dict[str, EncyclopediaEntry]:
         """Any name or synonym, lower case -> entry; everyday names first."""
         found = dict(self.by_word)
         for entry in self.entries:
@@ -114,7 +114,7 @@ class Encyclopedia:
                 found[class_].append(number)
         return found
 
-    def mentioned(self, text: str) -> list[Entry]:
+    def mentioned(self, text: str) -> list[EncyclopediaEntry]:
         """The entries that a text names, in its order; the longest phrase counts."""
         words = WORD.findall(text.lower())
         found, start = [], 0
@@ -129,7 +129,7 @@ class Encyclopedia:
             start += 1
         return found
 
-    def named(self, name: str, left_out: Container[str] = ()) -> Entry | None:
+    def named(self, name: str, left_out: Container[str] = ()) -> EncyclopediaEntry | None:
         """The entry of the thing that a name names, by its last words: "red apple" is an apple.
 
         left_out: names of entries that are not meant.
@@ -142,7 +142,7 @@ class Encyclopedia:
                 return entry
         return next((entry for entry in reversed(self.mentioned(name)) if entry.name not in left_out), None)
 
-    def captioned(self, captions: Iterable[str], least: int = 2) -> list[Entry]:
+    def captioned(self, captions: Iterable[str], least: int = 2) -> list[EncyclopediaEntry]:
         """The entries that at least this number of the captions name, the most frequent first."""
         counts: dict[str, list] = {}
         for caption in captions:
@@ -150,7 +150,7 @@ class Encyclopedia:
                 counts.setdefault(entry.text, [0, entry])[0] += 1
         return [entry for count, entry in sorted(counts.values(), key=lambda pair: -pair[0]) if count >= least]
 
-    def predicted(self, probabilities: dict[int, float]) -> list[Entry]:
+    def predicted(self, probabilities: dict[int, float]) -> list[EncyclopediaEntry]:
         """The entries that a tower is sure enough of, the most specific first. probabilities: by class of ImageNet."""
         sums: dict[int, float] = defaultdict(float)
         for class_, probability in probabilities.items():
@@ -164,9 +164,9 @@ class Encyclopedia:
         return [self.entries[number] for _, _, number in sorted(sure)]
 
 
-def _without_repetitions(entries: list[Entry]) -> list[Entry]:
+def _without_repetitions(entries: list[EncyclopediaEntry]) -> list[EncyclopediaEntry]:
     """Leave out a class of ImageNet that has the name of another entry and is a kind of it."""
-    by_name: dict[str, list[Entry]] = defaultdict(list)
+    by_name: dict[str, list[EncyclopediaEntry]] = defaultdict(list)
     for entry in entries:
         by_name[entry.name.lower()].append(entry)
     return [

