@@ -48,7 +48,7 @@ from genius.search.dense import flat_search
 from genius.search.engine import EncodedQueries, Engine
 from training.benchmarks.caption_words import is_right, words
 from training.benchmarks.upload_sheets import SheetRow, write_sheets
-from training.photos.encyclopedia import Encyclopedia, Entry
+from training.photos.encyclopedia import Encyclopedia, EncyclopediaEntry
 
 WHAT_IS_THIS, FIND_SIMILAR = "What is this?", "Find similar pictures."
 CUTS = (1, 5, 10)
@@ -185,7 +185,7 @@ def kinds_named(book: Encyclopedia, captions: Sequence[str]) -> list[set[int]]:
     return [entry.classes for caption in captions for entry in book.mentioned(caption)]
 
 
-def is_kind(entry: Entry, kinds: Sequence[set[int]]) -> bool:
+def is_kind(entry: EncyclopediaEntry, kinds: Sequence[set[int]]) -> bool:
     return bool(entry.classes) and any(entry.classes <= classes for classes in kinds)
 
 
