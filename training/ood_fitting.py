@@ -8,6 +8,7 @@ Shapes: m images, t texture statistics.
 from __future__ import annotations
 
 import io
+from collections import defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,36 +16,48 @@ import numpy as np
 from PIL import Image
 
 from genius.collections.images import open_image
+from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.schema import Item
 from genius.search.ood_detector import OODDetector, texture
 from training.image_augmentation import open_item_image
 
-SAMPLE = 3000  # images; more do not change the detector
+SAMPLE = 3000  # images of a dataset; more do not change the detector
 COMPRESSED = {2: (0.5, "WEBP"), 5: (0.8, "JPEG")}  # number among CYCLE images -> scale, format
 CYCLE, QUALITY = 6, 60
 
 
 def fit_ood_detector(collection: Collection, items: Iterable[Item]) -> OODDetector | None:
-    """Fit on the images of items and validation queries; None if there are too few."""
-    indexed = (item.image for item in items if item.image)
-    queries = (query.image for query in collection.queries("val") if query.image)
+    """Fit on the images of items, by dataset, and of validation queries; None if there are too few."""
+    indexed: dict[int, EvenSample] = defaultdict(EvenSample)
+    for item in items:
+        if item.image:
+            indexed[key_dataset(id_key(item.id))].add(item.image)
+    queries = EvenSample()
+    for query in collection.queries("val"):
+        if query.image:
+            queries.add(query.image)
     return OODDetector.fit(
-        textures(collection, sample(indexed), compress=True), textures(collection, sample(queries), compress=False)
+        [textures(collection, list(sample.paths), compress=True) for sample in indexed.values()],
+        textures(collection, list(queries.paths), compress=False),
     )
 
 
-def sample(paths: Iterable[str]) -> list[str]:
-    """Between SAMPLE and 2 · SAMPLE different paths, evenly spread, or all if there are fewer."""
-    chosen, every, number = {}, 1, 0
-    for path in paths:
-        if path not in chosen:
-            if number % every == 0:
-                chosen[path] = None
-            number += 1
-        if len(chosen) == 2 * SAMPLE:
-            chosen, every = dict.fromkeys(list(chosen)[::2]), 2 * every
-    return list(chosen)
+class EvenSample:
+    """Between SAMPLE and 2 · SAMPLE different paths of a stream, evenly spread, or all if there are fewer."""
+
+    def __init__(self) -> None:
+        self.paths: dict[str, None] = {}
+        self._every, self._number = 1, 0
+
+    def add(self, path: str) -> None:
+        if path in self.paths:
+            return
+        if self._number % self._every == 0:
+            self.paths[path] = None
+        self._number += 1
+        if len(self.paths) == 2 * SAMPLE:
+            self.paths, self._every = dict.fromkeys(list(self.paths)[::2]), 2 * self._every
 
 
 def textures(collection: Collection, paths: list[str], compress: bool) -> np.ndarray:

@@ -2,14 +2,18 @@
 
 What separates drawings from photographs, or photographs from scans, is not what they show but how they are made: flat
 or grainy, soft or sharp. The detector measures this texture, without the encoder, which never learned it. A Gaussian is
-fitted to the textures of indexed images; an image is out of distribution if its Mahalanobis distance exceeds that of
-nearly all images of the validation queries. Only texture counts: a new kind of drawing in the same style passes.
+fitted to the textures of the indexed images of each dataset, so that drawings in one do not blur photographs in
+another. An image is out of distribution if its Mahalanobis distance from each Gaussian exceeds that of nearly all
+images of the validation queries that are nearest to it. Only texture counts: a new kind of drawing in the same style
+passes.
 
-Shapes: n indexed images, q validation images, b images to judge, t features of a texture, h and w of an image.
+Shapes: c datasets, n indexed images of one, q validation images, b images to judge, t features of a texture, h and w of
+an image.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,35 +56,52 @@ def texture(image: Image.Image) -> np.ndarray:
 
 @dataclass(frozen=True)
 class OODDetector:
-    """The Gaussian of an index's textures, and the distance from which on an image is out of distribution."""
+    """The Gaussians of an index's textures, and the distances from which on an image is out of distribution."""
 
-    mean: np.ndarray  # (t,)
-    whitening: np.ndarray  # (t, t) gives indexed images a variance of at most 1 in every direction
-    threshold: float
+    means: np.ndarray  # (c, t)
+    whitenings: np.ndarray  # (c, t, t) give the indexed images of a dataset a variance of at most 1 in every direction
+    thresholds: np.ndarray  # (c,)
 
     @classmethod
-    def fit(cls, indexed: np.ndarray, validation: np.ndarray) -> OODDetector | None:
-        """From textures (n, t) of indexed and (q, t) of validation images; None if either are too few."""
-        if min(len(indexed), len(validation)) < MIN_IMAGES:
+    def fit(cls, datasets: Sequence[np.ndarray], validation: np.ndarray) -> OODDetector | None:
+        """From textures (n, t) of the indexed images of each dataset and (q, t) of validation images.
+
+        None if either are too few. A dataset with too few images is joined to the largest.
+        """
+        groups = sorted((group for group in datasets if len(group)), key=len, reverse=True)
+        small = [group for group in groups[1:] if len(group) < MIN_IMAGES]
+        groups = [np.concatenate([*groups[:1], *small]), *groups[1 : len(groups) - len(small)]] if groups else []
+        if not groups or min(len(groups[0]), len(validation)) < MIN_IMAGES:
             return None
-        mean, spread = indexed.mean(0, dtype=np.float64), indexed.std(0, dtype=np.float64) + MIN_SPREAD
-        variances, directions = np.linalg.eigh(np.cov((indexed - mean).T / spread[:, None]))
-        whitening = directions / np.sqrt(variances + VARIANCE_FLOOR) / spread[:, None]
-        gaussian = cls(mean.astype(np.float32), whitening.astype(np.float32), np.inf)
-        return cls(gaussian.mean, gaussian.whitening, float(np.quantile(gaussian.distances(validation), INLIERS)))
+        fitted = [_gaussian(group) for group in groups]
+        detector = cls(*(np.array(parts, np.float32) for parts in zip(*fitted, strict=True)), np.empty(len(groups)))
+        own = [detector.distances(group)[:, number] for number, group in enumerate(groups)]
+        distances = detector.distances(validation)
+        nearest = (distances / [max(float(np.median(part)), MIN_SPREAD) for part in own]).argmin(1)
+        for number, part in enumerate(own):
+            judged = distances[nearest == number, number]
+            detector.thresholds[number] = np.quantile(judged if len(judged) >= MIN_IMAGES else part, INLIERS)
+        return detector
 
     def distances(self, textures: np.ndarray) -> np.ndarray:
-        """Mahalanobis distances of textures: (b, t) -> (b,)."""
-        return np.linalg.norm((textures - self.mean) @ self.whitening, axis=-1)
+        """Mahalanobis distances of textures from each dataset: (b, t) -> (b, c)."""
+        away = [
+            np.linalg.norm((textures - mean) @ whitening, axis=-1)
+            for mean, whitening in zip(self.means, self.whitenings, strict=True)
+        ]
+        return np.stack(away, axis=-1)
+
+    def are_far(self, textures: np.ndarray) -> np.ndarray:
+        """(b,) bool: which textures (b, t) are beyond the threshold of every dataset."""
+        return (self.distances(textures) > self.thresholds).all(-1)
 
     def is_out_of_distribution(self, image: Image.Image) -> bool:
         """Whether this RGB image is unlike the indexed ones."""
-        return bool(self.distances(texture(image)[None])[0] > self.threshold)
+        return bool(self.are_far(texture(image)[None])[0])
 
     def save(self, folder: Path) -> None:
-        save_file(
-            {"mean": self.mean, "whitening": self.whitening, "threshold": np.array(self.threshold)}, folder / FILE
-        )
+        arrays = {"mean": self.means, "whitening": self.whitenings, "threshold": self.thresholds}
+        save_file(arrays, folder / FILE)
 
     @classmethod
     def load(cls, folder: Path) -> OODDetector | None:
@@ -90,9 +111,21 @@ class OODDetector:
             return None
         try:
             arrays = load_file(file)
-            mean, whitening, threshold = arrays["mean"], arrays["whitening"], float(arrays["threshold"])
-            if whitening.shape != mean.shape * 2 or mean.shape != texture(Image.new("RGB", (1, 1))).shape:
-                raise ValueError(f"a mean of shape {mean.shape}, a whitening of shape {whitening.shape}")
+            means, thresholds = np.atleast_2d(arrays["mean"]), np.atleast_1d(arrays["threshold"])
+            whitenings = arrays["whitening"]
+            if whitenings.ndim == 2:  # of the shipped demo, which has one Gaussian without an axis for datasets
+                whitenings = whitenings[None]
+            features = len(texture(Image.new("RGB", (1, 1))))
+            c = len(means)
+            if (means.shape, whitenings.shape, thresholds.shape) != ((c, features), (c, features, features), (c,)):
+                raise ValueError(f"means of shape {means.shape}, whitenings of shape {whitenings.shape}")
         except (OSError, ValueError, TypeError, KeyError, SafetensorError) as error:
             raise UserError(f"{file} is not a detector ({error}); build the index again") from None
-        return cls(mean, whitening, threshold)
+        return cls(means, whitenings, thresholds)
+
+
+def _gaussian(textures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (t,) and whitening (t, t) of textures (n, t)."""
+    mean, spread = textures.mean(0, dtype=np.float64), textures.std(0, dtype=np.float64) + MIN_SPREAD
+    variances, directions = np.linalg.eigh(np.cov((textures - mean).T / spread[:, None]))
+    return mean, directions / np.sqrt(variances + VARIANCE_FLOOR) / spread[:, None]

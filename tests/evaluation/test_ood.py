@@ -20,7 +20,7 @@ def run_with_detector(collection, run, tmp_path):
 
     def write(folder):
         shutil.copytree(run / copy.manifest["parts"]["index"]["folder"], folder, dirs_exist_ok=True)
-        OODDetector.fit(np.repeat(known, 4, axis=0), np.repeat(known, 4, axis=0)).save(folder)
+        OODDetector.fit([np.repeat(known, 4, axis=0)], np.repeat(known, 4, axis=0)).save(folder)
 
     copy.publish("index", write, ("encoder", "fusion", "quantizer"))
     return copy.path

@@ -42,13 +42,13 @@ def grainy(seed: int) -> Image.Image:
 
 @pytest.fixture(scope="module")
 def ood_detector() -> OODDetector:
-    return OODDetector.fit(points(N, seed=0), points(Q, seed=1))
+    return OODDetector.fit([points(N, seed=0)], points(Q, seed=1))
 
 
 @pytest.fixture(scope="module")
 def of_drawings() -> OODDetector:
     textures = np.array([texture(drawing(seed)) for seed in range(300)])
-    return OODDetector.fit(textures[:200], textures[200:])
+    return OODDetector.fit([textures[:200]], textures[200:])
 
 
 def test_texture_is_that_of_a_cosine_transform_of_each_block():
@@ -65,7 +65,7 @@ def test_texture_is_that_of_a_cosine_transform_of_each_block():
 
 
 def test_few_of_the_same_kind_are_beyond_the_threshold(ood_detector):
-    assert 0.005 < (ood_detector.distances(points(5000, seed=2)) > ood_detector.threshold).mean() < 0.04
+    assert 0.005 < ood_detector.are_far(points(5000, seed=2)).mean() < 0.04
 
 
 def test_distances_are_those_of_the_inverse_correlations(ood_detector):
@@ -73,7 +73,7 @@ def test_distances_are_those_of_the_inverse_correlations(ood_detector):
     inverse = np.linalg.inv(np.corrcoef(indexed.T) + VARIANCE_FLOOR * np.eye(T))
     away = (asked - indexed.mean(0)) / indexed.std(0)
     expected = np.sqrt(np.einsum("bi,ij,bj->b", away, inverse, away))
-    np.testing.assert_allclose(ood_detector.distances(asked), expected, rtol=1e-3)
+    np.testing.assert_allclose(ood_detector.distances(asked)[:, 0], expected, rtol=1e-3)
 
 
 def test_a_texture_is_finite_and_depends_on_grain_but_not_on_size():
@@ -99,23 +99,54 @@ def test_grainy_pictures_are_far_from_drawings_and_other_drawings_are_not(of_dra
 
 def test_a_detector_of_equal_images_still_judges_others():
     same = np.array([texture(drawing(1))] * MIN_IMAGES)
-    ood_detector = OODDetector.fit(same, same)
+    ood_detector = OODDetector.fit([same], same)
     assert not ood_detector.is_out_of_distribution(drawing(1)) and ood_detector.is_out_of_distribution(grainy(1))
 
 
 def test_too_few_images_give_no_detector():
     many, few = points(MIN_IMAGES, seed=0), points(MIN_IMAGES - 1, seed=1)
-    assert OODDetector.fit(few, many) is None and OODDetector.fit(many, few) is None
-    assert OODDetector.fit(np.array([]), many) is None and OODDetector.fit(many, many) is not None
+    assert OODDetector.fit([few], many) is None and OODDetector.fit([many], few) is None
+    assert OODDetector.fit([np.array([])], many) is None and OODDetector.fit([], many) is None
+    assert OODDetector.fit([many], many) is not None
+
+
+def test_images_between_two_datasets_are_far_and_those_of_either_are_not():
+    one, other = points(N, seed=0), points(N, seed=1) + 40
+    both = OODDetector.fit([one, other], np.concatenate([points(Q, seed=2), points(Q, seed=3) + 40]))
+    assert both.are_far(points(500, seed=4)).mean() < 0.06 and both.are_far(points(500, seed=5) + 40).mean() < 0.06
+    assert both.are_far(points(500, seed=6) + 20).all()
+    blurred = OODDetector.fit([np.concatenate([one, other])], points(Q, seed=2))
+    assert not blurred.are_far(points(500, seed=6) + 20).all()
+
+
+def test_a_dataset_with_few_images_is_joined_to_the_largest():
+    one, few = points(N, seed=0), points(MIN_IMAGES - 1, seed=1) + 1
+    joined, together = (
+        OODDetector.fit(datasets, points(Q, seed=2)) for datasets in ([few, one], [np.concatenate([one, few])])
+    )
+    assert np.array_equal(joined.means, together.means) and np.array_equal(joined.thresholds, together.thresholds)
+
+
+def test_a_dataset_that_no_validation_image_is_near_to_is_judged_by_its_own_images():
+    detector = OODDetector.fit([points(N, seed=0), points(N, seed=1) + 40], points(Q, seed=2))
+    assert detector.are_far(points(500, seed=3) + 40).mean() < 0.1
 
 
 def test_a_saved_detector_judges_as_before(of_drawings, tmp_path):
     assert OODDetector.load(tmp_path) is None
     of_drawings.save(tmp_path)
     loaded = OODDetector.load(tmp_path)
-    assert loaded.threshold == of_drawings.threshold
+    assert loaded.thresholds == of_drawings.thresholds
     asked = np.array([texture(grainy(seed)) for seed in range(5)])
     assert np.array_equal(loaded.distances(asked), of_drawings.distances(asked))
+
+
+def test_a_file_with_one_gaussian_is_read_as_that_of_one_dataset(of_drawings, tmp_path):
+    arrays = {"mean": of_drawings.means[0], "whitening": of_drawings.whitenings[0]}
+    save_file(arrays | {"threshold": np.array(of_drawings.thresholds[0])}, tmp_path / FILE)
+    loaded, asked = OODDetector.load(tmp_path), np.array([texture(grainy(seed)) for seed in range(5)])
+    assert np.array_equal(loaded.distances(asked), of_drawings.distances(asked))
+    assert loaded.thresholds == of_drawings.thresholds
 
 
 @pytest.mark.parametrize(

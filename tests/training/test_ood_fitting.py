@@ -5,21 +5,24 @@ from genius.collections.images import open_image
 from genius.search import ood_detector
 from genius.search.ood_detector import OODDetector, texture
 from training import ood_fitting as fitting
-from training.ood_fitting import compressed, fit_ood_detector, sample, textures
+from training.ood_fitting import EvenSample, compressed, fit_ood_detector, textures
 
 
-def test_the_detector_is_fitted_on_images_of_items_and_validation_queries(collection, monkeypatch):
+def test_the_detector_is_fitted_on_images_of_items_by_dataset_and_of_validation_queries(collection, monkeypatch):
     fitted = []
-    monkeypatch.setattr(OODDetector, "fit", lambda indexed, asked: fitted.append((indexed, asked)))
+    monkeypatch.setattr(OODDetector, "fit", lambda datasets, asked: fitted.append((*datasets, asked)))
     fit_ood_detector(collection, collection.candidates("union_test"))
 
-    ((indexed, asked),) = fitted
-    wanted = list(dict.fromkeys(item.image for item in collection.candidates("union_test") if item.image))
+    ((*indexed, asked),) = fitted
+    paths: dict[str, dict[str, None]] = {"0": {}, "1": {}}
+    for item in collection.candidates("union_test"):
+        if item.image:
+            paths[item.id.split(":")[0]][item.image] = None
     queries = [query.image for query in collection.queries("val") if query.image]
-    for found, paths in ((indexed, wanted), (asked, queries)):
-        plain = [texture(open_image(collection.image_path(path))) for path in paths]
+    for found, own in zip([*indexed, asked], [*map(list, paths.values()), queries], strict=True):
+        plain = [texture(open_image(collection.image_path(path))) for path in own]
         alike = [np.array_equal(mine, other) for mine, other in zip(found, plain, strict=True)]
-        assert alike == [found is asked or number % 6 not in (2, 5) for number in range(len(paths))]
+        assert alike == [found is asked or number % 6 not in (2, 5) for number in range(len(own))]
 
 
 def test_a_collection_without_images_has_no_detector(collection):
@@ -30,11 +33,18 @@ def test_a_collection_without_images_has_no_detector(collection):
 def test_a_detector_needs_enough_images(collection, monkeypatch):
     assert fit_ood_detector(collection, collection.all_candidates()) is None
     monkeypatch.setattr(ood_detector, "MIN_IMAGES", 2)
-    assert fit_ood_detector(collection, collection.all_candidates()).threshold > 0
+    assert fit_ood_detector(collection, collection.all_candidates()).thresholds.min() > 0
 
 
 def test_an_even_sample_of_many_images_is_taken_without_repetition(monkeypatch):
     monkeypatch.setattr(fitting, "SAMPLE", 3)
+
+    def sample(paths) -> list[str]:
+        chosen = EvenSample()
+        for path in paths:
+            chosen.add(path)
+        return list(chosen.paths)
+
     assert sample(["a", "b", "a", "c", "d", "e", "f"]) == ["a", "c", "e"]
     assert sample(["a", "a"]) == ["a"] and sample([]) == []
     many = [int(path) for path in sample(map(str, range(1000)))]

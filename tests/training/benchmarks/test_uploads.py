@@ -24,7 +24,7 @@ def run(tmp_path_factory):
 
     def write(folder):
         shutil.copytree(index, folder, dirs_exist_ok=True)
-        OODDetector.fit(np.repeat(textures, 3, axis=0), np.repeat(textures, 3, axis=0)).save(folder)
+        OODDetector.fit([np.repeat(textures, 3, axis=0)], np.repeat(textures, 3, axis=0)).save(folder)
 
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
     return run.path
