@@ -144,7 +144,7 @@ def queries(collection: Collection, index: Index, seed: int) -> tuple[str, list[
     kept = [row.splits for row in collection.rows()]
     split = next(split for split in SPLITS if any(split in splits for splits in kept))
     limit = -(-MAX_QUERIES // sum(split in splits for splits in kept))
-    return split, read_queries(collection, index, split, limit=limit, seed=seed, phrasing="seeded")
+    return split, read_queries(collection, index, split, limit=limit, seed=seed, phrasing="seeded", answerable=True)
 
 
 def encoded(encoder: Encoder, collection: Collection, sets: Sequence[QuerySet]) -> Iterator[Features]:

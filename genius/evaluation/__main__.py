@@ -69,6 +69,11 @@ def main(arguments: list[str]) -> None:
         help="also search with every phrasing of each query's instruction: mean, lowest and highest hit rate",
     )
     parser.add_argument(
+        "--answerable",
+        action="store_true",
+        help="leave out queries without a positive in the index, where it holds one pool of the collection",
+    )
+    parser.add_argument(
         "--untrained-encoder",
         action="store_true",
         help="compare with dense search by the same encoder untrained; encodes all items again",
@@ -84,6 +89,7 @@ def main(arguments: list[str]) -> None:
         given.untrained_encoder,
         checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight,
         given.every_phrasing,
+        given.answerable,
     )
     keep_freed_memory()
     engine = Engine.load(given.run, given.device, given.fast_dtype)

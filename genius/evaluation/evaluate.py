@@ -48,6 +48,7 @@ class EvaluationOptions:
     untrained: bool = False  # also dense search by an untrained encoder: encodes all items again
     decoder_weight: float | None = None  # of the decoder against geometry; None: the run's tuned weight
     every_phrasing: bool = False  # also the mean over all phrasings: encodes and searches once per phrasing
+    answerable: bool = False  # only queries with a positive in the index
 
 
 def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions) -> dict[str, Any]:
@@ -57,7 +58,13 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     """
     index, widest = engine.index, options.beams[-1]
     sets = read_queries(
-        collection, index, options.split, limit=options.limit, seed=options.seed, phrasing=options.instruction
+        collection,
+        index,
+        options.split,
+        limit=options.limit,
+        seed=options.seed,
+        phrasing=options.instruction,
+        answerable=options.answerable,
     )
     pools = read_pools(collection, index, [queries.row for queries in sets], options.split)
     headline, targets = pools.kinds[0], training_targets(collection, index)
@@ -95,6 +102,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         limit=options.limit,
         seed=options.seed,
         decoder_weight=options.decoder_weight,
+        answerable=options.answerable,
     )
 
     def figures(by_row: dict[int, tuple[RowLabels, RowResults]]) -> dict[str, Any]:

@@ -60,15 +60,19 @@ def measure_following(
     limit: int | None,
     seed: int,
     decoder_weight: float | None,
+    answerable: bool = False,
 ) -> dict[str, Any]:
     """{"rows": [...], "average": {...}}: shares of right first codes by condition; None where there are no queries.
 
-    sets: the queries of the tables; encoded: the batches of each set.
+    sets: the queries of the tables; encoded: the batches of each set. The other arguments are those of `read_queries`
+    and of the searches.
     """
     index, phrasings = engine.index, collection.instructions()
     held_out: list[QuerySet | None] = [None] * len(sets)
     if collection.has_held_out_instructions():
-        held_out = read_queries(collection, index, split, limit=limit, seed=seed, phrasing="held-out")
+        held_out = read_queries(
+            collection, index, split, limit=limit, seed=seed, phrasing="held-out", answerable=answerable
+        )
     right_by_modality = np.eye(index.code_sizes[0], dtype=bool)[usual_first_codes(index)]  # (3, codes)
 
     def share(right: np.ndarray, batches: Iterable[EncodedQueries]) -> float | None:

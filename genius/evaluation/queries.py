@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Literal, get_args
@@ -26,6 +26,7 @@ from genius.metrics.hit_rate import Qrels
 from genius.schema import LabelledQuery, Modality, Query
 
 Phrasing = Literal["seeded", "first", "held-out"]
+LOOKED_UP = 10_000  # queries whose positives are looked up together
 PHRASINGS: tuple[Phrasing, ...] = get_args(Phrasing)
 
 
@@ -65,28 +66,38 @@ class QuerySet:
 
 
 def read_queries(
-    collection: Collection, index: Index, split: str, *, limit: int | None, seed: int, phrasing: Phrasing
+    collection: Collection,
+    index: Index,
+    split: str,
+    *,
+    limit: int | None,
+    seed: int,
+    phrasing: Phrasing,
+    answerable: bool = False,
 ) -> list[QuerySet]:
     """One QuerySet per row that has queries in this split, ordered by task and dataset.
 
     limit: queries per row, a sample fixed by the seed; None: all.
     phrasing: which instruction of (dataset, query modality, target modality) a query gets: "first", or "seeded", a
     choice by seed and query id alone; "held-out" chooses in the same way among phrasings that training never uses.
+    answerable: leave out queries without a positive in the index, for an index of a pool that has no answers to others.
     As in M-BEIR the target modality is that of the first positive from the query's own dataset, or that of the task
     if no positive is in the index.
-    Judgements of items outside the index are counted; a query without a positive in the index stays, as a miss.
+    Judgements of items outside the index are counted; a query without a positive in the index otherwise stays, as a
+    miss.
     Raises UserError for a query without judgments, a missing instruction, a split without queries, and if no
     positive of any query is in the index.
     """
     phrasings = collection.held_out_instructions() if phrasing == "held-out" else collection.instructions()
     sets = []
     for row in sorted(collection.rows(), key=lambda row: (row.task, row.dataset_id)):
+        own = collection.queries(split, row)
+        if answerable:
+            own = with_positives(own, index)
         queries = (
-            list(collection.queries(split, row))
+            list(own)
             if limit is None
-            else heapq.nsmallest(
-                limit, collection.queries(split, row), key=lambda query: stable_hash(seed, "sample", query.id)
-            )
+            else heapq.nsmallest(limit, own, key=lambda query: stable_hash(seed, "sample", query.id))
         )
         if queries:
             positives, unknown = _positives(queries, row, index, split)
@@ -106,10 +117,19 @@ def read_queries(
     return sets
 
 
+def with_positives(queries: Iterable[LabelledQuery], index: Index) -> Iterator[LabelledQuery]:
+    """The queries that have a positive in the index."""
+    for batch in batched(queries, LOOKED_UP):
+        rows = iter(index.rows_of(chain.from_iterable(query.positives for query in batch)).tolist())
+        for query in batch:
+            if max(islice(rows, len(query.positives)), default=-1) >= 0:
+                yield query
+
+
 def training_targets(collection: Collection, index: Index) -> np.ndarray:
     """(n,) bool: the item is a positive of a training query. Positives outside the index are ignored."""
     targets = np.zeros(index.n, dtype=bool)
-    for batch in batched(collection.queries("train"), 10_000):
+    for batch in batched(collection.queries("train"), LOOKED_UP):
         rows = index.rows_of(chain.from_iterable(query.positives for query in batch))
         targets[rows[rows >= 0]] = True
     return targets

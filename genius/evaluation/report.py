@@ -102,6 +102,7 @@ def markdown(report: Entry) -> str:
 def _settings(report: Entry) -> str:
     index, rows = report["index"], report["pools"][0]["rows"]
     limit = f", at most {report['limit']} per row" if report["limit"] else ""
+    limit += ", those with a positive in the index" if report.get("answerable") else ""  # old reports lack it
     fast_dtype = f", decoder in {report['fast_dtype']}" if "fast_dtype" in report else ""  # old reports lack it
     lines = [
         f"`{report['command']}`",

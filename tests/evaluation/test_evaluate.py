@@ -1,13 +1,22 @@
 """genius/evaluation/evaluate.py, from a collection and a run to the report."""
 
 import json
+import shutil
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from genius.collections.layout import named_pool_file
+from genius.collections.mbeir import Collection
+from genius.collections.writer import candidate_line
+from genius.errors import UserError
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
-from genius.evaluation.queries import read_queries
+from genius.evaluation.queries import read_queries, with_positives
 from genius.metrics.hit_rate import CUTS
+from genius.search.engine import Engine
+from tests.evaluation.micro import publish_micro_run
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +129,29 @@ def test_the_limit_and_the_split_are_used(engine, collection):
 
     assert [pool["items"] for pool in found["pools"]] == ["all", "val", "all", "val"]
     assert [row["queries"] for row in found["pools"][0]["rows"]] == [2, 2, 2]
+
+
+def test_a_run_that_ships_one_pool_is_evaluated_on_the_queries_that_it_can_answer(collection, tmp_path):
+    shipping = Collection(shutil.copytree(collection.root, tmp_path / "collection"))
+    titled = [item for item in shipping.all_candidates() if item.id.startswith("1:")]
+    (shipping.root / named_pool_file("shipped")).write_text("".join(map(candidate_line, titled)))
+    pool = SimpleNamespace(all_candidates=lambda: titled, image_path=shipping.image_path, root=shipping.root)
+    engine = Engine.load(publish_micro_run(tmp_path / "run", pool).path, "cpu")
+
+    report = evaluate(engine, shipping, EvaluationOptions(beams=(8,), answerable=True))
+
+    assert [kind["scope"] for kind in report["pools"]] == ["global", "local"]
+    assert {kind["items"] for kind in report["pools"]} == {"shipped"}
+    for kind in report["pools"]:
+        (row,) = kind["rows"]
+        assert row["dataset"] == "titled" and row["without_positive"] == 0 and row["candidates"] == len(titled)
+    with pytest.raises(UserError, match="the local pool, shipped items is empty"):
+        evaluate(engine, shipping, EvaluationOptions(beams=(8,)))
+
+
+def test_answerable_queries_are_those_with_a_positive_in_the_index(engine, collection):
+    queries = list(collection.queries("test"))
+    assert list(with_positives(queries, engine.index)) == queries
+    unknown = [replace(query, positives=("9:1",)) for query in queries]
+    mixed = [query for pair in zip(unknown, queries, strict=True) for query in pair]
+    assert list(with_positives(mixed, engine.index)) == queries
