@@ -48,6 +48,7 @@ SAME_NAME = {  # files of one name, and why
     "view": "one in each tab of the page",
     "figure": "one in each tab of the page",
     "phrasings": "of the drawn world and of the photographs",
+    "worked_examples": "of the drawn world and of the photographs",
 }
 
 SHORT = {  # files under 40 lines, and why

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import tempfile
 import time
-import uuid
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,17 +21,15 @@ from genius.collections.mbeir import Collection
 from genius.demo_world.write import SCALE, write_world
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.redraw import picture_digest
-from genius.files import fsync, write_json
-from genius.run import EXTRAS, PARTS, Run
+from genius.run import PARTS, Run
 from genius.runtime import usable_device
 from training import maps
 from training.__main__ import train
 from training.demo.vocabulary import teacher_folder
 from training.demo.worked_examples import write_examples
 from training.settings import DEMO, Arguments, Settings
-from training.stage import CURVES
+from training.shipping import check_destination, ship_run
 
-REPORTS = ("reports/health.json", CURVES)  # the reports that training writes
 THUMBNAILS = "thumbnails.sqlite"
 SMALL_PARTS = ("fusion", "quantizer", "decoder")
 BUDGETS = {"encoder": 20.0, ", ".join(SMALL_PARTS): 12.0, "thumbnails": 18.0, "all else": 10.0}  # MB
@@ -70,8 +66,7 @@ def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> N
     Raises UserError, before it starts, if the destination is not a run, the work directory has the world of another
     seed, or the teacher is missing.
     """
-    if destination.exists() and not (destination / "manifest.json").is_file():
-        raise UserError(f"{destination} exists and is not a run; name another directory or remove it first")
+    check_destination(destination)
     if settings.encoder.extras.synonym_prob:
         teacher_folder(settings.encoder.extras.teacher)
     world, run = work / "world", work / "run"
@@ -96,27 +91,9 @@ def draw(world: Path, run: Path, seed: int) -> None:
 
 
 def ship(run: Run, collection: Collection, destination: Path) -> None:
-    """Copy parts, maps, reports and manifest of a trained run, add the examples, and replace the destination."""
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    aside, before = (destination.parent / f".tmp-{uuid.uuid4().hex}" for _ in range(2))
-    try:
-        for folder in map(run.folder, [*PARTS, *filter(run.has, EXTRAS)]):
-            shutil.copytree(folder, aside / folder.name)
-        for report in REPORTS:
-            (aside / report).parent.mkdir(exist_ok=True)
-            shutil.copyfile(run.path / report, aside / report)
-        write_examples(aside)
-        for file in aside.rglob("*"):
-            if file.is_file():
-                fsync(file)
-        world = run.manifest["world"] | {"pictures": picture_digest(collection)}
-        write_json(aside / "manifest.json", run.manifest | {"collection": collection.root.name, "world": world})
-        if destination.exists():
-            destination.rename(before)
-        aside.rename(destination)
-        shutil.rmtree(before, ignore_errors=True)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    """Ship a trained run with its examples; its manifest says how the pictures were drawn."""
+    world = run.manifest["world"] | {"pictures": picture_digest(collection)}
+    ship_run(run, destination, {"collection": collection.root.name, "world": world}, write_examples)
 
 
 def sizes(run: Run) -> dict[str, float]:

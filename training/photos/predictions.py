@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -77,7 +78,7 @@ def _read(cache: Path, tower: str) -> Predictions:
                 raise UserError(f"{cache} holds predictions of {arrays['tower']}; delete it or name another file")
             rows = zip(arrays["digests"], arrays["classes"].tolist(), arrays["probabilities"].tolist(), strict=True)
             return {digest.tobytes(): dict(zip(*row, strict=True)) for digest, *row in rows}
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise UserError(f"{cache} is not a file of predictions ({error}); delete it or name another file") from None
 
 

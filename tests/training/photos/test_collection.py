@@ -1,0 +1,163 @@
+"""The photo collection, built from tiny sets: its rows, its splits, and what may ship."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from genius.collections.checker import Checker
+from genius.collections.from_folders import build
+from genius.collections.layout import SPLITS, TASKS
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.schema import Modality
+from tests.training.photos.sets import write_sets
+from training.photos import collection as photo_collection
+from training.photos.collection import DATASETS, FIVE_SETS, SHIPPED, build_photo_collection, grocery_name
+
+DATA = os.environ.get("GENIUS_DATA")
+SEEN = {207: 0.9}  # a golden retriever
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory):
+    return write_sets(tmp_path_factory.mktemp("sets"))
+
+
+@pytest.fixture(scope="module")
+def photos(sets, tmp_path_factory):
+    root = tmp_path_factory.mktemp("photos") / "collection"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(photo_collection, "predict", lambda pictures, cache: dict.fromkeys(pictures, SEEN))
+        build_photo_collection(sets, root, root.with_name("predictions.npz"))
+    return Collection(root)
+
+
+def dataset(name: str) -> str:
+    return DATASETS[int(name.split(":")[0])]
+
+
+def test_the_checker_finds_no_problem(photos):
+    assert list(Checker(photos.root).problems()) == []
+
+
+def test_the_photographs_have_every_task_but_text_to_text(photos):
+    rows = photos.rows()
+    assert {row.task for row in rows if row.dataset == "photos"} == set(TASKS) - {1}
+    assert {row.task for row in rows if row.dataset == "encyclopedia"} == {1, 2, 3, 6, 8}
+
+
+def test_the_five_sets_are_those_of_the_general_builder(photos, sets, tmp_path):
+    build([str(sets / name) for name in FIVE_SETS], tmp_path / "real")
+    for file in sorted((tmp_path / "real").rglob("*.jsonl")) + sorted((tmp_path / "real").rglob("*.txt")):
+        own = photos.root / file.relative_to(tmp_path / "real")
+        if file.parent.name != "global":
+            assert own.read_bytes() == file.read_bytes()
+        else:
+            assert own.read_bytes().startswith(file.read_bytes())
+    own, expected = photos.instructions(), Collection(tmp_path / "real").instructions()
+    assert {key: own[key] for key in expected} == expected
+
+
+def test_only_what_may_ship_is_in_the_shipped_pool(photos):
+    items = list(photos.candidates(SHIPPED))
+    assert {dataset(item.id) for item in items} == {"grocery", "emoji", "photos", "encyclopedia"}
+    assert {item.text for item in items if dataset(item.id) == "emoji"} == {"", "dog"}
+    for item in items:
+        fields = json.loads(item.source)
+        assert fields["kind"] and fields["category"] and fields["set"] and fields["origin"]
+        if item.image:
+            assert fields["credit"] and fields["licence"]
+
+
+def test_no_picture_that_asks_for_pictures_in_a_test_is_in_a_pool_that_the_test_searches(photos):
+    pooled = {item.image for item in photos.candidates("union_test")}
+    local = {item.image for row in photos.rows() if row.dataset == "photos" for item in photos.local_pool(row)}
+    asked = [query for query in photos.queries("test") if dataset(query.id) == "photos" and query.task in (4, 7, 8)]
+    shipped = {item.image for item in photos.candidates(SHIPPED)}
+    assert asked
+    for query in asked:
+        assert query.image not in pooled | local | shipped
+
+
+def test_every_test_query_of_the_photographs_has_a_right_answer_in_the_test_pool(photos):
+    pooled = {item.id for item in photos.candidates("union_test")}
+    for query in photos.queries("test"):
+        if dataset(query.id) in ("photos", "encyclopedia"):
+            assert pooled & set(query.positives)
+
+
+def test_a_picture_never_asks_for_itself(photos):
+    items = {item.id: item for item in photos.all_candidates()}
+    for split in SPLITS:
+        for query in photos.queries(split):
+            if dataset(query.id) in ("photos", "encyclopedia") and query.image:
+                assert query.image not in {items[did].image for did in query.positives}
+
+
+def test_test_pictures_of_other_sets_do_not_ask_the_encyclopedia(photos, sets):
+    dev = {line["id"] for name in FIVE_SETS for line in map(json.loads, (sets / name / "manifest.jsonl").open())
+           if line["split"] == "dev"}  # fmt: skip
+    asked = {Path(query.image).stem for split in SPLITS for query in photos.queries(split)
+             if dataset(query.id) == "encyclopedia" and query.image}  # fmt: skip
+    assert {"f0", "s0", "natural_0", "v0", "e0"} & asked and not dev & asked
+
+
+def test_a_photograph_finds_the_entries_of_its_captions_and_of_its_predicted_classes(photos):
+    texts = {item.id: item.text.split(":")[0].split(" (")[0] for item in photos.all_candidates()}
+    found = {
+        Path(query.image).stem: {texts[did] for did in query.positives}
+        for split in SPLITS
+        for query in photos.queries(split)
+        if dataset(query.id) == "encyclopedia" and query.task == 3
+    }
+    assert found["f1"] == {"Dog", "Snow", "Golden retriever"}
+    assert "Shirt" in found["s0"] and "Apple" in found["natural_0"] and found["e0"] == {"Dog"}
+    assert found["npc_zebra"] == {"Zebra"}
+
+
+def test_every_row_has_four_phrasings_and_two_that_are_held_out(photos):
+    trained, held_out = photos.instructions(), photos.held_out_instructions()
+    targets = {task: target for task, (_, target) in TASKS.items()}
+    for row in photos.rows():
+        key = next(key for key in trained if key == (row.dataset_id, TASKS[row.task][0], targets[row.task]))
+        assert len(trained[key]) >= 4 and len(held_out[key]) == 2
+        assert not set(trained[key]) & set(held_out[key])
+    assert {query for _, query, _ in trained} == set(Modality)
+
+
+def test_a_missing_set_is_named(sets, tmp_path):
+    data = tmp_path / "data"
+    shutil.copytree(sets, data)
+    shutil.rmtree(data / "visual7w")
+    with pytest.raises(UserError, match="has no folder visual7w; the photo collection needs flickr8k, fashion"):
+        build_photo_collection(data, tmp_path / "c", tmp_path / "p.npz")
+    (data / "visual7w").mkdir()
+    with pytest.raises(UserError, match="visual7w contains no images"):
+        build_photo_collection(data, tmp_path / "c", tmp_path / "p.npz")
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_product_is_named_by_its_class_and_its_kind():
+    assert grocery_name("Granny-Smith", "apple") == "Granny Smith apple"
+    assert grocery_name("Sweet-Potato", "potato") == "Sweet Potato"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA, reason="GENIUS_DATA is not set: no real sets here")
+def test_a_slice_of_the_real_sets_builds_and_checks(tmp_path):
+    for name in (*FIVE_SETS, "photos"):
+        lines = (Path(DATA) / name / "manifest.jsonl").read_text().splitlines()
+        kept = lines[:: max(1, len(lines) // 300)]
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.jsonl").write_text("\n".join(kept) + "\n")
+        for line in map(json.loads, kept):
+            file = tmp_path / name / line["img_path"]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(Path(DATA) / name / line["img_path"], file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(photo_collection, "predict", lambda pictures, cache: dict.fromkeys(pictures, SEEN))
+        build_photo_collection(tmp_path, tmp_path / "collection", tmp_path / "p.npz")
+    assert list(Checker(tmp_path / "collection").problems()) == []

@@ -1,0 +1,61 @@
+"""The encyclopedia: its entries, and how words and predicted classes find them."""
+
+import pytest
+
+from training.photos.encyclopedia import Encyclopedia
+
+
+@pytest.fixture(scope="module")
+def book():
+    return Encyclopedia.read()
+
+
+def names(entries):
+    return [entry.name for entry in entries]
+
+
+def test_it_has_all_classes_of_imagenet_and_everyday_things_each_once(book):
+    assert 1_500 <= len(book.entries) <= 2_200
+    assert {class_ for entry in book.entries for class_ in entry.classes} == set(range(1000))
+    assert len({entry.text for entry in book.entries}) == len(book.entries)
+    assert all(entry.definition and not entry.text.startswith(("(", ":")) for entry in book.entries)
+
+
+def test_an_entry_reads_as_name_synonyms_and_definition(book):
+    assert book.by_name["tench"].text == (
+        "Tench (Tinca tinca): freshwater dace-like game fish of Europe and western Asia noted for ability to survive "
+        "outside water."
+    )
+    assert book.by_name["man"].text == "Man: an adult male person."
+
+
+def test_the_longest_phrase_of_a_text_counts_in_singular_or_plural(book):
+    assert names(book.mentioned("Dogs chase tennis balls at a park bench")) == ["dog", "tennis ball", "park bench"]
+    assert names(book.mentioned("children and women with knives")) == ["child", "woman", "knife"]
+    assert names(book.mentioned("glasses")) == ["glasses"] and names(book.mentioned("a glass")) == ["glass"]
+
+
+def test_words_that_captions_rarely_mean_name_nothing_in_them(book):
+    assert book.mentioned("he looks at the camera and can watch it fly") == []
+    assert book.named("camera").name == "camera"
+
+
+def test_captions_agree_on_an_entry_and_the_most_frequent_comes_first(book):
+    captions = ["A dog on snow.", "The dogs run.", "A dog and a ball in the snow."]
+    assert names(book.captioned(captions)) == ["dog", "snow"]
+    assert names(book.captioned(captions, least=3)) == ["dog"]
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"), [("scarlet macaw", "macaw"), ("Casual Shoes", "shoe"), ("grilled chicken wings", "wing")]
+)
+def test_the_last_words_of_a_name_name_the_thing(book, name, entry):
+    assert book.named(name).name == entry
+    assert book.named("grilled chicken wings", left_out=("wing",)).name == "chicken"
+    assert book.named("xyzzy") is None
+
+
+def test_breeds_together_are_a_dog_where_no_breed_is_sure(book):
+    assert names(book.predicted({207: 0.3, 208: 0.3})) == ["dog"]
+    assert names(book.predicted({207: 0.9})) == ["golden retriever", "dog"]
+    assert book.predicted({207: 0.2, 403: 0.1}) == []

