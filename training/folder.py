@@ -40,6 +40,7 @@ from training.stage import is_done, run_stage
 PHOTOS = Path(__file__).resolve().parent.parent / "assets" / "photos"  # the shipped run of photographs
 SHIPPED_ENCODER = "assets/photos"  # in the settings of a run that has its encoder, in place of an architecture
 COLLECTION = "collection"
+CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's cache, and need little memory
 MIN_CODES, MAX_CODES = 16, 4096  # per level
 MAX_LEVELS = 9
 QUANTIZER_SAMPLES, DECODER_SAMPLES = 300_000, 120_000  # samples of either stage over all epochs
@@ -102,7 +103,10 @@ def adopting(
     if not model:
         model, pretrained = SHIPPED_ENCODER, shipped_run().digest("encoder")
     encoder = replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0)
-    return Arguments(root, run, "folder", replace(SMALL, encoder=encoder, seed=seed), device, workers)
+    features = replace(SMALL.features, batch=CPU_BATCH) if device == "cpu" else SMALL.features
+    return Arguments(
+        root, run, "folder", replace(SMALL, encoder=encoder, features=features, seed=seed), device, workers
+    )
 
 
 def make_searchable(

@@ -4,6 +4,7 @@
     RUN/reports/speed.json        python -m genius.evaluation.speed RUN/reports --run RUN
     RUN/reports/training.json     {stage: [{"epoch", "loss", …}, …]}, written by training
     RUN/reports/health.json       written by the quantizer's training
+    RUN/reports/uploads.json      python -m training.benchmarks.uploads RUN $GENIUS_DATA
 
 Each of them is optional.
 """
@@ -29,6 +30,7 @@ COMMANDS = {  # report -> command that writes it
     "speed": "python -m genius.evaluation.speed {run}/reports --run {run}",
     "training": "python -m training COLLECTION {run}",
     "health": "python -m training COLLECTION {run}",
+    "uploads": "python -m training.benchmarks.uploads {run} $GENIUS_DATA",
 }
 STAGES = ("encoder", "quantizer", "decoder")  # training stages with epochs
 TIMED = {
@@ -239,6 +241,52 @@ def speed_tables(report: Report, choice: str | None) -> list[Table]:
     return tables
 
 
+def uploads_note(report: Report) -> str:
+    """What was uploaded, and which results are right."""
+    first = report["answers"][0]
+    return (
+        f"{first['uploads']:,} photographs from outside the collection were asked about; a result is right if one of "
+        "its names is in a caption of the photograph. Pictures similar to held-out ones are right if they are of the "
+        f"same category. Brackets are 95 % confidence intervals. Command: {report['command']}"
+    )
+
+
+def uploads_tables(report: Report, choice: str | None = None) -> list[Table]:
+    """Right answers, pictures of the right category, and pictures far from everything."""
+    cuts = list(report["answers"][0]["hit"])
+    return [
+        Table(
+            "What is this? Uploads with a right answer among the first results, in percent",
+            ("Instruction", "Results", *(f"first {cut}" for cut in cuts)),
+            [
+                [row["instruction"], row["way"], *(_between(row["hit"][cut], *row["interval"][cut]) for cut in cuts)]
+                for row in report["answers"]
+            ],
+            words=2,
+        ),
+        Table(
+            "Find similar pictures: uploads with a picture of the category among the first results, in percent",
+            ("Set", "Uploaded", "Category", "Uploads", *(f"first {cut}" for cut in cuts)),
+            [
+                [
+                    row["set"],
+                    row["uploaded"],
+                    row["categories"],
+                    f"{row['uploads']:,}",
+                    *(percent(row["hit"][cut]) for cut in cuts),
+                ]
+                for row in report["similar"]
+            ],
+            words=3,
+        ),
+        Table(
+            "Pictures that are said to be far from everything in the index, in percent",
+            ("Pictures", "Number", "Far"),
+            [[row["pictures"], f"{row['count']:,}", percent(row["far"])] for row in report["far"]],
+        ),
+    ]
+
+
 def training_note(report: Report) -> str:
     """The epochs and the duration of each stage."""
     known = [(stage, epochs) for stage, epochs in report.items() if epochs]
@@ -333,9 +381,12 @@ def _measured(cell: Report) -> str:
     return f"{cell['ids']} IDs, batch {cell['batch']}"
 
 
+def _between(rate: float, low: float, high: float) -> str:
+    return f"{percent(rate)} [{percent(low)}, {percent(high)}]"
+
+
 def _with_interval(figures: Report) -> str:
-    low, high = figures["interval"]
-    return f"{percent(figures['headline'])} [{percent(low)}, {percent(high)}]"
+    return _between(figures["headline"], *figures["interval"])
 
 
 def _milliseconds(value: float | None) -> str:

@@ -107,7 +107,29 @@ RETRIEVAL = {
     "batch": {"encoded": 64, "searched": 32},
     "pools": [pool("global"), pool("local", easier=0.1)],
 }
-REPORTS = {"retrieval": RETRIEVAL, "speed": SPEED, "training": TRAINING, "health": HEALTH}
+UPLOADS = {
+    "command": "python -m training.benchmarks.uploads RUN $GENIUS_DATA",
+    "answers": [
+        {
+            "instruction": "What is this?",
+            "way": "as the page answers",
+            "uploads": 200,
+            "hit": {"1": 0.4, "5": 0.7, "10": 0.8},
+            "interval": {"1": [0.35, 0.45], "5": [0.65, 0.75], "10": [0.75, 0.85]},
+        }
+    ],
+    "similar": [
+        {
+            "set": "fashion",
+            "uploaded": "Casual Shoes",
+            "categories": "shoes",
+            "uploads": 20,
+            "hit": {"1": 0.5, "5": 0.9, "10": 1.0},
+        }
+    ],
+    "far": [{"pictures": "noise", "count": 100, "far": 1.0}],
+}
+REPORTS = {"retrieval": RETRIEVAL, "speed": SPEED, "training": TRAINING, "health": HEALTH, "uploads": UPLOADS}
 
 
 def write_reports(run: Path, *names: str) -> Path:

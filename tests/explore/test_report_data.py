@@ -7,7 +7,7 @@ import pytest
 from genius.errors import UserError
 from genius.explore import report_data as reports
 from genius.explore.report_data import COMMANDS, Missing, from_report, read_report
-from tests.explore.sample_reports import HEALTH, HOSTILE, REPORTS, RETRIEVAL, SPEED, TRAINING, write_reports
+from tests.explore.sample_reports import HEALTH, HOSTILE, REPORTS, RETRIEVAL, SPEED, TRAINING, UPLOADS, write_reports
 
 DEMO = Path(__file__).parents[2] / "assets" / "demo"
 GLOBAL, LOCAL = "Global pool, test items", "Local pool, test items"
@@ -16,6 +16,7 @@ VIEWS = {
     "speed": (reports.speed_note, reports.speed_choices),
     "training": (reports.training_note,),
     "health": (reports.health_note,),
+    "uploads": (reports.uploads_note,),
 }
 
 TABLES = {
@@ -23,6 +24,7 @@ TABLES = {
     "speed": reports.speed_tables,
     "training": reports.training_tables,
     "health": reports.health_tables,
+    "uploads": reports.uploads_tables,
 }
 
 
@@ -62,6 +64,17 @@ def test_a_missing_damaged_or_strange_report_names_the_command_that_makes_it(tmp
         missing = shown()
         assert isinstance(missing, Missing) and missing.command.startswith("python -m ")
         assert name == "training" or name == "health" or os.path.relpath(tmp_path) in missing.command
+
+
+def test_uploads_have_a_table_of_answers_of_similar_pictures_and_of_far_ones():
+    answers, similar, far = tables = reports.uploads_tables(UPLOADS)
+    assert all(map(whole, tables))
+    assert answers.rows == [
+        ["What is this?", "as the page answers", "40.0 [35.0, 45.0]", "70.0 [65.0, 75.0]", "80.0 [75.0, 85.0]"]
+    ]
+    assert similar.rows == [["fashion", "Casual Shoes", "shoes", "20", "50.0", "90.0", "100.0"]]
+    assert far.rows == [["noise", "100", "100.0"]]
+    assert "200 photographs" in reports.uploads_note(UPLOADS)
 
 
 def test_hit_rates_have_a_row_for_each_dataset_and_one_for_the_average():

@@ -39,6 +39,7 @@ class Section:
     tables: Callable[[Report, str | None], list[Table]]
     plots: tuple[Plot, ...] = ()
     choices: Callable[[Report], list[str]] = lambda report: []  # the visitor selects one
+    optional: bool = False  # nothing is shown where a run lacks the report
 
 
 SECTIONS = (
@@ -85,6 +86,7 @@ SECTIONS = (
         ),
     ),
     Section("health", "Codes", "health", reports.health_note, reports.health_tables),
+    Section("uploads", "Uploads", "uploads", reports.uploads_note, reports.uploads_tables, optional=True),
 )
 
 
@@ -124,7 +126,7 @@ def _opened(run: Path, section: Section) -> tuple[Any, ...]:
         shown = from_report(run, section.report, opened)
         if isinstance(shown, Missing):
             return (
-                {"title": section.title, **asdict(shown)},
+                None if section.optional else {"title": section.title, **asdict(shown)},
                 gr.update(visible=False),
                 *[gr.skip()] * (len(section.plots) + 2),
             )
