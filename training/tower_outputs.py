@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from open_clip.transform import PreprocessCfg, image_transform_v2
+from PIL import Image
 from torch import Tensor
 from tqdm import tqdm
 
@@ -33,7 +34,6 @@ from training.settings import EncoderSettings
 
 IMAGE_SHARD, TEXT_SHARD = 512, 4096  # rows
 IMAGE_PART, TEXT_PART = 16, 64  # images that are loaded together, texts that are encoded together
-IMAGES_AT_ONCE = 4  # views that a CPU encodes together: more do not fit its caches
 PROBE = 256  # texts whose tokens identify a tokenizer
 BLOCK = 4096  # rows or strings that are read together
 
@@ -153,14 +153,12 @@ def image_outputs(
 
     def encoded(parts: Iterator[Sequence[str]]) -> Iterator[Tensor]:
         for part, pixels, _ in load_images(parts, list, views, workers):
-            flat = pixels.flatten(0, 1).contiguous(memory_format=torch.channels_last)
-            at_once = IMAGES_AT_ONCE if encoder.device.type == "cpu" else len(flat)
-            outputs = [split.image_outputs(some.to(encoder.device)).cpu() for some in flat.split(at_once)]
-            yield torch.cat(outputs).view(len(part), locked.views, -1)
+            outputs = split.image_outputs(pixels.flatten(0, 1).to(encoder.device))
+            yield outputs.view(len(part), locked.views, -1)
 
-    (example,) = encoded(iter([paths[:1]]))
+    blank = encoder.preprocess([Image.new("RGB", (32, 32))]).to(encoder.device)
     with main_process_first():
-        shape = (len(paths), *example.shape[1:])
+        shape = (len(paths), locked.views, split.image_outputs(blank).shape[1])
         outputs = TowerOutputs.open(folder / "images", shape, IMAGE_SHARD, facts, replace=not locked.cache)
     outputs.fill(paths, encoded, IMAGE_PART, "images through the tower")
     return outputs
@@ -174,11 +172,11 @@ def text_outputs(folder: Path, encoder: Encoder, texts: Sequence[str], settings:
 
     def encoded(parts: Iterator[Sequence[str]]) -> Iterator[Tensor]:
         for part in parts:
-            yield split.text_outputs(encoder.tokenize(part).to(encoder.device)).cpu()[:, None]
+            yield split.text_outputs(encoder.tokenize(part).to(encoder.device))[:, None]
 
-    (example,) = encoded(iter([texts[:1]]))
+    example = encoder.tokenize(texts[:1]).to(encoder.device)
     with main_process_first():
-        shape = (len(texts), *example.shape[1:])
+        shape = (len(texts), 1, split.text_outputs(example).shape[1])
         outputs = TowerOutputs.open(folder / "texts", shape, TEXT_SHARD, facts, replace=not settings.locked.cache)
     outputs.fill(texts, encoded, TEXT_PART, "texts through the tower")
     return outputs

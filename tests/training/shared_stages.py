@@ -2,6 +2,7 @@
 
     torchrun --nproc-per-node 2 -m tests.training.shared_stages COLLECTION encoder=RUN features=RUN …
 
+locked=RUN trains the heads of an encoder whose locked towers lie in RUN/../towers.
 GRADIENTS=FILE writes the gradients of two losses of a batch of which the processes have unequal shares.
 """
 
@@ -16,7 +17,9 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 import genius.encoding.features
+import training.tower_outputs
 from tests.training.tiny import TINY
+from tests.training.tiny_towers import locked_settings, tower_names
 from training.__main__ import TRAIN
 from training.distributed import all_gather, average_gradients, init_distributed, is_main, local_slice, local_weight
 from training.settings import Arguments, Settings
@@ -29,11 +32,15 @@ STILL: Settings = replace(
     decoder=replace(TINY.decoder, bf16=False, decoder=replace(TINY.decoder.decoder, dropout=0.0)),
 )
 SHARD = 10
-GRADIENTS = "gradients"
+GRADIENTS, LOCKED = "gradients", "locked"
 
 
 def train(stage: str, collection: Path, run: Path, device: str) -> None:
-    run_stage(stage, TRAIN[stage], Arguments(collection, run, "small", STILL, device))
+    settings = STILL
+    if stage == LOCKED:
+        towers = locked_settings(*tower_names(run.parent / "towers"), text_blocks=1, unlocked_epochs=1)
+        stage, settings = "encoder", replace(STILL, encoder=replace(towers, epochs=2, batch=7, learning_rate=1e-3))
+    run_stage(stage, TRAIN[stage], Arguments(collection, run, "small", settings, device))
 
 
 def linear() -> tuple[nn.Linear, Tensor]:
@@ -66,7 +73,7 @@ def write_gradients(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    genius.encoding.features.SHARD = SHARD
+    genius.encoding.features.SHARD = training.tower_outputs.IMAGE_SHARD = training.tower_outputs.TEXT_SHARD = SHARD
     device = str(init_distributed("cpu"))
     for name, _, target in (given.partition("=") for given in sys.argv[2:]):
         if name == GRADIENTS:

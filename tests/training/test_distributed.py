@@ -20,8 +20,10 @@ from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.run import Run
 from tests.training import shared_stages
+from tests.training.tiny_towers import write_towers
 from training import distributed
 from training.settings import SMALL, parse_arguments
+from training.tower_outputs import TowerOutputs
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = ("--multi_gpu", "--num_processes=2", "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no")
@@ -37,12 +39,22 @@ def alone(collection, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def together(collection, alone, tmp_path_factory) -> dict[str, Path]:
+def locked(collection, tmp_path_factory) -> Path:
+    """A run on locked towers that one process trained; a second run, for two processes, has the same towers."""
+    folder = tmp_path_factory.mktemp("locked")
+    write_towers(folder / "towers")
+    shared_stages.train(shared_stages.LOCKED, collection.root, folder / "alone", "cpu")
+    return folder / "alone"
+
+
+@pytest.fixture(scope="module")
+def together(collection, alone, locked, tmp_path_factory) -> dict[str, Path]:
     """For each stage a run in which two processes trained it."""
     runs = {stage: tmp_path_factory.mktemp(stage) / "run" for stage in STAGES}
     for run in runs.values():
         shutil.copytree(alone, run)
     shutil.rmtree(runs["features"] / "features")
+    runs[shared_stages.LOCKED] = locked.parent / "together"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -65,7 +77,7 @@ def together(collection, alone, tmp_path_factory) -> dict[str, Path]:
         capture_output=True,
     )
     assert launched.returncode == 0, launched.stderr
-    assert launched.stdout.count("encoder epoch 0 ") == 1, "only the main process reports"
+    assert launched.stdout.count("encoder epoch 0 ") == 2, "only the main process reports"
     return runs
 
 
@@ -80,6 +92,18 @@ def test_weights_agree(alone, together, stage, parts):
             torch.testing.assert_close(
                 found[name], expected[name], atol=1e-4, rtol=0, msg=lambda text, name=name: f"{name}: {text}"
             )
+
+
+def test_heads_behind_locked_towers_agree(locked, together):
+    expected, found = (Run(run).folder("encoder") for run in (locked, together[shared_stages.LOCKED]))
+    expected, found = (load_file(folder / "model.safetensors") for folder in (expected, found))
+    for name in expected:
+        # weights into which small deviations were folded are large
+        torch.testing.assert_close(found[name], expected[name], atol=1e-4, rtol=5e-3)
+    for name in ("images", "texts"):
+        expected, found = (TowerOutputs(run / "towers" / name) for run in (locked, together[shared_stages.LOCKED]))
+        assert len(found) > shared_stages.SHARD and not found.unfinished()
+        np.testing.assert_allclose(found.outputs, expected.outputs, atol=2e-3)
 
 
 @pytest.mark.parametrize("stage", ["encoder", "quantizer", "decoder"])

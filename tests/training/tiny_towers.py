@@ -29,7 +29,7 @@ WORDS = sorted({word for text in [*INSTRUCTIONS, *COLORS, "on describe it"] for 
 
 
 def write_towers(folder: Path, seed: int = 0) -> tuple[str, str]:
-    """The names of an image tower and a text tower for encoder.image_tower and encoder.text_tower."""
+    """Write an image tower and a text tower; -> their names for encoder.image_tower and encoder.text_tower."""
     torch.manual_seed(seed)
     folder.mkdir()
     image = timm.create_model("resnet10t")
@@ -44,7 +44,11 @@ def write_towers(folder: Path, seed: int = 0) -> tuple[str, str]:
     BertModel(config).save_pretrained(text)
     (text / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", *WORDS]))
     BertTokenizer(str(text / "vocab.txt")).save_pretrained(text)
-    return f"resnet10t:{folder / 'image.safetensors'}", str(text)
+    return tower_names(folder)
+
+
+def tower_names(folder: Path) -> tuple[str, str]:
+    return f"resnet10t:{folder / 'image.safetensors'}", str(folder / "text")
 
 
 def write_color_collection(root: Path) -> Collection:
