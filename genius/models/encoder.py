@@ -121,6 +121,8 @@ class ShortTokenizer(open_clip.SimpleTokenizer):
 class Encoder(nn.Module):
     """An open_clip model with masks for missing images and texts."""
 
+    half_weights = ("clip.visual.head.", "clip.text.proj.")  # in 8-bit storage: heads are small, and would lose most
+
     def __init__(self, config: EncoderConfig):
         super().__init__()
         self.config = config
@@ -388,7 +390,8 @@ class Encoder(nn.Module):
     def save(self, folder: Path, half: bool = False, eight_bit: bool = False) -> None:
         """Write config, weights and, for a Hugging Face text tower, the text folder.
 
-        half: in half precision. eight_bit: large matrices in 8 bits, the rest in half precision.
+        half: in half precision. eight_bit: large matrices of the towers in 8 bits, the rest in
+        half precision.
         """
         text = self.config.model["text_cfg"]
         if "hf_tokenizer_name" in text:

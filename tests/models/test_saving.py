@@ -8,7 +8,8 @@ from torch import nn
 from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
-from genius.models.saving import load_model, round_to_eight_bit, round_to_half, save_model
+from genius.models.saving import LARGE, load_model, round_to_eight_bit, round_to_half, save_model
+from tests.models.test_towers import write_image_tower, write_text_tower
 from tests.search.tiny import tiny_decoder, tiny_encoder
 
 
@@ -82,11 +83,16 @@ def test_only_optional_weights_may_be_missing(tmp_path):
 
 
 class WideModel(nn.Module):
-    """A large matrix, a small one and a bias."""
+    """Weights that are stored in different ways where a model is stored in 8 bits."""
+
+    half_weights = ("head.",)
 
     def __init__(self, config: Config):
         super().__init__()
         self.wide, self.small = nn.Linear(512, 256), nn.Linear(4, config.width)
+        self.head, self.filters = nn.Linear(512, 256), nn.Conv2d(64, 128, 3)
+        self.scale = nn.Parameter(torch.ones(2))  # a weight whose name is that of scales, as in some timm models
+        self.register_buffer("count", torch.tensor(70_001))
 
 
 def test_eight_bits_store_large_matrices_as_integers_and_lose_at_most_half_a_step(tmp_path):
@@ -97,7 +103,8 @@ def test_eight_bits_store_large_matrices_as_integers_and_lose_at_most_half_a_ste
     save_model(model, Config(), tmp_path, eight_bit=True)
     stored = load_file(tmp_path / "model.safetensors")
     assert stored["wide.weight"].dtype == torch.int8 and stored["wide.weight.scale"].shape == (256,)
-    assert stored["small.weight"].dtype == torch.float16 and stored["wide.bias"].dtype == torch.float16
+    others = {name: tensor.dtype for name, tensor in stored.items() if not name.startswith("wide.weight")}
+    assert others.pop("count") == torch.int64 and set(others.values()) == {torch.float16}
 
     loaded = load_model(WideModel, Config, tmp_path).wide.weight
     step = model.wide.weight.abs().amax(1, keepdim=True) / 127
@@ -113,9 +120,33 @@ def test_weights_rounded_to_eight_bits_are_stored_without_loss(tmp_path):
     assert all(torch.equal(loaded[name], weight) for name, weight in model.state_dict().items())
 
 
-def test_an_eight_bit_matrix_whose_scales_do_not_fit_is_refused(tmp_path):
+@pytest.mark.parametrize("damage", ["other rows", "no scales", "no matrix"])
+def test_an_eight_bit_matrix_whose_scales_do_not_fit_is_refused(tmp_path, damage):
     save_model(WideModel(Config()), Config(), tmp_path, eight_bit=True)
     tensors = load_file(tmp_path / "model.safetensors")
-    save_file(tensors | {"wide.weight.scale": tensors["wide.weight.scale"][1:].clone()}, tmp_path / "model.safetensors")
-    with pytest.raises(UserError, match="does not fit its matrix"):
+    scales = tensors.pop("wide.weight.scale")
+    if damage == "other rows":
+        tensors["wide.weight.scale"] = scales[1:].clone()
+    elif damage == "no matrix":
+        del tensors["wide.weight"]
+    save_file(tensors, tmp_path / "model.safetensors")
+    with pytest.raises(UserError, match="has no scales that fit it|missing or unknown, such as wide.weight"):
         load_model(WideModel, Config, tmp_path)
+
+
+def test_a_weight_named_like_scales_is_loaded_from_every_kind_of_file(tmp_path):
+    for kind in ({}, {"half": True}, {"eight_bit": True}):
+        save_model(WideModel(Config()), Config(), tmp_path, **kind)
+        assert torch.equal(load_model(WideModel, Config, tmp_path).scale, torch.ones(2))
+
+
+def test_the_heads_of_an_encoder_stay_in_half_precision(tmp_path):
+    _, image = write_image_tower(tmp_path)
+    write_text_tower(tmp_path / "text")
+    encoder = Encoder.from_towers(image, str(tmp_path / "text"), dim=260, image_size=32)
+    encoder.save(tmp_path, eight_bit=True)
+    stored = load_file(tmp_path / "model.safetensors")
+    heads = [name for name in stored if name.startswith(Encoder.half_weights)]
+    assert any(stored[name].numel() > LARGE for name in heads)
+    assert all(stored[name].dtype == torch.float16 for name in heads)
+    assert Encoder.load(tmp_path).encode([None], ["a red dog"]).text.shape == (1, 260)
