@@ -116,6 +116,10 @@ NOT_RUN = {
     "--set encoder.text_tower=FOLDER": TOWERS,
     "python -m training my-collection my-run --preset photos --set encoder.locked.text_blocks=1 "
     "--set encoder.locked.unlocked_epochs=2": TOWERS,
+    "python -m training.photos $GENIUS_DATA": HOURS,
+    "python -m training.photos.collection $GENIUS_DATA my-collection": TOWERS,
+    "python -m training.photos.worked_examples my-run $GENIUS_DATA": "tests/training/photos/",
+    "python -m training.photos.credits my-run $GENIUS_DATA": "tests/training/photos/",
     "python -m training.published published": DOWNLOADS,
     "python -m training.published --clip-sf clip_sf_large.pth --genius GENIUS_t5small.pth published": CHECKPOINTS,
     "python -m training.features MBEIR published --preset paper": CHECKPOINTS,

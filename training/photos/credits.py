@@ -16,7 +16,9 @@ from genius.files import write_text
 from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item
-from training.photos.licenses import SETS, Terms
+from training.photos.licenses import SETS, Terms, photo_facts, read_flickr_addresses
+from training.photos.pictures import photo_name
+from training.photos.worked_examples import picture_records
 
 FILE = "CREDITS.md"
 BLOCK = 1_000  # items read at a time
@@ -96,6 +98,7 @@ def write_credits(run: Path, data: Path) -> int:
         if not terms.ships:
             lines.append(f"- {terms.title} ({terms.credit}; license: {terms.license}; {terms.origin}): not shipped, "
                          f"{terms.reason}.")  # fmt: skip
+    lines += ["", "## Pictures of the worked examples", "", *_table(_example_rows(data))]
     for name in SETS:
         if name in pictures or name in texts:
             lines += ["", *_section(SETS[name], pictures.get(name, {}), texts.get(name, 0), _license_text(data, name))]
@@ -130,15 +133,32 @@ def _section(terms: Terms, pictures: dict[str, Item], texts: int, license_text: 
     if license_text:
         yield ""
         yield from (f"> {line}".rstrip() for line in license_text.splitlines())
-    own = {file: item for file, item in pictures.items() if _credit(item) != terms.facts}
+    own = {file: json.loads(item.source) for file, item in pictures.items() if _credit(item) != terms.facts}
     if own:
         yield ""
-        yield "| picture | title | credit | license | source |"
-        yield "|---|---|---|---|---|"
-        for file, item in sorted(own.items()):
-            facts = json.loads(item.source)
-            cells = [file, *(facts.get(name, "") for name in ("title", "credit", "licence", "origin"))]
-            yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+        yield from _table(own)
+
+
+def _example_rows(data: Path) -> dict[str, dict[str, str]]:
+    """File name -> facts of the pictures that the worked examples show, which are not in the index."""
+    flickr, rows = read_flickr_addresses(data / "photos"), {}
+    for picture, record in picture_records(data).items():
+        file = Path(record.image).name
+        if picture.startswith("photos/"):
+            facts = photo_facts(record.attributes, flickr, file)
+        else:
+            facts = SETS[picture.partition("/")[0]].facts
+        rows[file] = facts | {"title": photo_name(record) if picture.startswith("photos/") else record.id}
+    return rows
+
+
+def _table(rows: dict[str, dict[str, str]]) -> Iterator[str]:
+    """A Markdown table of files and their facts."""
+    yield "| picture | title | credit | license | source |"
+    yield "|---|---|---|---|---|"
+    for file, facts in sorted(rows.items()):
+        cells = [file, *(facts.get(name, "") for name in ("title", "credit", "licence", "origin"))]
+        yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
 def _credit(item: Item) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from genius.collections.images import thumbnail
 from genius.collections.layout import TASKS
-from genius.collections.sources import read_source
+from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
 from genius.examples import FOLDER, LIST
 from genius.files import write_json
@@ -85,7 +85,7 @@ def write_photo_examples(run: Path, data: Path) -> None:
     """Write the examples into a run. Raises UserError if a picture is missing."""
     folder = run / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    files = picture_files(data, [worked.picture for worked in WORKED if worked.picture])
+    files = picture_files(data)
     records = []
     for number, worked in enumerate(WORKED, 1):
         name = f"{number:02d}.webp" if worked.picture else ""
@@ -97,18 +97,23 @@ def write_photo_examples(run: Path, data: Path) -> None:
     write_json(folder / LIST, records)
 
 
-def picture_files(data: Path, pictures: Sequence[str]) -> dict[str, Path]:
-    """SET/ID -> file. Raises UserError for a picture that its set does not have."""
-    files = {}
+def picture_files(data: Path) -> dict[str, Path]:
+    """SET/ID -> file, of the pictures that the examples name. Raises UserError if a set lacks one."""
+    return {
+        picture: data / picture.partition("/")[0] / record.image for picture, record in picture_records(data).items()
+    }
+
+
+def picture_records(data: Path) -> dict[str, Record]:
+    """SET/ID -> row of the table, of the pictures that the examples name. Raises UserError if a set lacks one."""
+    pictures = [worked.picture for worked in WORKED if worked.picture]
+    records = {}
     for name in sorted({picture.partition("/")[0] for picture in pictures}):
-        source = read_source(data / name)
-        files |= {f"{name}/{record.id}": source.folder / record.image for record in source.records}
+        records |= {f"{name}/{record.id}": record for record in read_source(data / name).records}
     for picture in pictures:
-        if picture not in files:
-            raise UserError(
-                f"{data} has no picture {picture}; give the folder of the six sets, or name another picture"
-            )
-    return {picture: files[picture] for picture in pictures}
+        if picture not in records:
+            raise UserError(f"{data} has no picture {picture}; give the folder of the six sets")
+    return {picture: records[picture] for picture in pictures}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -47,11 +47,14 @@ def test_credits_list_pictures_with_a_credit_of_their_own_and_sets_that_do_not_s
     ]  # fmt: skip
 
     index = SimpleNamespace(n=len(items), items=lambda rows: [items[row] for row in rows])
+    shown = WorkedPhoto("Owl", WORKED[1].rows, "What?", "photos/npc_owl")
+    monkeypatch.setattr(worked_examples, "WORKED", (shown, WORKED[2]))
     monkeypatch.setattr(credits.Index, "load", lambda folder: index)
     monkeypatch.setattr(credits.Run, "folder", lambda run, part: tmp_path)
     assert credits.write_credits(tmp_path, write_sets(tmp_path / "sets")) == 2
     text = (tmp_path / "CREDITS.md").read_text()
     assert "| a.webp | rose | Ann / B | CC BY 2.0 | https://example.org/1 |" in text and "b.webp" not in text
+    assert "| npc_owl.png | owl | By Bob - Own work, CC BY-SA 3.0 | CC BY-SA 3.0 | https://example.org/Owl |" in text
     assert "Princeton University" in text and "Flickr8k" in text and "Apache-2.0" in text
 
     items.append(item("0:1", "images/flickr8k/c.jpg", set="flickr8k"))
@@ -84,4 +87,4 @@ def test_examples_are_written_with_their_pictures(tmp_path, monkeypatch):
 @pytest.mark.skipif(not DATA, reason="GENIUS_DATA is not set: no real sets here")
 def test_every_picture_of_the_worked_examples_exists():
     pictures = [worked.picture for worked in WORKED if worked.picture]
-    assert worked_examples.picture_files(Path(DATA), pictures).keys() == set(pictures)
+    assert worked_examples.picture_files(Path(DATA)).keys() == set(pictures)
