@@ -43,8 +43,10 @@ def known_features(
     if not locked.enabled or not all((folder / name / "progress.json").exists() for name in ("images", "texts")):
         return KnownFeatures()
     named = replace(settings, locked=replace(locked, cache=str(folder)))  # a named folder is not started again
+    unlocked = bool(locked.unlocked_epochs)
+    towers = not (unlocked and locked.image_blocks), not (unlocked and locked.text_blocks)
     try:
-        loader = LockedLoader(collection, splits, named, LockedEncoder(encoder), folder, seed, workers)
+        loader = LockedLoader(collection, splits, named, LockedEncoder(encoder), folder, seed, workers, towers)
     except UserError:  # other towers or inputs
         return KnownFeatures()
     split = encoder.split()

@@ -28,7 +28,7 @@ from training.tower_outputs import TowerOutputs, image_outputs, text_outputs
 class CachedImages:
     """Stands in for decoded images: what is loaded of an image is its row in the tower outputs."""
 
-    def __init__(self, paths: Sequence[str], outputs: TowerOutputs):
+    def __init__(self, paths: Sequence[str], outputs: TowerOutputs | None):
         self.row = {path: row for row, path in enumerate(paths)}
         self.outputs = outputs
 
@@ -55,13 +55,16 @@ class LockedLoader(InputLoader):
         folder: Path,
         seed: int,
         workers: int = 0,
+        towers: tuple[bool, bool] = (True, True),
     ):
         """splits: the training queries, then those of validation, which are encoded with one phrasing.
 
-        Computes the outputs that the folder lacks. Raises UserError if the collection has no images or no texts.
+        towers: whether the outputs of the image tower and of the text tower are wanted; without, `pixels.row` and
+        `text_row` are empty. Computes the outputs that the folder lacks. Raises UserError if the collection has no
+        images or no texts.
         """
         self.live_images = self.live_texts = False
-        self._collection, self._splits, self._seed = collection, splits, seed
+        self._collection, self._splits, self._seed, self._wants_images = collection, splits, seed, towers[0]
         super().__init__(collection, splits, settings, encoder, folder, workers)
         numbers: dict[str, int] = {}  # of each distinct text
 
@@ -82,10 +85,15 @@ class LockedLoader(InputLoader):
         place = np.append(np.argsort(order).astype(np.int32), np.int32(-1))  # the last one is that of −1
         self._candidate_texts = place[self._candidate_texts]
         self._query_texts = [place[table] for table in self._query_texts]
-        self.text_row = dict(zip(numbers, place.tolist(), strict=False))
-        self.texts = text_outputs(folder, encoder.encoder, sorted(self.text_row, key=self.text_row.get), settings)
+        self.text_row = dict(zip(numbers, place.tolist(), strict=False)) if towers[1] else {}
+        self.texts = None
+        if self.text_row:
+            texts = sorted(self.text_row, key=self.text_row.get)
+            self.texts = text_outputs(folder, encoder.encoder, texts, settings)
 
     def _open_images(self, collection: Collection, splits: Sequence[Pairs], cache: Path, workers: int) -> CachedImages:
+        if not self._wants_images:
+            return CachedImages([], None)
         paths = list(dict.fromkeys(self.image_paths(splits)))
         if not paths:
             raise UserError(

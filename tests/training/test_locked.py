@@ -27,6 +27,7 @@ from training import contrastive, encoder, features, tower_outputs
 from training.encoder import new_encoder
 from training.locked_encoder import LockedEncoder
 from training.locked_features import known_features
+from training.pairs import CandidateTable, Pairs
 from training.settings import PHOTOS, Arguments, ExtrasSettings, with_changes
 from training.stage import run_stage
 from training.tower_outputs import TowerOutputs
@@ -225,15 +226,33 @@ def test_hard_groups_and_factors_need_no_image(trained, towers, colors, tmp_path
     assert not opened
 
 
-def test_in_half_precision_heads_learn_on_the_towers_that_are_stored(towers, colors, tmp_path):
-    train(colors, tmp_path, replace(locked_settings(*towers), epochs=1, half=True))
-    stored = Encoder.load(Run(tmp_path).folder("encoder"))
-    facts = json.loads((tmp_path / "towers" / "images" / "progress.json").read_text())["facts"]
-    assert tower_outputs.tower_digest(stored, image=True) and facts
+def stored_and_known(colors, run, settings):
+    """The published encoder, and what is known of its features from the tower outputs."""
+    stored = Encoder.load(Run(run).folder("encoder"))
+    candidates = CandidateTable.read(colors)
+    splits = [Pairs.read(colors, split, candidates) for split in ("train", "val")]
+    return stored, known_features(Run(run), colors, splits, settings, stored, 0, 0)
+
+
+@pytest.mark.parametrize("rounding", ["half", "eight_bit"])
+def test_heads_learn_on_the_towers_as_they_are_stored(towers, colors, tmp_path, monkeypatch, rounding):
+    monkeypatch.setattr("genius.models.saving.LARGE", 64)
+    settings = replace(locked_settings(*towers), epochs=1, **{rounding: True})
+    train(colors, tmp_path, settings)
+    stored, known = stored_and_known(colors, tmp_path, settings)
     path = next(item.image for item in colors.all_candidates() if item.image)
-    expected = stored.split().image_outputs(stored.preprocess([tower_outputs.open_item_image(colors, path)]))
-    found = TowerOutputs(tmp_path / "towers" / "images").rows(np.array([0]))
-    torch.testing.assert_close(found, expected.half().float(), atol=0, rtol=2e-3)
+    with torch.no_grad():
+        expected = stored.encode([open_image(colors.image_path(path))], [""]).image[0]
+    torch.testing.assert_close(known.images([path])[path], expected, atol=5e-3, rtol=5e-3)
+
+
+def test_features_of_a_locked_tower_are_known_if_the_other_was_unlocked(trained, towers, colors, tmp_path):
+    shutil.copytree(trained / "towers", tmp_path / "towers")
+    settings = replace(locked_settings(*towers, text_blocks=1, unlocked_epochs=1), epochs=1)
+    train(colors, tmp_path, settings)
+    _, known = stored_and_known(colors, tmp_path, settings)
+    path = next(item.image for item in colors.all_candidates() if item.image)
+    assert known.images([path]) and not known.texts(["Red on red."])
 
 
 def test_a_collection_without_images_is_refused(towers, tmp_path):
