@@ -455,7 +455,7 @@ PHOTOS = Settings(  # the shipped run of photographs: heads behind pretrained to
         eight_bit=True,
         bf16=False,
         towers=TowerSettings(dim=SMALL_DIM, image_size=260, image_dropout=0.3, resize_mode="squash"),
-        locked=LockedSettings(enabled=True, views=2, phrasings=2, input_dropout=0.2),
+        locked=LockedSettings(enabled=True, views=1, phrasings=2, input_dropout=0.2),
     ),
     features=FeatureSettings(phrasings=2),
     quantizer=replace(SMALL.quantizer, epochs=8, upsample_to=0, half=True),
