@@ -23,10 +23,25 @@ from training import maps
 from training.__main__ import train
 from training.photos.collection import SHIPPED, build_photo_collection
 from training.photos.credits import write_credits
+from training.photos.phrasings import PHRASINGS
 from training.photos.worked_examples import write_photo_examples
 from training.settings import PHOTOS, Arguments, Settings
 from training.shipping import check_destination, ship_run
 
+ABOUT = {  # what the page says about the run, see genius/ui/common/about.py
+    "title": "Photographs, and an encyclopedia of what they may show",
+    "paragraphs": [
+        "The pictures are dishes and packaged food, fruit and vegetables in shops, clothes, flowers, animals, tools, "
+        "household objects, monuments and emoji. The texts are their names, titles and captions, and an encyclopedia "
+        "of everyday things with WordNet's definitions. Pairs are entries and products with a picture.",
+        "So an uploaded photograph of a dog or a guitar finds its entry, and pictures of the same kind where the "
+        "collection has some. What the collection does not hold cannot be found.",
+        "Images are encoded by EfficientNet-Lite2 (ImageNet), texts by all-MiniLM-L6-v2; fusion, quantizer and decoder "
+        "were trained on two CPU cores. Flickr8k, product photographs of a fashion shop and Visual7W were also used "
+        "for training; none of their pictures are shown.",
+    ],
+    "ask": [PHRASINGS["encyclopedia", 3][0][1], PHRASINGS["photos", 4][0][0]],
+}
 LARGEST = 80.0  # MB, of the shipped run
 
 
@@ -70,7 +85,7 @@ def make(data: Path, destination: Path, work: Path, settings: Settings, device: 
     train(Arguments(collection, run, "photos", settings, device))
     if not maps.are_drawn(Run(run)):
         maps.draw(collection, run, device)
-    ship_run(Run(run), destination, {"collection": collection.name}, partial(add_files, data=data))
+    ship_run(Run(run), destination, {"collection": collection.name, "about": ABOUT}, partial(add_files, data=data))
     size = sum(file.stat().st_size for file in destination.rglob("*") if file.is_file()) / 1e6
     print(f"{destination}: {size:.1f} MB of {LARGEST:.0f}{'' if size <= LARGEST else ': too large'}")
     print(f"done: python app.py --run {destination}")
