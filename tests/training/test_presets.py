@@ -19,7 +19,7 @@ from genius.models.fusion import Fusion, FusionConfig
 from training.checkpoint import fingerprint
 from training.decoder import QUERY_AUGMENTATIONS
 from training.optimization import adamw, cosine
-from training.settings import DEMO, PAPER, PAPER_TEXT, PRESETS, SMALL, EncoderSettings, Settings
+from training.settings import DEMO, PAPER, PAPER_TEXT, PHOTOS, PRESETS, SMALL, EncoderSettings, Settings
 
 MBEIR = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
 UPSAMPLED = "train_query_data_path: mbeir_union_up_train.jsonl, made by UniIR's mbeir_data_generator.py"
@@ -191,7 +191,9 @@ TEXT = {  # where the paper's text differs from the code
 # encoder settings that `small` and `demo` are older than
 LATER = ("eight_bit", "image_tower", "text_tower", "towers", "locked")
 
-SHIPPED = Path(__file__).parents[2] / "assets" / "demo" / "manifest.json"
+ASSETS = Path(__file__).parents[2] / "assets"
+SHIPPED = ASSETS / "demo" / "manifest.json"
+SHIPPED_PHOTOS = ASSETS / "photos" / "manifest.json"
 
 
 def flat(settings: Settings) -> dict:
@@ -236,6 +238,12 @@ def measured(preset: Settings) -> dict:
 def test_demo_is_what_the_shipped_run_was_trained_with():
     recorded = json.loads(SHIPPED.read_text())["settings"]
     assert recorded == json.loads(json.dumps(measured(DEMO)))
+
+
+def test_photos_is_what_the_shipped_run_was_trained_with():
+    recorded = json.loads(SHIPPED_PHOTOS.read_text())["settings"]
+    expected = dataclasses.replace(PHOTOS, index=dataclasses.replace(PHOTOS.index, pool="shipped"))
+    assert recorded == json.loads(json.dumps(dataclasses.asdict(expected)))
 
 
 def test_small_is_what_it_was_measured_with():
