@@ -64,13 +64,11 @@ WORKED = (
         "the same kind of thing, but a sunflower",
         "photos/flower_7285188160_49d84b95a3_m",
     ),
-    WorkedPhoto("Look it up", (PhotoRow("encyclopedia", 1),), "a large cat with black stripes that hunts in Asia"),
-    WorkedPhoto(
-        "An illustrated page", (PhotoRow("encyclopedia", 2, 1),), "a bird that cannot fly and swims in the cold sea"
-    ),
-    WorkedPhoto("On the plate", (PhotoRow("photos", 3, 1),), picture="photos/recipe_pho_soup"),
+    WorkedPhoto("Look it up", (PhotoRow("encyclopedia", 1),), "a stringed instrument that one plays with a bow"),
+    WorkedPhoto("An illustrated page", (PhotoRow("encyclopedia", 2, 1),), "a black and white bear that eats bamboo"),
+    WorkedPhoto("On the plate", (PhotoRow("photos", 3, 1),), picture="photos/ffml_00810"),
     WorkedPhoto("See and read", (PhotoRow("encyclopedia", 8, 3),), "What is this?", "photos/clothing_3b86d877-2b9e"),
-    WorkedPhoto("Name it", (PhotoRow("photos", 6),), "What is that called?", "photos/recipe_mortar_and_pestle"),
+    WorkedPhoto("Name it", (PhotoRow("photos", 6),), "What is that called?", "photos/gcompris_categorization_fish19"),
     WorkedPhoto(
         "In the shop",
         (PhotoRow("photos", 8, 1), PhotoRow("encyclopedia", 6, 1)),
