@@ -78,7 +78,7 @@ def make(data: Path, destination: Path, work: Path, settings: Settings, device: 
     Raises UserError, before it starts, if the destination is not a run.
     """
     check_destination(destination)
-    collection, run = work / "collection", work / "run"
+    collection, run = work / "photographs", work / "run"
     if not collection.exists():
         for row in build_photo_collection(data, collection, work / "predictions.npz"):
             print(row)

@@ -66,7 +66,7 @@ WORKED = (
     ),
     WorkedPhoto("Look it up", (PhotoRow("encyclopedia", 1),), "a stringed instrument that one plays with a bow"),
     WorkedPhoto("An illustrated page", (PhotoRow("encyclopedia", 2, 1),), "a black and white bear that eats bamboo"),
-    WorkedPhoto("On the plate", (PhotoRow("photos", 3, 1),), picture="photos/ffml_00810"),
+    WorkedPhoto("On the plate", (PhotoRow("photos", 3, 1),), picture="photos/ffml_00993"),
     WorkedPhoto("See and read", (PhotoRow("encyclopedia", 8, 3),), "What is this?", "photos/clothing_3b86d877-2b9e"),
     WorkedPhoto("Name it", (PhotoRow("photos", 6),), "What is that called?", "photos/gcompris_categorization_fish19"),
     WorkedPhoto(
