@@ -22,7 +22,7 @@ import csv
 import io
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,9 +82,9 @@ class Uploads:
         return cls(paths, torch.cat(parts))
 
     @torch.inference_mode()
-    def with_instruction(self, engine: Engine, instruction: str) -> EncodedQueries:
-        """The uploads as queries with this instruction."""
-        text = engine.encoder.encode([None], [query_text(instruction, "")]).text
+    def with_instruction(self, engine: Engine, instruction: str, text: str = "") -> EncodedQueries:
+        """The uploads as queries with this instruction and text."""
+        text = engine.encoder.encode([None], [query_text(instruction, text)]).text
         mask = torch.ones(len(self.paths), dtype=torch.bool)
         features = Features(self.features, text.expand(len(self.paths), -1), mask, mask)
         return EncodedQueries(None, features.embedding(), engine.fusion(features))
@@ -110,7 +110,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         "seed": given.seed,
     }
     uploads = Uploads.encode(engine, [given.data / "flickr8k" / record.image for record in sample])
-    report["answers"], rows = measure_answers(engine, uploads, sample, given.seed)
+    about = Run(given.run).manifest.get("about", {})
+    report["answers"], rows = measure_answers(engine, uploads, sample, about, given.seed)
     report["similar"], similar_rows = measure_similar(engine, given.data, sets, given.seed)
     report["far"] = measure_far(engine, given.data, sets, given.seed)
     text = markdown(report)
@@ -135,20 +136,26 @@ def held_out_records(data: Path) -> dict[str, list[Record]]:
 
 
 def measure_answers(
-    engine: Engine, uploads: Uploads, records: Sequence[Record], seed: int
+    engine: Engine, uploads: Uploads, records: Sequence[Record], about: Mapping[str, Any], seed: int
 ) -> tuple[list[dict[str, Any]], list[SheetRow]]:
-    """A row for each way to ask, and for the first of them what came back."""
+    """A row for each way to ask, and for the first of them what came back.
+
+    about: the run's entry, whose instructions the page uses where a visitor gives none (genius/ui/common/about.py).
+    """
     own = phrasings(engine, seed)
+    question = [*about.get("ask_with_text", []), ""][0]
+    typed = search(engine, uploads.with_instruction(engine, question, WHAT_IS_THIS))
     asked = uploads.with_instruction(engine, WHAT_IS_THIS)
     ways = {
-        "as the page answers": search(engine, asked),
+        "typed as the description": typed,
+        "typed as the instruction": search(engine, asked),
         "texts alone": search(engine, asked, Modality.TEXT),
         "dense search": [engine.index.items(rows) for rows in dense_rows(engine, asked)],
     }
     results = [(WHAT_IS_THIS, way, items) for way, items in ways.items()]
     for instruction in tqdm(own, desc="ask in other words", unit="phrasing"):
         results.append(
-            (instruction, "as the page answers", search(engine, uploads.with_instruction(engine, instruction)))
+            (instruction, "as the instruction", search(engine, uploads.with_instruction(engine, instruction)))
         )
     measured, book = [], Encyclopedia.read()
     entries = {entry.text: entry for entry in book.entries}
@@ -175,7 +182,7 @@ def measure_answers(
             [item.text or f"({item.modality.mbeir} {item.id})" for item in items[:5]],
             [is_right(item.text, record.captions) for item in items[:5]],
         )
-        for path, record, items in zip(uploads.paths, records, ways["as the page answers"], strict=True)
+        for path, record, items in zip(uploads.paths, records, typed, strict=True)
     ]
     return measured, rows
 

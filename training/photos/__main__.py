@@ -41,6 +41,7 @@ ABOUT = {  # what the page says about the run, see genius/ui/common/about.py
         "for training; none of their pictures are shown.",
     ],
     "ask": [PHRASINGS["encyclopedia", 3][0][1], PHRASINGS["photos", 4][0][0]],
+    "ask_with_text": [PHRASINGS["encyclopedia", 6][0][1], PHRASINGS["photos", 7][0][0]],
 }
 LARGEST = 80.0  # MB, of the shipped run
 

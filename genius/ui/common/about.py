@@ -27,8 +27,9 @@ class About:
 
     title: str = ""
     paragraphs: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()  # instructions to offer for an uploaded picture
+    ask: tuple[str, ...] = ()  # instructions to offer for an uploaded picture; the first is used where none is given
     credits: bool = False
+    ask_with_text: tuple[str, ...] = ()  # the same for a picture with a text
 
     @classmethod
     def read(cls, run: Path, manifest: Mapping[str, Any]) -> About:
@@ -41,7 +42,12 @@ class About:
             _texts(about.get("paragraphs"), MAX_PARAGRAPHS, MAX_PARAGRAPH),
             _texts(about.get("ask"), MAX_ASK, MAX_LINE),
             credits_file(run) is not None,
+            _texts(about.get("ask_with_text"), MAX_ASK, MAX_LINE),
         )
+
+    def offered(self, query: Modality) -> tuple[str, ...]:
+        """Instructions to offer for queries of this modality."""
+        return {Modality.IMAGE: self.ask, Modality.PAIR: self.ask_with_text}.get(query, ())
 
 
 def credits_file(run: Path) -> Path | None:

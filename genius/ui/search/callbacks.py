@@ -38,7 +38,13 @@ class SearchCallbacks:
     def on_search(self, text: Any, picture: str | None, instruction: Any, stored: Any, *settings: Any):
         with show_user_errors():
             image = open_image(picture, max_side=LARGEST_SIDE) if picture else None
-            return self.search([Query(text or "", image, instruction or "")], stored, settings)
+            instruction = instruction or self.default_instruction(text, image)
+            return self.search([Query(text or "", image, instruction)], stored, settings)
+
+    def default_instruction(self, text: Any, image: object | None) -> str:
+        """The run's own instruction for a picture that came without one; a picture alone does not say what to find."""
+        offered = self.served.about.offered(Modality.of(text, image)) if image else ()
+        return offered[0] if offered else ""
 
     def on_example(self, event: gr.EventData, stored: Any, *settings: Any):
         """Run an example with all its instructions."""
@@ -83,8 +89,7 @@ class SearchCallbacks:
         suggested = gr.Dropdown(choices=formatting.suggest_instructions(known, modality))
         if not picture:
             return suggested, None
-        offered = self.served.about.ask if modality == Modality.IMAGE else ()
-        offered = offered or formatting.shortest_instructions(known, modality)
+        offered = self.served.about.offered(modality) or formatting.shortest_instructions(known, modality)
         return suggested, {"instructions": list(offered)} if offered else None
 
     def search_like(self, id: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:

@@ -53,7 +53,12 @@ def test_answers_similar_pictures_and_notes_are_measured(run, data, monkeypatch,
     report = json.loads((run / "reports" / "uploads.json").read_text())
     first = report["answers"][0]
     assert first["instruction"] == "What is this?" and first["uploads"] == 4
-    assert {row["way"] for row in report["answers"]} == {"as the page answers", "texts alone", "dense search"}
+    assert {row["way"] for row in report["answers"]} == {
+        "typed as the description",
+        "typed as the instruction",
+        "texts alone",
+        "dense search",
+    }
     assert all(
         0 <= low <= rate <= high <= 1
         for rate, (low, high) in zip(first["hit"].values(), first["interval"].values(), strict=True)

@@ -296,3 +296,24 @@ def test_a_question_is_asked_with_the_picture_and_fills_the_instruction(page, en
 def test_a_question_about_a_picture_that_is_gone_gets_one_sentence(page):
     with pytest.raises(gr.Error, match="add a picture"):
         function(page, "on_quick")(gr.EventData(None, {}), "", None, [], 5, 3, True, "set", "any")
+
+
+def test_a_picture_without_an_instruction_gets_the_first_one_that_the_run_offers(engine, photo):
+    about = About(ask=("Explain this.",), ask_with_text=("Answer this.",))
+    callbacks = SearchCallbacks(Context(engine, Served(Path("made-up"), about=about), None))
+    settings = (5, 3, True, "set", "any")
+    for text, picture, instruction, expected in (
+        ("", str(photo), "", "Explain this."),
+        ("What is this?", str(photo), "", "Answer this."),
+        ("", str(photo), "Find one.", "Find one."),
+        ("a mug", None, "", ""),
+    ):
+        callbacks.on_search(text, picture, instruction, [], *settings)
+        assert engine.queries[-1][0].instruction == expected
+
+
+def test_a_run_that_offers_nothing_leaves_the_instruction_empty(engine, photo):
+    SearchCallbacks(Context(engine, Served(Path("made-up")), None)).on_search(
+        "", str(photo), "", [], 5, 3, True, "set", "any"
+    )
+    assert engine.queries[-1][0].instruction == ""
