@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -65,5 +66,5 @@ def _projected(
     if not present:
         return {}
     device = next(head.parameters()).device
-    rows = torch.tensor([row[name] for name in present]).numpy()
+    rows = np.array([row[name] for name in present])
     return dict(zip(present, head(outputs.rows(rows).to(device)).float().cpu(), strict=True))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
+import tempfile
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,27 @@ from genius.run import EXTRAS, PARTS, Run
 from training.stage import CURVES
 
 REPORTS = ("reports/health.json", CURVES)  # the reports that training writes
+
+
+def add_shipping_arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the arguments of every command that makes a shipped run. name: of the run in assets."""
+    parser.add_argument(
+        "destination",
+        nargs="?",
+        type=Path,
+        default=Path("assets", name),
+        metavar="DEST",
+        help="the run to replace, once the new one is complete (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / f"genius-{name}",
+        metavar="DIR",
+        help="directory for the collection and the training run (default: %(default)s)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
+    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
 
 
 def check_destination(destination: Path) -> None:

@@ -36,7 +36,7 @@ class KnownFeatures:
         return remembered | self._lookup([path for path in paths if path not in remembered])
 
     def remember_images(self, features: Mapping[str, Tensor]) -> None:
-        """Keep the features of images until they are known no longer for want of space."""
+        """Keep the features of images, by path; when there are too many, earlier ones are dropped."""
         if len(self._remembered) + len(features) > REMEMBERED:
             self._remembered.clear()
         self._remembered.update(features)

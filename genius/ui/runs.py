@@ -74,7 +74,7 @@ class Runs:
         self.started = AsyncExitStack()
 
     @asynccontextmanager
-    async def lifespan(self, site: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         """From the start of the server to its end."""
         async with self.started:
             await self._start(*self.mounted.values())

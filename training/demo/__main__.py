@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from training.__main__ import train
 from training.demo.vocabulary import teacher_folder
 from training.demo.worked_examples import write_examples
 from training.settings import DEMO, Arguments, Settings
-from training.shipping import check_destination, ship_run
+from training.shipping import add_shipping_arguments, check_destination, ship_run
 
 THUMBNAILS = "thumbnails.sqlite"
 SMALL_PARTS = ("fusion", "quantizer", "decoder")
@@ -39,23 +38,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m training.demo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "destination",
-        nargs="?",
-        type=Path,
-        default=Path("assets/demo"),
-        metavar="DEST",
-        help="the run to replace, once the new one is complete (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--work",
-        type=Path,
-        default=Path(tempfile.gettempdir()) / "genius-demo",
-        metavar="DIR",
-        help="directory for the world and the training run (default: %(default)s)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the world and of training (default: %(default)s)")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
+    add_shipping_arguments(parser, "demo")
     given = parser.parse_args(arguments)
     rebuild(given.destination, given.work, replace(DEMO, seed=given.seed), str(usable_device(given.device)))
 

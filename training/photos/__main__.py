@@ -10,7 +10,6 @@ resumes. The packages hold the pretrained towers; the run does not need them.
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,7 +25,7 @@ from training.photos.credits import write_credits
 from training.photos.phrasings import PHRASINGS
 from training.photos.worked_examples import write_photo_examples
 from training.settings import PHOTOS, Arguments, Settings
-from training.shipping import check_destination, ship_run
+from training.shipping import add_shipping_arguments, check_destination, ship_run
 
 ABOUT = {  # what the page says about the run, see genius/ui/common/about.py
     "title": "Photographs, and an encyclopedia of what they may show",
@@ -51,23 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m training.photos", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets")
-    parser.add_argument(
-        "destination",
-        nargs="?",
-        type=Path,
-        default=Path("assets/photos"),
-        metavar="DEST",
-        help="the run to replace, once the new one is complete (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--work",
-        type=Path,
-        default=Path(tempfile.gettempdir()) / "genius-photos",
-        metavar="DIR",
-        help="directory for the collection and the training run (default: %(default)s)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of training (default: %(default)s)")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
+    add_shipping_arguments(parser, "photos")
     given = parser.parse_args(arguments)
     settings = replace(PHOTOS, seed=given.seed, index=replace(PHOTOS.index, pool=SHIPPED))
     make(given.data, given.destination, given.work, settings, str(usable_device(given.device)))
