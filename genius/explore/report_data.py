@@ -1,10 +1,11 @@
-"""Turn the reports of a run into tables: hit rates, times, training, code health.
+"""Turn the reports of a run into tables: hit rates, times, training, code health, hostile testing.
 
     RUN/reports/retrieval.json    python -m genius.evaluation RUN
     RUN/reports/speed.json        python -m genius.evaluation.speed RUN/reports --run RUN
     RUN/reports/training.json     {stage: [{"epoch", "loss", …}, …]}, written by training
     RUN/reports/health.json       written by the quantizer's training
     RUN/reports/uploads.json      python -m training.benchmarks.uploads RUN $GENIUS_DATA
+    RUN/reports/hostile.json      python -m training.benchmarks.hostile RUN/reports
 
 Each of them is optional.
 """
@@ -31,6 +32,7 @@ COMMANDS = {  # report -> command that writes it
     "training": "python -m training COLLECTION {run}",
     "health": "python -m training COLLECTION {run}",
     "uploads": "python -m training.benchmarks.uploads {run} $GENIUS_DATA",
+    "hostile": "python -m training.benchmarks.hostile {run}/reports",
 }
 STAGES = ("encoder", "quantizer", "decoder")  # training stages with epochs
 TIMED = {
@@ -284,6 +286,48 @@ def uploads_tables(report: Report, choice: str | None = None) -> list[Table]:
             ("Pictures", "Number", "Far"),
             [[row["pictures"], f"{row['count']:,}", percent(row["far"])] for row in report["far"]],
         ),
+    ]
+
+
+def hostile_note(report: Report) -> str:
+    """How much was tried, how much of it failed, and on which machine."""
+    parts = report["parts"].values()
+    tried = sum(sum(part["outcomes"].values()) for part in parts)
+    failed = sum(len(part["failures"]) for part in parts)
+    return (
+        f"{tried:,} attempts to break the program in {sum(part['tests'] for part in parts):,} tests, "
+        f"{f'{failed:,} of which failed' if failed else 'none of which failed'}. {report['machine']}. "
+        f"Command: {report['command']}"
+    )
+
+
+def hostile_tables(report: Report, choice: str | None = None) -> list[Table]:
+    """What the attempts of each class came to, and the measured figures."""
+    parts = report["parts"]
+    outcomes = _unique(outcome for part in parts.values() for outcome in part["outcomes"])
+    figures = [
+        [name, measure, f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"]
+        for name, part in parts.items()
+        for measure, value in part["measured"].items()
+        if isinstance(value, int | float)
+    ]
+    return [
+        Table(
+            "Attempts by class and outcome",
+            ("Class", "Tests", "Failed", "Skipped", "Seconds", *outcomes),
+            [
+                [
+                    name,
+                    f"{part['tests']:,}",
+                    f"{len(part['failures']):,}",
+                    f"{len(part['skipped']):,}",
+                    f"{part['seconds']:,.0f}",
+                    *(f"{part['outcomes'].get(outcome, 0):,}" for outcome in outcomes),
+                ]
+                for name, part in parts.items()
+            ],
+        ),
+        *([Table("Measured", ("Class", "Measure", "Value"), figures, words=2)] if figures else []),
     ]
 
 

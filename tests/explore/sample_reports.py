@@ -129,7 +129,36 @@ UPLOADS = {
     ],
     "far": [{"pictures": "noise", "count": 100, "far": 1.0}],
 }
-REPORTS = {"retrieval": RETRIEVAL, "speed": SPEED, "training": TRAINING, "health": HEALTH, "uploads": UPLOADS}
+HOSTILE_SUITE = {
+    "command": "python -m training.benchmarks.hostile OUT",
+    "machine": "Linux on 2 cores",
+    "parts": {
+        "inputs": {
+            "tests": 12,
+            "seconds": 61.5,
+            "outcomes": {"refused in a sentence": 1_200, "answered": 34},
+            "measured": {},
+            "skipped": [],
+            "failures": ["test_a_text: traceback: 1 (inputs)"],
+        },
+        "load": {
+            "tests": 2,
+            "seconds": 400.2,
+            "outcomes": {"answered": 10_000},
+            "measured": {"searches": 10_000, "p99, ms": 812.5, "memory, MB, after each 500": [300, 310]},
+            "skipped": ["test_slow_uploads: no network namespace"],
+            "failures": [],
+        },
+    },
+}
+REPORTS = {
+    "retrieval": RETRIEVAL,
+    "speed": SPEED,
+    "training": TRAINING,
+    "health": HEALTH,
+    "uploads": UPLOADS,
+    "hostile": HOSTILE_SUITE,
+}
 
 
 def write_reports(run: Path, *names: str) -> Path:

@@ -7,7 +7,17 @@ import pytest
 from genius.errors import UserError
 from genius.explore import report_data as reports
 from genius.explore.report_data import COMMANDS, Missing, from_report, read_report
-from tests.explore.sample_reports import HEALTH, HOSTILE, REPORTS, RETRIEVAL, SPEED, TRAINING, UPLOADS, write_reports
+from tests.explore.sample_reports import (
+    HEALTH,
+    HOSTILE,
+    HOSTILE_SUITE,
+    REPORTS,
+    RETRIEVAL,
+    SPEED,
+    TRAINING,
+    UPLOADS,
+    write_reports,
+)
 
 DEMO = Path(__file__).parents[2] / "assets" / "demo"
 GLOBAL, LOCAL = "Global pool, test items", "Local pool, test items"
@@ -17,6 +27,7 @@ VIEWS = {
     "training": (reports.training_note,),
     "health": (reports.health_note,),
     "uploads": (reports.uploads_note,),
+    "hostile": (reports.hostile_note,),
 }
 
 TABLES = {
@@ -25,6 +36,7 @@ TABLES = {
     "training": reports.training_tables,
     "health": reports.health_tables,
     "uploads": reports.uploads_tables,
+    "hostile": reports.hostile_tables,
 }
 
 
@@ -75,6 +87,20 @@ def test_uploads_have_a_table_of_answers_of_similar_pictures_and_of_far_ones():
     assert similar.rows == [["fashion", "Casual Shoes", "shoes", "20", "50.0", "90.0", "100.0"]]
     assert far.rows == [["noise", "100", "100.0"]]
     assert "200 photographs" in reports.uploads_note(UPLOADS)
+
+
+def test_hostile_testing_has_a_row_for_each_class_and_a_column_for_each_outcome():
+    attempts, figures = tables = reports.hostile_tables(HOSTILE_SUITE)
+    assert all(map(whole, tables))
+    assert attempts.columns[5:] == ("refused in a sentence", "answered")
+    assert attempts.rows == [
+        ["inputs", "12", "1", "0", "62", "1,200", "34"],
+        ["load", "2", "0", "1", "400", "0", "10,000"],
+    ]
+    assert figures.rows == [["load", "searches", "10,000"], ["load", "p99, ms", "812.50"]]  # not the curve
+    assert "11,234 attempts" in reports.hostile_note(HOSTILE_SUITE) and "1 of which" in reports.hostile_note(
+        HOSTILE_SUITE
+    )
 
 
 def test_hit_rates_have_a_row_for_each_dataset_and_one_for_the_average():

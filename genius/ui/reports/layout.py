@@ -87,6 +87,7 @@ SECTIONS = (
     ),
     Section("health", "Codes", "health", reports.health_note, reports.health_tables),
     Section("uploads", "Uploads", "uploads", reports.uploads_note, reports.uploads_tables, optional=True),
+    Section("hostile", "Hostile testing", "hostile", reports.hostile_note, reports.hostile_tables, optional=True),
 )
 
 

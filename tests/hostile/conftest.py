@@ -1,0 +1,70 @@
+"""The hostile suite: its marks, generated inputs, and counts of what each attempt came to.
+
+The folders are the classes of attempts. Every test here is marked `hostile`; those marked `sample` as well also run by
+default and take a few seconds.
+"""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+HERE = Path(__file__).parent
+CLASSES = ("inputs", "artifacts", "kills", "races", "disks", "load", "security")
+GOOD = {  # any other outcome fails the test
+    "answered",
+    "refused in a sentence",
+    "identical",  # to what an uninterrupted run leaves
+    "unchanged",
+    "blocked",
+}
+LIMIT = 600  # seconds that a test may take; training.benchmarks.hostile gives a file as long
+
+settings.register_profile(
+    "hostile", derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.hostile)
+            if not item.get_closest_marker("timeout"):
+                item.add_marker(pytest.mark.timeout(LIMIT))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def generated_inputs():
+    """Hypothesis generates the same inputs in every run."""
+    settings.load_profile("hostile")
+
+
+@pytest.fixture
+def counts(record_property):
+    """counts(class, outcome, number=1) counts attempts; an outcome that is not in GOOD fails the test at its end."""
+    counted = Counter()
+
+    def count(kind, outcome, number=1):
+        assert kind in CLASSES, f"{kind} is not one of {', '.join(CLASSES)}"
+        counted[kind, outcome] += number
+
+    yield count
+    for (kind, outcome), number in counted.items():
+        record_property("count", json.dumps([kind, outcome, number]))
+    bad = [f"{outcome}: {number} ({kind})" for (kind, outcome), number in counted.items() if outcome not in GOOD]
+    if bad:
+        pytest.fail("; ".join(bad))
+
+
+@pytest.fixture
+def measured(record_property):
+    """measured(class, name, value) keeps a figure, a string or a list of numbers for the report."""
+
+    def keep(kind, name, value):
+        assert kind in CLASSES, f"{kind} is not one of {', '.join(CLASSES)}"
+        record_property("measured", json.dumps([kind, name, value]))
+
+    return keep
