@@ -10,7 +10,7 @@ const slim = point => ({
 let chosen = null, dragging = null;
 const picked = ({points}) => {
   const [first] = points.map(slim);
-  if (!first) return;
+  if (first?.value == null) return;    // bars and lines stand for no item and no prefix
   chosen = first.value;
   ring();
   trigger('select', {...first, points: [first]});

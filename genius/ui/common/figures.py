@@ -25,8 +25,8 @@ MODALITY_SYMBOLS = ("circle", "square", "diamond")
 class PlotlyFigure(gr.HTML):
     """A plotly figure that callbacks return; None draws nothing.
 
-    `.select(listener)`: a click; gr.SelectData with `index` of the point, `value` its customdata (or id, in an
-    icicle), also as an event {"index", "value", "label", "points": [...]}.
+    `.select(listener)`: a click on a point that has customdata (or an id, in an icicle); gr.SelectData with `index` of
+    the point, `value` its customdata, also as an event {"index", "value", "label", "points": [...]}.
     `.lasso(listener)`: gr.EventData with `points` [{"index", "value", "label"}], at most MOST_LASSOED, and `total`.
 
     name: the elem_id, unique on the page. label: a description for screen readers; every plot also has a table. Put

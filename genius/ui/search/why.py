@@ -110,10 +110,10 @@ def why_panel(context: Context) -> None:
         with show_user_errors():
             return [gr.skip()] * 2 if search is None else draw(search, search.hit(id), every)
 
-    def on_prefix(picked: gr.EventData) -> str:
-        """Open Codes at the prefix that was clicked, in the tree or in a table."""
+    def on_prefix(picked: gr.EventData) -> str | None:
+        """Open Codes at the prefix that was clicked, in the tree or in a table; at none for anything else."""
         prefix = getattr(picked, "value", None)
-        return prefix if isinstance(prefix, str) and PREFIX.fullmatch(prefix) else gr.skip()
+        return prefix if isinstance(prefix, str) and PREFIX.fullmatch(prefix) else None
 
     is_open, seen, search = gr.State(False), gr.State(None), gr.State(None)
     with gr.Accordion("Why this result?", open=False, elem_id="why-open") as section:

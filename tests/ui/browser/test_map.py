@@ -86,6 +86,23 @@ def test_a_query_of_the_collection_tells_what_it_asks_and_leads_to_its_answers(o
     page.locator("#map-item .which", has_text="0:2").wait_for()
 
 
+def test_a_click_on_the_star_of_the_last_query_does_nothing(opened):
+    page = opened("/?q=mug")
+    page.locator("#summary .sentence").wait_for()
+    page.get_by_role("tab", name="Map").click()
+    drawn(page, "your last query")
+    at = page.evaluate("""() => {
+        const host = document.querySelector('#map-figure .figure-host'), {xaxis, yaxis} = host._fullLayout;
+        const star = host._fullData.find(({name}) => name === 'your last query'), box = host.getBoundingClientRect();
+        return {x: box.x + xaxis._offset + xaxis.d2p(star.x[0]), y: box.y + yaxis._offset + yaxis.d2p(star.y[0])}; }""")
+    page.mouse.move(at["x"] + 40, at["y"])
+    page.mouse.move(at["x"], at["y"])
+    page.locator("#map-figure .hovertext", has_text="your last query").wait_for()
+    page.mouse.click(at["x"], at["y"])
+    page.wait_for_timeout(1_000)
+    assert page.locator("#map-item .itemcard").count() == page.locator(".toast-body").count() == 0
+
+
 def test_a_lasso_brings_the_items_inside_and_their_files(opened):
     page = opened()
     page.get_by_label("Select", exact=True).check()

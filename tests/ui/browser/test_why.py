@@ -106,6 +106,26 @@ def test_a_click_on_a_point_of_the_tree_opens_its_prefix_in_codes(visit):
     page.wait_for_url(f"**code={prefix}*")
 
 
+def test_a_click_on_a_bar_of_what_the_trie_masked_does_nothing(visit):
+    page = visit()
+    search(page, "A red dog.")
+    explained(page)
+    page.evaluate(SETTLED, "#why-open")
+    page.locator("#why-tree").scroll_into_view_if_needed()
+    x, y = page.locator("#why-tree .js-plotly-plot").evaluate("""plot => {
+        const bars = plot.calcdata.find(([first]) => first.trace.type === 'bar'), {xaxis, yaxis2} = plot._fullLayout;
+        const tallest = bars.reduce((a, b) => a.y > b.y ? a : b), box = plot.getBoundingClientRect();
+        return [box.left + xaxis._offset + xaxis.d2p(tallest.x),
+                box.top + yaxis2._offset + yaxis2.d2p(tallest.y / 2)]; }""")
+    page.mouse.move(x - 20, y)
+    page.mouse.move(x, y)
+    page.locator("#why-tree .hovertext", has_text="the trie masked").wait_for()
+    page.mouse.click(x, y)
+    page.wait_for_timeout(1_000)
+    page.get_by_role("tab", name="Search", selected=True).wait_for()
+    assert page.locator(".toast-body").count() == 0
+
+
 def test_the_table_says_what_the_tree_shows_and_opens_codes_too(visit):
     page = visit()
     search(page, "A red dog.")
