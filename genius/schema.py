@@ -127,8 +127,9 @@ class GeneratedID:
     """An ID at the end of a beam search or, in mode fast, a prefix of a few IDs."""
 
     codes: tuple[int, ...]
-    score: float  # that it was ranked by: log_prob, blended with geometry depending on the decoder weight
-    log_prob: float  # sum over the decoded codes
+    score: float  # that it was ranked by: the log-probability, in modes exact and set over the whole vocabulary,
+    # blended with geometry depending on the decoder weight
+    log_prob: float  # sum over the decoded codes, each normalized over the codes of its level; see `score`
     depth: int  # number of decoded codes; those after them are the only continuation in the trie, or left out
     bucket: int  # items with this ID or prefix
 
@@ -152,11 +153,11 @@ class LevelTrace:
 
     parent: np.ndarray  # (c,) beam of the level before
     code: np.ndarray  # (c,)
-    step_log_prob: np.ndarray  # (c,) of this code given its prefix
+    step_log_prob: np.ndarray  # (c,) of this code given its prefix, normalized over the codes of the level
     score: np.ndarray  # (c,) sum that prefixes are ranked by
     kept: np.ndarray  # (c,) bool: became a beam; these come first, in beam order
     items: np.ndarray  # (c,) items below the prefix
-    masked: np.ndarray  # (w,) probability mass on codes that the trie rules out, by parent beam
+    masked: np.ndarray  # (w,) probability of the level's codes that the trie rules out, by parent beam
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ class SearchResult:
     embedding: np.ndarray  # (d,) of the query, for dense search and re-ranking
     z: np.ndarray  # (d,) fused features of the query, the decoder's input
     query_codes: tuple[int, ...]  # z, quantized
-    first_code_probabilities: np.ndarray  # (3,) of the first code; see modality_code
+    first_code_probabilities: np.ndarray  # (3,) of the first code, sum 1 before any restriction; see modality_code
     candidates: int  # items that were re-ranked
     modality_code: str = "forced"  # forced: the first code is the item's Modality; emergent: a learned cluster
     mode: str = "exact"  # of the beam search

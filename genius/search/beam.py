@@ -10,6 +10,9 @@ The second sum is the geometry of the codes alone: r is the residual of the quer
 the codeword. w = 1 is the published score; w = 0 never runs the decoder and finds the nearest quantized vectors. s is
 the decoder's geometry scale.
 
+Probabilities that people read (`log_probs`, the trace) are normalized over the codes of their level in every mode, so
+that what the trie masks and what it leaves add up to 1; they rank nothing.
+
 Three modes, and what each guarantees against the published algorithm (transformers' `generate` with
 `prefix_allowed_tokens_fn`, the same weights, the same number of beams):
 
@@ -147,8 +150,7 @@ def _continuations(prefixes: Prefixes, trie: Trie, scores: Scores, decoded: Tens
         values = table.take(position)  # (c,)
         return values if skipped is None else values.masked_fill_(skipped, 0)
 
-    log_prob = lookup(scores.log_probs)
-    gain = log_prob if scores.gains is scores.log_probs else lookup(scores.gains)
+    log_prob, gain = lookup(scores.log_probs), lookup(scores.gains)
     bound = gain if scores.bounds is scores.gains else lookup(scores.bounds)
     before, width = prefixes.score.flatten()[owner], prefixes.node.shape[1]
     return Continuations(owner // width, owner % width, code, children.node, log_prob, before + gain, before + bound)

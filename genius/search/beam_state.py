@@ -28,9 +28,9 @@ class Beams:
     low: Tensor  # (b, w) for a whole ID also its number
     high: Tensor  # (b, w)
     scores: Tensor  # (b, w) float32, of the decoded codes
-    log_probs: Tensor  # (b, w) summed over the decoded codes; NaN without a decoder
+    log_probs: Tensor  # (b, w) summed over the decoded codes, each normalized over its level; NaN without a decoder
     depth: Tensor  # (b, w) number of decoded codes
-    first_log_probs: Tensor  # (b, 3) log-probabilities of the first code
+    first_log_probs: Tensor  # (b, 3) log-probabilities of the first code, normalized over these three
     scored: Tensor  # (b,) beams scored over all levels: the cost of the search
     bound: Tensor | None = None  # (b,) no discarded valid ID scores more; None: not computed
     trace: list[list[LevelTrace]] | None = None  # by query, by level
@@ -65,7 +65,7 @@ class Continuations(NamedTuple):
     beam: Tensor  # (c,) that is extended
     code: Tensor  # (c,)
     node: Tensor  # (c,)
-    log_prob: Tensor  # (c,) of the code
+    log_prob: Tensor  # (c,) of the code, normalized over its level
     score: Tensor  # (c,) of the extended prefix
     bound: Tensor  # (c,) no ID below scores more
 

@@ -17,7 +17,7 @@ from genius.search.beam_state import Prefixes
 class Scores(NamedTuple):
     """Of all codes of one level after each open beam."""
 
-    log_probs: Tensor  # (r, k) of the decoder; without one, the softmax of the geometry
+    log_probs: Tensor  # (r, k) normalized over these codes; of the decoder or, without one, of the geometry
     gains: Tensor  # (r, k) added to the beam's score
     bounds: Tensor  # (r, k) the most that this code and all codes after it can add
 
@@ -50,14 +50,20 @@ class Scorer:
             geometry, bounds = self._geometry(*before, rows)
         self.level += 1
         if self.weight == 1:
-            return Scores(log_probs, log_probs, log_probs)
+            return Scores(self._readable(log_probs), log_probs, log_probs)
         if self.weight == 0:
             log_probs = geometry.log_softmax(-1)
         gains = self.weight * log_probs + (1 - self.weight) * geometry
         if self.whole_vocabulary:
-            return Scores(log_probs, gains, self.weight * log_probs + (1 - self.weight) * bounds)
+            bounds = self.weight * log_probs + (1 - self.weight) * bounds
+            return Scores(self._readable(log_probs), gains, bounds)
         gains = gains.log_softmax(-1)
         return Scores(log_probs, gains, gains)
+
+    def _readable(self, log_probs: Tensor) -> Tensor:
+        """(r, k) normalized over the codes of the level. Over the whole vocabulary, as the published search scores,
+        codes of other levels take a share, so these would not say how sure the decoder is."""
+        return log_probs.log_softmax(-1) if self.whole_vocabulary and self.weight > 0 else log_probs
 
     def _geometry(self, parents: Tensor | None, codes: Tensor | None, rows: Tensor | None) -> tuple[Tensor, Tensor]:
         """(r, k) twice, scaled: 2⟨r, e⟩ − ‖e‖² of each code, and the most that it and all codes after it can sum to.

@@ -52,9 +52,9 @@ def test_every_prefix_continues_its_parent_and_counts_its_items(tree, codes):
     assert len(set(prefixes)) == len(tree)
 
 
-def test_log_probabilities_are_those_of_the_decoder(tree, decoder, query):
+def test_log_probabilities_are_those_of_the_decoder_among_the_codes_of_a_level(tree, decoder, query):
     for prefix, step, log_prob, score in zip(tree.prefixes(), tree.step, tree.log_prob, tree.score, strict=True):
-        steps = [decoder.gains(query, prefix[:level], 0.5)[0][code] for level, code in enumerate(prefix)]
+        steps = [decoder.readable(query, prefix[:level], 0.5)[code] for level, code in enumerate(prefix)]
         assert step == pytest.approx(steps[-1], abs=1e-4) and log_prob == pytest.approx(sum(steps), abs=1e-4)
         assert score == pytest.approx(decoder.score(query, prefix, 0.5), abs=1e-4)
 
@@ -68,11 +68,11 @@ def test_prefixes_of_generated_ids_are_found_and_all_others_ended_or_were_droppe
     assert {Fate.FOUND, Fate.ENDED, Fate.DROPPED} == set(tree.fate)
 
 
-def test_masked_is_the_probability_outside_the_valid_continuations(tree, decoder, codes, query):
+def test_masked_is_the_probability_of_the_level_outside_the_valid_continuations(tree, decoder, codes, query):
     prefixes = tree.prefixes()
     for number, prefix in enumerate(prefixes):
         valid = {row[len(prefix) - 1] for row in codes.tolist() if tuple(row[: len(prefix) - 1]) == prefix[:-1]}
-        log_probs = decoder.gains(query, prefix[:-1], 1)[0]
+        log_probs = decoder.readable(query, prefix[:-1], 1)
         assert tree.masked[number] == pytest.approx(1 - np.exp(log_probs[sorted(valid)]).sum(), abs=1e-4)
     assert tree.mass[0] == pytest.approx(tree.masked[0])
     beams = [number for number, level in enumerate(tree.level) if level == 1 and tree.place[number] <= BEAMS]
@@ -80,7 +80,7 @@ def test_masked_is_the_probability_outside_the_valid_continuations(tree, decoder
     masked = [
         1
         - sum(
-            np.exp(decoder.gains(query, prefixes[beam], 1)[0][code])
+            np.exp(decoder.readable(query, prefixes[beam], 1)[code])
             for code in {row[2] for row in codes.tolist() if tuple(row[:2]) == prefixes[beam]}
         )
         for beam in beams

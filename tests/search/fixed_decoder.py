@@ -81,6 +81,11 @@ class FixedDecoder:
             log_probs = odds - np.log(np.exp(odds).sum())
         return log_probs, weight * log_probs + (1 - weight) * odds
 
+    def readable(self, query: int, prefix: tuple[int, ...], weight: float) -> np.ndarray:
+        """(k,) log-probabilities after a prefix among the codes of the level, the slow way."""
+        log_probs, _ = self.gains(query, prefix, weight)
+        return log_probs - np.log(np.exp(log_probs).sum())
+
     def score(self, query: int, codes: tuple[int, ...], weight: float) -> float:
         """Of a whole ID, the slow way."""
         return sum(self.gains(query, codes[:level], weight)[1][code] for level, code in enumerate(codes))

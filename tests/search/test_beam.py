@@ -66,12 +66,30 @@ def test_each_id_carries_its_log_probability_whatever_the_ranking(weight):
     found = beam_search(decoder, decoder.features, trie, 9, decoder_weight=weight)
     for query in range(QUERIES):
         expected = [
-            sum(decoder.gains(query, ids[i][:level], weight)[0][ids[i][level]] for level in range(len(SIZES)))
+            sum(decoder.readable(query, ids[i][:level], weight)[ids[i][level]] for level in range(len(SIZES)))
             for i in found.low[query].tolist()
         ]
         np.testing.assert_allclose(found.log_probs[query], expected, rtol=1e-4, atol=1e-4)
-    if weight == 1:
-        assert torch.equal(found.log_probs, found.scores)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.4, 0.0])
+def test_probabilities_of_the_first_code_sum_to_one_though_other_tokens_have_a_share(weight):
+    _, trie, _ = build(40)
+    decoder = FixedDecoder(SIZES, QUERIES)
+    assert decoder.tables[0].exp().sum(-1).max() < 0.9
+    for mode in ("exact", "set", "fast"):
+        found = beam_search(decoder, decoder.features, trie, 9, decoder_weight=weight, mode=mode)
+        torch.testing.assert_close(found.first_log_probs.exp().sum(1), torch.ones(QUERIES))
+
+
+def test_what_the_trie_masks_and_what_it_leaves_add_up_to_one():
+    _, trie, _ = build(60)
+    decoder, everything = FixedDecoder(SIZES, QUERIES), 1_000
+    found = beam_search(decoder, decoder.features, trie, everything, trace=True)
+    for query in found.trace:
+        for level in query:
+            left = np.bincount(level.parent, np.exp(level.step_log_prob), len(level.masked))
+            np.testing.assert_allclose(left + level.masked, 1, atol=1e-5)
 
 
 def test_a_query_is_answered_alike_alone_and_in_a_batch():
@@ -147,13 +165,13 @@ def test_the_trace_records_the_search(weight):
             np.testing.assert_allclose(step.score, [score for score, _ in slow], rtol=1e-4, atol=1e-4)
             assert step.kept.tolist() == [i < beams for i in range(len(prefixes))]
             for prefix, log_prob, items in zip(prefixes, step.step_log_prob, step.items, strict=True):
-                log_probs, _ = decoder.gains(query, prefix[:-1], weight)
+                log_probs = decoder.readable(query, prefix[:-1], weight)
                 below = [number for number, codes in ids.items() if codes[: level + 1] == prefix]
                 assert log_prob == pytest.approx(log_probs[prefix[-1]], abs=1e-4)
                 assert items == table.bucket_sizes(below).sum()
             for parent, masked in zip(parents, step.masked, strict=True):
                 valid = {codes[level] for codes in ids.values() if codes[:level] == parent}
-                log_probs, _ = decoder.gains(query, parent, weight)
+                log_probs = decoder.readable(query, parent, weight)
                 assert masked == pytest.approx(1 - np.exp(log_probs[list(valid)]).sum(), abs=1e-5)
             parents = [prefix for prefix, kept in zip(prefixes, step.kept, strict=True) if kept]
         assert parents == [ids[i] for i in found.low[query].tolist()]

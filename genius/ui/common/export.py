@@ -12,6 +12,12 @@ from genius.schema import Hit
 from genius.ui.common.context import LastQuery
 
 COLUMNS = ("query", "instruction", "rank", "generated_rank", "item", "modality", "text", "cosine", "score", "codes")
+FIELDS = {  # of the JSON file, where their names do not say enough
+    "score": "orders the generated IDs",
+    "log_probability": "natural logarithm, summed over the decoded codes; each among all codes of its level",
+    "first_code_probabilities": "among the first codes, before any restriction of the modality",
+    "cosine": "of the embeddings of query and item; orders the results if rerank is true",
+}
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes texts that start with these
 
 
@@ -40,7 +46,8 @@ def as_csv(answers: Sequence[LastQuery]) -> str:
 
 def as_json(answers: Sequence[LastQuery], run: str) -> str:
     """The results with the queries, the options and the generated IDs."""
-    return json.dumps({"run": run, "searches": [_search(answer) for answer in answers]}, ensure_ascii=False, indent=1)
+    record = {"run": run, "fields": FIELDS, "searches": [_search(answer) for answer in answers]}
+    return json.dumps(record, ensure_ascii=False, indent=1)
 
 
 def _search(answer: LastQuery) -> dict[str, Any]:
@@ -60,6 +67,7 @@ def _search(answer: LastQuery) -> dict[str, Any]:
             "mode": result.mode,
             "modality": options.modality and options.modality.name.lower(),
         },
+        "first_code_probabilities": result.first_code_probabilities.tolist(),
         "generated": [
             {"codes": list(found.codes), "score": found.score, "log_probability": found.log_prob, "items": found.bucket}
             for found in result.generated

@@ -45,11 +45,6 @@ def milliseconds(spent: float) -> str:
     return f"{spent:.1f} ms" if spent < 10 else f"{spent:,.0f} ms"
 
 
-def score_label(decoder_weight: float) -> str:
-    """The name of an ID's score: it is a log-probability only if geometry has no weight in it."""
-    return "log p" if decoder_weight == 1 else "score"
-
-
 def data_uri(webp: bytes) -> str:
     """A picture as part of the answer, without a second request."""
     return "data:image/webp;base64," + base64.b64encode(webp).decode()

@@ -11,7 +11,7 @@ from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.examples import Example
 from genius.explore.items import item_query, row_of
-from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult
+from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.ui.common import formatting
 from genius.ui.common.components import show_user_errors, target_of
 from genius.ui.common.context import Context, LastQuery
@@ -38,8 +38,10 @@ class SearchCallbacks:
     def on_search(self, text: Any, picture: str | None, instruction: Any, stored: Any, *settings: Any):
         with show_user_errors():
             image = open_image(picture, max_side=LARGEST_SIDE) if picture else None
-            instruction = instruction or self.default_instruction(text, image)
-            return self.search([Query(text or "", image, instruction)], stored, settings)
+            chosen = instruction or self.default_instruction(text, image)
+            return self.search(
+                [Query(text or "", image, chosen)], stored, settings, added=chosen != (instruction or "")
+            )
 
     def default_instruction(self, text: Any, image: object | None) -> str:
         """The run's own instruction for a picture that came without one; a picture alone does not say what to find."""
@@ -105,8 +107,10 @@ class SearchCallbacks:
         settings: Sequence[Any],
         example: Example | None = None,
         item: tuple[int, str] | None = None,
+        added: bool = False,
     ) -> tuple[Any, ...]:
-        """Search, and return all outputs of the tab. item: row and id, if an item is the query. Raises UserError."""
+        """Search, and return all outputs of the tab. item: row and id, if an item is the query. added: the page added
+        the instruction. Raises UserError."""
         options = search_options(*settings, at_most=SIDE_BY_SIDE if len(queries) > 1 else None)
         query = queries[0]
         entry = Entry(item=item[1]) if item else Entry(query.text, query.instruction, picture=query.image is not None)
@@ -118,7 +122,7 @@ class SearchCallbacks:
         panels = (
             self.side_by_side(example, answers)
             if example and len(answers) > 1
-            else self.panels(answers, title, item and item[0])
+            else self.panels(answers, title, item and item[0], added)
         )
         first = next((hit.item.id for hit in answers[0].result.hits), None)
         return (
@@ -131,13 +135,16 @@ class SearchCallbacks:
             *history.address_fields(entry),
         )
 
-    def panels(self, answers: Answers, title: str, itself: int | None) -> tuple[Any, Any, Any]:
-        """Summary, cards and generated IDs of one query."""
+    def panels(self, answers: Answers, title: str, itself: int | None, added: bool) -> tuple[Any, Any, Any]:
+        """Summary, cards and generated IDs of one query. itself: row of the item that is the query."""
         (answer,) = answers
-        result, rerank = answer.result, answer.options.rerank
-        cards = view.cards(result, self.pictures(result), rerank, self.weight, itself)
+        result = answer.result
+        source = "" if itself is None else self.engine.index.items([itself])[0].source
+        cards = view.cards(result, self.pictures(result), answer.options.rerank, itself)
         return (
-            view.summary(result, answer.query, answer.options.modality, self.forced, title),
+            view.summary(
+                result, answer.query, answer.options.modality, self.forced, title, provenance_of(source), added
+            ),
             {"columns": [cards], "exports": exports(answers, self.served.name)},
             view.generated(result, self.weight),
         )
@@ -145,9 +152,7 @@ class SearchCallbacks:
     def side_by_side(self, example: Example, answers: Answers) -> tuple[Any, Any, Any]:
         """The same for several instructions, without the generated IDs."""
         columns = [
-            view.column(
-                answer.result, answer.query, answer.options, self.pictures(answer.result), self.weight, self.forced
-            )
+            view.column(answer.result, answer.query, answer.options, self.pictures(answer.result), self.forced)
             for answer in answers
         ]
         return (

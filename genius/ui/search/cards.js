@@ -37,7 +37,7 @@ const actions = (data, column) => node('div', {class: 'actions'},
   action('More like this', 'Search with this item as the query', () => trigger('use_as_query', {id: data.id})),
   action('Blend', 'Mix the query with this result', () => trigger('blend', {column, id: data.id})));
 
-const card = ({score, itself}, column) => data => {
+const card = ({itself}, column) => data => {
   const head = node('div', {class: 'head'}, node('span', {class: 'rank', title: 'rank'}, String(data.rank)));
   if (data.generated_rank !== null) head.append(moved(data));
   head.append(node('span', {class: `badge ${data.kind}`}, data.name));
@@ -48,7 +48,7 @@ const card = ({score, itself}, column) => data => {
     node('div', {class: 'foot'},
       node('dl', {},
         node('div', {}, node('dt', {}, 'cosine'), node('dd', {}, data.cosine)),
-        node('div', {}, node('dt', {}, score), node('dd', {}, data.score))),
+        node('div', {}, node('dt', {}, 'score'), node('dd', {}, data.score))),
       chips(data),
       ...creditLine(data.provenance),
       node('span', {class: 'item'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),

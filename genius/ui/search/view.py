@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from PIL import Image
 
 from genius.examples import Example
+from genius.explore.beam_figure import format_probability
 from genius.schema import GeneratedID, Hit, Modality, Query, SearchOptions, SearchResult
 from genius.ui.common.formatting import (
     NAMES,
@@ -21,7 +22,7 @@ from genius.ui.common.formatting import (
     item_view,
     milliseconds,
     number,
-    score_label,
+    provenance_view,
 )
 
 MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
@@ -64,15 +65,13 @@ def webp(picture: Image.Image) -> bytes:
 
 
 def score_note(decoder_weight: float, mode: str) -> str:
-    """How the score of an ID is computed, given the decoder's weight against codeword geometry."""
-    if decoder_weight == 1:
-        return "log p: log-probability of the ID."
-    made = (
-        "codeword geometry alone"
-        if decoder_weight == 0
-        else f"{decoder_weight:g} × log-probability + {1 - decoder_weight:g} × codeword geometry"
+    """What the two numbers of an ID are, given the decoder's weight against codeword geometry."""
+    log_prob = "log-probability" if mode == "fast" else "log-probability among all codes of all levels"
+    made = {0: "codeword geometry alone", 1: log_prob}.get(
+        decoder_weight, f"{decoder_weight:g} × {log_prob} + {1 - decoder_weight:g} × codeword geometry"
     )
-    return f"Score: {made}{', normalized to a probability at each level' if mode == 'fast' else ''}."
+    normalized = ", normalized to a probability at each level" if mode == "fast" and decoder_weight < 1 else ""
+    return f"log p: log-probability of the codes, each among those of its level. Score, the order: {made}{normalized}."
 
 
 def ending_note(found: Sequence[GeneratedID], levels: int) -> str:
@@ -97,15 +96,24 @@ def certificate(result: SearchResult) -> str:
 
 
 def summary(
-    result: SearchResult, query: Query, only: Modality | None = None, forced: bool = True, title: str = ""
+    result: SearchResult,
+    query: Query,
+    only: Modality | None = None,
+    forced: bool = True,
+    title: str = "",
+    provenance: Mapping[str, str] | None = None,
+    added: bool = False,
 ) -> dict[str, Any]:
     """Target modality, number of results and time of each stage.
 
     only: the one modality that was searched. forced: the first code was trained to be the modality; otherwise it is a
-    cluster that emerged. title: of the example that was run.
+    cluster that emerged. title: of the example that was run. provenance: of the item that is the query. added: the
+    visitor gave no instruction, so the page added one.
     """
     return {
         "title": title,
+        "provenance": provenance_view(provenance or {}),
+        "added": query.instruction if added else "",
         "aim": aim(result, only, forced),
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query)}, "
         f"out of {count(result.candidates, 'candidate')}, "
@@ -121,6 +129,8 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
     asked = describe_query(Query(example.text, example.picture))
     return {
         "title": example.title,
+        "provenance": None,
+        "added": "",
         "aim": None,
         "sentence": f"{asked[0].upper()}{asked[1:]}, with {count(len(results), 'instruction')}, in {spent}.",
         "note": FAR if any(result.out_of_distribution for result in results) else "",
@@ -144,9 +154,7 @@ def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
 
 def aim(result: SearchResult, only: Modality | None, forced: bool) -> dict[str, Any]:
     """The first codes with their probabilities, and a note if the visitor chose the modality."""
-    note = "" if only is None else f"Only {PLURALS[only]} were searched."
-    if note and result.mode != "fast":  # fast normalizes over the allowed codes only
-        note += " The probabilities are those without this restriction."
+    note = "" if only is None else f"Only {PLURALS[only]} were searched; the probabilities are those for any modality."
     return {"label": "Target modality" if forced else "First code", "targets": targets(result, forced), "only": note}
 
 
@@ -158,7 +166,7 @@ def targets(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
         {
             "name": NAMES[modality] if forced else str(int(modality)),
             "kind": modality.name.lower(),
-            "probability": number(float(result.first_code_probabilities[modality]), 2),
+            "probability": format_probability(float(result.first_code_probabilities[modality])),
             "share": float(result.first_code_probabilities[modality]),
             "chosen": modality == chosen,
         }
@@ -167,12 +175,7 @@ def targets(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
 
 
 def column(
-    result: SearchResult,
-    query: Query,
-    options: SearchOptions,
-    thumbnails: Iterable[bytes | None],
-    decoder_weight: float,
-    forced: bool,
+    result: SearchResult, query: Query, options: SearchOptions, thumbnails: Iterable[bytes | None], forced: bool
 ) -> dict[str, Any]:
     """The results of one instruction among several: target modality, best ID and a card per hit."""
     best = result.generated[0].codes if result.generated else ()
@@ -180,23 +183,18 @@ def column(
         "instruction": query.instruction,
         "aim": aim(result, options.modality, forced),
         "best": identifier(best, result.query_codes),
-        **cards(result, thumbnails, options.rerank, decoder_weight),
+        **cards(result, thumbnails, options.rerank),
     }
 
 
 def cards(
-    result: SearchResult,
-    thumbnails: Iterable[bytes | None],
-    reranked: bool,
-    decoder_weight: float,
-    itself: int | None = None,
+    result: SearchResult, thumbnails: Iterable[bytes | None], reranked: bool, itself: int | None = None
 ) -> dict[str, Any]:
     """A card per hit. thumbnails: WebP bytes in the order of the hits, None where there is no picture.
 
     itself: row of the item that is the query, if one is.
     """
     return {
-        "score": score_label(decoder_weight),
         "itself": itself,
         "cards": [
             card(hit, picture, result.query_codes, reranked)
@@ -221,19 +219,18 @@ def card(hit: Hit, picture: bytes | None, query_codes: Sequence[int], reranked: 
 
 def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
     """The table of generated IDs, with the query's own."""
-    blended, levels = decoder_weight != 1, len(result.query_codes)
+    levels = len(result.query_codes)
 
     def row(found: GeneratedID) -> dict[str, Any]:
-        scores = [number(found.log_prob, 2)] + [number(found.score, 2)] * blended
         return {
-            "figures": [*scores, f"{found.bucket:,}"],
+            "figures": [number(found.log_prob, 2), number(found.score, 2), f"{found.bucket:,}"],
             "decoded": found.depth,
             "open": len(found.codes) < levels,
             **identifier(found.codes, result.query_codes),
         }
 
     return {
-        "columns": ["#", "ID", "log p"] + ["score"] * blended + ["items"],
+        "columns": ["#", "ID", "log p", "score", "items"],
         "note": (score_note(decoder_weight, result.mode) + ending_note(result.generated, levels) + certificate(result)),
         "query": identifier(result.query_codes, result.query_codes),
         "rows": [row(found) for found in result.generated],

@@ -36,6 +36,8 @@ const draw = value => {
           ...steps.map(row => step(row, levels))))),
     node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),
       ' leading codes are shared with this result; in its own row, with the best generated ID. ', note),
+    node('p', {class: 'note'}, 'A probability is that of a code among all codes of its level; “masked by the trie” is what '
+      + 'falls on codes that continue no existing ID. log p adds up the logarithms; the score orders the IDs.'),
     node('h3', {}, 'Beam tree'),
     node('ul', {class: 'legend'},
       node('li', {class: 'this'}, 'this result'),

@@ -60,7 +60,6 @@ class Retraced:
 def why_panel(context: Context) -> None:
     """Lay out and wire the panel. While it is open it explains the result in `Shared.chosen`."""
     engine, shared = context.engine, context.shared
-    weight = engine.decoder.config.decoder_weight
     forced = engine.quantizer.config.modality_code == "forced"
     first_codes = [NAMES[modality] if forced else str(int(modality)) for modality in Modality]
 
@@ -101,7 +100,6 @@ def why_panel(context: Context) -> None:
                 len(search.result.generated),
                 last.options.rerank,
                 last.result.mode,
-                weight,
                 first_codes,
             )
             return search, explanation, *draw(search, hit, every)

@@ -10,7 +10,7 @@ import numpy as np
 from genius.explore.beam_figure import FATES, format_probability
 from genius.explore.beam_tree import BeamTree, Fate
 from genius.explore.explanation import Explanation
-from genius.ui.common.formatting import NAMES, count, identifier, number, score_label
+from genius.ui.common.formatting import NAMES, count, identifier, number
 
 RETRACED = {  # by the mode of the visitor's search
     "exact": "",
@@ -27,7 +27,6 @@ def explanation(
     beams: int,
     reranked: bool,
     mode: str,
-    decoder_weight: float,
     first_codes: Sequence[str],
 ) -> dict[str, Any]:
     """The ID of the result next to the best one and the query's own, its path level by level, and a summary.
@@ -49,7 +48,7 @@ def explanation(
         "id": hit.item.id,
         "name": NAMES[modality],
         "kind": modality.name.lower(),
-        "sentence": sentence(reason, tree, beams, reranked, decoder_weight),
+        "sentence": sentence(reason, tree, beams, reranked),
         "flags": flags(reason),
         "note": RETRACED[mode],
         "ids": ids,
@@ -59,10 +58,10 @@ def explanation(
     }
 
 
-def sentence(reason: Explanation, tree: BeamTree, beams: int, reranked: bool, decoder_weight: float) -> str:
+def sentence(reason: Explanation, tree: BeamTree, beams: int, reranked: bool) -> str:
     """How the item was found."""
     hit = reason.hit
-    found = [generated(reason, tree, beams, decoder_weight)]
+    found = [generated(reason, tree, beams)]
     if reranked:
         found.append(f"Re-ranking by embedding {moved(hit.generated_rank, hit.rank)} (cosine {number(hit.cosine, 3)}).")
     else:
@@ -74,7 +73,7 @@ def sentence(reason: Explanation, tree: BeamTree, beams: int, reranked: bool, de
     return " ".join(found)
 
 
-def generated(reason: Explanation, tree: BeamTree, beams: int, decoder_weight: float) -> str:
+def generated(reason: Explanation, tree: BeamTree, beams: int) -> str:
     """Which beam found its ID, or where it was pruned."""
     if reason.beam is None:
         return (
@@ -82,9 +81,7 @@ def generated(reason: Explanation, tree: BeamTree, beams: int, decoder_weight: f
             f"{count(tree.levels, 'code')} and then pruned it."
         )
     last = reason.path[-1]
-    score = f"log p {logarithm(tree.log_prob[last])}"
-    if decoder_weight != 1:
-        score = f"{score_label(decoder_weight)} {number(tree.score[last], 2)}, {score}"
+    score = f"score {number(tree.score[last], 2)}, log p {logarithm(tree.log_prob[last])}"
     first = "first" if reason.shared == 1 else f"first {reason.shared}"
     shares = (
         ""

@@ -74,6 +74,8 @@ def test_json_tells_what_was_asked_how_and_what_came():
         "codes": [2, 0, 0],
     }
     assert search["options"] == {"beams": 7, "results": 3, "rerank": True, "mode": "set", "modality": "pair"}
+    assert search["first_code_probabilities"] == pytest.approx([1 / 3] * 3)
+    assert "among all codes of its level" in read["fields"]["log_probability"]
     assert search["generated"] == [{"codes": [2, 4, 0], "score": -1.5, "log_probability": -2.5, "items": 1}]
     assert search["results"] == [
         {

@@ -51,9 +51,9 @@ def test_the_target_is_the_first_code_of_the_best_id_even_when_another_is_more_p
     probabilities = np.array([0.5, 0.45, 0.05])
     shown = view.targets(result(first_code_probabilities=probabilities))
     assert [(target["name"], target["probability"]) for target in shown] == [
-        ("Image", "0.50"),
-        ("Text", "0.45"),
-        ("Pair", "0.05"),
+        ("Image", "50 %"),
+        ("Text", "45 %"),
+        ("Pair", "5.0 %"),
     ]
     assert [target["name"] for target in shown if target["chosen"]] == ["Text"]
 
@@ -65,17 +65,12 @@ def test_a_first_code_that_emerged_is_not_called_a_modality():
 
 
 @pytest.mark.parametrize(
-    "only, mode, words",
-    [
-        (None, "set", ""),
-        (Modality.PAIR, "fast", "Only pairs were searched."),
-        (Modality.IMAGE, "set", "Only images were searched. The probabilities are those without this restriction."),
-    ],
+    "only, words",
+    [(None, ""), (Modality.PAIR, "Only pairs were searched; the probabilities are those for any modality.")],
 )
-def test_a_modality_that_the_visitor_chose_is_said_beside_the_probabilities(only, mode, words):
-    answer = result(mode=mode)
-    assert view.summary(answer, Query("mug"), only)["aim"]["only"] == words
-    column = view.column(answer, Query("mug"), SearchOptions(modality=only), [None] * 2, 1.0, True)
+def test_a_modality_that_the_visitor_chose_is_named_next_to_the_probabilities(only, words):
+    assert view.summary(result(), Query("mug"), only)["aim"]["only"] == words
+    column = view.column(result(), Query("mug"), SearchOptions(modality=only), [None] * 2, True)
     assert column["aim"]["only"] == words
 
 
@@ -94,6 +89,18 @@ def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took
     assert sum(stage["share"] for stage in shown["stages"]) == pytest.approx(1)
 
 
+def test_the_summary_names_an_instruction_only_if_the_page_added_it():
+    query = Query("", Image.new("RGB", (2, 2)), "Find a caption.")
+    assert view.summary(result(), query, added=True)["added"] == "Find a caption."
+    assert view.summary(result(), query)["added"] == ""
+
+
+def test_the_summary_has_the_credit_of_the_item_that_is_the_query():
+    credit = {"credit": "Ada Example", "licence": "CC BY 2.0"}
+    assert view.summary(result(), Query("mug"), provenance=credit)["provenance"] == credit
+    assert view.summary(result(), Query("mug"))["provenance"] is None
+
+
 def test_a_long_query_is_cut_and_one_thing_is_singular():
     shown = view.summary(result(candidates=1, milliseconds={}), Query("word " * 100))
     assert "…”, out of 1 candidate, in 0.0 ms." in shown["sentence"]
@@ -101,57 +108,49 @@ def test_a_long_query_is_cut_and_one_thing_is_singular():
 
 
 def test_a_card_carries_both_ranks_only_after_re_ranking():
-    after = view.cards(result(), [b"webp", None], True, 1.0)["cards"]
-    before = view.cards(result(), [b"webp", None], False, 1.0)["cards"]
+    after = view.cards(result(), [b"webp", None], True)["cards"]
+    before = view.cards(result(), [b"webp", None], False)["cards"]
     assert [(card["rank"], card["generated_rank"]) for card in after] == [(1, 3), (2, 1)]
     assert [(card["rank"], card["generated_rank"]) for card in before] == [(1, None), (2, None)]
 
 
 def test_a_card_tells_modality_cosine_and_id_with_the_part_that_is_the_querys_own():
-    pair, text = view.cards(result(), [b"webp", None], True, 1.0)["cards"]
+    pair, text = view.cards(result(), [b"webp", None], True)["cards"]
     assert (pair["name"], pair["cosine"], pair["codes"], pair["shared"]) == ("Pair", "0.315", [0, 4, 1], 2)
     assert (text["name"], text["cosine"], text["codes"], text["shared"]) == ("Text", "−0.020", [1, 4, 7], 0)
     assert pair["picture"] == "data:image/webp;base64,d2VicA==" and text["picture"] is None
 
 
 def test_a_card_can_be_told_from_others_and_held_against_a_threshold():
-    shown = view.cards(result(), [b"webp", None], True, 1.0, itself=2)
+    shown = view.cards(result(), [b"webp", None], True, itself=2)
     assert [(card["row"], card["likeness"]) for card in shown["cards"]] == [(9, 0.3149), (2, -0.02)]
-    assert shown["itself"] == 2 and view.cards(result(), [None, None], True, 1.0)["itself"] is None
+    assert shown["itself"] == 2 and view.cards(result(), [None, None], True)["itself"] is None
 
 
 def test_generated_ids_keep_their_order_scores_and_buckets():
     shown = view.generated(result(), 1.0)
-    assert shown["columns"] == ["#", "ID", "log p", "items"]
+    assert shown["columns"] == ["#", "ID", "log p", "score", "items"]
     assert [(row["codes"], row["figures"], row["shared"]) for row in shown["rows"]] == [
-        ([1, 4, 7], ["−2.50", "1"], 0),
-        ([0, 4, 1], ["−6.00", "1,200"], 2),
+        ([1, 4, 7], ["−2.50", "−1.50", "1"], 0),
+        ([0, 4, 1], ["−6.00", "−4.26", "1,200"], 2),
     ]
     assert shown["query"] == {"codes": [0, 4, 7], "shared": 3}
 
 
 @pytest.mark.parametrize(
-    "weight, label, word",
-    [(1.0, "log p", "log-probability"), (0.0, "score", "geometry alone"), (0.25, "score", "0.25 × log-probability")],
-)
-def test_a_score_is_called_log_probability_only_when_geometry_has_no_part_in_it(weight, label, word):
-    shown = view.generated(result(), weight)
-    assert view.cards(result(), [None, None], True, weight)["score"] == label
-    assert ("score" in shown["columns"]) == (label == "score")
-    assert word in shown["note"]
-
-
-@pytest.mark.parametrize(
-    "weight, note",
+    "weight, mode, score",
     [
-        (1.0, "log p: log-probability of the ID."),
-        (0.0, "Score: codeword geometry alone, normalized to a probability at each level."),
-        (0.25, "Score: 0.25 × log-probability + 0.75 × codeword geometry, normalized to a probability at each level."),
+        (1.0, "set", "log-probability among all codes of all levels."),
+        (0.0, "set", "codeword geometry alone."),
+        (0.25, "set", "0.25 × log-probability among all codes of all levels + 0.75 × codeword geometry."),
+        (1.0, "fast", "log-probability."),
+        (0.0, "fast", "codeword geometry alone, normalized to a probability at each level."),
+        (0.25, "fast", "0.25 × log-probability + 0.75 × codeword geometry, normalized to a probability at each level."),
     ],
 )
-def test_a_blended_score_of_a_fast_search_is_a_probability(weight, note):
-    assert view.generated(result(mode="fast"), weight)["note"] == note
-    assert "normalized to a probability" not in view.generated(result(mode="set"), weight)["note"]
+def test_the_log_probability_that_is_shown_and_the_score_that_orders_the_ids_are_explained(weight, mode, score):
+    note = view.generated(result(mode=mode), weight)["note"]
+    assert note == f"log p: log-probability of the codes, each among those of its level. Score, the order: {score}"
 
 
 def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
@@ -169,13 +168,14 @@ def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
 @pytest.mark.parametrize(
     "certified, words",
     [
-        (True, "log p: log-probability of the ID. Proven: no other valid ID scores higher."),
-        (False, "log p: log-probability of the ID. Not proven: a pruned ID may score higher than some of these."),
-        (None, "log p: log-probability of the ID."),
+        (True, " Proven: no other valid ID scores higher."),
+        (False, " Not proven: a pruned ID may score higher than some of these."),
+        (None, ""),
     ],
 )
-def test_the_certificate_is_told_beside_the_score_and_only_where_there_is_one(certified, words):
-    assert view.generated(result(certified=certified), 1.0)["note"] == words
+def test_the_certificate_is_part_of_the_note_only_where_there_is_one(certified, words):
+    unchecked = view.generated(result(), 1.0)["note"]
+    assert view.generated(result(certified=certified), 1.0)["note"] == unchecked + words
 
 
 def test_numpy_numbers_become_plain_ones():
@@ -217,10 +217,10 @@ def test_a_text_keeps_its_capitals_in_the_sentence():
 
 def test_a_column_has_its_instruction_aim_best_id_and_cards():
     asked = Query("mug", instruction="Find a page."), SearchOptions()
-    shown = view.column(result(), *asked, [b"webp", None], 1.0, forced=True)
+    shown = view.column(result(), *asked, [b"webp", None], forced=True)
     assert (shown["instruction"], shown["aim"]["label"]) == ("Find a page.", "Target modality")
     assert shown["best"] == {"codes": [1, 4, 7], "shared": 0} and len(shown["cards"]) == 2
-    assert view.column(result(generated=[], hits=[]), *asked, [], 1.0, True)["best"] == {"codes": [], "shared": 0}
+    assert view.column(result(generated=[], hits=[]), *asked, [], True)["best"] == {"codes": [], "shared": 0}
 
 
 def test_an_example_tells_what_is_given_and_what_is_wanted():

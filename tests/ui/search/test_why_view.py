@@ -37,15 +37,15 @@ def why(tree, codes, rank=1, generated_rank=5, dense_rank=42):
 
 
 def test_the_sentence_of_another_beam_than_the_best(tree):
-    assert sentence(why(tree, (2, 9)), tree, 2, True, 1.0) == (
-        "Found at beam 2 of 2 (log p −3.35). Its ID shares the first of 2 codes with the best one. No other item has "
-        "this ID. Re-ranking by embedding moved it from rank 5 to 1 (cosine 0.312). Dense search over all 12,663 items "
-        "would rank it 42nd."
+    assert sentence(why(tree, (2, 9)), tree, 2, True) == (
+        "Found at beam 2 of 2 (score −4.00, log p −3.35). Its ID shares the first of 2 codes with the best one. No "
+        "other item has this ID. Re-ranking by embedding moved it from rank 5 to 1 (cosine 0.312). Dense search over "
+        "all 12,663 items would rank it 42nd."
     )
 
 
 def test_the_sentence_of_the_best_beam(tree):
-    assert sentence(why(tree, (2, 7), dense_rank=1), tree, 2, False, 0.5) == (
+    assert sentence(why(tree, (2, 7), dense_rank=1), tree, 2, False) == (
         "Found at beam 1 of 2 (score −1.11, log p −0.46). 3 items have exactly this ID. "
         "Without re-ranking it is 1st. Dense search over all 12,663 items would rank it 1st."
     )
@@ -53,12 +53,12 @@ def test_the_sentence_of_the_best_beam(tree):
 
 @pytest.mark.parametrize("codes, followed", [((0, 4), 2), ((0, 5), 1), ((1, 5), 0)])
 def test_the_sentence_of_an_id_that_was_not_generated(tree, codes, followed):
-    told = sentence(why(tree, codes), tree, 2, True, 1.0)
+    told = sentence(why(tree, codes), tree, 2, True)
     assert told.startswith(f"Exact search with 2 beams followed its ID for {followed} of 2 codes and then pruned it.")
 
 
 def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
-    told = explanation(why(tree, (2, 9)), tree, (2, 3), 2, True, "set", 1.0, NAMES)
+    told = explanation(why(tree, (2, 9)), tree, (2, 3), 2, True, "set", NAMES)
     assert [(row["codes"], row["shared"], row["opens"]) for row in told["ids"]] == [
         ([2, 9], 1, True),
         ([2, 7], 1, True),
@@ -72,7 +72,7 @@ def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
         "Items with this prefix": ["4", "1"],
         "Masked by the trie": ["10 %", "5.0 %"],
     }
-    assert explanation(why(tree, (2, 7)), tree, (2, 3), 2, True, "exact", 1.0, NAMES)["flags"] == [
+    assert explanation(why(tree, (2, 7)), tree, (2, 3), 2, True, "exact", NAMES)["flags"] == [
         "the best generated ID",
         "shares its ID with 2 others",
         "dense rank 42",
@@ -124,7 +124,5 @@ def test_what_rounds_to_none_has_no_sign():
 
 def test_an_estimated_dense_rank_is_marked_as_one(tree):
     large = replace(why(tree, (2, 9)), items=5_600_000)
-    assert sentence(large, tree, 2, True, 1.0).endswith(
-        "Dense search over all 5,600,000 items would rank it about 42nd."
-    )
-    assert explanation(large, tree, (2, 3), 2, True, "set", 1.0, NAMES)["flags"] == ["dense rank about 42"]
+    assert sentence(large, tree, 2, True).endswith("Dense search over all 5,600,000 items would rank it about 42nd.")
+    assert explanation(large, tree, (2, 3), 2, True, "set", NAMES)["flags"] == ["dense rank about 42"]
