@@ -25,7 +25,7 @@ const collection = ({title, held, paragraphs, ask}) => [
   paragraph(`It holds ${held}.`),
   ...paragraphs.map(paragraph),
   node('h2', {}, 'What to try'),
-  paragraph(`Upload a photograph of your own and click a question below it${ask ? `, such as “${ask}”` : ''}. The same `
+  paragraph(`Upload a photograph of your own and click a question below it${ask ? `, such as “${ask.replace(/\.$/, '')}”` : ''}. The same `
     + 'photograph has other results for another question: the instruction says what you want, a picture, a text or both. '
     + 'Or describe in words what you look for, or add words to a photograph.'),
   paragraph('“Why?” on a result shows how its ID was generated; “More like this” searches with it. Uploaded pictures are '

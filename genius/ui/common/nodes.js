@@ -22,11 +22,12 @@ const chips = ({codes, shared, decoded = codes.length, open = false}) => {
   return list;
 };
 
-// Who made an item, and its license, in one line; its tooltip says where the item is from, too.
+// Who made an item, and its license, in few lines; its tooltip says all, and where the item is from.
 const creditLine = known => {
   const {credit, licence, origin} = known ?? {};
-  const line = [credit, licence].filter(Boolean).join(' · ') || origin;
-  return line ? [node('p', {class: 'credit', title: [credit, licence, origin].filter(Boolean).join('\n')}, line)] : [];
+  const named = credit && licence && credit.includes(licence);    // photographers often write their license themselves
+  const line = [credit, named ? '' : licence].filter(Boolean).join(' · ') || origin?.replace(/^https?:\/\//, '');
+  return line ? [node('span', {class: 'credit', title: [credit, licence, origin].filter(Boolean).join('\n')}, line)] : [];
 };
 
 // The three first codes by probability, the chosen one marked, with a bar of their shares; only: what it says where

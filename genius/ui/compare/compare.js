@@ -35,7 +35,7 @@ const entry = (item, place, cosine, rank, marks) => {
     node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || `${item.name} ${item.id}`),
       node('span', {class: 'facts'}, node('span', {class: `badge ${item.kind}`}, item.name),
         node('span', {class: 'cosine', title: 'cosine of the embeddings'}, cosine)),
-      node('span', {class: 'facts'}, ...marks)));
+      node('span', {class: 'facts'}, ...marks), ...creditLine(item.provenance)));
   one.addEventListener('click', () => trigger('select', {id: item.id}));
   return node('li', {}, one);
 };

@@ -4,10 +4,10 @@ const mixed = ({codes, query, item}) => node('span', {class: 'codes'}, ...codes.
     node('span', {class: `code${level < query ? ' of-query' : ''}${level < item ? ' of-item' : ''}`}, String(code)),
     level + 1 < codes.length ? ' ·' : ''), ' ']));
 
-const tile = ({id, name, kind, text, picture}, chosen) => node('li',
+const tile = ({id, name, kind, text, picture, provenance}, chosen) => node('li',
   {class: `small ${kind}${chosen ? ' chosen' : ''}`},
   picture ? node('img', {src: picture, alt: text || `${name} ${id}`}) : node('p', {class: 'excerpt'}, text),
-  node('span', {class: 'label'}, name));
+  node('span', {class: 'label'}, name), ...creditLine(provenance));
 
 // One cell for each weight; a gap where another ID is generated.
 const strip = steps => node('div', {class: 'strip', 'aria-hidden': 'true'}, ...steps.map(({same}) =>

@@ -1,9 +1,10 @@
 const draw = value => {
   if (!value) return [];
-  const {title, aim, sentence, note, stages} = value;
-  const parts = title ? [node('h2', {}, title)] : [];
+  const {title, provenance, added, aim, sentence, note, stages} = value;
+  const parts = title ? [node('h2', {}, title), ...creditLine(provenance)] : [];
   if (aim) parts.push(...aims(aim));
   parts.push(node('p', {class: 'sentence', role: 'status'}, sentence));
+  if (added) parts.push(node('p', {class: 'added'}, 'You gave no instruction, so the page asked: ', node('b', {}, added)));
   if (note) parts.push(node('p', {class: 'far', role: 'status'}, note));
   parts.push(node('div', {class: 'times'},
     node('div', {class: 'bar thin', 'aria-hidden': 'true'},

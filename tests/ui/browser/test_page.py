@@ -116,7 +116,7 @@ def test_a_hostile_caption_is_shown_and_runs_nothing(visit):
     assert HOSTILE in page.locator("#summary .sentence").inner_text()
 
 
-def test_results_name_credit_and_license_in_one_line_with_all_of_it_in_the_tooltip(visit):
+def test_results_name_credit_and_license_with_all_of_it_in_the_tooltip(visit):
     page = visit()
     search(page, "mug")
     credit = page.locator("#cards .credit").first
