@@ -56,7 +56,7 @@ class CodesCallbacks:
         return format_pattern((None,)) if current is None and not sent else None
 
     def open(self, pattern: Pattern) -> tuple[Any, ...]:
-        """The outputs of an opening: first what is fast; `on_meaning` fills the last two."""
+        """The outputs of an opening: what is fast; `on_meaning` replaces the last two."""
         profiles = self.profiles_of(self.engine.index)
         matches = profiles.table.match(pattern)
         return (
@@ -68,7 +68,7 @@ class CodesCallbacks:
             self.near_of(profiles, matches) if pattern else None,
             self.page_of(profiles, matches, "", 0),
             None,
-            None,
+            (view.WAITING if pattern else self.introduction()) if len(matches) else None,
             None,
         )
 
@@ -79,14 +79,16 @@ class CodesCallbacks:
             matches = profiles.table.match(current)
             if not len(matches):
                 return None, None, None
-            levels = len(self.code_sizes)
-            words = profiles.words_below(current) if len(current) < levels else {}
+            words = profiles.words_below(current) if len(current) < len(self.code_sizes) else {}
             codes, counts = matches.children()
             return (
-                view.meaning(profiles.meaning(current)) if current else view.introduction(levels, self.forced),
+                view.meaning(profiles.meaning(current)) if current else self.introduction(),
                 view.icicle(hierarchy(matches), self.forced, words),
                 view.codes_table(codes.tolist(), counts.tolist(), current, self.forced, words),
             )
+
+    def introduction(self) -> dict[str, Any]:
+        return view.introduction(len(self.code_sizes), self.forced)
 
     def on_page(self, picked: gr.EventData, current: Pattern | None):
         kind, page = (getattr(picked, name, None) for name in ("kind", "page"))

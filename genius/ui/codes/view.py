@@ -15,6 +15,7 @@ from genius.ui.common.formatting import NAMES, count, number, percent
 
 Words = Mapping[int, tuple[Sequence[Word], int]]  # code -> its words, as Profiles.words_below gives them
 
+WAITING = {"title": "Words", "paragraphs": ["Collecting the words that set these items apart …"]}
 PAGE = 24  # items of a page
 ROWS = 300  # of the table of codes
 SHOWN_WORDS = 3  # of each child code
