@@ -86,7 +86,7 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
             if served.editable:
                 edit = EditingForm(context)
             else:
-                Panel("collection-closed", "collection/closed.js", view.closed(served.name))
+                Panel("collection-closed", "collection/closed.js", view.closed(served.path))
     added = Panel("collection-added", "collection/added.js")
 
     waiting = {"api_visibility": "private", "show_progress": "minimal", "concurrency_limit": None}

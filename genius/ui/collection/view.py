@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from genius.index.contents import Contents, Dataset
@@ -155,9 +156,12 @@ def message(title: str, lines: Sequence[str] = ()) -> dict[str, Any]:
     return {"title": title, "counts": [], "lines": list(lines)}
 
 
-def closed(run: str) -> dict[str, Any]:
-    """The commands that edit a collection elsewhere. run: its name."""
-    return {"commands": [command.replace("RUN", run) for command in COMMANDS]}
+def closed(run: Path) -> dict[str, Any]:
+    """The commands that edit a collection elsewhere. run: its folder, of which only what lies below the current one is
+    shown: visitors need not know where the server keeps its files."""
+    run, here = run.resolve(), Path.cwd()
+    shown = run.relative_to(here) if run.is_relative_to(here) else run.name
+    return {"commands": [command.replace("RUN", str(shown)) for command in COMMANDS]}
 
 
 def listed(

@@ -42,7 +42,10 @@ def percent(share: float) -> str:
 
 
 def milliseconds(spent: float) -> str:
-    return f"{spent:.1f} ms" if spent < 10 else f"{spent:,.0f} ms"
+    """A time, in seconds from one second on."""
+    if spent >= 999.5:
+        return f"{spent / 1000:.1f} s"
+    return f"{spent:.1f} ms" if spent < 9.95 else f"{spent:.0f} ms"
 
 
 def data_uri(webp: bytes) -> str:

@@ -44,7 +44,7 @@ const draw = value => {
   requestAnimationFrame(() => genius.reveal(element, 'nearest'));
   return [node('section', {class: 'blend', 'aria-label': 'Blend'},
     node('div', {class: 'top'}, node('h2', {}, 'Blend with a result'), close),
-    node('p', {class: 'label'}, 'The search uses weight × query + (1 − weight) × result, as in query augmentation (Eq. 11). '
+    node('p', {class: 'label'}, 'The search uses weight × query + (1 − weight) × result, as in the paper’s query augmentation (Eq. 11). '
       + 'Move the slider to see which ID is generated.'),
     node('div', {class: 'ends'},
       node('p', {class: 'end of-query'}, query),

@@ -37,6 +37,8 @@ const actions = (data, column) => node('div', {class: 'actions'},
   action('More like this', 'Search with this item as the query', () => trigger('use_as_query', {id: data.id})),
   action('Blend', 'Mix the query with this result', () => trigger('blend', {column, id: data.id})));
 
+const fact = (name, value, title) => node('div', {title}, node('dt', {}, name), node('dd', {}, value));
+
 const card = ({itself}, column) => data => {
   const head = node('div', {class: 'head'}, node('span', {class: 'rank', title: 'rank'}, String(data.rank)));
   if (data.generated_rank !== null) head.append(moved(data));
@@ -47,8 +49,8 @@ const card = ({itself}, column) => data => {
   const made = node('li', {class: `card ${data.kind}`}, head, body,
     node('div', {class: 'foot'},
       node('dl', {},
-        node('div', {}, node('dt', {}, 'cosine'), node('dd', {}, data.cosine)),
-        node('div', {}, node('dt', {}, 'score'), node('dd', {}, data.score))),
+        fact('cosine', data.cosine, 'How alike the embeddings of query and item are; 1 is the most'),
+        fact('score', data.score, 'Of the generated ID; orders the items before re-ranking')),
       chips(data),
       ...creditLine(data.provenance),
       node('span', {class: 'item'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),

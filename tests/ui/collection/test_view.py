@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from genius.index.contents import Contents, Dataset
 from genius.index.drift import Buckets, DriftReport
 from genius.index.update import Added, Removed
@@ -91,4 +93,5 @@ def test_a_page_of_what_was_added():
 
 
 def test_a_closed_page_names_its_own_run():
-    assert all("my-run" in command for command in view.closed("my-run")["commands"])
+    assert all(" runs/my-run" in command for command in view.closed(Path("runs/my-run"))["commands"])
+    assert all(" my-run" in command for command in view.closed(Path("/elsewhere/my-run"))["commands"])

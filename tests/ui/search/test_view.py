@@ -80,10 +80,10 @@ def test_no_modality_is_the_target_when_no_id_was_generated():
 
 def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took():
     shown = view.summary(result(), Query("red mug", Image.new("RGB", (2, 2))))
-    assert shown["sentence"] == ("2 results for “red mug” and the picture, out of 1,201 candidates, in 1,230 ms.")
+    assert shown["sentence"] == ("2 results for “red mug” and the picture, out of 1,201 candidates, in 1.2 s.")
     assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
         ("encode", "30 ms"),
-        ("beam search", "1,200 ms"),
+        ("beam search", "1.2 s"),
         ("re-rank", "0.0 ms"),
     ]
     assert sum(stage["share"] for stage in shown["stages"]) == pytest.approx(1)
@@ -199,11 +199,11 @@ def test_several_results_are_summed_up_together():
         (TargetedInstruction("Find a caption.", Modality.TEXT), TargetedInstruction("Find a page.", Modality.PAIR)),
     )
     shown = view.summaries([result(), result(out_of_distribution=True)], example)
-    assert shown["sentence"] == "The picture, with 2 instructions, in 2,460 ms."
+    assert shown["sentence"] == "The picture, with 2 instructions, in 2.5 s."
     assert (shown["title"], shown["aim"], shown["note"]) == ("Twice", None, view.FAR)
     assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
         ("encode", "60 ms"),
-        ("beam search", "2,400 ms"),
+        ("beam search", "2.4 s"),
         ("re-rank", "0.1 ms"),
     ]
 
