@@ -4,7 +4,7 @@ const draw = value => {
   const parts = title ? [node('h2', {}, title), ...creditLine(provenance)] : [];
   if (aim) parts.push(...aims(aim));
   parts.push(node('p', {class: 'sentence', role: 'status'}, sentence));
-  if (added) parts.push(node('p', {class: 'added'}, 'You gave no instruction, so the page asked: ', node('b', {}, added)));
+  if (added) parts.push(node('p', {class: 'own-question'}, 'You gave no instruction, so the page asked: ', node('b', {}, added)));
   if (note) parts.push(node('p', {class: 'far', role: 'status'}, note));
   parts.push(node('div', {class: 'times'},
     node('div', {class: 'bar thin', 'aria-hidden': 'true'},

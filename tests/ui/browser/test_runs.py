@@ -104,10 +104,12 @@ def test_the_summary_names_the_question_that_the_page_added(visit, photo):
     page.set_input_files("#picture input[type=file]", photo)
     page.locator("#quick button").first.wait_for()
     page.click("#go")
-    page.locator("#summary .added").wait_for()
-    assert page.locator("#summary .added").inner_text() == ("You gave no instruction, so the page asked: What is this?")
+    page.locator("#summary .own-question").wait_for()
+    assert page.locator("#summary .own-question").inner_text() == (
+        "You gave no instruction, so the page asked: What is this?"
+    )
     page.get_by_role("button", name="Find similar pictures").click()
-    page.locator("#summary .added").wait_for(state="detached")
+    page.locator("#summary .own-question").wait_for(state="detached")
 
 
 def test_the_card_of_an_item_links_to_its_origin(visit):
