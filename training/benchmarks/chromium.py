@@ -10,7 +10,12 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = ("--no-sandbox", "--use-gl=swiftshader", "--enable-unsafe-swiftshader")  # WebGL, for large plots
+FLAGS = (
+    "--no-sandbox",
+    "--use-gl=swiftshader",  # WebGL, for large plots
+    "--enable-unsafe-swiftshader",
+    "--use-fake-device-for-media-stream",  # a camera that shows a test picture, where a page is allowed to see it
+)
 
 
 @contextmanager

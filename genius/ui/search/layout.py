@@ -20,6 +20,10 @@ from genius.ui.search.why import why_panel
 SECRET = "searches"  # scrambles the history in the browser, without protecting it; a new one would lose the history
 
 
+# A phone's camera that looks away from its owner; unmirrored, so that what is written stays readable.
+CAMERA = gr.WebcamOptions(mirror=False, constraints={"video": {"facingMode": {"ideal": "environment"}}})
+
+
 class Form(NamedTuple):
     """The inputs of a search."""
 
@@ -102,7 +106,8 @@ def form_for(index: Index) -> Form:
     """Lay out the left side: the query and the settings."""
     picture = UploadedImage(
         label="Picture",
-        sources=["upload", "clipboard"],
+        sources=["upload", "webcam", "clipboard"],
+        webcam_options=CAMERA,
         height=220,
         buttons=[],
         placeholder="Drop a picture here\nor click to choose one",

@@ -74,6 +74,18 @@ def test_a_picture_that_is_the_query_or_part_of_a_blend_keeps_its_credit(visit, 
     assert page.locator("#summary .credit").inner_text() == "Ada Example · CC BY 2.0"
 
 
+def test_a_photo_from_the_camera_is_searched(visit, served):
+    page = visit()
+    page.context.grant_permissions(["camera"])
+    page.get_by_label("Capture from camera").click()
+    page.get_by_text("Click to Access Webcam").click()
+    page.get_by_label("capture photo").click()
+    page.locator("#quick button").first.wait_for()
+    page.click("#go")
+    page.locator("#summary .sentence", has_text="the picture").wait_for()
+    assert served.engine.queries[-1][0].image.size == (640, 480)
+
+
 def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit):
     page = visit()
     search(page, "mug")
