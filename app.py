@@ -81,6 +81,14 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         metavar="ORIGIN",
         help="a site that may embed the page and call it, such as https://example.org; repeat for more (default: none)",
     )
+    parser.add_argument(
+        "--max-queue",
+        type=int,
+        default=64,
+        metavar="N",
+        help="requests to one run that may wait for their turn, half of them from one address; others are refused "
+        "(default: %(default)s)",
+    )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, … (default: a GPU if there is one)")
     parser.add_argument(
         "--fast-dtype",
@@ -122,6 +130,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if options.editable:
             check_editing(options.host, logins, options.allow_anonymous_editing)
         check_origins(options.embed_in)
+        if options.max_queue < 1:
+            raise UserError(f"--max-queue must be at least 1, not {options.max_queue}")
         runs = runs_to_serve(options.run)
         from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
         from genius.search.engine import Engine
@@ -143,7 +153,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         keep_freed_memory()
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
         policy = Policy(options.editable, hosts, tuple(options.embed_in))
-        hosting = Hosting(options.host, options.port, options.root_path, logins, policy)
+        hosting = Hosting(options.host, options.port, options.root_path, logins, policy, options.max_queue)
         server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)
         print(f"Serving at {server.address} until Ctrl+C", flush=True)
         server.wait()

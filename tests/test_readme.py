@@ -93,6 +93,12 @@ ELSEWHERE = {
     "pytest tests/search/test_modes.py -k certificate": ".ci/run, with all others",
     "pytest -m browser": ".ci/run, with all others",
     "pytest -m slow": "the slow suite",
+    "pytest -m hostile tests/hostile/load": "the hostile suite",
+    "GENIUS_LOAD_RUN=my-run GENIUS_LOAD_SEARCHES=1000 pytest -m hostile tests/hostile/load": (
+        "the hostile suite, on a tiny run"
+    ),
+    "python -m training.benchmarks.hostile my-run/reports": "tests/training/benchmarks/",
+    "python -m training.benchmarks.hostile my-run/reports --part load": "tests/training/benchmarks/",
     "pytest tests/training/test_distributed.py": "the suite",
     "pytest -m slow -s tests/training/test_published.py": "the slow suite",
     "torchrun --nproc-per-node 2 -m training my-collection my-run --device cpu": "tests/training/test_distributed.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from dataclasses import replace
 from numbers import Real
 
@@ -64,9 +65,11 @@ def check_query(query: Query) -> None:
 def _whole_number(name: str, value: object, most: int) -> int:
     """A slider may send 10.0 for 10."""
     if not _is_number(value) or value != int(value) or not 1 <= value <= most:
-        raise UserError(f"The {name} must be a whole number from 1 to {most}, not {value!r}.")
+        raise UserError(f"The {name} must be a whole number from 1 to {most}, not {reprlib.repr(value)}.")
     return int(value)
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    return isinstance(value, int) or math.isfinite(value)  # math.isfinite fails for an int that no float can hold

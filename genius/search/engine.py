@@ -35,7 +35,7 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import FAST_DTYPES, Modality, Query, SearchOptions, SearchResult, SearchTrace
-from genius.search.batching import Batcher
+from genius.search.batching import ANYONE, Batcher, Caller
 from genius.search.beam import beam_search, widened_search
 from genius.search.beam_state import Beams
 from genius.search.checks import MAX_BUDGET, MAX_WIDENED_BEAMS, check_query, checked_k, checked_options
@@ -218,29 +218,25 @@ class Engine:
         return self.ood_detector.is_out_of_distribution(query.image)
 
     def search(
-        self,
-        queries: Sequence[Query],
-        options: SearchOptions | None = None,
-        cancelled: Callable[[], bool] | None = None,
+        self, queries: Sequence[Query], options: SearchOptions | None = None, caller: Caller = ANYONE
     ) -> list[SearchResult]:
         """Answer each query, in batches with those of other threads.
 
-        cancelled: asked, on another thread and quickly, before each batch is formed; once it is true, the queries that
-        still wait are dropped and concurrent.futures.CancelledError is raised.
-        Raises UserError for an invalid query or option.
+        Raises UserError for an invalid query or option, and concurrent.futures.CancelledError if the caller has left
+        before its last query was answered.
         """
         shared = self._batch_options(options)
         for query in queries:
             check_query(query)
-        return self._batcher.run(self._search, queries, shared, batch_size(shared.options.beams), cancelled)
+        return self._batcher.run(self._search, queries, shared, batch_size(shared.options.beams), caller)
 
     def search_encoded(
-        self, encoded: EncodedQueries, options: SearchOptions | None = None, cancelled: Callable[[], bool] | None = None
+        self, encoded: EncodedQueries, options: SearchOptions | None = None, caller: Caller = ANYONE
     ) -> list[SearchResult]:
         """As `search`, for queries whose vectors are known. Raises UserError for an invalid option."""
         shared = self._batch_options(options)
         queries = [encoded.select(row) for row in torch.arange(len(encoded.z)).split(1)]
-        return self._batcher.run(self._search_encoded, queries, shared, batch_size(shared.options.beams), cancelled)
+        return self._batcher.run(self._search_encoded, queries, shared, batch_size(shared.options.beams), caller)
 
     def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieved:
         """The part of a search after encoding, for b queries as one batch, as arrays; `search` uses it too.

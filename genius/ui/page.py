@@ -20,10 +20,11 @@ from genius.ui.common.about import about_view
 from genius.ui.common.components import UNQUEUED, Panel, show_user_errors, uploaded
 from genius.ui.common.context import TABS, Context, Served, Shared
 from genius.ui.compare.layout import compare_tab
+from genius.ui.event_queue import FairQueue, caller, caller_of
 from genius.ui.map.layout import map_tab
 from genius.ui.reports.layout import reports_tab
 from genius.ui.search.layout import search_tab
-from genius.ui.security import UPLOADS_KEPT, abandoned, listeners
+from genius.ui.security import UPLOADS_KEPT
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
@@ -40,15 +41,28 @@ CONTENTS = {
 
 
 class Page(gr.Blocks):
-    """Blocks whose callbacks see one snapshot of the index each and know whether their client still listens, and
-    which never fetch a link: Gradio would download any that a forged request passes off as an upload.
+    """Blocks whose callbacks see one snapshot of the index each and know who waits for their answer; whose clients
+    take turns; and which never fetch a link: Gradio would download any that a forged request passes off as an upload.
 
-    The two hooks are internal to Gradio: requirements.txt pins its minor version, and a test asserts that both run.
+    The hooks are internal to Gradio: requirements.txt pins its minor version, and tests assert that they run.
     """
 
     def __init__(self, engine: Engine, **layout: Any):
         self.engine = engine
         super().__init__(**layout)
+
+    def queue(self, *given: Any, max_size: int = 1, **named: Any) -> Page:
+        """max_size: events that may wait; half of them for one client."""
+        super().queue(*given, max_size=max_size, **named)
+        known = self._queue
+        self._queue = FairQueue(
+            live_updates=known.live_updates,
+            concurrency_count=known.max_thread_count,
+            update_intervals=known.update_intervals,
+            max_size=max_size,
+            blocks=self,
+        )
+        return self
 
     async def call_function(
         self,
@@ -60,8 +74,8 @@ class Page(gr.Blocks):
         *rest: Any,
         **named: Any,
     ) -> dict[str, Any]:
-        if event_id:  # the event waits in the queue, so its client listens to a stream
-            abandoned.set(listeners.abandonment(getattr(requests, "session_hash", None), event_id))
+        if event_id:  # the event waited in the queue, so its client listens to a stream
+            caller.set(caller_of(requests, event_id))
         with self.engine.snapshot():
             return await super().call_function(block_fn, processed_input, iterator, requests, event_id, *rest, **named)
 

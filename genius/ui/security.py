@@ -13,7 +13,6 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
@@ -32,9 +31,7 @@ CLIENT_EDITOR_UPLOADS = 2 * MAX_EDITOR_UPLOAD
 MAX_FAILED_LOGINS = 10  # of one client within LOGIN_WINDOW
 LOGIN_WINDOW = 300  # seconds
 GRACE = 10  # seconds until a client that asked something must listen for the answer
-
-# Whether no client waits for the answer of the current callback any more; the page sets it for each callback.
-abandoned: ContextVar[Callable[[], bool]] = ContextVar("abandoned", default=lambda: False)
+PATIENCE = 1  # seconds that an answer is kept for a client that listened before and has stopped
 
 
 @dataclass(frozen=True)
@@ -198,10 +195,21 @@ class Listeners:
             if not self.streams[name]:
                 del self.streams[name]
 
+    def hear(self, *names: str | None) -> bool:
+        """Whether a client listens for an answer. names: of its session and its event."""
+        return any(name in self.streams for name in names)
+
     def abandonment(self, *names: str | None) -> Callable[[], bool]:
-        """A function that says whether no client listens for an answer. names: of its session and its event."""
-        started = time.monotonic()
-        return lambda: time.monotonic() - started > GRACE and not any(name in self.streams for name in names)
+        """A function that says whether no client listens for an answer any more, or did not come for it."""
+        last_heard, patience = time.monotonic(), GRACE
+
+        def abandoned() -> bool:
+            nonlocal last_heard, patience
+            if self.hear(*names):
+                last_heard, patience = time.monotonic(), PATIENCE
+            return time.monotonic() - last_heard > patience
+
+        return abandoned
 
 
 listeners = Listeners()

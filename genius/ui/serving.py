@@ -40,6 +40,7 @@ class Hosting:
     root_path: str = ""  # behind a proxy: the path that visitors know, e.g. /genius
     logins: Logins = field(default_factory=list)  # empty: no login
     policy: Policy = field(default_factory=Policy)
+    max_queue: int = 64  # events of one run that may wait
 
 
 class Server:
@@ -94,7 +95,7 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
     # Gradio's own rules for other origins do not apply where there are rules already: those of `serve`
     app = FastAPI(middleware=[Middleware(CORSMiddleware)], openapi_url=None)
     page.state_session_capacity = SESSIONS
-    page.queue(max_size=64)
+    page.queue(max_size=hosting.max_queue, api_open=False)
     gr.mount_gradio_app(
         app,
         page,

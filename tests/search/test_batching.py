@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from genius.search import batching
-from genius.search.batching import Batcher
+from genius.search.batching import ANYONE, Batcher, Caller
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60.0  # seconds; reached only by a test that fails
@@ -55,17 +55,17 @@ class Crowd:
         assert self.device.busy.wait(TIMEOUT)
         return self
 
-    def ask(self, queries: list[int], options: str = "", cancelled: Callable[[], bool] | None = None) -> None:
+    def ask(self, queries: list[int], options: str = "", caller: Caller = ANYONE) -> None:
         """Returns when the request is queued, or is being worked on."""
         number, before, device = len(self.threads), self.batcher._requests.qsize(), self.device
 
-        def caller() -> None:
+        def wait() -> None:
             try:
-                self.answers[number] = self.batcher.run(device, queries, options, self.size, cancelled)
+                self.answers[number] = self.batcher.run(device, queries, options, self.size, caller)
             except BaseException as error:
                 self.answers[number] = error
 
-        self.threads.append(threading.Thread(target=caller, daemon=True))
+        self.threads.append(threading.Thread(target=wait, daemon=True))
         self.threads[-1].start()
         wait_until(lambda: device.busy.is_set() if number == 0 else self.batcher._requests.qsize() > before)
 
@@ -120,7 +120,7 @@ def test_different_work_never_shares_a_batch(batcher):
 
 def test_only_a_batch_of_several_requests_is_followed_by_a_pause(batcher, monkeypatch):
     pauses = []
-    monkeypatch.setattr(batching, "time", SimpleNamespace(sleep=pauses.append))
+    monkeypatch.setattr(batching, "time", SimpleNamespace(sleep=pauses.append, monotonic=time.monotonic))
     for queries in ([1], [2, 3]):
         batcher.run(Device(), queries, "", size=4)
     assert not pauses
@@ -140,12 +140,51 @@ def test_a_large_request_delays_a_small_one_by_one_batch(batcher):
     assert crowd.answers[1] == [2 * query for query in range(100, 120)]
 
 
+def test_a_caller_with_many_requests_delays_another_by_one_batch(batcher):
+    many, few = Caller(("many", "")), Caller(("few", ""))
+    with Crowd(batcher, device := Device(), size=2) as crowd:
+        for number in range(10):
+            crowd.ask([100 + number], "a", many)
+        for number in range(2):
+            crowd.ask([number], "b", few)
+
+    assert [options for options, _ in device.batches] == ["first", "a", "b", "a", "a", "a", "a"]
+
+
+def test_a_batch_takes_one_request_of_each_caller_before_a_second_one(batcher):
+    with Crowd(batcher, device := Device(), size=4) as crowd:
+        for number in range(4):
+            crowd.ask([100 + number], "a", Caller(("many", "")))
+        for number in range(2):
+            crowd.ask([number], "a", Caller((f"caller {number}", "")))
+
+    assert [queries for _, queries in device.batches] == [[0], [100, 0, 1, 101], [102, 103]]
+
+
+def test_the_sessions_of_one_address_take_turns_within_its_share(batcher):
+    with Crowd(batcher, device := Device(), size=1) as crowd:
+        for number, name in enumerate([("a", "1"), ("a", "1"), ("a", "1"), ("a", "2"), ("b", "1"), ("b", "1")]):
+            crowd.ask([number], "", Caller(name))
+
+    assert [queries[0] for _, queries in device.batches[1:]] == [0, 4, 3, 5, 1, 2]
+
+
+def test_requests_without_a_listener_wait_for_all_others(batcher):
+    unheard = Caller(("a", ""), listens=lambda: False)
+    with Crowd(batcher, device := Device(), size=4) as crowd:
+        for number in range(3):
+            crowd.ask([100 + number], "", unheard)
+        crowd.ask([1], "", Caller(("b", "")))
+
+    assert [queries for _, queries in device.batches] == [[0], [1], [100, 101, 102]]
+
+
 def test_a_cancelled_request_is_never_worked_on(batcher):
     gone = threading.Event()
     with Crowd(batcher, device := Device()) as crowd:
-        crowd.ask([1], cancelled=gone.is_set)
-        crowd.ask([2], "other", cancelled=gone.is_set)
-        crowd.ask([3], cancelled=lambda: False)
+        crowd.ask([1], caller=Caller(has_left=gone.is_set))
+        crowd.ask([2], "other", caller=Caller(has_left=gone.is_set))
+        crowd.ask([3], caller=Caller(has_left=lambda: False))
         crowd.ask([4])
         gone.set()
 
@@ -157,13 +196,13 @@ def test_a_cancelled_request_is_never_worked_on(batcher):
 def test_a_large_request_is_cancelled_between_two_of_its_parts(batcher):
     device = Device()
     with pytest.raises(CancelledError):
-        batcher.run(device, range(100), "", size=4, cancelled=lambda: len(device.batches) == 2)
+        batcher.run(device, range(100), "", size=4, caller=Caller(has_left=lambda: len(device.batches) == 2))
     assert [queries for _, queries in device.batches] == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
 def test_an_error_in_the_cancellation_check_reaches_its_caller_alone(batcher):
     with Crowd(batcher, device := Device()) as crowd:
-        crowd.ask([1], cancelled=lambda: 1 / 0)
+        crowd.ask([1], caller=Caller(has_left=lambda: 1 / 0))
         crowd.ask([2])
 
     assert isinstance(crowd.answers[1], ZeroDivisionError) and crowd.answers[2] == [4]

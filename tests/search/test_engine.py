@@ -13,6 +13,7 @@ from genius.errors import UserError
 from genius.run import Run
 from genius.schema import Modality, Query, SearchOptions
 from genius.search import engine as engine_module
+from genius.search.batching import Caller
 from genius.search.beam import beam_search
 from genius.search.dense import flat_search
 from genius.search.engine import EncodedQueries, Engine
@@ -265,13 +266,16 @@ def test_models_run_only_on_the_engines_thread(engine, threads_of_models):
     assert threads_of_models == {engine._batcher._thread}
 
 
+LEFT = Caller(has_left=lambda: True)
+
+
 def test_a_search_whose_client_has_gone_is_dropped(engine, threads_of_models):
     with pytest.raises(CancelledError):
-        engine.search(QUERIES, cancelled=lambda: True)
+        engine.search(QUERIES, LEFT)
     with pytest.raises(CancelledError):
-        engine.search_encoded(EncodedQueries.from_vectors(np.zeros((1, 12)), np.zeros((1, 12))), None, lambda: True)
+        engine.search_encoded(EncodedQueries.from_vectors(np.zeros((1, 12)), np.zeros((1, 12))), None, LEFT)
     assert not threads_of_models
-    assert len(engine.search(QUERIES, cancelled=lambda: False)) == len(QUERIES)
+    assert len(engine.search(QUERIES, Caller(has_left=lambda: False))) == len(QUERIES)
 
 
 def test_the_dtype_of_mode_fast_is_a_setting_that_results_record(run, engine):

@@ -10,10 +10,10 @@ from PIL import Image
 
 from genius.schema import Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
+from tests.search.rounding import MARGIN, is_clear, traced
 from tests.search.tiny import WORDS, publish_tiny_run
 
 THREADS, ASKED = 16, 10_000
-MARGIN = 1e-4  # rounding, which depends on the batch, may decide between scores or cosines that are closer
 PARTS = 4
 GROWTH = 2 << 20  # bytes a part; what leaks grows in every part, what the allocator keeps back in some
 HOW = [SearchOptions(beams=10, k=5), SearchOptions(beams=7, k=8, rerank=False)]
@@ -40,24 +40,12 @@ def many_queries() -> list[Query]:
 def answers(engine: Engine, options: SearchOptions) -> list[tuple[Query, SearchOptions, SearchResult]]:
     """What one thread gets; of those queries alone whose answer no rounding can change."""
     queries = many_queries()
-    found, wider = (
-        engine.search(queries, options),
-        engine.search(queries, SearchOptions(beams=options.beams, k=options.k + 1, rerank=options.rerank, trace=True)),
-    )
+    found, wider = (engine.search(queries, options), engine.search(queries, traced(options)))
     return [
         (query, options, result)
-        for query, result, traced in zip(queries, found, wider, strict=True)
-        if is_clear(traced, options.rerank)
+        for query, result, wide in zip(queries, found, wider, strict=True)
+        if is_clear(wide, options.rerank)
     ]
-
-
-def is_clear(result: SearchResult, reranked: bool) -> bool:
-    """No beam was kept, and no hit ranked, by less than the margin."""
-    gaps = [-np.diff(level.score) for level in result.trace.levels]
-    if reranked:  # of the beams only the last kept one and the first of the others must be apart
-        gaps = [gap[level.kept.sum() - 1 :][:1] for gap, level in zip(gaps, result.trace.levels, strict=True)]
-        gaps.append(-np.diff([hit.cosine for hit in result.hits]))
-    return np.concatenate(gaps).min() > MARGIN
 
 
 def alike(result: SearchResult, expected: SearchResult) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -21,6 +21,7 @@ from PIL import Image, ImageDraw
 
 from genius.examples import Example, TargetedInstruction
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
+from genius.search.batching import ANYONE
 from genius.search.checks import check_query, checked_options
 from genius.search.engine import EncodedQueries
 from genius.trie.ids import pack
@@ -142,7 +143,7 @@ class FakeEngine:
         self.index = FakeIndex()
         self.queries: list[tuple[Query, SearchOptions]] = []
         self.snapshots = 0
-        self.cancelled: Callable[[], bool] | None = None  # of the last search
+        self.caller = ANYONE  # of the last search
 
     def snapshot(self) -> AbstractContextManager[None]:
         self.snapshots += 1
@@ -152,11 +153,11 @@ class FakeEngine:
     def pool(self) -> Pool:
         return self.index.pool()
 
-    def search(self, queries: list[Query], options: SearchOptions | None = None, cancelled=None) -> list[SearchResult]:
+    def search(self, queries: list[Query], options: SearchOptions | None = None, caller=ANYONE) -> list[SearchResult]:
         options = options or SearchOptions()
         self.queries += [(query, options) for query in queries]
-        self.cancelled = cancelled
-        if cancelled and cancelled():
+        self.caller = caller
+        if caller.has_left():
             raise CancelledError
         return [self.answer(query, options) for query in queries]
 
@@ -165,7 +166,7 @@ class FakeEngine:
         vectors = np.stack([np.random.default_rng(len(query.text)).normal(size=DIM) for query in queries])
         return EncodedQueries.from_vectors(vectors, vectors)
 
-    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions, cancelled=None) -> list[SearchResult]:
+    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions, caller=ANYONE) -> list[SearchResult]:
         """Other IDs and items for other vectors."""
         return [self.answer(Query("vectors"), options, seed=int(100 * abs(z[0]))) for z in encoded.z.numpy()]
 

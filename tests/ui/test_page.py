@@ -115,17 +115,20 @@ def test_a_request_with_missing_values_gets_a_sentence_and_a_line_in_the_log(ask
     assert record.getMessage().startswith("refused a request: An event handler (on_search)") and not record.exc_info
 
 
-def test_a_search_knows_whether_its_client_still_listens(ask, served, monkeypatch):
-    monkeypatch.setattr(security, "GRACE", 0)
+def test_a_search_knows_whether_its_client_listens(ask, served, monkeypatch):
     listening = []
-    monkeypatch.setattr(served.engine, "answer", lambda *_: listening.append(not served.engine.cancelled()))
+    monkeypatch.setattr(served.engine, "answer", lambda *_: listening.append(served.engine.caller.listens()))
     ask("on_search", "mug", None, "Find one.", [], 5, 3, True, "set", "any")
-    assert listening == [True]
-    heard = served.engine.cancelled
+    heard = served.engine.caller
+    assert listening == [True] and heard.name[0] == "127.0.0.1" and heard.name[1]
+    monkeypatch.setattr(security, "GRACE", 1)
     httpx.post(f"{served.url}/gradio_api/call/search", json=SEARCH, trust_env=False).raise_for_status()
-    while served.engine.cancelled is heard:
+    while served.engine.caller is heard:
         time.sleep(0.01)
-    assert served.engine.cancelled() and len(listening) == 1
+    unheard = served.engine.caller
+    assert unheard.name == ("127.0.0.1", "") and listening == [True, False]
+    while not unheard.has_left():
+        time.sleep(0.01)
 
 
 def test_a_search_for_nobody_is_dropped_and_says_so(served, monkeypatch, caplog):

@@ -109,6 +109,10 @@ def markdown(report: dict[str, Any]) -> str:
     for shown in hostile_tables(report):
         cells = [dict(zip(shown.columns, row, strict=True)) for row in shown.rows]
         lines += [f"## {shown.title}", "", table(cells, shown.words), ""]
+    for name, part in report["parts"].items():
+        for measure, values in part["measured"].items():
+            if isinstance(values, list):
+                lines += [f"{name}: {measure}: {', '.join(map(str, values))}", ""]
     for kind in ("failures", "skipped"):
         names = [f"- {name}: {entry}" for name, part in report["parts"].items() for entry in part[kind]]
         lines += [f"## {kind.capitalize()}", "", *names, ""] if names else []

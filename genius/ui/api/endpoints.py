@@ -17,7 +17,7 @@ from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
 from genius.ui.common.components import show_user_errors, target_of, uploaded
 from genius.ui.common.context import Context
-from genius.ui.security import abandoned
+from genius.ui.event_queue import caller
 
 LARGEST_SIDE = 1_024  # pixels of a picture; far more than an encoder needs
 MOST_LISTED = 100  # items of one page of code_items
@@ -43,7 +43,7 @@ def endpoints(context: Context) -> list[Callable]:
         """
         image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality))
-        (result,) = engine.search([Query(text=text, image=image, instruction=instruction)], options, abandoned.get())
+        (result,) = engine.search([Query(text=text, image=image, instruction=instruction)], options, caller.get())
         return {
             "hits": [
                 {

@@ -23,6 +23,7 @@ UI = Path(__file__).parents[1]
 UNLIMITED = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}  # answered at once
 UNQUEUED = {"api_visibility": "private", "show_progress": "hidden", "queue": False}  # faster, but errors are not shown
 TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
+LEFT = "The search was cancelled because its client had left."
 REFUSED = "Upload the picture as a file; links and embedded data are not accepted."
 
 
@@ -99,7 +100,7 @@ def show_user_errors() -> Iterator[None]:
         # gr.Error renders HTML, and the sentence may quote what the visitor or a file said
         raise gr.Error(html.escape(str(error)), print_exception=False) from None
     except CancelledError:
-        raise gr.Error("The search was cancelled because its client had left.", print_exception=False) from None
+        raise gr.Error(LEFT, print_exception=False) from None
     except Exception:
         logging.getLogger(__name__).exception("a callback failed")
         raise gr.Error("Something went wrong on the server; its log has the details.", print_exception=False) from None

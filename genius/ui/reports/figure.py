@@ -116,6 +116,37 @@ def speed(report: Report, choice: str | None) -> Figure | None:
     )
 
 
+def measured_curves(report: Report, choice: str | None) -> Figure | None:
+    """A line for each list of numbers that hostile testing measured, such as the server's memory; None without one."""
+    curves = {
+        measure: values
+        for part in report["parts"].values()
+        for measure, values in part["measured"].items()
+        if isinstance(values, list)
+    }
+    if not curves:
+        return None
+    figure = plain(Figure())
+    for number, (measure, values) in enumerate(curves.items()):
+        figure.add_trace(
+            Scatter(
+                x=list(range(len(values))),
+                y=values,
+                name=escaped(measure),
+                mode="lines",
+                line={"color": COLORS[number % len(COLORS)]},
+                hovertemplate=f"sample %{{x}}: %{{y:.1f}}<extra>{escaped(measure)}</extra>",
+            )
+        )
+    return figure.update_layout(
+        legend=ABOVE,
+        margin={"t": 56},
+        showlegend=True,
+        xaxis={"title": _title("sample")},
+        yaxis={"rangemode": "tozero"},
+    )
+
+
 def training(report: Report, stage: str) -> Figure | None:
     """Losses above, rates of validation queries below, by epoch; None if the stage was not recorded."""
     epochs = report.get(stage)

@@ -87,7 +87,15 @@ SECTIONS = (
     ),
     Section("health", "Codes", "health", reports.health_note, reports.health_tables),
     Section("uploads", "Uploads", "uploads", reports.uploads_note, reports.uploads_tables, optional=True),
-    Section("hostile", "Hostile testing", "hostile", reports.hostile_note, reports.hostile_tables, optional=True),
+    Section(
+        "hostile",
+        "Hostile testing",
+        "hostile",
+        reports.hostile_note,
+        reports.hostile_tables,
+        (Plot("Measured curves, such as the memory of the server under load", 320, figure.measured_curves),),
+        optional=True,
+    ),
 )
 
 

@@ -16,9 +16,9 @@ from genius.ui.common import formatting
 from genius.ui.common.components import show_user_errors, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
+from genius.ui.event_queue import caller
 from genius.ui.search import history, view
 from genius.ui.search.history import Entry
-from genius.ui.security import abandoned
 
 LARGEST_SIDE = 1_024  # pixels; far more than an encoder sees, and it bounds memory under load
 SIDE_BY_SIDE = 4  # results of each instruction if several are shown side by side
@@ -116,7 +116,7 @@ class SearchCallbacks:
         entry = Entry(item=item[1]) if item else Entry(query.text, query.instruction, picture=query.image is not None)
         answers = tuple(
             LastQuery(f"item {item[1]}" if item else formatting.describe_query(query), query, options, result)
-            for query, result in zip(queries, self.engine.search(queries, options, abandoned.get()), strict=True)
+            for query, result in zip(queries, self.engine.search(queries, options, caller.get()), strict=True)
         )
         title = example.title if example else f"Like item {item[1]}" if item else ""
         panels = (

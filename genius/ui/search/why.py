@@ -18,8 +18,8 @@ from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, show_user_er
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import PlotlyFigure, plain
 from genius.ui.common.formatting import NAMES
+from genius.ui.event_queue import caller
 from genius.ui.search import why_view
-from genius.ui.security import abandoned
 
 PATHS = 10  # drawn unless all are asked for
 PREFIX = re.compile(r"\d{1,6}(\.\d{1,6}){0,63}")
@@ -38,7 +38,7 @@ class Retraced:
     def of(cls, last: LastQuery, engine: Engine) -> Retraced:
         asked = EncodedQueries.from_vectors(last.result.embedding[None], last.result.z[None])
         options = replace(last.options, mode="exact", trace=True, widen=False)
-        (result,) = engine.search_encoded(asked, options, abandoned.get())
+        (result,) = engine.search_encoded(asked, options, caller.get())
         ids = [hit.item.id for hit in last.result.hits]
         rows = engine.index.rows_of(ids)  # −1: it was removed since
         ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows[rows >= 0])

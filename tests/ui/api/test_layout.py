@@ -88,6 +88,8 @@ def test_neighbours_are_the_nearest_and_not_the_item_itself(client):
         ({"text": ""}, "/search", "Type a description, add a picture, or both."),
         ({"text": "mug", "modality": "song"}, "/search", "The modality must be one of any, image, text, pair"),
         ({"text": "mug", "k": 0}, "/search", "number of results"),
+        ({"text": "mug", "beams": 201}, "/search", "The beam size must be a whole number from 1 to 200"),
+        ({"text": "mug", "beams": 10**400}, "/search", "The beam size must be a whole number from 1 to 200"),
         ({"id": "nowhere"}, "/item", "There is no item"),
         ({"pattern": "0.x"}, "/code_items", "is not a code"),
         ({"pattern": "0", "limit": 1000}, "/code_items", "The limit must be a whole number from 0 to 100"),

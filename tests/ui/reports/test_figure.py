@@ -3,8 +3,8 @@
 import pytest
 
 from genius.explore.report_data import pool_names
-from genius.ui.reports.figure import hit_rates, speed, times, training
-from tests.explore.sample_reports import HOSTILE, RETRIEVAL, SPEED, SYSTEMS, TRAINING
+from genius.ui.reports.figure import hit_rates, measured_curves, speed, times, training
+from tests.explore.sample_reports import HOSTILE, HOSTILE_SUITE, RETRIEVAL, SPEED, SYSTEMS, TRAINING
 
 GLOBAL = pool_names(RETRIEVAL)[0]
 
@@ -33,6 +33,12 @@ def test_bars_of_stages_add_up_to_the_time_of_a_search():
     figure = times(RETRIEVAL, GLOBAL)
     assert list(figure.data[0].y) == ["dense", "beam"]
     assert sum(trace.x[1] for trace in figure.data) == pytest.approx(45.6)
+
+
+def test_measured_lists_are_curves_and_nothing_where_there_is_none():
+    (curve,) = measured_curves(HOSTILE_SUITE, None).data
+    assert (curve.name, list(curve.y)) == ("memory, MB, after each 500", [300, 310])
+    assert measured_curves({"parts": {"inputs": HOSTILE_SUITE["parts"]["inputs"]}}, None) is None
 
 
 def test_speed_has_a_line_for_each_system_and_nothing_where_nothing_was_measured():

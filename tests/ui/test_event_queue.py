@@ -1,0 +1,160 @@
+"""Whose event starts next, which are dropped and which are refused; the engine is made up and waits at a gate."""
+
+import threading
+import time
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+from genius.ui import event_queue, security
+from tests.ui.fake_engine import FakeEngine
+
+WAIT = 60.0  # seconds; reached only by a test that fails
+MAX_QUEUE = 6
+
+
+class GatedEngine(FakeEngine):
+    """Searches wait at a gate; `started` has their texts."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate, self.started = threading.Event(), []
+
+    def search(self, queries, options=None, caller=None):
+        self.started += [query.text for query in queries]
+        assert self.gate.wait(WAIT)
+        return super().search(queries, options)
+
+
+@pytest.fixture
+def served():
+    """engine, url: a page whose searches run one at a time."""
+    from genius.ui.common.context import Served
+    from genius.ui.page import build
+    from genius.ui.runs import HostedRun
+    from genius.ui.serving import Hosting, serve
+
+    engine = GatedEngine()
+    page = build(engine, Served(Path("made-up")))
+    for function in page.fns.values():
+        if function.concurrency_id == "search":
+            function.concurrency_limit = 1
+    server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0, max_queue=MAX_QUEUE))
+    yield SimpleNamespace(engine=engine, url=server.address)
+    engine.gate.set()
+    server.close()
+
+
+class Visitor:
+    """A client with an address of its own."""
+
+    def __init__(self, served, address="127.0.0.1"):
+        transport = httpx.HTTPTransport(local_address=address)
+        self.client = httpx.Client(base_url=served.url, transport=transport, timeout=WAIT)
+        self.answers, self.threads = {}, []
+
+    def post(self, text):
+        return self.client.post("/gradio_api/call/search", json={"data": [text, None, "", 3, 5, "any"]})
+
+    def ask(self, text):
+        """Post a search and listen for its answer."""
+        event = self.post(text).raise_for_status().json()["event_id"]
+        self.threads.append(threading.Thread(target=self.listen, args=(text, event), daemon=True))
+        self.threads[-1].start()
+        wait_until(lambda: security.listeners.hear(event))
+
+    def listen(self, text, event):
+        with suppress(httpx.RemoteProtocolError):  # the server ends before some answers
+            self.answers[text] = self.client.get(f"/gradio_api/call/search/{event}").text
+
+    def join(self):
+        for thread in self.threads:
+            thread.join(WAIT)
+        return self.answers
+
+
+def wait_until(condition):
+    end = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_clients_take_turns(served):
+    many, few = Visitor(served, "127.0.0.2"), Visitor(served, "127.0.0.3")
+    for text in ("a", "b", "c"):
+        many.ask(text)
+    few.ask("d")  # after b, which waits longer
+    served.engine.gate.set()
+    answers = many.join() | few.join()
+    assert served.engine.started == ["a", "b", "d", "c"]
+    assert all("event: complete" in answer for answer in answers.values())
+
+
+def test_a_full_queue_answers_one_sentence_with_status_503(served):
+    first, second, third = (Visitor(served, f"127.0.0.{number}") for number in (2, 3, 4))
+    first.ask("started")
+    wait_until(lambda: served.engine.started)
+    for visitor in (first, second):
+        for number in range(MAX_QUEUE // 2):
+            visitor.ask(f"{number} {uuid.uuid4().hex}")
+    for visitor in (first, second, third):
+        refused = visitor.post("one too many")
+        assert refused.status_code == 503 and event_queue.FULL in refused.text
+
+
+def test_one_client_gets_at_most_half_of_the_queue(served):
+    first, second = Visitor(served, "127.0.0.2"), Visitor(served, "127.0.0.3")
+    first.ask("started")
+    wait_until(lambda: served.engine.started)
+    for number in range(MAX_QUEUE // 2):
+        first.ask(str(number))
+    refused = first.post("one too many")
+    assert refused.status_code == 503 and event_queue.SHARE_FULL in refused.text
+    assert second.post("welcome").status_code == 200
+
+
+def test_searches_of_clients_that_never_listen_make_room_and_wait_for_all_others(served, monkeypatch):
+    monkeypatch.setattr(security, "PATIENCE", 0.1)
+    gone, events = [Visitor(served, f"127.0.0.{number}") for number in (2, 3, 4)], []
+    for number in range(MAX_QUEUE + 1):
+        events.append(gone[number % 3].post(f"abandoned {number}").json()["event_id"])
+        wait_until(lambda: served.engine.started)
+    time.sleep(0.2)
+    visitor = Visitor(served)
+    visitor.ask("mug")  # although the queue is full
+    visitor.listen("dropped", events[1])
+    assert event_queue.LEFT in visitor.answers["dropped"]
+    served.engine.gate.set()
+    assert "event: complete" in visitor.join()["mug"]
+    assert served.engine.started[:2] == ["abandoned 0", "mug"]
+
+
+def test_searches_of_clients_that_never_listen_are_dropped_after_a_while(served, monkeypatch):
+    monkeypatch.setattr(security, "GRACE", 0.1)
+    visitor = Visitor(served)
+    visitor.ask("mug")
+    wait_until(lambda: served.engine.started)
+    event = visitor.post("abandoned").json()["event_id"]
+    time.sleep(0.2)
+    visitor.listen("dropped", event)
+    assert event_queue.LEFT in visitor.answers["dropped"] and served.engine.started == ["mug"]
+
+
+def test_a_program_cannot_skip_the_queue(served):
+    for path in ("api", "run"):
+        answer = Visitor(served).client.post(f"/gradio_api/{path}/search", json={"data": ["mug"]})
+        assert answer.status_code == 404 and not served.engine.started
+
+
+@pytest.mark.parametrize("size", ["0", "-1"])
+def test_a_queue_without_a_place_is_refused(size, capsys):
+    from app import main
+
+    with pytest.raises(SystemExit):
+        main(["--max-queue", size])
+    assert "--max-queue must be at least 1" in capsys.readouterr().err
