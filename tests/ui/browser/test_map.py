@@ -86,8 +86,8 @@ def test_a_query_of_the_collection_tells_what_it_asks_and_leads_to_its_answers(o
     page.locator("#map-item .which", has_text="0:2").wait_for()
 
 
-def test_a_click_on_the_star_of_the_last_query_does_nothing(opened):
-    page = opened("/?q=mug")
+def test_a_click_on_the_star_of_the_last_query_does_nothing(visit):
+    page = visit("/?q=mug")
     page.locator("#summary .sentence").wait_for()
     page.get_by_role("tab", name="Map").click()
     drawn(page, "your last query")

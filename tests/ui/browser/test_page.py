@@ -33,7 +33,7 @@ def test_a_picture_and_an_instruction_bring_cards(visit, served, photo):
     query, _ = served.engine.queries[-1]
     assert query.instruction == "Find one like this." and query.image.size == (256, 256)
     assert page.locator("#cards .card").count() == 10
-    assert page.locator("#summary .target").all_inner_texts() == ["Image 0.93", "Text 0.05", "Pair 0.02"]
+    assert page.locator("#summary .target").all_inner_texts() == ["Image 93 %", "Text 5.0 %", "Pair 2.0 %"]
     card = page.locator("#cards .card").first
     assert re.search(r"\d+ → 1\b", card.inner_text()) and "cosine\n0.412" in card.inner_text()
     assert card.locator(".code").count() == 9
