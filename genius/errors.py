@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+PROTECTED = {errno.EROFS, errno.EACCES, errno.EPERM}
+FULL_TEXTS = ("No space left", "disk is full", "requested and", "File too large", "quota exceeded")  # without errno
+PROTECTED_TEXTS = (
+    "readonly database",
+    "Read-only file system",
+    "Permission denied",
+    "unable to open database file",
+    "disk I/O error",
+)
+SENTENCES = {"full": "the disk is full", "protected": "a file or folder may not be read or written"}
 
 
 class UserError(Exception):
@@ -13,9 +26,29 @@ class UserError(Exception):
 
 @contextmanager
 def exit_on_user_error() -> Iterator[None]:
-    """For command lines: a UserError becomes one line on stderr and exit status 2."""
+    """For command lines: a UserError or an error of the disk becomes one line on stderr and exit status 2."""
     try:
         yield
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+        sentence = str(error)
+    except Exception as error:
+        problem = disk_problem(error)
+        if problem is None:
+            raise
+        sentence = f"{SENTENCES[problem]} ({error}); what was finished before stays: mend this and start again"
+    else:
+        return
+    print(f"error: {sentence}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def disk_problem(error: Exception) -> str | None:
+    """Which of SENTENCES an error of the system, of SQLite, NumPy or safetensors means; None for any other error."""
+    if not isinstance(error, OSError) and type(error).__name__ not in ("OperationalError", "SafetensorError"):
+        return None
+    number, text = getattr(error, "errno", None), str(error)
+    if number in FULL or any(words in text for words in FULL_TEXTS):
+        return "full"
+    if number in PROTECTED or any(words in text for words in PROTECTED_TEXTS):
+        return "protected"
+    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import math
@@ -11,7 +10,8 @@ import shutil
 import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,18 +19,26 @@ import numpy as np
 from numpy.typing import DTypeLike
 from safetensors import SafetensorError
 
-from genius.errors import UserError
+from genius.errors import FULL, UserError, disk_problem
+from genius.locks import ReadLock, unused
 
 BLOCK = 2**24  # bytes written together
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-PROTECTED = {errno.EROFS, errno.EACCES, errno.EPERM}
-FULL_TEXTS = ("No space left", "disk is full", "requested and", "File too large")  # without errno
-PROTECTED_TEXTS = ("readonly database", "Read-only file system", "unable to open database file", "disk I/O error")
 
 
 def write_json(file: Path, value: Any) -> None:
     """Write JSON atomically. NaN and infinities, which JSON does not have, become null."""
     write_text(file, json.dumps(_without_nan(value), indent=1, allow_nan=False) + "\n")
+
+
+def write_report(file: Path, report: Any, text: str) -> None:
+    """Print `text`, then write it to `file`.md and the report to `file`.json.
+
+    Raises UserError if they cannot be written: what took hours to measure has been printed then.
+    """
+    print(text)
+    with disk_errors_explained(file.parent, "the report was printed, but not written"):
+        write_json(file.with_suffix(".json"), report)
+        write_text(file.with_suffix(".md"), text)
 
 
 def read_json(file: Path) -> Any:
@@ -40,15 +48,40 @@ def read_json(file: Path) -> Any:
 
 def write_text(file: Path, text: str) -> None:
     """Write to a new file, then rename it, so that a reader never sees half of the text."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
-    try:
+    with written_aside(file) as aside:
         aside.write_text(text, encoding="utf-8")
         fsync(aside)
         os.replace(aside, file)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
+
+
+@contextmanager
+def written_aside(target: Path, folder: bool = False) -> Iterator[Path]:
+    """An empty file or folder next to `target`, to be filled and renamed to it; else it is deleted at the end.
+
+    What killed processes have left of this target is deleted first. The folder of `target` is made if it is missing.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for left in target.parent.glob(f".{escape(target.name)}.{'?' * 32}"):
+        with suppress(OSError), unused(left) as free:
+            if free:
+                _delete(left)
+    lock = None
+    while lock is None:
+        aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+        aside.mkdir() if folder else aside.touch()
+        with suppress(FileNotFoundError):  # another process took it for one that was left
+            lock = ReadLock(aside)
+    try:
+        yield aside
+    finally:
+        _delete(aside)
+        lock.release()
+
+
+def _delete(path: Path) -> None:
+    """Delete a file or folder if it is there and may be deleted."""
+    with suppress(OSError):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def describe(folder: Path) -> dict[str, dict[str, Any]]:
@@ -97,9 +130,11 @@ def write_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike, blocks: It
 def reserve_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike) -> None:
     """Make a .npy file of zeros that has its space on disk, so that what is written into it later will fit.
 
-    Raises OSError, and leaves no file, if there is not enough space.
+    A process that has mapped an earlier file of this name keeps that one. Raises OSError, and leaves no file, if there
+    is not enough space.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
+    file.unlink(missing_ok=True)
     try:
         with file.open("wb") as stream:
             _write_header(stream, shape, dtype)
@@ -124,21 +159,16 @@ def _write_header(stream: BinaryIO, shape: tuple[int, ...], dtype: DTypeLike) ->
 
 
 @contextmanager
-def disk_errors_explained(run: Path) -> Iterator[None]:
-    """Turn the errors of a full or write-protected disk into a UserError; others pass."""
+def disk_errors_explained(folder: Path, outcome: str = "nothing was changed") -> Iterator[None]:
+    """Turn the errors of a full or write-protected disk into a UserError that names the folder; others pass."""
     try:
         yield
     except (OSError, sqlite3.OperationalError, SafetensorError) as error:
-        number, text, file = getattr(error, "errno", None), str(error), getattr(error, "filename", None)
-        if file and not Path(os.fsdecode(file)).is_relative_to(run):
+        problem, file = disk_problem(error), getattr(error, "filename", None)
+        if problem is None or (isinstance(file, str | bytes) and not Path(os.fsdecode(file)).is_relative_to(folder)):
             raise
-        if number in FULL or any(words in text for words in FULL_TEXTS):
-            reason = f"the disk of {run} is full"
-        elif number in PROTECTED or any(words in text for words in PROTECTED_TEXTS):
-            reason = f"{run} cannot be written"
-        else:
-            raise
-        raise UserError(f"{reason} ({text}); nothing was changed") from error
+        reason = f"the disk of {folder} is full" if problem == "full" else f"{folder} cannot be written"
+        raise UserError(f"{reason} ({error}); {outcome}") from error
 
 
 def _without_nan(value: Any) -> Any:

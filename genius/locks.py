@@ -1,7 +1,7 @@
 """Locks of the operating system on folders and files; they end with their process.
 
 `manifest_lock`   short and waiting: taken for every change of a run's manifest
-`write_lock`      long and refusing: taken while items are added to an index, removed, or its segments merged
+`write_lock`      long and refusing: taken while a run is trained, or its index changed
 `ReadLock`        shared: held on a folder while somebody reads it (an index) or fills it (a temporary folder);
                   `unused` tells whether the folder may be deleted
 
@@ -50,14 +50,17 @@ def unused(folder: Path) -> Iterator[bool]:
 
 @contextmanager
 def write_lock(run: Path) -> Iterator[None]:
-    """No one else changes the index of this run inside the block. Raises UserError if somebody does already."""
+    """No one else trains this run or changes its index inside the block. Raises UserError if somebody does already."""
     try:
         handle = os.open(run, os.O_RDONLY)
     except OSError as error:
         raise UserError(f"{run} cannot be read ({error.strerror}); name a run, e.g. assets/demo") from None
     try:
         if not _lock(handle, exclusive=True):
-            raise UserError(f"the index of {run.resolve().name} is being changed already; try again when that is done")
+            raise UserError(
+                f"{run.resolve().name} is being changed already, by training or an edit of its index; "
+                "try again when that is done"
+            )
         yield
     finally:
         _unlock(handle)

@@ -145,11 +145,16 @@ class Run:
         """present: the entry that the manifest must still have for this part; None: whatever it has is replaced."""
         assert part in PARTS + EXTRAS, part
         unfinished = ""  # the folder that is renamed, until the manifest names it
+        versions = rf"{part}-[0-9a-f]{{8}}"
+        if present:
+            self._sweep(versions, present["folder"])  # not at the end: a kill there would leave it to a later change
         try:
             with disk_errors_explained(self.path), self._temporary_folder() as aside:
                 write(aside)
                 files = describe(aside)
                 for name in files:
+                    if (aside / name).stat().st_nlink == 1:  # safetensors makes files that only their owner can read
+                        (aside / name).chmod(aside.stat().st_mode & 0o666)
                     fsync(aside / name)
                 for name in shared:
                     link_or_copy(self.path / present["folder"] / name, aside / name)
@@ -170,7 +175,8 @@ class Run:
             self._sweep(re.escape(unfinished))
             raise
         self.manifest["parts"][part] = entry
-        self._sweep(rf"{part}-[0-9a-f]{{8}}", present["folder"] if present else "")
+        if not present:
+            self._sweep(versions)
         return folder
 
     def _check_unchanged(self, parts: dict[str, Any], part: str, present: dict[str, Any]) -> None:
@@ -225,8 +231,6 @@ class Run:
         """
         with suppress(OSError, UserError), manifest_lock(self.path):
             named = {entry["folder"] for entry in self._read()["parts"].values()} | {kept}
-            for file in self.path.glob(".manifest.json.*"):
-                file.unlink()
             for folder in self.path.iterdir():
                 if folder.name.startswith(TEMPORARY) or (
                     re.fullmatch(unwanted, folder.name) and folder.name not in named

@@ -1,10 +1,14 @@
 import errno
 import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from genius.files import reserve_array, write_array
+from genius.errors import UserError
+from genius.files import reserve_array, write_array, write_report, write_text, written_aside
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (0, 4), (7,), (2, 3, 4)])
@@ -37,3 +41,47 @@ def test_an_array_that_does_not_fit_leaves_no_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         reserve_array(tmp_path / "array.npy", (1000, 300), np.float16)
     assert not list(tmp_path.iterdir())
+
+
+def test_whoever_has_mapped_an_array_keeps_it_while_it_is_reserved_again(tmp_path):
+    np.save(tmp_path / "array.npy", np.ones(5000, np.float16))
+    mapped = np.load(tmp_path / "array.npy", mmap_mode="r")
+    reserve_array(tmp_path / "array.npy", (10,), np.float16)
+    assert mapped.all() and not np.load(tmp_path / "array.npy").any()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from genius.files import written_aside
+with written_aside(Path(sys.argv[1]), folder=sys.argv[2] == "folder"):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_a_killed_process_left_of_a_file_is_deleted_by_the_next_one_that_writes_it(tmp_path, kind):
+    target = tmp_path / "report.json"
+    ended = subprocess.run([sys.executable, "-c", KILLED, target, kind], check=False, timeout=60)
+    assert ended.returncode == -signal.SIGKILL and len(list(tmp_path.iterdir())) == 1
+    with written_aside(target):
+        assert len(list(tmp_path.iterdir())) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_another_process_is_writing_stays(tmp_path):
+    with written_aside(tmp_path / "report.json") as theirs:
+        write_text(tmp_path / "report.json", "ours")
+        theirs.write_text("theirs")
+        theirs.rename(tmp_path / "report.json")
+    assert (tmp_path / "report.json").read_text() == "theirs" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_report_that_cannot_be_written_was_printed(tmp_path, monkeypatch, capsys):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UserError, match="the disk of .* is full .*; the report was printed, but not written"):
+        write_report(tmp_path / "retrieval", {"hit": 1}, "what took hours")
+    assert "what took hours" in capsys.readouterr().out and not list(tmp_path.iterdir())

@@ -1,11 +1,14 @@
 import errno
 import json
+import os
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from genius import run as run_module
 from genius.errors import UserError
@@ -93,6 +96,14 @@ def test_files_in_subfolders_are_published_and_checked_too(run):
         Run(run.path).folder("encoder")
 
 
+def test_others_may_read_the_weights_that_a_run_publishes(run):
+    """For safetensors makes files that only their owner may read."""
+    run.publish("decoder", lambda folder: save_file({"weight": torch.zeros(3)}, folder / "model.safetensors"))
+    umask = os.umask(0)
+    os.umask(umask)
+    assert (run.folder("decoder") / "model.safetensors").stat().st_mode & 0o777 == 0o666 & ~umask
+
+
 def test_a_missing_part_says_how_to_train_it(run):
     with pytest.raises(UserError, match="holds no decoder; train it with: python -m training"):
         run.folder("decoder")
@@ -115,7 +126,7 @@ Run(sys.argv[1]).publish("decoder", lambda folder: os.kill(os.getpid(), signal.S
 
 def test_the_temporary_folder_of_a_killed_process_is_deleted_by_the_next_change(run):
     subprocess.run([sys.executable, "-c", KILLED, run.path], check=False, timeout=60)
-    (run.path / ".manifest.json.1234").write_text("half")
+    (run.path / f".manifest.json.{'1' * 32}").write_text("half")
     assert len(list(run.path.glob(".tmp-*"))) == 1
     run.publish("decoder", write("decoder"))
     assert not list(run.path.glob(".tmp-*")) and not list(run.path.glob(".manifest.json.*"))

@@ -52,7 +52,6 @@ SAME_NAME = {  # files of one name, and why
 }
 
 SHORT = {  # files under 40 lines, and why
-    "genius/errors.py": "imported before anything slow",
     "genius/collections/instructions.py": "one file format",
     "training/__main__.py": "a command",
     "training/benchmarks/chromium.py": "what a benchmark and the tests in a browser share",

@@ -15,18 +15,22 @@ from genius.run import Run
 from training import decoder, encoder, features, index, quantizer
 from training.distributed import broadcast_object
 from training.settings import Arguments, parse_arguments
-from training.stage import STAGES, is_done, run_stage
+from training.stage import STAGES, is_done, only_trainer, run_stage
 
 TRAIN = dict(zip(STAGES, (encoder.train, features.train, quantizer.train, decoder.train, index.train), strict=True))
 
 
 def train(arguments: Arguments) -> None:
-    """Run the stages that are not done. Raises UserError if one was done with other settings."""
+    """Run the stages that are not done.
+
+    Raises UserError if one was done with other settings, or another process is changing the run.
+    """
     if pool := arguments.settings.index.pool:
         next(index.pool_items(Collection(arguments.collection), pool))  # refuses an unknown pool now, not at the end
-    pending = broadcast_object([name for name in STAGES if not is_done(name, arguments)])
-    for name in pending:
-        run_stage(name, TRAIN[name], arguments)
+    with only_trainer(arguments.run):
+        pending = broadcast_object([name for name in STAGES if not is_done(name, arguments)])
+        for name in pending:
+            run_stage(name, TRAIN[name], arguments)
     for name, stage in Run(arguments.run).manifest["stages"].items():
         print(f"{name:10s} {stage['seconds']:8.0f} s")
     print(f"done: python app.py --run {arguments.run}")

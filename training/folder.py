@@ -27,7 +27,7 @@ from pathlib import Path
 from genius.collections.from_folders import build, named
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.files import link_or_copy
+from genius.files import disk_errors_explained, link_or_copy
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import Run
 from training.__main__ import train
@@ -35,7 +35,7 @@ from training.distributed import barrier, broadcast_object, default_workers, ini
 from training.pairs import CandidateTable
 from training.pseudo_queries import RECIPE, Recipe, write_pseudo_queries
 from training.settings import SMALL, Arguments, Settings, add_common_arguments, with_changes
-from training.stage import is_done, run_stage
+from training.stage import RESUME, is_done, only_trainer, run_stage
 
 PHOTOS = Path(__file__).resolve().parent.parent / "assets" / "photos"  # the shipped run of photographs
 SHIPPED_ENCODER = "assets/photos"  # in the settings of a run that has its encoder, in place of an architecture
@@ -114,8 +114,14 @@ def make_searchable(
 ) -> None:
     """Run the steps that are not done. changes: of settings, as --set takes them.
 
-    Raises UserError if the model cannot be loaded, a source cannot be used, or the run was made from other sources.
+    Raises UserError if the model cannot be loaded, a source cannot be used, the run was made from other sources or
+    cannot be written, or another process is changing it.
     """
+    with only_trainer(arguments.run), disk_errors_explained(arguments.run, RESUME):
+        _make_searchable(sources, arguments, changes, recipe)
+
+
+def _make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequence[str], recipe: Recipe) -> None:
     path = arguments.run
     claim(Run(path), sources)
     if not broadcast_object(is_done("encoder", arguments)):  # first, to refuse a model before images are copied

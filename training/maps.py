@@ -30,6 +30,7 @@ from genius.encoding.features import FeatureFiles
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.explore.map_data import PART, MappedQuery, Maps, View
+from genius.files import disk_errors_explained, link_or_copy
 from genius.index.store import Index
 from genius.models.encoder import Encoder, Features, query_text
 from genius.models.fusion import Fusion, FusionConfig
@@ -40,6 +41,7 @@ from training import quantizer
 from training.features import facts
 from training.pairs import CandidateTable
 from training.settings import SMALL, Arguments, QuantizerSettings, Settings
+from training.stage import RESUME, only_trainer
 from training.umap_layout import first_layout, layout_correlation, next_layout, to_edges
 
 MAX_ITEMS, MAX_QUERIES = 100_000, 2_000  # on a map
@@ -65,8 +67,16 @@ def draw(root: Path, path: Path, device: str) -> None:
     """Make the maps and publish them as a part of the run.
 
     They depend on fusion and quantizer only, so items may be added and removed at the same time. Added items are not
-    drawn, because their features are not stored. Raises UserError if the run was not trained on this collection.
+    drawn, because their features are not stored. Raises UserError if the run was not trained on this collection or
+    cannot be written, or if another process is drawing its maps.
     """
+    if not (path / "manifest.json").is_file():
+        raise UserError(f"{path} is not a run; train one with: python -m training COLLECTION RUN")
+    with only_trainer(path / SIDE), disk_errors_explained(path, RESUME):
+        _draw(root, path, device)
+
+
+def _draw(root: Path, path: Path, device: str) -> None:
     started = time.perf_counter()
     run, collection = Run(path), Collection(root)
     settings, measured = trained_with(run), health(run)
@@ -182,9 +192,9 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
         mirrored = side.path / "features" / folder.name
         mirrored.mkdir(parents=True, exist_ok=True)
         for file in folder.glob("*.npy"):
-            link = mirrored / file.name
-            if file.name != "fused.npy" and not link.exists():
-                link.symlink_to(file.resolve())
+            if file.name != "fused.npy":
+                (mirrored / file.name).unlink(missing_ok=True)
+                link_or_copy(file, mirrored / file.name)  # which stays if the features are computed again meanwhile
         shutil.copyfile(folder / "progress.json", mirrored / "progress.json")
     plain = dataclasses.replace(settings.quantizer, contrastive_weight=0.0, keep_best=False)
     quantizer.train(Arguments(collection.root, side.path, "", dataclasses.replace(settings, quantizer=plain), device))

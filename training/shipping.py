@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from genius.errors import UserError
-from genius.files import fsync, write_json
+from genius.files import disk_errors_explained, fsync, write_json, written_aside
 from genius.run import EXTRAS, PARTS, Run
 from training.stage import CURVES
 
@@ -50,9 +49,10 @@ def ship_run(run: Run, destination: Path, facts: dict[str, Any], add_files: Call
 
     facts: replace those of the manifest.
     """
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    aside, before = (destination.parent / f".tmp-{uuid.uuid4().hex}" for _ in range(2))
-    try:
+    before = destination.with_name(f".{destination.name}.before")
+    if before.exists() and not destination.exists():  # killed between the last two renames
+        before.rename(destination)
+    with disk_errors_explained(destination.parent), written_aside(destination, folder=True) as aside:
         for folder in map(run.folder, [*PARTS, *filter(run.has, EXTRAS)]):
             shutil.copytree(folder, aside / folder.name)
         for report in REPORTS:
@@ -63,9 +63,8 @@ def ship_run(run: Run, destination: Path, facts: dict[str, Any], add_files: Call
         for file in aside.rglob("*"):
             if file.is_file():
                 fsync(file)
+        shutil.rmtree(before, ignore_errors=True)
         if destination.exists():
             destination.rename(before)
         aside.rename(destination)
         shutil.rmtree(before, ignore_errors=True)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

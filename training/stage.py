@@ -7,31 +7,67 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import torch
 
 from genius.collections.layout import PROVENANCE
 from genius.errors import UserError
-from genius.files import write_json
+from genius.files import disk_errors_explained, write_json
+from genius.locks import write_lock
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from training.checkpoint import fingerprint
-from training.distributed import barrier, is_main
+from training.distributed import barrier, broadcast_object, is_main
 from training.settings import Arguments
 
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 TRAINED = ("encoder", "quantizer", "decoder")  # stages that train weights
 DISTRIBUTED = (*TRAINED, "features")  # stages that several processes share; the main process runs the others
 CURVES = "reports/training.json"  # {"stage": [{"epoch": 0, "loss": …, …}, …], …}
+RESUME = "what was finished stays; make room, or change the permissions, and start again"
+locked: set[Path] = set()  # runs that this process is training
 
 
 def run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
     """Run one stage and record it in the manifest. The later stages then count as not done.
 
-    Raises UserError if the stage would replace published weights.
+    Raises UserError if the stage would replace published weights, another process is changing the run, or it cannot be
+    written.
     """
+    with only_trainer(arguments.run), disk_errors_explained(arguments.run, RESUME):
+        _run_stage(name, train, arguments)
+
+
+@contextmanager
+def only_trainer(run: Path) -> Iterator[None]:
+    """No other process trains this run or changes its index inside the block, which may contain another such block.
+
+    The main process locks the run for all. Raises UserError, on all of them, if another process has locked it.
+    """
+    if (run := run.resolve()) in locked:
+        yield
+        return
+    with ExitStack() as lock:
+        refusal = None
+        if is_main():
+            run.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.enter_context(write_lock(run))
+            except UserError as error:
+                refusal = error
+        if refusal := broadcast_object(refusal):
+            raise refusal
+        locked.add(run)
+        try:
+            yield
+        finally:
+            locked.remove(run)
+
+
+def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
     run = Run(arguments.run)
     if name in TRAINED and "left_out" in run.manifest:
         raise UserError(

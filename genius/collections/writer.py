@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import IO
 from genius.collections import layout
 from genius.collections.instructions import COLUMNS
 from genius.errors import UserError
-from genius.files import fsync
+from genius.files import fsync, written_aside
 from genius.schema import Item, LabelledQuery, Modality
 
 
@@ -27,21 +25,16 @@ def new_collection(destination: Path | str) -> Iterator[CollectionWriter]:
     destination = Path(destination)
     if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
         raise UserError(f"{destination} exists and is not empty; give a new directory or remove it first")
-    aside = destination.parent / f".tmp-{uuid.uuid4().hex}"
     try:
-        aside.mkdir(parents=True)
-        with CollectionWriter(aside) as writer:
-            yield writer
-        for file in aside.rglob("*"):
-            if file.is_file():
-                fsync(file)
-        aside.rename(destination)
+        with written_aside(destination, folder=True) as aside:
+            with CollectionWriter(aside) as writer:
+                yield writer
+            for file in aside.rglob("*"):
+                if file.is_file():
+                    fsync(file)
+            aside.rename(destination)
     except OSError as error:
-        shutil.rmtree(aside, ignore_errors=True)
         raise UserError(f"{destination} cannot be written ({error.strerror or error})") from None
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
 
 
 @contextmanager
@@ -51,8 +44,7 @@ def further_queries(root: Path) -> Iterator[CollectionWriter]:
     Each file is written to a temporary directory and renamed; after a kill between two files it can be repeated. Raises
     UserError if the collection has a file of the same name with different content.
     """
-    aside = root / f".tmp-{uuid.uuid4().hex}"
-    try:
+    with written_aside(root / "query", folder=True) as aside:
         with CollectionWriter(aside) as writer:
             yield writer
         files = [
@@ -67,8 +59,6 @@ def further_queries(root: Path) -> Iterator[CollectionWriter]:
             fsync(aside / file)
             (root / file).parent.mkdir(parents=True, exist_ok=True)
             (aside / file).rename(root / file)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 class CollectionWriter:

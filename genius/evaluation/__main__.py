@@ -28,7 +28,7 @@ from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.queries import PHRASINGS
 from genius.evaluation.redraw import WorldRecipe, picture_digest
 from genius.evaluation.report import DIFFERENT_PICTURES, markdown
-from genius.files import write_json, write_text
+from genius.files import write_report
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from genius.schema import SearchOptions
@@ -107,10 +107,7 @@ def main(arguments: list[str]) -> None:
             report["collection"] = f"the world of seed {recipe.seed}"
             report["world"] = asdict(recipe) | {"same_pictures": same}
         report |= evaluate(engine, collection, options)
-    text = markdown(report)
-    write_json(given.run / "reports" / "retrieval.json", report)
-    write_text(given.run / "reports" / "retrieval.md", text)
-    print(text)
+    write_report(given.run / "reports" / "retrieval", report, markdown(report))
 
 
 if __name__ == "__main__":

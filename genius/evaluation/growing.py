@@ -34,7 +34,7 @@ from genius.evaluation.queries import training_targets
 from genius.evaluation.summary import DRAWS
 from genius.evaluation.systems import ranks_by_system
 from genius.evaluation.tables import UNKNOWN, percent, table
-from genius.files import write_json, write_text
+from genius.files import write_report
 from genius.metrics.hit_rate import Qrels, bootstrap_hit_rates, interval
 from genius.run import Run
 from genius.runtime import keep_freed_memory
@@ -180,10 +180,7 @@ def main(arguments: list[str]) -> None:
     }
     with run_collection(given.run, given.collection, given.split) as collection:
         report |= measure(engine, collection, **settings)
-    text = markdown(report)
-    write_json(given.run / "reports" / "growing.json", report)
-    write_text(given.run / "reports" / "growing.md", text)
-    print(text)
+    write_report(given.run / "reports" / "growing", report, markdown(report))
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ from genius.schema import Item
 from genius.trie.ids import pack
 
 BATCH = 64  # items encoded together
+FEATURES = "adding"  # folder in the run: of the items that are being added
 NAMED = 5  # skipped ids or unreadable images that are named
 ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", ERRORS, ROWS, POOL)  # a new version has its own
 SEGMENT = re.compile(r"segment-(\d+)/.+")
@@ -119,6 +120,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         source = read(index.records.last_dataset() + 1)
         new, complaints = _find_new_items(index, source), []
         if not len(new.modalities):
+            shutil.rmtree(run / FEATURES, ignore_errors=True)  # of a process that was killed after adding these items
             return Added(0, new.skipped, 0, 0, new.changed, ())
         files = _encode(opened, source, new, models, complaints)
         fused = files.fused(opened.digest("fusion"))[:, 0]
@@ -324,7 +326,7 @@ def _encode(run: Run, source: ItemSource, new: NewItems, models: Models, complai
     complaints: gets a sentence for each unreadable image.
     """
     files = FeatureFiles.create(
-        run.path / "adding", len(new.modalities), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}"
+        run.path / FEATURES, len(new.modalities), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}"
     )
     files.fill(
         models.encoder,

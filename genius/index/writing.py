@@ -1,6 +1,6 @@
 """Write an index folder, one block of items at a time (see store.py for its files).
 
-A killed process leaves whole blocks of both databases, after which a later one can resume.
+A killed process leaves whole blocks, after which a later one can resume; the files are then the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ ITEM_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS items_by_id ON items (id)"
 THUMBNAIL_TABLES = """CREATE TABLE IF NOT EXISTS pictures (picture INTEGER PRIMARY KEY, webp BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS shown (row INTEGER PRIMARY KEY, picture INTEGER NOT NULL);
     CREATE VIEW IF NOT EXISTS thumbnails AS SELECT row, webp FROM shown JOIN pictures USING (picture);"""
-SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID;"
-SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN resumed.items USING (row) GROUP BY image"
+SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID"
+SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN items USING (row) GROUP BY image"
 
 
 class Unreadable(NamedTuple):
@@ -159,29 +159,31 @@ def _write_items(
     """Write both databases, from where they stopped; returns as `write_segment`. shrink: makes an item's thumbnail."""
     changed = f"the collection no longer has the {n} candidates that were encoded; compute the features again"
     read, failed = 0, Unreadable(0, ())
+    with resumable_database(folder / THUMBNAILS, THUMBNAIL_TABLES):
+        pass
     with (
-        resumable_database(folder / ITEMS, ITEM_TABLE) as records,
-        resumable_database(folder / THUMBNAILS, THUMBNAIL_TABLES + SEEN) as thumbnails,
-        ThreadPoolExecutor(os.cpu_count()) as workers,
-    ):  # Pillow decodes outside the GIL
-        row = saved_progress(thumbnails)  # of a block they come last
-        _forget_half_a_block(records, thumbnails, folder / ITEMS, row)
+        resumable_database(folder / ITEMS, ITEM_TABLE) as database,
+        ThreadPoolExecutor(os.cpu_count()) as workers,  # Pillow decodes outside the GIL
+    ):
+        database.execute("ATTACH ? AS thumbnails", (str(folder / THUMBNAILS),))  # SQLite commits to both files or none
+        database.execute(SEEN)
+        database.execute(SEEN_BEFORE)
+        row = saved_progress(database)
         with tqdm(total=n, initial=row, desc="index", unit="item", disable=None) as bar:
             for block in batched(islice(items, row, None), BLOCK):
                 end = row + len(block)
                 if end > n:
                     raise UserError(changed)
-                with transaction(records, end):
-                    records.executemany(
+                with transaction(database, end):
+                    database.executemany(
                         "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)",
                         (
                             (row + i, item.id, int(item.modality), item.text, item.image, item.source)
                             for i, item in enumerate(block)
                         ),
                     )
-                with transaction(thumbnails, end):
                     if shrink is not None:
-                        new, unreadable = _write_thumbnails(thumbnails, row, block, partial(workers.map, shrink))
+                        new, unreadable = _write_thumbnails(database, row, block, partial(workers.map, shrink))
                         read, failed = read + new, failed + unreadable
                         if failed.count > UNREADABLE * (read + failed.count):
                             raise UserError(
@@ -192,24 +194,16 @@ def _write_items(
                 bar.update(len(block))
         if row < n:
             raise UserError(changed)
-        twice = records.execute("SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
+        twice = database.execute("SELECT id FROM items GROUP BY id HAVING count(*) > 1 LIMIT 1").fetchone()
         if twice:
             raise UserError(f"the collection has two candidates with id {twice[0]!r}; rename or remove one")
-        records.execute(ITEM_KEY)
+        database.execute(ITEM_KEY)
         modalities = np.fromiter(
-            (modality for (modality,) in records.execute("SELECT modality FROM items ORDER BY row")),
+            (modality for (modality,) in database.execute("SELECT modality FROM items ORDER BY row")),
             dtype=np.uint8,
             count=n,
         )
         return modalities, failed
-
-
-def _forget_half_a_block(records: sqlite3.Connection, thumbnails: sqlite3.Connection, file: Path, row: int) -> None:
-    """Keep the rows before `row`, and read again which images they have. file: of the records."""
-    records.execute("DELETE FROM items WHERE row >= ?", (row,))
-    thumbnails.execute("ATTACH ? AS resumed", (str(file),))
-    thumbnails.execute(SEEN_BEFORE)
-    thumbnails.execute("DETACH resumed")
 
 
 def _write_thumbnails(

@@ -1,13 +1,15 @@
+import errno
 import json
 
 import pytest
 
 from genius.errors import UserError
+from genius.locks import write_lock
 from genius.run import Run
 from tests.training.tiny import TINY
 from training.__main__ import train
 from training.settings import Arguments
-from training.stage import CURVES, peak_memory, record_epoch
+from training.stage import CURVES, only_trainer, peak_memory, record_epoch, run_stage
 
 
 def test_published_weights_are_not_replaced(collection, tmp_path):
@@ -44,3 +46,22 @@ def test_a_repeated_epoch_replaces_the_later_ones(tmp_path):
         record_epoch(run, "encoder", epoch, loss=9.0)
     record_epoch(run, "encoder", 1, loss=1.0)
     assert [point["loss"] for point in curves(run)["encoder"]] == [9.0, 1.0]
+
+
+def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):
+    """And not while its index changes, nor the other way round."""
+    with write_lock(tmp_path), pytest.raises(UserError, match="is being changed already"), only_trainer(tmp_path):
+        pass
+    refused = pytest.raises(UserError, match="is being changed already")
+    with only_trainer(tmp_path), only_trainer(tmp_path), refused, write_lock(tmp_path):
+        pass
+    with write_lock(tmp_path):
+        pass
+
+
+def test_a_full_disk_ends_a_stage_with_a_sentence(tmp_path):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(UserError, match="the disk of .*run is full .* what was finished stays; make room"):
+        run_stage("features", full, Arguments(tmp_path, tmp_path / "run", "small", TINY, "cpu"))

@@ -22,7 +22,7 @@ from genius.collections.images import open_image
 from genius.collections.sources import read_source
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.tables import percent, table
-from genius.files import write_json, write_text
+from genius.files import write_report
 from genius.metrics.hit_rate import hit_rate
 from genius.models.encoder import Encoder, query_text
 from genius.run import Run
@@ -69,10 +69,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         | {f"hit@{k}": percent(rate) for k, rate in row["hit"].items()}
         for row in rows
     ]
-    text = table(cells, text_columns=2)
-    write_json(given.run / "reports" / "captions.json", {"folder": given.folder.resolve().name, "rows": rows})
-    write_text(given.run / "reports" / "captions.md", text + "\n")
-    print(text)
+    write_report(
+        given.run / "reports" / "captions",
+        {"folder": given.folder.resolve().name, "rows": rows},
+        table(cells, text_columns=2) + "\n",
+    )
 
 
 @torch.inference_mode()

@@ -37,7 +37,7 @@ from genius.collections.images import open_image
 from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.tables import percent, table
-from genius.files import write_json, write_text
+from genius.files import write_report
 from genius.index.versions import load_index
 from genius.metrics.hit_rate import MISS, bootstrap_hit_rates, hit_rate, interval
 from genius.models.encoder import Features, query_text
@@ -114,10 +114,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     report["answers"], rows = measure_answers(engine, uploads, sample, about, given.seed)
     report["similar"], similar_rows = measure_similar(engine, given.data, sets, given.seed)
     report["far"] = measure_far(engine, given.data, sets, given.seed)
-    text = markdown(report)
-    write_json(given.run / "reports" / "uploads.json", report)
-    write_text(given.run / "reports" / "uploads.md", text)
-    print(text)
+    write_report(given.run / "reports" / "uploads", report, markdown(report))
     if given.out:
         worst_first = sorted(rows, key=lambda row: any(row.right[:5]))
         write_sheets(rows[:JUDGED], given.out, "answers")

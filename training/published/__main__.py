@@ -20,6 +20,7 @@ import torch
 from torch import nn
 
 from genius.errors import UserError, exit_on_user_error
+from genius.files import disk_errors_explained
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
@@ -28,6 +29,9 @@ from genius.run import Run
 from training.published.checkpoint_file import Checkpoint
 from training.published.hub import CLIP_SF, GENIUS, local_file
 from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_of, quantizer_of
+from training.stage import RESUME, only_trainer
+
+BEGUN = re.compile(r"\.lock|\.tmp-.*|\.manifest\.json\..*|encoder-[0-9a-f]{8}")  # left by a process that was killed
 
 
 @dataclass(frozen=True)
@@ -92,18 +96,26 @@ def equal(one: nn.Module, other: nn.Module) -> bool:
 
 
 def publish(published: Published, destination: Path) -> Run:
-    """Write the parts of a run. Raises UserError if the destination exists and is not a run."""
+    """Write the parts of a run.
+
+    Raises UserError if the destination exists and is not a run, or another process is changing it.
+    """
     if destination.exists() and not (
-        destination.is_dir() and ((destination / "manifest.json").is_file() or not any(destination.iterdir()))
+        destination.is_dir()
+        and (
+            (destination / "manifest.json").is_file()
+            or all(BEGUN.fullmatch(file.name) for file in destination.iterdir())
+        )
     ):
         raise UserError(f"{destination} is not a run; name an empty directory, or one that does not exist")
-    run = Run(destination)
-    run.publish("encoder", published.encoder.save)
-    run.publish("fusion", published.fusion.save, ("encoder",))
-    run.publish("quantizer", published.quantizer.save, ("encoder", "fusion"))
-    run.publish("decoder", published.decoder.save, ("quantizer",))
-    run.record(left_out=published.left_out, normalize_embeddings=True)  # see search/engine.py
-    return run
+    with only_trainer(destination), disk_errors_explained(destination, RESUME):
+        run = Run(destination)
+        run.publish("encoder", published.encoder.save)
+        run.publish("fusion", published.fusion.save, ("encoder",))
+        run.publish("quantizer", published.quantizer.save, ("encoder", "fusion"))
+        run.publish("decoder", published.decoder.save, ("quantizer",))
+        run.record(left_out=published.left_out, normalize_embeddings=True)  # see search/engine.py
+        return run
 
 
 def summary(published: Published) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from genius.evaluation.tables import UNKNOWN, decimals, table
+from genius.files import write_text
 
 KINDS = {
     "uniform": "Random IDs and an untrained decoder of the paper's size (T5-small, 9 codes of 4,096).",
@@ -62,7 +64,9 @@ def draw_figure(report: dict[str, Any], file: Path) -> None:
         axes.set(title=title, xlabel="items", ylabel="milliseconds per query")
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-    figure.savefig(file, format="svg")
+    svg = io.StringIO()
+    figure.savefig(svg, format="svg")
+    write_text(file, svg.getvalue())
 
 
 def _by_batch(cells: pd.DataFrame) -> list[str]:

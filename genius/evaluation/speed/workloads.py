@@ -24,6 +24,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from genius.errors import UserError
+from genius.files import disk_errors_explained, write_array
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.search.engine import EncodedQueries, Engine
 from genius.trie.ids import pack
@@ -72,11 +73,15 @@ class Setup:
                 f"the vectors of {self.items:,} items take {size / 1e9:.1f} GB and {free / 1e9:.1f} GB are free in "
                 f"{self.folder}; name another folder with --work, fewer --items, or --systems without dense search"
             )
-        shape = (self.items, self.workload.dim)
-        out = np.lib.format.open_memmap(self.folder / "embeddings.npy", mode="w+", dtype=np.float16, shape=shape)
-        for rows in np.array_split(np.arange(self.items), -(-self.items // BLOCK)):
-            out[rows] = self.workload.vectors(rows).numpy()
-        return out
+        file, blocks = self.folder / "embeddings.npy", np.array_split(np.arange(self.items), -(-self.items // BLOCK))
+        with disk_errors_explained(self.folder):
+            write_array(
+                file,
+                (self.items, self.workload.dim),
+                np.float16,
+                (self.workload.vectors(rows).numpy() for rows in blocks),
+            )
+        return np.load(file, mmap_mode="r")
 
 
 def uniform(items: int, config: DecoderConfig, seed: int, device: torch.device) -> Workload:

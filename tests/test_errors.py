@@ -1,0 +1,37 @@
+import errno
+import re
+import sqlite3
+
+import pytest
+from safetensors import SafetensorError
+
+from genius.errors import UserError, exit_on_user_error
+
+
+@pytest.mark.parametrize(
+    "error, sentence",
+    [
+        (UserError("name a run"), "error: name a run"),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            r"error: the disk is full \(.*\); what was finished before stays",
+        ),
+        (OSError("300 requested and 0 written"), "error: the disk is full"),  # NumPy
+        (sqlite3.OperationalError("database or disk is full"), "error: the disk is full"),
+        (SafetensorError("I/O error: No space left on device (os error 28)"), "error: the disk is full"),
+        (PermissionError(errno.EACCES, "Permission denied", "/run"), "error: a file or folder may not be .*'/run'"),
+        (OSError(errno.EROFS, "Read-only file system"), "error: a file or folder may not be read or written"),
+    ],
+)
+def test_a_command_ends_with_a_sentence_on_a_full_or_protected_disk(error, sentence, capsys):
+    with pytest.raises(SystemExit) as ended, exit_on_user_error():
+        raise error
+    printed = capsys.readouterr().err
+    assert ended.value.code == 2 and printed.count("\n") == 1
+    assert re.match(sentence, printed), printed
+
+
+@pytest.mark.parametrize("error", [ValueError("No space left"), FileNotFoundError(errno.ENOENT, "gone"), KeyError("a")])
+def test_other_errors_pass(error):
+    with pytest.raises(type(error)), exit_on_user_error():
+        raise error
