@@ -5,6 +5,8 @@ default and take a few seconds.
 """
 
 import json
+import shutil
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -68,3 +70,14 @@ def measured(record_property):
         record_property("measured", json.dumps([kind, name, value]))
 
     return keep
+
+
+@pytest.fixture(scope="module")
+def lab():
+    """Where commands run, are killed, and started again: in memory where the system has such a folder."""
+    from tests.hostile.commands import Laboratory  # here, for its libraries take seconds
+
+    memory = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(prefix="genius-hostile-", dir=memory if memory.is_dir() else None))
+    yield Laboratory(folder)
+    shutil.rmtree(folder)

@@ -1,0 +1,168 @@
+"""A file layer that kills the process, fails or sleeps at a chosen call; for a child process that ends afterwards.
+
+`install` replaces what changes files below a folder: functions of `os`, `open` for writing (by the pure-Python `_pyio`,
+which writes by `os.write`), statements of SQLite that write, and what safetensors writes. Each call has a number; the
+calls of an uninterrupted run are the points at which another one can be killed or fail.
+"""
+
+from __future__ import annotations
+
+import _pyio
+import builtins
+import errno
+import io
+import json
+import os
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors.numpy
+import safetensors.torch
+
+SPACE = {"open", "write", "fallocate", "mkdir", "link", "symlink", "sqlite"}  # calls that a full disk refuses
+KILL, FULL, PROTECTED, SLOW = "kill", "full", "protected", "slow"
+SECONDS = 0.002  # that a call to a slow disk takes
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What happens at call number `at`: the process is killed there, or this call and all later ones fail.
+
+    Without a number, all calls are noted, and sleep if the action is SLOW.
+    """
+
+    action: str = ""
+    at: int | None = None
+    notes: Path | None = None  # gets the calls of a process that ends by itself, as JSON
+
+
+class FileLayer:
+    def __init__(self, folder: Path, plan: Plan):
+        self.folder, self.plan = os.path.realpath(folder), plan
+        self.calls: list[tuple[str, str]] = []
+        self._lock = threading.RLock()
+
+    def install(self) -> None:
+        real_open, read_open = os.open, builtins.open
+
+        def opened(path: Any, flags: int, *rest: Any, **named: Any) -> int:
+            if flags & WRITING:
+                file = self._path(path, named.get("dir_fd"))
+                self.call("reopen" if os.path.exists(file) else "open", file)
+            return real_open(path, flags, *rest, **named)
+
+        def open_file(file: Any, mode: str = "r", *rest: Any, **named: Any) -> Any:
+            writing = isinstance(file, str | os.PathLike) and set(mode) & set("wax+")
+            return (_pyio.open if writing else read_open)(file, mode, *rest, **named)
+
+        os.open, builtins.open, io.open = opened, open_file, open_file
+        for name in ("mkdir", "unlink", "remove", "rmdir", "truncate"):
+            self._wrap(name, name)
+        for name in ("rename", "replace", "link", "symlink"):
+            self._wrap(name, name, target=1)
+        for name in ("fsync", "ftruncate", "posix_fallocate"):
+            self._wrap(name, "fallocate" if name == "posix_fallocate" else name)
+        for name in ("write", "sendfile"):
+            self._wrap_writing(name)
+        layer, connect = self, sqlite3.connect
+
+        class Connection(sqlite3.Connection):
+            def __init__(self, database: Any, *rest: Any, **named: Any):
+                super().__init__(database, *rest, **named)
+                self.file = str(database)
+
+        for name in ("execute", "executemany", "executescript"):
+            setattr(Connection, name, _statement(layer, getattr(sqlite3.Connection, name)))
+        sqlite3.connect = lambda *given, **named: connect(*given, **{"factory": Connection} | named)
+        for module in (safetensors.torch, safetensors.numpy):
+            module.serialize_file = _serializing(layer, module.serialize_file)
+
+    def call(self, kind: str, path: str, tear: Callable[[], object] | None = None) -> None:
+        """Count a call; kill or fail if it is the one. tear: does half of it."""
+        if not path.startswith(self.folder):
+            return
+        action, at = self.plan.action, self.plan.at
+        with self._lock:
+            if action == FULL and kind not in SPACE:
+                return
+            self.calls.append((kind, os.path.relpath(path, self.folder)))
+            number = len(self.calls) - 1
+        if action == SLOW:
+            time.sleep(SECONDS)
+        if at is None or number < at:
+            return
+        if tear and number == at:
+            tear()
+        if action == KILL:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if kind == "sqlite":
+            raise sqlite3.OperationalError(
+                "database or disk is full" if action == FULL else "attempt to write a readonly database"
+            )
+        code = errno.ENOSPC if action == FULL else errno.EROFS
+        raise OSError(code, os.strerror(code), path)
+
+    def note(self) -> None:
+        if self.plan.notes:
+            with io.FileIO(self.plan.notes, "w") as stream:
+                stream.write(json.dumps(self.calls).encode())
+
+    def _path(self, path: Any, folder: int | None = None) -> str:
+        if isinstance(path, int):
+            return os.readlink(f"/proc/self/fd/{path}")
+        base = os.getcwd() if folder is None else os.readlink(f"/proc/self/fd/{folder}")
+        return os.path.join(base, os.fsdecode(path))
+
+    def _wrap(self, name: str, kind: str, target: int = 0) -> None:
+        real = getattr(os, name)
+
+        def wrapped(*given: Any, **named: Any) -> Any:
+            self.call(kind, self._path(given[target], named.get("dir_fd")))
+            return real(*given, **named)
+
+        setattr(os, name, wrapped)
+
+    def _wrap_writing(self, name: str) -> None:
+        real = getattr(os, name)
+
+        def wrapped(handle: int, data: Any, *rest: Any) -> Any:
+            def half() -> None:
+                if name == "write":
+                    real(handle, memoryview(data).cast("B")[: len(memoryview(data).cast("B")) // 2])
+
+            self.call("write", self._path(handle), half)
+            return real(handle, data, *rest)
+
+        setattr(os, name, wrapped)
+
+
+def _statement(layer: FileLayer, real: Callable) -> Callable:
+    def wrapped(connection: Any, text: str, *given: Any) -> Any:
+        if not text.lstrip().upper().startswith("SELECT"):
+            layer.call("sqlite", connection.file)
+        return real(connection, text, *given)
+
+    return wrapped
+
+
+def _serializing(layer: FileLayer, real: Callable) -> Callable:
+    def wrapped(tensors: Any, file: Any, *given: Any, **named: Any) -> None:
+        def half() -> None:
+            real(tensors, file, *given, **named)
+            with io.FileIO(file, "r+") as stream:
+                stream.truncate(os.path.getsize(file) // 2)
+
+        try:
+            layer.call("write", os.fspath(file), half)
+        except OSError as error:
+            raise safetensors.SafetensorError(f"Error while serializing: I/O error: {error.strerror}") from None
+        real(tensors, file, *given, **named)
+
+    return wrapped
