@@ -47,7 +47,7 @@ class CodesCallbacks:
 
     def on_code(self, level: Any, code: Any):
         with show_user_errors():
-            if code is None:
+            if type(level) is not int or type(code) is not int:
                 raise UserError("Choose a code of that level.")
             return self.open(parse_pattern(format_pattern(at_level(level, code)), self.code_sizes))
 
@@ -72,9 +72,11 @@ class CodesCallbacks:
             None,
         )
 
-    def on_meaning(self, current: Pattern):
+    def on_meaning(self, current: Pattern | None):
         """What takes longer than the rest: words and factors."""
         with show_user_errors():
+            if current is None:
+                raise UserError("No pattern is open; reload the page.")
             profiles = self.profiles_of(self.engine.index)
             matches = profiles.table.match(current)
             if not len(matches):

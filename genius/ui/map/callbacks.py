@@ -87,7 +87,10 @@ class MapCallbacks:
     def on_lasso(self, drawn: gr.EventData) -> Selection:
         """Select the items among the points inside; an empty lasso clears the selection."""
         with show_user_errors():
-            inside = [point.get("value") for point in getattr(drawn, "points", None) or []][:MOST_LASSOED]
+            inside = getattr(drawn, "points", None) or []
+            if not isinstance(inside, list) or not all(isinstance(point, dict) for point in inside):
+                raise UserError("Those points do not exist; reload the page.")
+            inside = [point.get("value") for point in inside[:MOST_LASSOED]]
             points = [point for point in inside if type(point) is int and 0 <= point < len(self.maps.keys)]
             total = getattr(drawn, "total", 0)
             cut = f" (the first of {total:,} points)" if type(total) is int and total > len(inside) else ""
@@ -102,7 +105,10 @@ class MapCallbacks:
             return self.select(groups[at].members, f"of {groups[at].label}")
 
     def groups(self, palette: Palette, color: str, level: float) -> list[Group]:
+        """The items by color. Raises UserError for a level without codes."""
         if color == "code":
+            if level not in range(1, self.levels):  # the slider lets NaN and fractions pass
+                raise UserError(f"The level must be a whole number from 1 to {self.levels - 1}.")
             return palette.by_code(int(level))
         return palette.by_dataset() if color == "dataset" else palette.by_modality()
 

@@ -80,8 +80,9 @@ def test_a_level_offers_its_codes_and_one_of_them_opens_whatever_comes_before(ta
     label, code = choices[0]
     assert label == f"{code} — {np.bincount(codes).max():,}"
     assert tab("on_code", 1, code)[0] == (None, code)
-    with pytest.raises(gr.Error, match="Choose a code of that level."):
-        tab("on_code", 1, None)
+    for level, code in ((1, None), ([], 1), (1, [])):
+        with pytest.raises(gr.Error, match="Choose a code of that level."):
+            tab("on_code", level, code)
 
 
 def test_meaning_has_words_of_the_code_its_children_and_the_table(tab):
@@ -104,6 +105,11 @@ def test_of_what_nothing_matches_nothing_is_meant(tab):
 def test_of_everything_it_is_said_how_to_read_it(tab):
     introduction, _, table = tab("on_meaning", ())
     assert introduction["title"] == "How to read this" and len(table["tables"][0]["rows"]) == 3
+
+
+def test_without_a_pattern_there_is_no_meaning(tab):
+    with pytest.raises(gr.Error, match="No pattern is open"):
+        tab("on_meaning", None)
 
 
 def test_pictures_get_guesses(tab):

@@ -97,6 +97,15 @@ def test_a_lasso_that_was_cut_says_so(ask):
     assert found["label"] == "inside the lasso (the first of 2,500 points)" and found["total"] == 1
 
 
+@pytest.mark.parametrize("points", [5, "x", [None], [{"value": 1}, 7], {"value": 1}])
+def test_a_lasso_without_points_is_refused(ask, points):
+    assert "points do not exist" in error(ask("on_lasso", event={"points": points}))
+
+
+def test_a_level_is_a_whole_number(ask):
+    assert "whole number from 1 to 3" in error(ask("on_map", "features", "code", 2.5, *DRAWN[3:]))
+
+
 def test_a_color_of_the_table_selects_all_its_items(ask):
     found, gallery = data(ask("on_group", "dataset", 1, event={"group": 0}))
     assert (found["label"], found["total"]) == ("of birds", 39) and len(gallery["groups"][0]["tiles"]) == 39
