@@ -27,6 +27,7 @@ LIMIT = 600  # seconds that a test may take; training.benchmarks.hostile gives a
 settings.register_profile(
     "hostile", derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
 )
+settings.load_profile("hostile")  # here, because @settings(…) copies the profile when a test is defined
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -36,12 +37,6 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.hostile)
             if not item.get_closest_marker("timeout"):
                 item.add_marker(pytest.mark.timeout(LIMIT))
-
-
-@pytest.fixture(autouse=True, scope="session")
-def generated_inputs():
-    """Hypothesis generates the same inputs in every run."""
-    settings.load_profile("hostile")
 
 
 @pytest.fixture
