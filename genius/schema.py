@@ -92,7 +92,9 @@ def provenance_of(source: str) -> dict[str, str]:
 def _json_object(text: str) -> dict[str, Any]:
     try:
         record = json.loads(text)
-    except ValueError:
+        if "\\u" in text:
+            json.dumps(record, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):  # not JSON, an unpaired surrogate, or nested too deeply
         return {}
     return record if isinstance(record, dict) else {}
 

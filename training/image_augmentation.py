@@ -21,7 +21,7 @@ from PIL import Image, ImageEnhance, ImageOps
 from torch import Tensor
 from tqdm import tqdm
 
-from genius.collections.images import open_image
+from genius.collections.images import SHOWN, open_image
 from genius.collections.mbeir import Collection
 from genius.encoding.features import batched
 from genius.encoding.image_loader import load_images
@@ -148,4 +148,4 @@ def open_item_image(collection: Collection, path: str, max_side: int | None = No
     try:
         return open_image(collection.image_path(path), max_side=max_side)
     except UserError as error:
-        raise UserError(f"{collection.root}, image {path}: {error}") from None
+        raise UserError(f"{collection.root}, image {path[:SHOWN]}: {error}") from None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genius.collections.keys import id_key
+from genius.collections.layout import MIN_QUERIES
 from genius.collections.mbeir import Collection
 from genius.encoding.features import EncoderInput
 from genius.errors import UserError
@@ -100,9 +101,9 @@ class Pairs:
                 rows.append(len(datasets) - 1)
                 positives.extend(known)
                 counts.append(len(known))
-        if len(texts) < 2:
+        if len(texts) < MIN_QUERIES:
             raise UserError(
-                f"{collection.root} has {len(texts)} {split} queries, training needs at least 2; "
+                f"{collection.root} has {len(texts)} {split} queries, training needs at least {MIN_QUERIES}; "
                 f"add them to query/{split}"
             )
         return cls(texts, images, instructions, np.array(rows), datasets, np.cumsum(counts), np.array(positives))

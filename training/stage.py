@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from genius.collections.layout import PROVENANCE
+from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.files import disk_errors_explained, write_json
 from genius.locks import write_lock
@@ -34,8 +34,8 @@ locked: set[Path] = set()  # runs that this process is training
 def run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
     """Run one stage and record it in the manifest. The later stages then count as not done.
 
-    Raises UserError if the stage would replace published weights, another process is changing the run, or it cannot be
-    written.
+    Raises UserError if the stage would replace published weights, another process is changing the run, it cannot be
+    written, or the collection's world.json cannot be read.
     """
     with only_trainer(arguments.run), disk_errors_explained(arguments.run, RESUME):
         _run_stage(name, train, arguments)
@@ -69,6 +69,7 @@ def only_trainer(run: Path) -> Iterator[None]:
 
 def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
     run = Run(arguments.run)
+    Collection(arguments.collection).world()  # which `record` reads after the stage
     if name in TRAINED and "left_out" in run.manifest:
         raise UserError(
             f"{run.path} has published weights, which training would replace; index a collection with: "
@@ -88,8 +89,7 @@ def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Argumen
 
 def record(name: str, arguments: Arguments, seconds: float) -> None:
     """Record in the manifest that the stage is done, its settings and its seconds since the last start."""
-    before, drawn = STAGES[: STAGES.index(name)], arguments.collection / PROVENANCE
-    world = {"world": json.loads(drawn.read_text())} if drawn.is_file() else {}
+    before, world = STAGES[: STAGES.index(name)], Collection(arguments.collection).world()
     with Run(arguments.run).changing() as manifest:
         stages = {stage: done for stage, done in manifest.get("stages", {}).items() if stage in before}
         stages[name] = {"facts": facts(name, arguments), "seconds": round(seconds, 2)}
@@ -98,8 +98,7 @@ def record(name: str, arguments: Arguments, seconds: float) -> None:
             "preset": arguments.preset,
             "settings": dataclasses.asdict(arguments.settings),
             "stages": stages,
-            **world,
-        }
+        } | ({} if world is None else {"world": world})
 
 
 def is_done(name: str, arguments: Arguments) -> bool:

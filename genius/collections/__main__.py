@@ -1,7 +1,7 @@
 """Build a collection (a directory in M-BEIR format) from folders of images, or check one.
 
 python -m genius.collections SOURCE... DEST      each SOURCE is FOLDER or NAME=FOLDER
-python -m genius.collections --check DIR
+python -m genius.collections --check DIR [--images]
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from genius.collections.checker import Checker
+from genius.collections.checker import Checker, LineWarning
 from genius.collections.from_folders import build
+from genius.collections.lines import LineError
 from genius.errors import exit_on_user_error
 
 SHOWN = 10  # problems printed per file; one bad file may have millions
@@ -22,13 +23,18 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m genius.collections", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--check", metavar="DIR", type=Path, help="print every problem in the collection DIR with its file and line"
+        "--check",
+        metavar="DIR",
+        type=Path,
+        help="print every problem in the collection DIR with its file and line; "
+        "a collection without a problem is accepted by every later stage that no warning names",
     )
+    parser.add_argument("--images", action="store_true", help="with --check: open every image too")
     parser.add_argument("paths", nargs="*", metavar="SOURCE... DEST", help="folders of images; the new directory")
     options = parser.parse_args(arguments)
     if options.check is not None and not options.paths:
-        return check(options.check)
-    if options.check is not None or len(options.paths) < 2:
+        return check(options.check, options.images)
+    if options.check is not None or options.images or len(options.paths) < 2:
         parser.error("expected at least one SOURCE and a DEST, or only --check DIR")
     *sources, destination = options.paths
     for row in build(sources, destination):
@@ -36,18 +42,20 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def check(root: Path) -> int:
-    """Print the problems of a collection. Returns 1 if there are any, else 0."""
-    checker, counts = Checker(root), Counter[Path]()
-    for problem in checker.problems():
-        counts[problem.file] += 1
-        if counts[problem.file] <= SHOWN:
-            print(problem)
-    for file, count in counts.items():
-        if count > SHOWN:
-            print(f"{file}: {count - SHOWN:,} more problems")
-    print(f"{checker.summary()}, problems: {counts.total():,}")
-    return 1 if counts else 0
+def check(root: Path, images: bool) -> int:
+    """Print the problems and warnings of a collection. Returns 1 if there is a problem, else 0."""
+    checker, problems, warnings = Checker(root, images), Counter[Path](), Counter[Path]()
+    for finding in checker.findings():
+        counts = warnings if isinstance(finding, LineWarning) else problems
+        counts[finding.file] += 1
+        if counts[finding.file] <= SHOWN:
+            print(finding)
+    for kind, counts in (("problems", problems), ("warnings", warnings)):
+        for file, count in counts.items():
+            if count > SHOWN:
+                print(LineError(file, 0, f"{count - SHOWN:,} more {kind}"))
+    print(f"{checker.summary()}, problems: {problems.total():,}" + f", warnings: {warnings.total():,}" * bool(warnings))
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

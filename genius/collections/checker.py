@@ -1,26 +1,43 @@
-"""Check a directory in M-BEIR format and report every problem with its file and line.
+"""Check a directory in M-BEIR format and report everything that a later stage would refuse, with file and line.
 
-Files are streamed; only bitmaps of ids are in memory, a few megabytes for 5.6 million candidates.
+Files are streamed; in memory are bitmaps of ids and 8 bytes per candidate, 50 MB for 5.6 million candidates.
 """
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
 from genius.collections import layout
-from genius.collections.instructions import Instructions
-from genius.collections.keys import KeySet, id_key, key_dataset, key_id
+from genius.collections.images import check_image
+from genius.collections.instructions import Instructions, read_instructions
+from genius.collections.keys import PAGE_BITS, KeySet, id_key, key_dataset, key_id
 from genius.collections.lines import BYTE_ORDER_MARK, LineError, text_lines
-from genius.collections.mbeir import Collection
+from genius.collections.mbeir import Collection, local_pool_names, record_digest
 from genius.collections.records import parse_item, parse_judgment, parse_query
 from genius.errors import UserError
-from genius.schema import Modality
+from genius.schema import Item, LabelledQuery, Modality
 
 T = TypeVar("T")
+WINDOW = 64  # images that are opened together
+FOLDERS = {  # of the records -> the names that their files have
+    "cand_pool/global": layout.POOL_FILE,
+    "cand_pool/local": layout.POOL_FILE,
+    **{f"query/{split}": layout.QUERY_FILE for split in layout.SPLITS},
+}
+
+
+class LineWarning(LineError):
+    """What may be a mistake, though no stage refuses it, or names a stage that the collection is too small for."""
+
+    def __str__(self) -> str:
+        return f"warning: {super().__str__()}"
 
 
 class ModalityTable:
@@ -39,56 +56,105 @@ class ModalityTable:
         return next((modality for modality, keys in self._keys.items() if key in keys), None)
 
 
-class Checker:
-    """Checks the pools, then the queries and their qrels."""
+class ContentTable:
+    """id key -> checksum of the item's text and image path, in pages of consecutive ids."""
 
-    def __init__(self, root: Path | str):
-        """Raises UserError if the directory has no candidate pool."""
+    def __init__(self) -> None:
+        self._pages: dict[int, array] = {}
+
+    def add(self, item: Item, key: int) -> bool:
+        """Add an item. Returns False if it has the same content as the item that was added before with this key."""
+        page = self._pages.setdefault(key >> PAGE_BITS, array("Q", bytes(8 << PAGE_BITS)))
+        place, content = key & (2**PAGE_BITS - 1), _checksum(f"{item.image}\0{item.text}")
+        known, page[place] = page[place], content
+        return known != content
+
+
+class Checker:
+    """Checks the side files and the pools, then the queries and their qrels."""
+
+    def __init__(self, root: Path | str, images: bool = False):
+        """images: also open every image. Raises UserError if the directory has no candidate pool."""
         self._collection = Collection(root)
+        self._main = self._collection.main_pool_files()
         self._candidates = ModalityTable()  # of all pools
-        self._queries = 0
-        self._instructions: Instructions | None = None  # None: unreadable, reported once
-        self._uninstructed: set[tuple[int, Modality, Modality]] = set()  # already reported
+        self._contents = ContentTable()
+        self._pools: dict[str, KeySet] = {}  # of the pools that evaluation intersects
+        self._queries = dict.fromkeys(layout.SPLITS, 0)
+        self._instructions: dict[Path, Instructions] = {}  # by file: the usual ones, and held-out ones if there are any
+        self._uninstructed: set[tuple[Path, tuple[int, Modality, Modality]]] = set()  # already reported
+        self._dataset_ids: dict[str, int] = {}
+        self._rows: dict[tuple[str, int, str], Path] = {}  # dataset, task and split of evaluation -> a query file
+        self._opened: set[int] | None = set() if images else None  # checksums of the paths of images
+        self._unopened: list[tuple[Path, int, str]] = []  # file and line of images that wait to be opened
 
     def problems(self) -> Iterator[LineError]:
-        """Yield every problem, file by file."""
+        """Yield every problem, file by file; none of them is a warning."""
+        return (found for found in self.findings() if not isinstance(found, LineWarning))
+
+    def findings(self) -> Iterator[LineError]:
+        """Yield every problem and every warning, file by file."""
         yield from self._ignored_files()
-        try:
-            self._instructions = self._collection.instructions()
-        except LineError as error:
-            yield error
-        for file in self._collection.pool_files().values():
-            yield from self._pool(file)
+        yield from self._side_files()
+        for name, file in (self._main | self._collection.pool_files()).items():  # the main pools first
+            yield from self._pool(name, file)
         groups: dict[tuple[str, str], list[Path]] = defaultdict(list)  # query files that may share qrels files
         for file, dataset, _, split in self._collection.query_files():
             groups[dataset, split].append(file)
         read: set[Path] = set()
-        for files in groups.values():
+        for (dataset, split), files in groups.items():
             qrels = sorted({path for file in files for path in self._collection.qrels_files(file)})
             read.update(qrels)
-            yield from self._query_files(files, qrels)
+            yield from self._query_files(dataset, split, files, qrels)
         for file in sorted((self._collection.root / "qrels").glob("*/*.txt")):
             if file not in read:
-                yield LineError(file, 0, "belongs to no query file; rename it to match one or remove it")
+                message = "belongs to no query file; rename it to match one or remove it"
+                yield LineError(file, 0, message if file.is_file() else "is not a file; replace or remove it")
+        yield from self._evaluation_pools()
+        yield from self._stages()
 
     def summary(self) -> str:
-        return f"{len(self._candidates):,} candidates, {self._queries:,} queries"
+        return f"{len(self._candidates):,} candidates, {sum(self._queries.values()):,} queries"
 
     def _ignored_files(self) -> Iterator[LineError]:
-        """Files that the reader ignores because of their names."""
-        folders = {
-            "cand_pool/global": layout.POOL_FILE,
-            "cand_pool/local": layout.POOL_FILE,
-            **{f"query/{split}": layout.QUERY_FILE for split in layout.SPLITS},
-        }
-        for folder, pattern in folders.items():
-            for file in sorted((self._collection.root / folder).glob("*")):
-                if not pattern.fullmatch(file.name):
+        """Files that the reader ignores because of their names or because they are not files."""
+        pools = self._collection.pool_files()
+        for folder, pattern in FOLDERS.items():
+            place = self._collection.root / folder
+            if os.path.lexists(place) and not place.is_dir():
+                yield LineError(place, 0, "is not a folder; replace or remove it")
+            for file in sorted(place.glob("*")):
+                match = pattern.fullmatch(file.name)
+                if not match or (pattern is layout.QUERY_FILE and match["split"] != place.name):
                     message = "the name does not follow M-BEIR's scheme, so the file is ignored; rename it or remove it"
                     yield LineError(file, 0, message)
+                elif pattern is layout.POOL_FILE and pools[match["pool"]] != file:
+                    yield LineError(file, 0, "a global pool has the same name, so the file is ignored; rename it")
 
-    def _pool(self, file: Path) -> Iterator[LineError]:
-        own = KeySet()
+    def _side_files(self) -> Iterator[LineError]:
+        """The instructions, and the files that a collection may have or not."""
+        collection = self._collection
+        for table in (layout.INSTRUCTIONS, layout.HELD_OUT_INSTRUCTIONS):
+            if table == layout.INSTRUCTIONS or os.path.lexists(collection.root / table):
+                try:
+                    self._instructions[table] = read_instructions(collection.root / table)
+                except LineError as error:
+                    yield error
+        try:
+            collection.synonyms()
+        except LineError as error:
+            yield error
+        try:
+            world = collection.world()
+        except LineError as error:
+            yield error
+        else:
+            if world is not None and world["digest"] != record_digest(collection.root):
+                message = "describes a world with other records, which evaluation would redraw; fix or remove it"
+                yield LineError(collection.root / layout.PROVENANCE, 0, message)
+
+    def _pool(self, name: str, file: Path) -> Iterator[LineError]:
+        own = self._pools[name] = KeySet()
         for number, item in _records(file, parse_item):
             if isinstance(item, LineError):
                 yield item
@@ -99,15 +165,24 @@ class Checker:
             known = self._candidates.get(key)
             if known is None:
                 self._candidates[key] = item.modality
-                yield from self._image(file, number, item.image)
+                if name not in self._main:
+                    yield LineError(
+                        file, number, f"the candidate {item.id} is in no global pool, so training leaves it out"
+                    )
             elif known != item.modality:
                 yield LineError(
                     file,
                     number,
                     f"the candidate {item.id} is {item.modality.mbeir!r} here, but {known.mbeir!r} in an earlier line",
                 )
+            if self._contents.add(item, key):
+                if known == item.modality:
+                    message = f"the candidate {item.id} has another text or image than in an earlier line"
+                    yield LineWarning(file, number, message)
+                yield from self._image(file, number, item.image)
+        yield from self._unreadable_images()
 
-    def _query_files(self, files: list[Path], qrels: list[Path]) -> Iterator[LineError]:
+    def _query_files(self, dataset: str, split: str, files: list[Path], qrels: list[Path]) -> Iterator[LineError]:
         """The query files of one dataset and split, and their qrels."""
         modalities, answered = ModalityTable(), KeySet()
         unanswered: list[tuple[Path, array, array]] = []  # lines and keys of queries without positives
@@ -121,19 +196,26 @@ class Checker:
                 key = id_key(query.id)
                 if not own.add(key):
                     yield LineError(file, number, f"the query {query.id} is repeated")
+                yield from self._row(file, number, dataset, split, query)
                 modalities[key] = query.modality
-                self._queries += 1
+                self._queries[split] += 1
                 if not query.positives:
                     lines.append(number)
                     keys.append(key)
                 yield from self._image(file, number, query.image)
                 for candidate in query.positives:
-                    yield from self._positive(file, number, key, query.modality, id_key(candidate))
+                    yield from self._positive(file, number, split, key, query.modality, id_key(candidate))
+                unknown = [name for name in query.negatives if self._candidates.get(id_key(name)) is None]
+                if unknown:
+                    yield LineWarning(file, number, f"the negative {unknown[0]} is in no pool")
+            yield from self._unreadable_images()
         for file in qrels:
+            judgments = positives = 0
             for number, judgment in _records(file, parse_judgment):
                 if isinstance(judgment, LineError):
                     yield judgment
                     continue
+                judgments, positives = judgments + 1, positives + judgment.relevant
                 modality = modalities.get(judgment.query)
                 if modality is None:
                     yield LineError(
@@ -143,7 +225,9 @@ class Checker:
                     )
                 elif judgment.relevant:
                     answered.add(judgment.query)
-                    yield from self._positive(file, number, judgment.query, modality, judgment.candidate)
+                    yield from self._positive(file, number, split, judgment.query, modality, judgment.candidate)
+            if judgments and not positives:
+                yield LineWarning(file, 0, "judges no candidate relevant; the positives are those of the query lines")
         for file, lines, keys in unanswered:
             for number, key in zip(lines, keys, strict=True):
                 if key not in answered:
@@ -151,34 +235,92 @@ class Checker:
                         file, number, f"the query {key_id(key)} has no positive, neither here nor in the qrels"
                     )
 
+    def _row(self, file: Path, number: int, dataset: str, split: str, query: LabelledQuery) -> Iterator[LineError]:
+        """A query must belong to the task and the dataset of its file, as the first query does."""
+        task = layout.QUERY_FILE.fullmatch(file.name)["task"]
+        if task is not None and query.task != int(task):
+            yield LineError(file, number, f"the query's task_id is {query.task}, but the file is of task {task}")
+        elif split != "train":
+            self._rows.setdefault((dataset, query.task, split), file)
+        own = key_dataset(id_key(query.id))
+        expected = self._dataset_ids.setdefault(dataset, own)
+        if own != expected:
+            message = f"the query {query.id} is of dataset {own}, but earlier queries of {dataset} are of {expected}"
+            yield LineError(file, number, message)
+
     def _positive(
-        self, file: Path, number: int, query: int, query_modality: Modality, candidate: int
+        self, file: Path, number: int, split: str, query: int, query_modality: Modality, candidate: int
     ) -> Iterator[LineError]:
-        """A positive must be in some pool, and an instruction must exist for its modality."""
+        """A positive must be in some pool, and instructions must exist for its modality."""
         modality = self._candidates.get(candidate)
         if modality is None:
             yield LineError(file, number, f"the candidate {key_id(candidate)} is in no pool")
             return
-        used = (key_dataset(query), query_modality, modality)
-        if self._instructions is None or used in self._instructions or used in self._uninstructed:
-            return
-        self._uninstructed.add(used)
-        yield LineError(
-            file,
-            number,
-            f"dataset {used[0]} has no instruction for {query_modality.mbeir!r} queries with "
-            f"{modality.mbeir!r} candidates; add a line to {layout.INSTRUCTIONS}",
-        )
+        wanted = (key_dataset(query), query_modality, modality)
+        for table, instructions in self._instructions.items():
+            if wanted in instructions or (table, wanted) in self._uninstructed:
+                continue
+            if table == layout.INSTRUCTIONS or split != "train":  # held-out ones are for evaluation only
+                self._uninstructed.add((table, wanted))
+                yield LineError(
+                    file,
+                    number,
+                    f"dataset {wanted[0]} has no instruction for {query_modality.mbeir!r} queries with "
+                    f"{modality.mbeir!r} candidates; add a line to {table}",
+                )
 
     def _image(self, file: Path, number: int, image: str | None) -> Iterator[LineError]:
-        if image is not None:
-            try:
-                if not self._collection.image_path(image).is_file():
-                    yield LineError(file, number, f"the image {image!r} is missing")
-            except UserError as error:
-                yield LineError(file, number, str(error))
-            except OSError as error:  # such as a name that is too long
-                yield LineError(file, number, f"the image {image[:80]!r} cannot be read ({error.strerror})")
+        if image is None:
+            return
+        try:
+            if not self._collection.image_path(image).is_file():
+                yield LineError(file, number, f"the image {image!r:.100} is missing")
+                return
+        except UserError as error:
+            yield LineError(file, number, str(error))
+            return
+        except OSError as error:  # such as a name that is too long
+            yield LineError(file, number, f"the image {image[:80]!r} cannot be read ({error.strerror})")
+            return
+        if self._opened is not None and (path := _checksum(image)) not in self._opened:
+            self._opened.add(path)
+            self._unopened.append((file, number, image))
+            if len(self._unopened) == WINDOW:
+                yield from self._unreadable_images()
+
+    def _unreadable_images(self) -> Iterator[LineError]:
+        """Open the images that wait for it, several at a time."""
+        waiting, self._unopened = self._unopened, []
+        paths = (self._collection.image_path(image) for _, _, image in waiting)
+        with ThreadPoolExecutor() as readers:
+            for (file, number, image), error in zip(waiting, readers.map(_image_error, paths), strict=True):
+                if error is not None:
+                    yield LineError(file, number, f"the image {image!r:.100} cannot be used: {error}")
+
+    def _evaluation_pools(self) -> Iterator[LineError]:
+        """Evaluation searches the global pool of the split, the local pool of the row, and what both share."""
+        for (dataset, task, split), file in self._rows.items():
+            union = f"union_{split}"
+            local = next((name for name in local_pool_names(dataset, task) if name in self._pools), None)
+            if union not in self._pools:
+                missing = f"the pool {layout.global_pool_file(split)}"
+            elif local is None:
+                missing = f"the pool {layout.local_pool_file(dataset, task)}"
+            elif self._pools[local].isdisjoint(self._pools[union]):
+                missing = f"a candidate that is in both pools, {local} and {union}"
+            else:
+                continue
+            yield LineError(file, 0, f"evaluation of the queries of task {task} needs {missing}; add it")
+
+    def _stages(self) -> Iterator[LineWarning]:
+        """Stages that the collection is too small for."""
+        folder = self._collection.root / "query"
+        for split in ("train", "val"):
+            if (queries := self._queries[split]) < layout.MIN_QUERIES:
+                message = f"has {queries} queries; training needs at least {layout.MIN_QUERIES}"
+                yield LineWarning(folder / split, 0, message)
+        if not self._queries["test"]:
+            yield LineWarning(folder / "test", 0, "has no queries; evaluation needs some, or --split val")
 
 
 def _records(file: Path, parse: Callable[[Path, int, Any], T]) -> Iterator[tuple[int, T | LineError]]:
@@ -202,3 +344,16 @@ def _records(file: Path, parse: Callable[[Path, int, Any], T]) -> Iterator[tuple
 def _has_byte_order_mark(file: Path) -> bool:
     with file.open("rb") as stream:
         return stream.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK
+
+
+def _image_error(path: Path) -> UserError | None:
+    try:
+        check_image(path)
+    except UserError as error:
+        return error
+    return None
+
+
+def _checksum(text: str) -> int:
+    """64 bits, as of an array's element."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")

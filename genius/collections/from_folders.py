@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from genius.collections import wording
 from genius.collections.draft import Draft, SourceImage
-from genius.collections.images import open_image, read_image_file
+from genius.collections.images import check_image, read_image_file
 from genius.collections.layout import SPLITS, TASKS
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
@@ -27,7 +27,6 @@ from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError
 
 WINDOW = 64  # images in memory
-CHECKED_SIDE = 256  # pixels; decoding a JPEG at this size still reads all of its data, in a fraction of the time
 
 
 @dataclass
@@ -151,7 +150,7 @@ def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]
         try:
             record.image.encode()
             data = _bytes_inside(source.folder, record.image)
-            open_image(source.folder / record.image, max_side=CHECKED_SIDE)  # by name, for its error message
+            check_image(source.folder / record.image)  # by name, for its error message
             return data
         except UnicodeEncodeError:
             name = os.fsencode(record.image).decode(errors="replace")

@@ -26,6 +26,8 @@ MAX_BYTES = 10 * 2**20
 MAX_PIXELS = 24_000_000
 MAX_SIDE = 12_000
 MAX_DECODING = MAX_PIXELS  # pixels that a process decodes at the same time; each takes up to 11 bytes meanwhile
+CHECKED_SIDE = 256  # pixels; decoding a JPEG at this size still reads all of its data, in a fraction of the time
+SHOWN = 100  # characters of a file name in a message
 ORIENTATION = 0x0112  # EXIF tag
 UPRIGHT = {  # EXIF orientation -> the transposition that makes the image upright
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -46,7 +48,7 @@ def open_image(
     source: a file or the encoded bytes. max_side: shrink the image so that no side is longer.
     Raises UserError for any other format, a damaged image or one that is too large.
     """
-    name = "the image" if isinstance(source, bytes) else Path(source).name
+    name = "the image" if isinstance(source, bytes) else Path(source).name[:SHOWN]
     data = source if isinstance(source, bytes) else read_image_file(source, max_bytes)
     _check_bytes(len(data), name, max_bytes)
     with _image_errors(name, max_pixels):
@@ -65,6 +67,11 @@ def open_image(
     return image
 
 
+def check_image(source: Path | str) -> None:
+    """Read and decode a whole image. Raises UserError like `open_image`."""
+    open_image(source, max_side=CHECKED_SIDE)
+
+
 def thumbnail(source: Path | str | bytes, side: int, quality: int = 80) -> bytes:
     """WebP bytes of the image with no side longer than `side` pixels. Raises UserError like `open_image`."""
     stream = io.BytesIO()
@@ -75,7 +82,7 @@ def thumbnail(source: Path | str | bytes, side: int, quality: int = 80) -> bytes
 def read_image_file(file: Path | str, max_bytes: int = MAX_BYTES) -> bytes:
     """The bytes of a regular file. Raises UserError if it is missing, not a regular file, empty or too large."""
     file = Path(file)
-    name = file.name
+    name = file.name[:SHOWN]
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):  # a pipe would block, a device would not end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import and_
 
 MAX_NUMBER = 2**40
 ID = re.compile(r"(0|[1-9]\d{0,5}):(0|[1-9]\d{0,11})", re.ASCII)  # no leading zeros, so that an id has one spelling
@@ -41,6 +42,11 @@ class KeySet:
         page = self._pages.get(key >> PAGE_BITS)
         bit = key & (2**PAGE_BITS - 1)
         return page is not None and bool(page[bit >> 3] >> (bit & 7) & 1)
+
+    def isdisjoint(self, other: KeySet) -> bool:
+        """Whether no key is in both."""
+        pages = self._pages.keys() & other._pages.keys()
+        return not any(any(map(and_, self._pages[page], other._pages[page])) for page in pages)
 
     def add(self, key: int) -> bool:
         """Add a key. Returns False if it was already present."""

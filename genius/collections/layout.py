@@ -8,6 +8,7 @@ from pathlib import Path
 from genius.schema import Modality
 
 SPLITS = ("train", "val", "test")
+MIN_QUERIES = 2  # of train and of val, to train on
 TASKS = {  # M-BEIR task id -> (query modality, candidate modality); 5 is unused
     0: (Modality.TEXT, Modality.IMAGE),
     1: (Modality.TEXT, Modality.TEXT),

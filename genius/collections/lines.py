@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,8 @@ class LineError(UserError):
     """An invalid line. `line` counts from 1; 0 means the whole file."""
 
     def __init__(self, file: Path, line: int, message: str):
-        super().__init__(f"{file}:{line}: {message}" if line else f"{file}: {message}")
+        name = os.fsencode(file).decode(errors="backslashreplace")  # a name that is not UTF-8 cannot be printed
+        super().__init__(f"{name}:{line}: {message}" if line else f"{name}: {message}")
         self.file, self.line, self.message = file, line, message
 
 
@@ -29,28 +32,31 @@ def text_lines(file: Path) -> Iterator[tuple[int, str]]:
 
     A byte order mark is dropped. Raises LineError for other encodings and for lines over 16 MB.
     """
-    if not file.is_file():  # opening a pipe would block forever
-        raise LineError(file, 0, "is not a file; expected a text file" if file.exists() else "is missing")
+    for number, line in enumerate(_raw_lines(file), 1):
+        if len(line) > MAX_LINE:
+            raise LineError(file, number, "the line is longer than 16 MB; expected one record per line")
+        if number == 1:
+            if line.startswith(UTF16_MARKS):
+                raise LineError(file, 1, "the file is UTF-16; save it as UTF-8")
+            line = line.removeprefix(BYTE_ORDER_MARK)
+        try:
+            text = line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise LineError(file, number, "the line is not UTF-8; save the file as UTF-8") from None
+        if text and not text.isspace():
+            yield number, text
+
+
+def _raw_lines(file: Path) -> Iterator[bytes]:
+    """Lines of at most MAX_LINE + 1 bytes. Raises LineError if the file is not a regular one or cannot be read."""
     try:
-        stream = file.open("rb")
+        if not file.is_file():  # opening a pipe would block forever
+            raise LineError(file, 0, "is not a file; expected a text file" if os.path.lexists(file) else "is missing")
+        with file.open("rb") as stream:
+            while line := stream.readline(MAX_LINE + 1):
+                yield line
     except OSError as error:
         raise LineError(file, 0, f"cannot be read ({error.strerror})") from None
-    with stream:
-        number = 0
-        while line := stream.readline(MAX_LINE + 1):
-            number += 1
-            if len(line) > MAX_LINE:
-                raise LineError(file, number, "the line is longer than 16 MB; expected one record per line")
-            if number == 1:
-                if line.startswith(UTF16_MARKS):
-                    raise LineError(file, 1, "the file is UTF-16; save it as UTF-8")
-                line = line.removeprefix(BYTE_ORDER_MARK)
-            try:
-                text = line.decode("utf-8").rstrip("\r\n")
-            except UnicodeDecodeError:
-                raise LineError(file, number, "the line is not UTF-8; save the file as UTF-8") from None
-            if text and not text.isspace():
-                yield number, text
 
 
 def json_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -60,7 +66,11 @@ def json_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def parse_object(file: Path, number: int, text: str) -> dict[str, Any]:
-    """The JSON object on one line. Raises LineError, also for NaN, a repeated key or an unpaired surrogate."""
+    """The JSON object on one line, or in a file (number 0).
+
+    Raises LineError, also for NaN, a repeated key or an unpaired surrogate.
+    """
+    what = "the line" if number else "the file"
     try:
         record = DECODER.decode(text)
         if "\\u" in text:
@@ -68,9 +78,11 @@ def parse_object(file: Path, number: int, text: str) -> dict[str, Any]:
     except UnicodeEncodeError:
         raise LineError(file, number, "the text contains an unpaired surrogate; remove it") from None
     except json.JSONDecodeError as error:
-        raise LineError(file, number, f"the line is not JSON ({error.msg} at column {error.colno})") from None
-    except (ValueError, RecursionError) as error:
-        raise LineError(file, number, f"the line is not valid JSON ({error})") from None
+        raise LineError(file, number, f"{what} is not JSON ({error.msg} at column {error.colno})") from None
+    except RecursionError:
+        raise LineError(file, number, f"{what} is nested too deeply") from None
+    except ValueError as error:
+        raise LineError(file, number, f"{what} is not valid JSON ({error})") from None
     if not isinstance(record, dict):
         raise LineError(file, number, f"expected a JSON object, found {type(record).__name__}")
     return record
@@ -91,8 +103,15 @@ def _sentence(invalid: ValidationError) -> str:
     if error["type"] == "missing":
         return f"the field {field} is missing"
     if error["type"] != "value_error":
-        message = f"{message[0].lower()}{message[1:]}, found {error['input']!r:.80}"
+        message = f"{message[0].lower()}{message[1:]}, found {_shown(error['input'])}"
     return f"{field}: {message}" if field else message
+
+
+def _shown(value: Any) -> str:
+    try:
+        return f"{value!r:.80}"
+    except RecursionError:
+        return "a deeply nested value"
 
 
 def _no_constant(name: str) -> None:
@@ -102,9 +121,8 @@ def _no_constant(name: str) -> None:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        keys = [key for key, _ in pairs]
-        repeated = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {repeated!r} appears twice")
+        repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {repeated!r:.80} appears twice")
     return record
 
 

@@ -12,22 +12,27 @@ Records are streamed. At most a bitmap of ids and one file's relevance judgments
 
 from __future__ import annotations
 
-import json
+import hashlib
+import os
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from genius.collections import layout
 from genius.collections.instructions import Instructions, read_instructions
 from genius.collections.keys import KeySet, id_key, key_dataset, key_id
+from genius.collections.lines import LineError, parse_object
 from genius.collections.records import read_items, read_judgments, read_queries
 from genius.errors import UserError
 from genius.schema import Item, LabelledQuery
 
+WORLD = {"seed": int, "scale": int, "pixels": int, "digest": str}  # what world.json holds
+RECORDS = ("cand_pool", "query", "qrels", "instructions")  # folders of record files
 GLOBAL_POOLS = tuple(f"union_{split}" for split in layout.SPLITS)
 
 
@@ -104,17 +109,14 @@ class Collection:
         The name of MSCOCO's pool in M-BEIR contains a split; that of a dataset whose queries were added later has no
         task.
         """
-        name = f"{row.dataset}_task{row.task}"
-        names = [name, *(f"{name}_{split}" for split in reversed(layout.SPLITS)), row.dataset]
-        yield from self.candidates(next((name for name in names if name in self.pool_files()), name))
+        names = local_pool_names(row.dataset, row.task)
+        yield from self.candidates(next((name for name in names if name in self.pool_files()), names[0]))
 
     def all_candidates(self) -> Iterator[Item]:
-        """Every candidate of the global pools, once; of the local pools if there are no global ones."""
-        files = self.pool_files()
-        pools = [name for name in GLOBAL_POOLS if name in files] or list(files)
+        """Every candidate of the main pools, once."""
         seen = KeySet()
-        for pool in pools:
-            for item in read_items(files[pool]):
+        for file in self.main_pool_files().values():
+            for item in read_items(file):
                 if seen.add(id_key(item.id)):
                     yield item
 
@@ -139,26 +141,48 @@ class Collection:
 
         Raises UserError if the file is not a table of words.
         """
-        file = self.root / layout.SYNONYMS
-        if not file.is_file():
-            return {}
+        table = self._side_file(layout.SYNONYMS) or {}
+        lists = [others for others in table.values() if isinstance(others, list)]
+        if len(lists) < len(table) or not all(isinstance(word, str) for others in lists for word in others):
+            message = "is not an object of words and word lists; fix or remove it"
+            raise LineError(self.root / layout.SYNONYMS, 0, message)
+        return {word.lower(): others for word, others in table.items() if others}
+
+    def world(self) -> dict[str, Any] | None:
+        """The seed, the sizes and the checksum of a drawn world (world.json); None for other collections.
+
+        Raises UserError if the file holds anything else.
+        """
+        world = self._side_file(layout.PROVENANCE)
+        if world is not None and [type(world.get(name)) for name in WORLD] != list(WORLD.values()):
+            message = f"does not have what describes a drawn world ({', '.join(WORLD)}); fix or remove it"
+            raise LineError(self.root / layout.PROVENANCE, 0, message)
+        return world
+
+    def _side_file(self, relative: Path) -> dict[str, Any] | None:
+        """The JSON object in an optional file. Raises UserError for other content."""
+        file = self.root / relative
+        if not os.path.lexists(file):
+            return None
         try:
-            table = json.loads(file.read_text(encoding="utf-8"))
-            return {str(word).lower(): [str(other) for other in others] for word, others in table.items() if others}
-        except (ValueError, AttributeError, TypeError) as error:
-            raise UserError(f"{file} is not an object of words and word lists ({error}); fix or remove it") from None
+            if file.is_file():  # opening a pipe would block forever
+                return parse_object(file, 0, file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8"
+            raise LineError(file, 0, f"cannot be read ({reason}); fix or remove it") from None
+        raise LineError(file, 0, "is not a file; remove it")
 
     def image_path(self, relative: str) -> Path:
         """The file of an image. Raises UserError for a path or a link that leaves the collection."""
         if layout.leaves_folder(relative):
-            raise UserError(f"the image path {relative!r} leaves the collection; give it relative to its root")
+            raise UserError(f"the image path {relative!r:.100} leaves the collection; give it relative to its root")
         file = self.root / relative
         try:
             inside = file.resolve().is_relative_to(self._resolved_root)
         except (OSError, RuntimeError):  # a loop of links
             inside = False
         if not inside:
-            raise UserError(f"the image {relative!r} is a link out of the collection; replace it by the file")
+            raise UserError(f"the image {relative!r:.100} is a link out of the collection; replace it by the file")
         return file
 
     def dataset_name(self, dataset_id: int) -> str:
@@ -181,6 +205,11 @@ class Collection:
                 if match := layout.POOL_FILE.fullmatch(file.name):
                     found.setdefault(match["pool"], file)
         return found
+
+    def main_pool_files(self) -> dict[str, Path]:
+        """The pools that make up the collection: M-BEIR's global ones; without them, all pools."""
+        files = self.pool_files()
+        return {name: files[name] for name in GLOBAL_POOLS if name in files} or files
 
     def query_files(self) -> Iterator[tuple[Path, str, int | None, str]]:
         """Yield (file, dataset, task, split). The union files, which repeat the same queries, are skipped."""
@@ -222,3 +251,19 @@ class RelevanceTable:
         key = id_key(query)
         start, end = self._queries.searchsorted((key, key + 1))
         return tuple(dict.fromkeys(map(key_id, self._candidates[start:end].tolist())))
+
+
+def local_pool_names(dataset: str, task: int) -> list[str]:
+    """The names that the local pool of a (task, dataset) row may have, the usual one first."""
+    name = f"{dataset}_task{task}"
+    return [name, *(f"{name}_{split}" for split in reversed(layout.SPLITS)), dataset]
+
+
+def record_digest(root: Path) -> str:
+    """Checksum of all record files of a collection and their relative paths."""
+    total = hashlib.sha256()
+    for file in sorted(file for folder in RECORDS for file in (root / folder).rglob("*") if file.is_file()):
+        total.update(os.fsencode(file.relative_to(root).as_posix()))
+        with file.open("rb") as stream:
+            total.update(hashlib.file_digest(stream, "sha256").digest())
+    return total.hexdigest()

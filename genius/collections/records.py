@@ -85,7 +85,7 @@ def _checked_task(task: int) -> int:
 
 def _checked_path(path: str) -> str:
     if leaves_folder(path):
-        raise ValueError(f"{path!r} leaves the collection; give a path relative to its root")
+        raise ValueError(f"{path!r:.100} leaves the collection; give a path relative to its root")
     return path
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from genius.collections import wording
-from genius.collections.draft import Candidate, Draft, SourceImage
+from genius.collections.draft import POSITIVE_SPLITS, Candidate, Draft, SourceImage
 from genius.collections.layout import SPLITS
 from genius.collections.sources import ComposedPair, Record
 
@@ -137,10 +137,20 @@ def iconic(draft: Draft, entries: Sequence[SourceEntry]) -> None:
         if _kind(entry) == "natural":
             name = entry.record.attributes["class_id"]
             for split in entry.query_splits:
+                for task in (4, 6, 8):
+                    _offer(classes[task, name], split)
                 draft.ask(4, split, classes[4, name], image=entry.image)
                 for task in (6, 8):
                     question = _pick(wording.WHAT_IS_THIS, entry.record.id)
                     draft.ask(task, split, classes[task, name], text=question, image=entry.image)
+
+
+def _offer(candidates: Sequence[Candidate], split: str) -> None:
+    """Put the candidates that a query of this split may have as positives into its pool, unless one is there."""
+    if not any(split in candidate.splits for candidate in candidates):
+        for candidate in candidates:
+            if candidate.splits & POSITIVE_SPLITS[split]:
+                candidate.splits.add(split)
 
 
 def _images(draft: Draft, task: int, entries: Sequence[SourceEntry]) -> dict[bytes, list[Candidate]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import multiprocessing
 import os
@@ -16,6 +15,7 @@ from typing import Any
 from tqdm import tqdm
 
 from genius.collections.layout import PROVENANCE, SYNONYMS, TASKS
+from genius.collections.mbeir import record_digest
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.demo_world.datasets import DATASETS, DemoEntry, make_entry
 from genius.demo_world.lexicon import synonyms
@@ -74,7 +74,7 @@ def write_world(
                     write_entry(writer, entry)
                 bar.update(len(entries))
         writer.close()
-        facts = {"seed": seed, "scale": scale, "pixels": pixels, "digest": digest(writer.root)}
+        facts = {"seed": seed, "scale": scale, "pixels": pixels, "digest": record_digest(writer.root)}
         for name, value in ((PROVENANCE, facts), (SYNONYMS, synonyms())):
             (writer.root / name).write_text(json.dumps(value, indent=1) + "\n")
     return facts
@@ -101,21 +101,6 @@ def write_entry(writer: CollectionWriter, entry: DemoEntry) -> None:
         writer.candidate(item, entry.dataset, tasks if "test" in pools else (), pools)
     for split, query in entry.queries:
         writer.query(query, entry.dataset, split)
-
-
-def digest(root: Path) -> str:
-    """Checksum of all record files of a collection and their relative paths."""
-    total = hashlib.sha256()
-    for file in sorted(
-        file
-        for folder in ("cand_pool", "query", "qrels", "instructions")
-        for file in (root / folder).rglob("*")
-        if file.is_file()
-    ):
-        total.update(file.relative_to(root).as_posix().encode())
-        with file.open("rb") as stream:
-            total.update(hashlib.file_digest(stream, "sha256").digest())
-    return total.hexdigest()
 
 
 def _make(seed: int, pixels: int, root: Path, pictures: Callable[[str], bool] | None, chunk: Chunk) -> list[DemoEntry]:

@@ -1,12 +1,13 @@
 """The checker: a good collection has no problem, and each fault is named by file and line."""
 
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from genius.collections.checker import Checker
+from genius.collections.checker import Checker, LineWarning
 from tests.collections.samples import QUERIES, picture, read_jsonl, write_collection, write_jsonl
 
 TEST_POOL = "cand_pool/global/mbeir_union_test_cand_pool.jsonl"
@@ -15,6 +16,8 @@ LOCAL_POOL = "cand_pool/local/mbeir_shapes_task3_cand_pool.jsonl"
 QUERY_FILE = "query/test/mbeir_shapes_task3_test.jsonl"
 QRELS = "qrels/test/mbeir_shapes_task3_test_qrels.txt"
 INSTRUCTIONS = "instructions/query_instructions.tsv"
+HELD_OUT = "instructions/held_out_instructions.tsv"
+OTHER = {"did": "9:5", "txt": "another", "modality": "text"}
 
 
 @pytest.fixture
@@ -134,6 +137,60 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
         another("query/test/mbeir_shapes_task0_test.jsonl", " \n"),
         "query/test/mbeir_shapes_task0_test.jsonl:0: the file is empty",
     ),
+    "other task": (
+        other(QUERY_FILE, 1, task_id=6),
+        f"{QUERY_FILE}:1: the query's task_id is 6, but the file is of task 3",
+    ),
+    "other dataset": (
+        lambda root: (
+            change(root, QUERY_FILE, 2, qid="8:12"),
+            (root / QRELS).write_text("9:11 0 9:2 1 3\n"),
+            append(root, INSTRUCTIONS, "image\ttext\tshapes\t8\tGo."),
+        ),
+        f"{QUERY_FILE}:2: the query 8:12 is of dataset 8, but earlier queries of shapes are of 9",
+    ),
+    "candidate of the local pool alone": (
+        another(LOCAL_POOL, '{"did": "9:5", "txt": "x", "modality": "text"}'),
+        f"{LOCAL_POOL}:3: the candidate 9:5 is in no global pool, so training leaves it out",
+    ),
+    "no local pool": (
+        lambda root: (root / LOCAL_POOL).unlink(),
+        f"{QUERY_FILE}:0: evaluation of the queries of task 3 needs the pool {LOCAL_POOL}; add it",
+    ),
+    "pools that share nothing": (
+        lambda root: (write_jsonl(root / LOCAL_POOL, [OTHER]), append(root, TRAIN_POOL, json.dumps(OTHER))),
+        f"{QUERY_FILE}:0: evaluation of the queries of task 3 needs a candidate that is in both pools",
+    ),
+    "no held-out instruction": (
+        another(HELD_OUT, "text\timage\tshapes\t9\tFind it."),
+        f"{QUERY_FILE}:1: dataset 9 has no instruction for 'image' queries with 'text' candidates; add a line to "
+        f"{HELD_OUT}",
+    ),
+    "held-out folder": (lambda root: (root / HELD_OUT).mkdir(), f"{HELD_OUT}:0: is not a file"),
+    "long prompt": (
+        another(INSTRUCTIONS, "image\ttext\tshapes\t9\t" + "x" * 10_001),
+        f"{INSTRUCTIONS}:3: a prompt has 10,001 characters",
+    ),
+    "bad world": (another("world.json", "{bad"), "world.json:0: the file is not JSON"),
+    "empty world": (another("world.json", "{}"), "world.json:0: does not have what describes a drawn world (seed, "),
+    "other world": (
+        another("world.json", '{"seed": 0, "scale": 1000, "pixels": 32, "digest": "0"}'),
+        "world.json:0: describes a world with other records",
+    ),
+    "bad synonyms": (another("synonyms.json", '{"square": 1}'), "synonyms.json:0: is not an object of words"),
+    "pipe as synonyms": (lambda root: os.mkfifo(root / "synonyms.json"), "synonyms.json:0: is not a file"),
+    "folder that is a link to itself": (
+        lambda root: (root / "query/val").symlink_to(root / "query/val"),
+        "query/val:0: is not a folder",
+    ),
+    "qrels that are a pipe": (
+        lambda root: ((root / QRELS).unlink(), os.mkfifo(root / QRELS)),
+        f"{QRELS}:0: is not a file",
+    ),
+    "pool of the same name": (
+        lambda root: shutil.copy(root / TRAIN_POOL, root / "cand_pool/local"),
+        "cand_pool/local/mbeir_union_train_cand_pool.jsonl:0: a global pool has the same name",
+    ),
     "odd name": (
         another("query/test/shapes.jsonl", "{}"),
         "query/test/shapes.jsonl:0: the name does not follow M-BEIR's scheme",
@@ -188,6 +245,7 @@ def test_one_qrels_file_may_serve_all_tasks_of_a_dataset(root):
         root / "query/test/mbeir_shapes_task4_test.jsonl",
         [QUERIES[0] | {"qid": "9:13", "task_id": 4, "pos_cand_list": []}],
     )
+    shutil.copy(root / LOCAL_POOL, root / "cand_pool/local/mbeir_shapes_task4_cand_pool.jsonl")
     (root / QRELS).unlink()
     (root / "qrels/test/mbeir_shapes_test_qrels.txt").write_text("9:11 0 9:2 1 3\n9:13 0 9:2 1 4\n")
     assert problems(root) == []
@@ -211,3 +269,54 @@ def test_an_image_path_that_is_too_long_is_a_problem(root):
     change(root, QUERY_FILE, 1, query_img_path="x" * 5_000 + ".png")
     (problem,) = problems(root)
     assert problem.startswith(f"{QUERY_FILE}:1: the image 'xxx") and "cannot be read" in problem
+
+
+def warnings(root) -> list[str]:
+    found = [finding for finding in Checker(root).findings() if isinstance(finding, LineWarning)]
+    return [f"{warning.file.relative_to(root)}:{warning.line}: {warning.message}" for warning in found]
+
+
+def test_stages_that_a_collection_is_too_small_for_are_warnings(root):
+    too_small = [f"query/{split}:0: has 0 queries; training needs at least 2" for split in ("train", "val")]
+    assert warnings(root) == too_small and problems(root) == []
+    shutil.rmtree(root / "query")
+    shutil.rmtree(root / "qrels")
+    assert warnings(root) == [*too_small, "query/test:0: has no queries; evaluation needs some, or --split val"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "expected"),
+    [
+        (other(QUERY_FILE, 2, neg_cand_list=["9:98"]), f"{QUERY_FILE}:2: the negative 9:98 is in no pool"),
+        (lambda root: (root / QRELS).write_text("9:11 0 9:2 0 3\n"), f"{QRELS}:0: judges no candidate relevant"),
+        (
+            other(LOCAL_POOL, 1, txt="x"),
+            f"{LOCAL_POOL}:1: the candidate 9:2 has another text or image than in an earlier",
+        ),
+    ],
+)
+def test_what_no_stage_refuses_is_a_warning(root, spoil, expected):
+    spoil(root)
+    assert problems(root) == []
+    assert warnings(root)[0].startswith(expected)
+
+
+def test_images_are_opened_on_request(root):
+    (root / "images/b.png").write_bytes(picture(1)[:50])
+    assert problems(root) == []
+    (problem,) = Checker(root, images=True).problems()
+    assert (problem.file, problem.line) == (root / QUERY_FILE, 1)
+    assert "the image 'images/b.png' cannot be used: b.png is a damaged image" in problem.message
+
+
+def test_an_image_of_several_lines_is_opened_once(root, monkeypatch):
+    opened = []
+    monkeypatch.setattr("genius.collections.checker.check_image", opened.append)
+    assert list(Checker(root, images=True).problems()) == []
+    assert sorted(path.name for path in opened) == ["a.png", "b.png"]
+
+
+def test_a_file_name_that_is_not_utf8_can_be_printed(root):
+    (root / os.fsdecode(b"query/test/\xff.jsonl")).touch()
+    (problem,) = Checker(root).problems()
+    assert "query/test/\\xff.jsonl: the name does not follow" in str(problem)

@@ -32,12 +32,22 @@ def test_a_check_shows_the_first_problems_of_each_file_and_counts_the_rest(tmp_p
         stream.write("9:11 0\n" * (SHOWN + 3))
     assert main(["--check", str(root)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == SHOWN + 2
+    assert len(lines) == SHOWN + 4
     assert lines[0].startswith(f"{root}/qrels/test/mbeir_shapes_task3_test_qrels.txt:3: expected")
-    assert lines[-2].endswith("_qrels.txt: 3 more problems") and lines[-1].endswith(f"problems: {SHOWN + 3}")
+    assert lines[-4] == f"warning: {root}/query/train: has 0 queries; training needs at least 2"
+    assert lines[-2].endswith("_qrels.txt: 3 more problems")
+    assert lines[-1].endswith(f"problems: {SHOWN + 3}, warnings: 2")
 
 
-@pytest.mark.parametrize("arguments", [[], ["one"], ["--check", "one", "two"]])
+def test_a_check_opens_images_on_request(tmp_path, capsys):
+    root = write_collection(tmp_path / "collection")
+    (root / "images/a.png").write_bytes(b"text")
+    assert main(["--check", str(root)]) == 0
+    assert main(["--check", str(root), "--images"]) == 1
+    assert "the image 'images/a.png' cannot be used: a.png is not a readable PNG" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["one"], ["--check", "one", "two"], ["--images", "one", "two"]])
 def test_wrong_arguments_are_explained(arguments, capsys):
     with pytest.raises(SystemExit) as caught:
         main(arguments)

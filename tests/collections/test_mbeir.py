@@ -229,7 +229,13 @@ def test_synonyms_are_optional_and_their_file_is_checked(root):
     file = collection.root / "synonyms.json"
     file.write_text('{"Cat": ["kitty"], "dog": []}')
     assert collection.synonyms() == {"cat": ["kitty"]}
-    for broken in ("[1]", '{"cat": 3}', "{"):
+    for broken, message in (
+        ("[1]", "expected a JSON object, found list"),
+        ('{"cat": 3}', "is not an object of words and word lists"),
+        ('{"cat": [3]}', "is not an object of words and word lists"),
+        ("{", "the file is not JSON"),
+        ("[" * 100_000, "nested too deeply"),
+    ):
         file.write_text(broken)
-        with pytest.raises(UserError, match="synonyms.json is not an object of words"):
+        with pytest.raises(UserError, match=rf"synonyms\.json.* {message}"):
             collection.synonyms()

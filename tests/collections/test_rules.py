@@ -139,6 +139,16 @@ def test_photographs_query_the_iconic_image_of_their_class_its_text_and_both(tmp
     assert result.pools["train"] == result.pools["val"] == result.pools["test"] == set(result.items)
 
 
+def test_an_iconic_image_of_training_is_also_in_the_pool_of_a_test_query_that_has_no_other(tmp_path):
+    records = [
+        {"img_path": "i.png", "txt": "text", "split": "train", "kind": "iconic", "class_id": 0},
+        {"img_path": "n.png", "split": "test", "kind": "natural", "class_id": 0},
+    ]
+    result = built(tmp_path, records)
+    assert result.asked(4, "test") == {("", "n.png"): {("", "i.png")}}
+    assert result.pools["train"] == result.pools["test"] == set(result.items)
+
+
 def test_a_composed_pair_belongs_to_the_split_of_its_target(tmp_path):
     splits = {"t1": "train", "t2": "train", "v1": "val", "d1": "test", "d2": "test"}
     records = [{"id": name, "img_path": f"{name}.png", "txt": name, "split": splits[name]} for name in splits]

@@ -8,9 +8,9 @@ from PIL import Image
 from genius.collections.__main__ import main as collections
 from genius.collections.instructions import read_instructions
 from genius.collections.layout import HELD_OUT_INSTRUCTIONS
-from genius.collections.mbeir import Collection
+from genius.collections.mbeir import Collection, record_digest
 from genius.demo_world.__main__ import main
-from genius.demo_world.write import digest, write_world
+from genius.demo_world.write import write_world
 from genius.errors import UserError
 
 
@@ -25,7 +25,7 @@ def test_records_depend_on_the_seed_and_not_on_the_pictures_drawn(world, tmp_pat
     root, facts = world
     again = write_world(tmp_path / "again", seed=5, scale=1_000, pixels=32, workers=2, pictures=never)
     assert again == facts
-    assert digest(root) == facts["digest"]
+    assert record_digest(root) == facts["digest"]
     other = write_world(tmp_path / "other", seed=6, scale=1_000, pixels=32, workers=1, pictures=never)
     assert other["digest"] != facts["digest"]
 

@@ -1,5 +1,6 @@
 import errno
 import json
+import shutil
 
 import pytest
 
@@ -17,6 +18,15 @@ def test_published_weights_are_not_replaced(collection, tmp_path):
     with pytest.raises(UserError, match="python -m training.features COLLECTION .* --preset paper"):
         train(Arguments(collection.root, tmp_path, "small", TINY, "cpu"))
     assert "stages" not in Run(tmp_path).manifest
+
+
+@pytest.mark.parametrize("world", ["{bad", "[]", '{"seed": 0}'])
+def test_a_bad_description_of_the_world_is_refused_before_a_stage(collection, tmp_path, world):
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    (root / "world.json").write_text(world)
+    with pytest.raises(UserError, match=r"world\.json: "):
+        train(Arguments(root, tmp_path / "run", "small", TINY, "cpu"))
+    assert not Run(tmp_path / "run").has("encoder")
 
 
 def test_the_peak_memory_is_in_gigabytes():

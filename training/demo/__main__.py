@@ -10,12 +10,10 @@ sentence encoder that finds synonyms of the world's words; the run does not need
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
 
-from genius.collections.layout import PROVENANCE
 from genius.collections.mbeir import Collection
 from genius.demo_world.write import SCALE, write_world
 from genius.errors import UserError, exit_on_user_error
@@ -69,7 +67,7 @@ def draw(world: Path, run: Path, seed: int) -> None:
         started = time.perf_counter()
         write_world(world, seed=seed, scale=SCALE)
         Run(run).record(drawing_seconds=round(time.perf_counter() - started, 2))
-    elif (other := json.loads((world / PROVENANCE).read_text())["seed"]) != seed:
+    elif (other := (Collection(world).world() or {}).get("seed")) != seed:
         raise UserError(f"{world} is the world of seed {other}, not {seed}; name another directory: --work DIR")
 
 
