@@ -8,6 +8,7 @@ Shapes: b pairs of a batch, d embedding dim.
 from __future__ import annotations
 
 import shutil
+import textwrap
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from timm.layers import convert_sync_batchnorm
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, EncoderConfig
+from genius.models.model_hubs import quiet_hub
 from genius.models.saving import round_to_eight_bit, round_to_half
 from genius.run import Run
 from training.checkpoint import Checkpoints
@@ -39,6 +41,7 @@ def train(arguments: Arguments) -> None:
     run, collection = Run(arguments.run), Collection(arguments.collection)
     torch.manual_seed(seed)
     encoder = new_encoder(settings)
+    encoder.check()
     if settings.locked.enabled:
         round_weights(encoder, settings)  # so that the heads learn on outputs of the towers that will be stored
     if world_size() > 1 and torch.device(arguments.device).type == "cuda":  # on CPUs each normalizes over its slice
@@ -64,7 +67,7 @@ def round_weights(encoder: Encoder, settings: EncoderSettings) -> None:
 def new_encoder(settings: EncoderSettings) -> Encoder:
     """A pretrained encoder, one made of pretrained towers, or one of the given architecture with random weights.
 
-    Raises UserError if weights cannot be loaded, or only one tower is given.
+    Raises UserError if weights cannot be loaded, the architecture cannot be built, or only one tower is given.
     """
     if settings.image_tower or settings.text_tower:
         if not (settings.image_tower and settings.text_tower):
@@ -82,8 +85,15 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
                 f"open_clip has no architecture {settings.architecture!r}; list them with: "
                 'python -c "import open_clip; print(open_clip.list_models())"'
             )
-    side = architecture["vision_cfg"]["image_size"]
-    return Encoder(EncoderConfig(architecture, asdict(PreprocessCfg(size=side, resize_mode="squash"))))
+    try:
+        with quiet_hub():
+            side = architecture["vision_cfg"]["image_size"]
+            return Encoder(EncoderConfig(architecture, asdict(PreprocessCfg(size=side, resize_mode="squash"))))
+    except Exception as error:  # open_clip, timm, transformers and the hub raise many types
+        raise UserError(
+            f"the architecture {settings.architecture} cannot be built ({textwrap.shorten(str(error), 200)}); set "
+            "encoder.architecture to another one"
+        ) from error
 
 
 def fit_all(

@@ -31,6 +31,8 @@ def fit_locked(
     candidates = CandidateTable.read(collection)
     pairs, val_pairs = splits = [Pairs.read(collection, split, candidates) for split in ("train", "val")]
     model = LockedEncoder(encoder, locked.input_dropout)
+    if locked.unlocked_epochs:
+        model.check_unlock(locked.image_blocks, locked.text_blocks)
     folder = Path(locked.cache) if locked.cache else run.path / "towers"
     loader = LockedLoader(collection, splits, settings, model, folder, seed, workers)
     if settings.image_tower:  # the heads are new, so they may take standardized outputs

@@ -94,6 +94,21 @@ class LockedEncoder(nn.Module):
 
         Raises UserError if the blocks of a tower cannot be unlocked.
         """
+        self._unlock_blocks(image_blocks, text_blocks)
+        self.cached_images, self.cached_texts = not image_blocks, not text_blocks
+        self._register_trained()
+
+    def check_unlock(self, image_blocks: int, text_blocks: int) -> None:
+        """Raise UserError, before the heads are trained, if `unlock` would; changes nothing."""
+        trained = list(self.trained.values())
+        try:
+            self._unlock_blocks(image_blocks, text_blocks)
+        finally:
+            self.encoder.requires_grad_(False)
+            for weight in trained:
+                weight.requires_grad_(True)
+
+    def _unlock_blocks(self, image_blocks: int, text_blocks: int) -> None:
         clip = self.encoder.clip
         for blocks, kind, lock in (
             (image_blocks, "image", clip.lock_image_tower),
@@ -112,8 +127,6 @@ class LockedEncoder(nn.Module):
                     f"the last blocks of this {kind} tower cannot be unlocked ({str(error) or type(error).__name__}); "
                     f"set encoder.locked.{kind}_blocks to 0"
                 ) from error
-        self.cached_images, self.cached_texts = not image_blocks, not text_blocks
-        self._register_trained()
 
     def forward(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
         """As Encoder.forward; pixels (images, t) and tokens (texts, u) are outputs of the towers where cached."""

@@ -56,6 +56,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
 
     Raises UserError if the collection lacks queries, instructions or items, or is not that of the index.
     """
+    engine.encoder.check()
     index, widest = engine.index, options.beams[-1]
     sets = read_queries(
         collection,

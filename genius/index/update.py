@@ -122,6 +122,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         if not len(new.modalities):
             shutil.rmtree(run / FEATURES, ignore_errors=True)  # of a process that was killed after adding these items
             return Added(0, new.skipped, 0, 0, new.changed, ())
+        models.encoder.check()
         files = _encode(opened, source, new, models, complaints)
         fused = files.fused(opened.digest("fusion"))[:, 0]
         codes = quantize_all(fused, new.modalities, models.quantizer)

@@ -34,6 +34,7 @@ from genius.models.towers import has_words
 
 BYTE_TOKENS = 512  # tokens of CLIP's byte-pair encoding before its first merge
 SPECIAL_TOKENS = 2  # start and end of a text
+MAX_TEXT, MAX_WORD = 10_000, 1_000  # characters that are tokenized: CLIP's merges take quadratic time in a word
 CLIP_VOCABULARY = 49_408
 LOCAL_FOLDER = "local-dir:"
 MODEL_SOURCES = ("hf-hub:", LOCAL_FOLDER)  # hold a model configuration with its weights
@@ -84,6 +85,16 @@ def normalize_text(text: str) -> str:
         return ""
     text = text[0].upper() + text[1:]
     return text if text[-1] in ".?!" else text + "."
+
+
+def shorten_text(text: str) -> str:
+    """Cut a text, and its words, far behind the last token that an encoder reads; others stay as they are."""
+    if len(text) <= MAX_WORD:
+        return text
+    words = text.split()
+    if len(text) <= MAX_TEXT and all(len(word) <= MAX_WORD for word in words):
+        return text
+    return " ".join(word[:MAX_WORD] for word in words)[:MAX_TEXT]
 
 
 def query_text(instruction: str, text: str) -> str:
@@ -250,16 +261,19 @@ class Encoder(nn.Module):
         return SplitEncoder(self.clip, self._encode_images, self._encode_texts)
 
     def check(self) -> None:
-        """Encode one text and one image, so that a missing file shows before a long pass.
+        """Encode one text and one image in eval mode, so that a missing file shows before a long pass.
 
         Raises UserError if that fails, for instance because the tokenizer cannot be downloaded.
         """
+        training = self.training
         try:
-            self.encode([Image.new("RGB", (32, 32))], ["a"])
+            with quiet_hub():
+                self.eval().encode([Image.new("RGB", (32, 32))], ["a"])
         except Exception as error:  # tokenizers, the hub and the network raise many types
-            raise UserError(
-                f"the encoder cannot encode a text and an image ({textwrap.shorten(str(error), 200)})"
-            ) from error
+            reason = textwrap.shorten(str(error) or type(error).__name__, 200)
+            raise UserError(f"the encoder cannot encode a text and an image ({reason})") from error
+        finally:
+            self.train(training)
 
     @property
     def device(self) -> torch.device:
@@ -311,7 +325,7 @@ class Encoder(nn.Module):
 
         n is the context length or, if the text tower allows it, the length of the longest of these texts.
         """
-        tokens = self._tokenizer([normalize_text(text) for text in texts])
+        tokens = self._tokenizer([shorten_text(normalize_text(text)) for text in texts])
         if self._trims_padding:
             return tokens[:, : int(tokens.argmax(-1).max()) + 1]
         return self._without_padding(tokens) if self._masks_padding else tokens

@@ -15,6 +15,7 @@ from genius.errors import UserError
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.queries import read_queries, with_positives
 from genius.metrics.hit_rate import CUTS
+from genius.models.encoder import Encoder
 from genius.search.engine import Engine
 from tests.evaluation.micro import publish_micro_run
 
@@ -39,6 +40,16 @@ def without_times(value):
     if isinstance(value, dict):
         return {key: without_times(inner) for key, inner in value.items() if key != "milliseconds"}
     return [without_times(inner) for inner in value] if isinstance(value, list) else value
+
+
+def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(engine, collection, monkeypatch):
+    def fail(*given):
+        raise OSError("the tokenizer is gone")
+
+    monkeypatch.setattr(Encoder, "tokenize", fail)
+    monkeypatch.setattr("genius.evaluation.queries.open_image", None)
+    with pytest.raises(UserError, match="cannot encode a text and an image .the tokenizer is gone"):
+        evaluate(engine, collection, EvaluationOptions())
 
 
 def test_dense_agrees_with_ranking_all_items_by_hand(report, engine, collection, embedded):

@@ -14,6 +14,7 @@ from genius.index.store import Index
 from genius.index.update import Added, Models, add, compact, remove
 from genius.index.versions import newer
 from genius.locks import write_lock
+from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Item, Modality, Query
 from genius.search.engine import Engine
@@ -55,6 +56,16 @@ def item_source(items: list[Item], pictures: Path) -> ItemSource:
 
 def opened(run: Path) -> Index:
     return Index.load(Run(run).folder("index"))
+
+
+def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(run, others, models, monkeypatch):
+    def fail(*given):
+        raise OSError("the tokenizer is gone")
+
+    monkeypatch.setattr(Encoder, "tokenize", fail)
+    monkeypatch.setattr(update, "open_image", None)
+    with pytest.raises(UserError, match="cannot encode a text and an image .the tokenizer is gone"):
+        add(run, lambda dataset: others, models)
 
 
 def assert_same(index: Index, expected: Index, rows: list[int]) -> None:

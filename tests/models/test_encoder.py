@@ -2,6 +2,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import open_clip
 import pytest
 import torch
@@ -10,7 +11,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from genius.errors import UserError
-from genius.models.encoder import Encoder, ShortTokenizer, normalize_text, query_text
+from genius.models.encoder import MAX_TEXT, MAX_WORD, Encoder, ShortTokenizer, normalize_text, query_text, shorten_text
 from tests.search.tiny import tiny_encoder
 
 
@@ -33,6 +34,28 @@ def picture(color: str) -> Image.Image:
 )
 def test_texts_are_normalized_as_in_the_published_code(raw, normal):
     assert normalize_text(raw) == normal
+
+
+def test_only_what_no_encoder_reads_is_cut_from_a_text():
+    for text in ("", "a red dog", " ".join(["word"] * 1_999), "x" * MAX_WORD, "two\nlines  and  spaces"):
+        assert shorten_text(text) == text
+    assert len(shorten_text("word " * 10**6)) == MAX_TEXT
+    assert shorten_text(f"a {'x' * 5_000} b") == f"a {'x' * MAX_WORD} b"
+
+
+def test_a_long_text_has_the_tokens_of_its_beginning(monkeypatch):
+    encoder = tiny_encoder()
+    for text in ("a red dog and " * 1_000, "abcdefghij" * 150 + " is a word"):
+        short = encoder.tokenize([text])
+        monkeypatch.setattr("genius.models.encoder.shorten_text", str)
+        assert torch.equal(encoder.tokenize([text]), short)
+        monkeypatch.undo()
+
+
+@pytest.mark.timeout(60)
+def test_a_word_of_a_million_random_letters_is_tokenized_at_once():
+    letters = np.random.default_rng(0).choice(list("abcdefghijklmnopqrstuvwxyz"), 10**6)
+    assert len(tiny_encoder().tokenize(["".join(letters)])) == 1
 
 
 def test_the_instruction_comes_before_the_text():

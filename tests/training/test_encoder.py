@@ -3,12 +3,14 @@
 import json
 from dataclasses import replace
 
+import pytest
 import torch
 
+from genius.errors import UserError
 from genius.run import Run
 from tests.search.tiny import tiny_encoder
 from tests.training.tiny import TINY
-from training import encoder
+from training import encoder, image_augmentation
 from training.encoder import new_encoder
 from training.encoder_extras import EncoderExtras
 from training.settings import Arguments, ExtrasSettings
@@ -21,6 +23,18 @@ def test_the_encoder_of_a_run_is_used_as_it_is(tmp_path):
     found = new_encoder(replace(TINY.encoder, pretrained=str(tmp_path)))
     weights = given.state_dict()
     assert all(torch.equal(weight, weights[name]) for name, weight in found.state_dict().items())
+
+
+def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(collection, tmp_path, monkeypatch):
+    model = TINY.encoder.architecture
+    settings = replace(TINY.encoder, architecture=model | {"text_cfg": model["text_cfg"] | {"vocab_size": 9}})
+    monkeypatch.setattr(image_augmentation, "open_item_image", None)
+    with pytest.raises(UserError, match="cannot encode a text and an image .*vocab_size is 9"):
+        run_stage(
+            "encoder",
+            encoder.train,
+            Arguments(collection.root, tmp_path, "small", replace(TINY, encoder=settings), "cpu"),
+        )
 
 
 def test_a_batch_whose_instructions_are_all_swapped_leaves_the_report_valid(collection, tmp_path):

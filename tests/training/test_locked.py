@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+import open_clip
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -331,3 +332,23 @@ def test_the_feature_stage_takes_known_tower_outputs_and_encodes_only_the_rest(
     torch.testing.assert_close(files.features(slice(None)).image, expected.image, atol=5e-3, rtol=5e-3)
     torch.testing.assert_close(files.features(slice(None)).text, expected.text, atol=5e-3, rtol=5e-3)
     assert known[0].images(sorted(item.image for item in items if item.image)), "no tower output was used"
+
+
+def test_blocks_that_cannot_be_unlocked_are_refused_before_any_image_is_opened(
+    colors, towers, tmp_path, opened, monkeypatch
+):
+    settings = locked_settings(*towers, image_blocks=1, unlocked_epochs=1)
+    model = LockedEncoder(new_encoder(settings))
+    before = [weight.requires_grad for weight in model.encoder.parameters()]
+    model.check_unlock(1, 1)
+    assert [weight.requires_grad for weight in model.encoder.parameters()] == before
+
+    def no_groups(*given):
+        raise RuntimeError("this tower has no groups")
+
+    monkeypatch.setattr(open_clip.CustomTextCLIP, "lock_image_tower", no_groups)
+    with pytest.raises(
+        UserError, match="the last blocks of this image tower cannot be unlocked .this tower has no gro"
+    ):
+        train(colors, tmp_path / "run", settings)
+    assert not opened
