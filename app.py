@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 ASSETS = Path(__file__).parent / "assets"
 SHIPPED = (ASSETS / "photos", ASSETS / "demo")
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 MAKE_ONE = (
     "make one with: python -m genius.collections SOURCE... COLLECTION && "
     "python -m training COLLECTION RUN, then: python app.py --run RUN"
@@ -30,7 +33,10 @@ MAKE_ONE = (
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line. Gradio's own variables, which hosts such as Hugging Face Spaces set, give the defaults."""
     variable = os.environ.get
-    parser = argparse.ArgumentParser(description="Serve trained runs in the browser.")
+    parser = argparse.ArgumentParser(
+        description="Serve trained runs in the browser.",
+        epilog="Logs, /healthz, /metrics, a systemd unit and a container: genius/ui/README.md",
+    )
     parser.add_argument(
         "--run",
         type=Path,
@@ -45,7 +51,10 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         help="address to listen on, 0.0.0.0 for all (default: %(default)s)",
     )
     parser.add_argument(
-        "--port", type=int, default=variable("GRADIO_SERVER_PORT", "7860"), help="port (default: %(default)s)"
+        "--port",
+        type=int,
+        default=variable("GRADIO_SERVER_PORT", "7860"),
+        help="port, 0 for any that is free (default: %(default)s)",
     )
     parser.add_argument(
         "--root-path",
@@ -97,6 +106,18 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         help="arithmetic of the decoder in mode fast; bfloat16 is faster on processors and GPUs that compute in it, "
         "and results may differ (default: %(default)s)",
     )
+    parser.add_argument(
+        "--log-json",
+        action="store_true",
+        help="write the log to stdout as one JSON object per line, with a line for each call of the page or the API",
+    )
+    parser.add_argument(
+        "--drain-seconds",
+        type=float,
+        default=20,
+        metavar="SECONDS",
+        help="after SIGTERM, how long to answer what was accepted before (default: %(default)s)",
+    )
     return parser.parse_args(argv)
 
 
@@ -123,9 +144,24 @@ def is_run(folder: Path) -> bool:
     return (folder / "manifest.json").is_file()
 
 
+@contextmanager
+def exit_on_sigterm() -> Iterator[None]:
+    """Inside the block SIGTERM raises SystemExit(0) on the main thread; a second one ends the process at once."""
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise SystemExit(0)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments(argv)
-    with exit_on_user_error():
+    with exit_on_user_error(), exit_on_sigterm():
         logins = read_logins(options.auth)
         if options.editable:
             check_editing(options.host, logins, options.allow_anonymous_editing)
@@ -133,9 +169,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         if options.max_queue < 1:
             raise UserError(f"--max-queue must be at least 1, not {options.max_queue}")
         runs = runs_to_serve(options.run)
+        for name in PROXIES:  # of no use here, and Gradio cannot be imported where one names a SOCKS proxy
+            os.environ.pop(name, None)
         from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
         from genius.search.engine import Engine
         from genius.ui.common.context import Served
+        from genius.ui.logs import SERVER, configure
         from genius.ui.page import build
         from genius.ui.runs import HostedRun
         from genius.ui.security import Policy
@@ -144,19 +183,23 @@ def main(argv: Sequence[str] | None = None) -> None:
         names = tuple(run.resolve().name for run in runs)
 
         def load(run: Path) -> Page:
-            print(f"Loading {run} …", flush=True)
+            SERVER.info("Loading %s …", run, extra={"event": "loading"})
             served = Served.read(run, options.editable, names)
             engine = Engine.load(run, options.device, options.fast_dtype)
             engine.follow()
             return build(engine, served)
 
+        configure(options.log_json)
         keep_freed_memory()
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
         policy = Policy(options.editable, hosts, tuple(options.embed_in))
-        hosting = Hosting(options.host, options.port, options.root_path, logins, policy, options.max_queue)
+        hosting = Hosting(
+            options.host, options.port, options.root_path, logins, policy, options.max_queue, options.drain_seconds
+        )
         server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)
-        print(f"Serving at {server.address} until Ctrl+C", flush=True)
-        server.wait()
+        SERVER.info("Serving at %s until Ctrl+C", server.address, extra={"event": "serving"})
+        if server.wait():
+            os._exit(0)  # threads that still compute would end with a crash
 
 
 if __name__ == "__main__":

@@ -75,6 +75,7 @@ SERVED = (
     "python app.py --root-path /genius",
     "GENIUS_AUTH=ada:secret python app.py",
     "python app.py --fast-dtype bfloat16",
+    "python app.py --log-json",
     "python app.py --embed-in https://example.org",
     "GENIUS_AUTH=ada:secret python app.py --run my-demo --editable --host 0.0.0.0 --allowed-host genius.example.org",
 )
@@ -88,6 +89,7 @@ ELSEWHERE = {
     "pip install -r requirements.txt && python app.py": ".ci/run installs; test_the_demo_answers_a_program serves",
     "pip install -r requirements.txt && pytest": ".ci/run",
     "curl http://127.0.0.1:7860/healthz": "test_an_app_command_serves_as_printed",
+    "curl http://127.0.0.1:7860/metrics": "tests/ui/test_monitoring.py",
     "pytest": ".ci/run",
     "pytest tests/trie tests/models": ".ci/run, with all others",
     "pytest tests/search/test_modes.py -k certificate": ".ci/run, with all others",
@@ -156,7 +158,9 @@ NOT_RUN = {
     "python -m genius.evaluation.speed assets/demo/reports --items 10000,100000 --ids uniform --rounds 3 --patience 5 "
     "--run assets/demo --collection world": "needs the demo world",
     "hf upload NAME/SPACE . --repo-type=space": "needs an account",
-    "docker run -p 7860:7860 -v $PWD/my-run:/run genius --run /run": "needs docker",
+    "docker run -p 7860:7860 -v $PWD/my-run:/run:ro --read-only --tmpfs /tmp --cap-drop ALL --security-opt "
+    "no-new-privileges --memory 4g --stop-timeout 30 genius --run /run --log-json": "needs docker; "
+    "tests/ui/test_hosting.py serves under the same limits",
 }
 
 
@@ -241,7 +245,7 @@ def test_an_app_command_serves_as_printed(command, workplace, monkeypatch):
             answers.append(json.load(answer))
 
     serve_until(visit, rest, monkeypatch)
-    assert answers == [{"status": "ok"}]
+    assert answers == [{"status": "ready"}]
     assert json.dumps(answers[0], separators=(",", ":")) in (ROOT / "genius/ui/README.md").read_text()
 
 

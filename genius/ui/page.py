@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -11,6 +12,7 @@ import numpy as np
 from gradio.utils import get_upload_folder
 from gradio_client.utils import is_file_obj_with_meta, traverse
 
+from genius.errors import UserError
 from genius.schema import Modality
 from genius.ui.api.layout import api_tab
 from genius.ui.codes.layout import codes_tab
@@ -44,11 +46,14 @@ class Page(gr.Blocks):
     """Blocks whose callbacks see one snapshot of the index each and know who waits for their answer; whose clients
     take turns; and which never fetch a link: Gradio would download any that a forged request passes off as an upload.
 
+    calling: makes a context around each call, from the name of its callback, and its event if it waited in the queue.
+
     The hooks are internal to Gradio: requirements.txt pins its minor version, and tests assert that they run.
     """
 
     def __init__(self, engine: Engine, **layout: Any):
         self.engine = engine
+        self.calling: Callable[[str, str | None], AbstractContextManager[None]] = lambda *_: nullcontext()
         super().__init__(**layout)
 
     def queue(self, *given: Any, max_size: int = 1, **named: Any) -> Page:
@@ -63,6 +68,10 @@ class Page(gr.Blocks):
             blocks=self,
         )
         return self
+
+    async def process_api(self, block_fn: Any, *given: Any, event_id: str | None = None, **named: Any) -> Any:
+        with self.calling(block_fn.name, event_id):
+            return await super().process_api(block_fn, *given, event_id=event_id, **named)
 
     async def call_function(
         self,
@@ -87,7 +96,8 @@ class Page(gr.Blocks):
             raise
         except Exception as error:  # missing or malformed values: no browser sends them
             logging.getLogger(__name__).warning("refused a request: %s", str(error).partition("\n")[0])
-            raise gr.Error("The request does not fit this page; reload it.", print_exception=False) from None
+            with show_user_errors():
+                raise UserError("The request does not fit this page; reload it.") from None
 
 
 def build(engine: Engine, served: Served) -> Page:

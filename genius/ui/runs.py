@@ -1,4 +1,4 @@
-"""Several runs behind one address: the first at / and each at /run/NAME/, loaded when somebody first opens it.
+"""Several runs behind one address: the first at / and each at /run/NAME/, loaded when it is first opened.
 
 Every run has a Gradio app of its own, so callbacks know one engine. What concerns all of them, such as the limits of
 requests, the health check and other origins, is the business of the server around them (genius.ui.serving); they share
@@ -14,7 +14,9 @@ import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import gradio as gr
@@ -27,6 +29,9 @@ from starlette.types import Receive, Scope, Send
 
 from genius.errors import UserError
 from genius.ui.common.about import credits_file
+
+if TYPE_CHECKING:
+    from genius.ui.monitoring import Monitor
 
 ADDRESS = re.compile(r"/run/([^/]+)(/.*)?", re.DOTALL)  # of a run, and the path within it
 REFRESH = 1  # seconds between two looks of a visitor who waits for a run
@@ -60,15 +65,14 @@ class HostedRun:
 class Runs:
     """An ASGI app that passes each request on to the app of its run.
 
-    mount: makes an app of a page; its second argument is the path of the page within the site. The first run is loaded
-    at once, the others by a thread when they are first asked for; what was loaded stays.
+    mount: makes an app of a page; its second argument is the path of the page within the site. `load_first` loads the
+    first run; the others are loaded by a thread when they are first opened. Runs stay in memory.
     """
 
-    def __init__(self, runs: Sequence[HostedRun], mount: Callable[[gr.Blocks, str], FastAPI]):
-        self.runs = {run.name: run for run in runs}
-        self.mount = mount
-        self.mounted = {runs[0].name: mount(runs[0].load(), "")}
-        self.first = gradio_app(self.mounted[runs[0].name])
+    def __init__(self, runs: Sequence[HostedRun], mount: Callable[[gr.Blocks, str], FastAPI], monitor: Monitor):
+        self.runs, self.mount, self.monitor = {run.name: run for run in runs}, mount, monitor
+        self.first: App | None = None  # once it is loaded
+        self.mounted: dict[str, FastAPI] = {}
         self.loading: dict[str, asyncio.Task[None]] = {}
         self.one_at_a_time = asyncio.Lock()  # as Gradio builds pages
         self.started = AsyncExitStack()
@@ -76,9 +80,16 @@ class Runs:
     @asynccontextmanager
     async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         """From the start of the server to its end."""
+        self.loop = asyncio.get_running_loop()
         async with self.started:
-            await self._start(*self.mounted.values())
             yield
+
+    def load_first(self) -> None:
+        """Load the first run on the caller's thread, while the server answers that it is loading."""
+        name = next(iter(self.runs))
+        app = self._open(name, "")
+        asyncio.run_coroutine_threadsafe(self._start(name, app), self.loop).result()
+        self.monitor.state = "ready"
 
     def stop(self) -> None:
         """End the streams of all pages."""
@@ -87,7 +98,9 @@ class Runs:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = await self.answer(scope) if scope["type"] == "http" else None
-        await (answer or self.first)(within_run(scope), receive, send)
+        app = answer or self.first
+        if app is not None:  # else it is a web socket, which no page opens
+            await app(within_run(scope), receive, send)
 
     async def answer(self, scope: Scope) -> App | Response | None:
         """The app or response that answers a request; None leaves it to the first run."""
@@ -96,6 +109,8 @@ class Runs:
             name, path = next(iter(self.runs)), scope["path"]
         else:
             name, path = address[1], address[2]
+        if self.first is None:
+            return refusal(scope, 503, "The page is being loaded; it opens by itself.", refresh=True)
         if not self.admits(scope):
             return None  # it asks for the login
         if name not in self.runs:
@@ -127,18 +142,25 @@ class Runs:
         """Load a run. Failures are logged: their sentences may name folders of the server."""
         try:
             async with self.one_at_a_time:
-                app = await run_sync(lambda: self.mount(self.runs[name].load(), f"/run/{name}"))
-                await self._start(app)
-                self.mounted[name] = app
+                app = await run_sync(self._open, name, f"/run/{name}")
+                await self._start(name, app)
         except UserError as error:
             logging.getLogger(__name__).error("the run %s cannot be loaded: %s", name, error)
         except Exception:
             logging.getLogger(__name__).exception("the run %s cannot be loaded", name)
 
-    async def _start(self, *apps: FastAPI) -> None:
-        for app in apps:
-            gradio_app(app).tokens, gradio_app(app).cookie_id = self.first.tokens, self.first.cookie_id
-            await self.started.enter_async_context(app.router.lifespan_context(app))
+    def _open(self, name: str, path: str) -> FastAPI:
+        """The app of a run's page, which is at this path within the site."""
+        page = self.runs[name].load()
+        page.calling = partial(self.monitor.calling, name)
+        return self.mount(page, path)
+
+    async def _start(self, name: str, app: FastAPI) -> None:
+        page = gradio_app(app)
+        first = self.first or page
+        page.tokens, page.cookie_id = first.tokens, first.cookie_id
+        await self.started.enter_async_context(app.router.lifespan_context(app))
+        self.first, self.mounted[name], self.monitor.pages[name] = first, app, page.get_blocks()
 
 
 def within_run(scope: Scope) -> Scope:
@@ -168,8 +190,8 @@ def wants_page(scope: Scope) -> bool:
     return scope["method"] in ("GET", "HEAD") and "text/html" in Request(scope).headers.get("accept", "")
 
 
-def refusal(scope: Scope, status: int, sentence: str) -> Response:
-    return notice(status, sentence) if wants_page(scope) else JSONResponse({"error": sentence}, status)
+def refusal(scope: Scope, status: int, sentence: str, refresh: bool = False) -> Response:
+    return notice(status, sentence, refresh) if wants_page(scope) else JSONResponse({"error": sentence}, status)
 
 
 def notice(status: int, sentence: str, refresh: bool = False) -> Response:

@@ -1,4 +1,4 @@
-"""How the page is served: its address, who may open it, how it looks, and a health check."""
+"""How the page is served: its address, who may open it, how it looks, how it is watched and how it ends."""
 
 from __future__ import annotations
 
@@ -9,26 +9,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import gradio as gr
+import prometheus_client
 import uvicorn
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from genius.errors import UserError
 from genius.ui.access import Logins
 from genius.ui.common.components import UI
 from genius.ui.common.figures import PLOTLY_ADDRESS
+from genius.ui.logs import SERVER
+from genius.ui.monitoring import HEALTH, METRICS, Monitor, Traffic
 from genius.ui.runs import HostedRun, Runs
 from genius.ui.security import Guard, Policy
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
-HEALTH = "/healthz"
 SCRIPTS = ("common/links.js", "common/reveal.js", "search/keys.js")  # of the page; panels bring their own
 SESSIONS = 200  # visitors whose state is kept
+DELIVERY = 5  # seconds for clients to fetch the last answers when the server shuts down
 
 
 @dataclass(frozen=True)
@@ -41,52 +44,109 @@ class Hosting:
     logins: Logins = field(default_factory=list)  # empty: no login
     policy: Policy = field(default_factory=Policy)
     max_queue: int = 64  # events of one run that may wait
+    drain_seconds: float = 20  # after SIGTERM, for answering what was accepted
 
 
 class Server:
     """The pages, served by a thread of its own."""
 
-    def __init__(self, app: FastAPI, runs: Runs, listener: socket.socket, host: str):
-        self.runs = runs
+    def __init__(self, app: FastAPI, runs: Runs, listener: socket.socket, hosting: Hosting):
+        self.runs, self.monitor, self.drain_seconds = runs, runs.monitor, hosting.drain_seconds
+        host = hosting.host
         name = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         self.address = f"http://{name}:{listener.getsockname()[1]}"
-        self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-        self._thread = threading.Thread(target=self._server.run, args=([listener],), daemon=True)
+        self._server = uvicorn.Server(
+            uvicorn.Config(app, log_level="warning", log_config=None, timeout_graceful_shutdown=DELIVERY)
+        )
+        self._listener = listener
+        self._ended = threading.Event()  # Thread.join does not wait again once a signal has interrupted it
 
     def start(self) -> None:
-        self._thread.start()
-        while not self._server.started and self._thread.is_alive():
+        threading.Thread(target=self._run, daemon=True).start()
+        while not self._server.started and not self._ended.is_set():
             time.sleep(0.01)
 
-    def wait(self) -> None:
-        """Return when the server has ended, or on Ctrl+C."""
+    def _run(self) -> None:
         try:
-            self._thread.join()
+            self._server.run([self._listener])
+        finally:
+            self._ended.set()
+
+    def wait(self) -> int:
+        """Return when the server has ended: at once after Ctrl+C, and after SIGTERM when it has answered what it had
+        accepted, if the signal raises SystemExit (app.py). Returns how many calls it left unanswered."""
+        try:
+            self._ended.wait()
         except KeyboardInterrupt:
             self.close()
+        except SystemExit:
+            return self.drain()
+        return 0
+
+    def drain(self) -> int:
+        """Refuse new requests, answer those that were accepted, for at most `drain_seconds`, and end.
+
+        Returns how many calls were left unanswered.
+        """
+        self.monitor.state = "draining"
+        SERVER.info("Shutting down; calls to answer first: %d", self.monitor.work(), extra={"event": "draining"})
+        end = time.monotonic() + self.drain_seconds
+        while (left := self.monitor.work()) and time.monotonic() < end:
+            time.sleep(0.05)
+        if left:
+            SERVER.warning(
+                "%d call%s left unanswered", left, " was" if left == 1 else "s were", extra={"event": "cut off"}
+            )
+        end = time.monotonic() + DELIVERY
+        while self.monitor.undelivered() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.runs.stop()
+        self._server.should_exit = True  # it completes the responses that it is sending
+        self._ended.wait(DELIVERY + 1)
+        self.close()
+        return left
 
     def close(self) -> None:
+        """End at once."""
         self.runs.stop()
         self._server.should_exit = self._server.force_exit = True
-        self._thread.join(timeout=5)
+        self._ended.wait(5)
 
 
 def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
-    """Load the first run, then serve all in the background. Raises UserError if the address is taken."""
-    pages = Runs(runs, lambda page, path: mount(page, path, hosting))
+    """Serve in the background, and return when the first run is loaded.
+
+    Raises UserError if the address is taken, and what loading the run raises.
+    """
+    monitor = Monitor()
+    pages = Runs(runs, lambda page, path: mount(page, path, hosting), monitor)
     listener = listen(hosting.host, hosting.port)
     origins = list(hosting.policy.origins)
+
+    async def health(request: Request) -> Response:
+        """200 once the first run is loaded, until the server shuts down."""
+        return JSONResponse({"status": monitor.state}, 200 if monitor.state == "ready" else 503)
+
+    async def metrics(request: Request) -> Response:
+        return Response(monitor.text(), media_type=prometheus_client.CONTENT_TYPE_LATEST)
+
     app = FastAPI(
-        routes=[Route(HEALTH, health), Mount("/", pages)],
+        routes=[Route(HEALTH, health), Route(METRICS, metrics), Mount("/", pages)],
         middleware=[
+            Middleware(Traffic, monitor=monitor),
             Middleware(Guard, policy=hosting.policy),
             Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_credentials=bool(origins)),
         ],
         lifespan=pages.lifespan,
         openapi_url=None,
     )
-    server = Server(app, pages, listener, hosting.host)
+    server = Server(app, pages, listener, hosting)
     server.start()
+    try:
+        pages.load_first()
+    except BaseException:
+        server.close()
+        raise
     return server
 
 
@@ -126,11 +186,6 @@ def listen(host: str, port: int) -> socket.socket:
         raise UserError(
             f"{host}:{port} is in use, or is not an address of this machine; choose another --port or --host"
         ) from None
-
-
-async def health(request: Request) -> JSONResponse:
-    """There is no answer before the run is loaded, so any answer means that it is."""
-    return JSONResponse({"status": "ok"})
 
 
 def head() -> str:

@@ -77,6 +77,7 @@ class FakeIndex:
     """Items by row: every modality in turn. Neither codes nor embeddings have anything to do with them."""
 
     n = 76_412
+    folder = Path("index-00000000")
     code_sizes = CODE_SIZES
     instructions = INSTRUCTIONS
     modalities = (np.arange(n) % 3).astype(np.uint8)

@@ -164,7 +164,7 @@ def test_one_login_opens_all_runs_and_nothing_is_loaded_or_shown_without_it(tmp_
         assert '"auth_required":true' in shown.text.replace(": ", ":") and site.loads == ["one"]
         assert site.client.get("/run/two%20words/gradio_api/info").status_code == 401
         assert "credits of one" not in site.client.get("/credits").text
-        assert site.client.get("/healthz").json() == {"status": "ok"}
+        assert site.client.get("/healthz").json() == {"status": "ready"}
         login = site.client.post("/run/two%20words/login", data={"username": "ada", "password": "secret"})
         assert login.status_code == 200 and site.loads == ["one"]
         assert '"two words"' in word(site.client, "/run/two%20words") and '"one"' in word(site.client, "")

@@ -1,5 +1,10 @@
 import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import gradio as gr
 import httpx
@@ -29,12 +34,13 @@ def get(address, **options):
 
 def test_the_health_address_answers_in_json(served):
     answer = get(f"{served.url}/healthz")
-    assert answer.status_code == 200 and answer.json() == {"status": "ok"}
+    assert answer.status_code == 200 and answer.json() == {"status": "ready"}
 
 
-def test_health_needs_no_login_and_everything_else_does(guarded):
+def test_health_and_metrics_need_no_login_and_everything_else_does(guarded):
     local = f"http://127.0.0.1:{httpx.URL(guarded).port}"
-    assert get(f"{local}/healthz").json() == {"status": "ok"}
+    assert get(f"{local}/healthz").json() == {"status": "ready"}
+    assert "genius_queue_length" in get(f"{local}/metrics").text
     assert get(f"{local}/gradio_api/info").status_code == 401
     assert "components" not in get(f"{local}/config").text
     with httpx.Client(base_url=local, trust_env=False, timeout=60) as visitor:
@@ -55,3 +61,116 @@ def test_every_style_is_part_of_the_head_the_common_one_first():
     styles = [file.read_text() for file in (UI / "common/style.css", *sorted(UI.glob("*/*.css")))]
     written = head()
     assert all(style in written for style in styles) and written.startswith(f"<style>{styles[0]}</style>")
+
+
+@contextmanager
+def slow_page(**hosting):
+    """A page whose endpoint `slow` answers when `go` is set; `started` is set when it is called."""
+    started, go = threading.Event(), threading.Event()
+
+    def slow() -> str:
+        started.set()
+        go.wait(60)
+        return "done"
+
+    with gr.Blocks(analytics_enabled=False) as page:
+        gr.api(slow, api_name="slow")
+    server = serve([HostedRun(Path("slow"), lambda: page)], Hosting(port=0, **hosting))
+    with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
+        yield SimpleNamespace(server=server, client=client, started=started, go=go)
+    go.set()
+    server.close()
+
+
+def call_slow(client):
+    return client.post("/gradio_api/call/slow", json={"data": []}).json()["event_id"]
+
+
+def test_a_server_that_shuts_down_answers_what_it_accepted_and_refuses_the_rest():
+    with slow_page() as site, ThreadPoolExecutor() as threads:
+        first = call_slow(site.client)
+        waiting = call_slow(site.client)  # one runs at a time, so this one is in the queue
+        answers = [
+            threads.submit(get, f"{site.server.address}/gradio_api/call/slow/{event}") for event in (first, waiting)
+        ]
+        site.started.wait(60)
+        drained = threads.submit(site.server.drain)
+        while site.client.get("/healthz").json() != {"status": "draining"}:
+            pass
+        assert site.client.get("/healthz").status_code == 503
+        for path in ("/gradio_api/call/slow", "/gradio_api/queue/join", "/gradio_api/upload", "/login"):
+            refused = site.client.post(path, json={"data": []})
+            assert refused.status_code == 503
+            assert refused.json() == {"error": "The server is shutting down; try again in a minute."}
+        shown = site.client.get("/", headers={"accept": "text/html"})
+        assert shown.status_code == 503 and "The server is shutting down" in shown.text
+        assert 'genius_calls_running{run="slow"} 1.0' in site.client.get("/metrics").text
+        site.go.set()
+        assert all('"done"' in answer.result().text for answer in answers)
+        assert drained.result() == 0
+        with pytest.raises(httpx.ConnectError):
+            get(f"{site.server.address}/healthz")
+
+
+def test_an_answer_that_its_client_has_yet_to_fetch_is_delivered_too():
+    with slow_page() as site, ThreadPoolExecutor() as threads:
+        site.go.set()
+        event = call_slow(site.client)
+        site.started.wait(60)
+        drained = threads.submit(site.server.drain)
+        while site.client.get("/healthz").json() != {"status": "draining"}:
+            pass
+        assert '"done"' in site.client.get(f"/gradio_api/call/slow/{event}").text
+        assert drained.result() == 0
+
+
+def test_a_call_that_takes_too_long_does_not_keep_the_server(caplog):
+    with slow_page(drain_seconds=0.1) as site:
+        call_slow(site.client)
+        site.started.wait(60)
+        begin = time.monotonic()
+        assert site.server.drain() == 1
+        assert time.monotonic() - begin < 20
+    assert "1 call was left unanswered" in caplog.text
+
+
+@pytest.mark.parametrize("logins", [[], [("ada", "one")]])
+def test_while_the_first_run_is_loaded_every_visitor_is_told(logins):
+    go = threading.Event()
+
+    def load():
+        go.wait(60)
+        with gr.Blocks(analytics_enabled=False) as page:
+            gr.api(lambda: "hello", api_name="hello")
+        return page
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    with ThreadPoolExecutor() as threads:
+        serving = threads.submit(serve, [HostedRun(Path("one"), load)], Hosting(port=port, logins=logins))
+        while True:
+            with suppress(httpx.ConnectError):
+                health = get(f"{address}/healthz")
+                break
+        program, browser = get(f"{address}/config"), get(f"{address}/", headers={"accept": "text/html"})
+        go.set()
+        server = serving.result()
+    assert (health.status_code, health.json()) == (503, {"status": "loading"})
+    assert program.status_code == 503 and program.json()["error"].startswith("The page is being loaded")
+    assert browser.status_code == 503 and 'http-equiv="refresh"' in browser.text
+    assert get(f"{address}/healthz").json() == {"status": "ready"}
+    server.close()
+
+
+def test_a_first_run_that_cannot_be_loaded_frees_the_address():
+    def load():
+        raise UserError("the encoder is missing")
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(UserError, match="the encoder is missing"):
+        serve([HostedRun(Path("one"), load)], Hosting(port=port))
+    socket.create_server(("127.0.0.1", port)).close()

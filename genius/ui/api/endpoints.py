@@ -18,6 +18,7 @@ from genius.ui.common import formatting
 from genius.ui.common.components import show_user_errors, target_of, uploaded
 from genius.ui.common.context import Context
 from genius.ui.event_queue import caller
+from genius.ui.monitoring import searching
 
 LARGEST_SIDE = 1_024  # pixels of a picture; far more than an encoder needs
 MOST_LISTED = 100  # items of one page of code_items
@@ -43,7 +44,9 @@ def endpoints(context: Context) -> list[Callable]:
         """
         image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality))
-        (result,) = engine.search([Query(text=text, image=image, instruction=instruction)], options, caller.get())
+        query = Query(text=text, image=image, instruction=instruction)
+        with searching(query, options):
+            (result,) = engine.search([query], options, caller.get())
         return {
             "hits": [
                 {

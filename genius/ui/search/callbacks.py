@@ -17,6 +17,7 @@ from genius.ui.common.components import show_user_errors, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
 from genius.ui.event_queue import caller
+from genius.ui.monitoring import searching
 from genius.ui.search import history, view
 from genius.ui.search.history import Entry
 
@@ -114,9 +115,11 @@ class SearchCallbacks:
         options = search_options(*settings, at_most=SIDE_BY_SIDE if len(queries) > 1 else None)
         query = queries[0]
         entry = Entry(item=item[1]) if item else Entry(query.text, query.instruction, picture=query.image is not None)
+        with searching(query, options, len(queries)):
+            results = self.engine.search(queries, options, caller.get())
         answers = tuple(
             LastQuery(f"item {item[1]}" if item else formatting.describe_query(query), query, options, result)
-            for query, result in zip(queries, self.engine.search(queries, options, caller.get()), strict=True)
+            for query, result in zip(queries, results, strict=True)
         )
         title = example.title if example else f"Like item {item[1]}" if item else ""
         panels = (

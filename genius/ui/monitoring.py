@@ -1,0 +1,191 @@
+"""What the server counts: calls of the page and the API, their searches, and requests over HTTP.
+
+`Monitor` gives it to /metrics in the text format of Prometheus, and writes one record to the log for each call. Neither
+needs a login, so both name runs, functions and outcomes, but no items, queries or visitors.
+
+A call ends in one of four outcomes: it was answered; refused with a sentence (a UserError); abandoned, because its
+client had left; or it failed, by a fault of ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import gradio as gr
+import prometheus_client
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily, Metric
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from genius.errors import UserError
+from genius.schema import Modality, Query, SearchOptions
+from genius.search.beam import MODES
+from genius.ui.runs import refusal
+from genius.ui.security import is_upload
+
+CALLS = logging.getLogger("genius.calls")
+HEALTH, METRICS = "/healthz", "/metrics"
+BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # seconds of a search
+
+prometheus_client.disable_created_metrics()
+
+
+@dataclass
+class Call:
+    """One call of a function of the page or the API."""
+
+    monitor: Monitor
+    run: str
+    function: str
+    id: str  # that of Gradio's event, if it waited in the queue; clients of the API know it
+    kind: str | None = None  # of its searches: modality of the query
+    mode: str | None = None
+
+
+current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
+
+
+class Monitor:
+    """The state and the metrics of one server."""
+
+    def __init__(self):
+        self.state = "loading"  # then "ready", at last "draining"
+        self.pages: dict[str, gr.Blocks] = {}  # that are loaded, by run
+        self.posts = 0  # requests that change or compute something and are being answered
+        self.registry = CollectorRegistry()
+        named = {"namespace": "genius", "registry": self.registry}
+        self.searches = Counter("searches", "Searches by kind of query.", ("run", "kind", "mode", "outcome"), **named)
+        self.seconds = Histogram(
+            "search_seconds", "Time of answered searches, with waiting.", ("run", "mode"), buckets=BUCKETS, **named
+        )
+        self.calls = Counter("calls", "Calls of the page and the API.", ("run", "function", "outcome"), **named)
+        self.answers = Counter("http_responses", "Responses by status.", ("status",), **named)
+        self.uploads = Gauge("uploads_open", "Uploads that are being received.", **named)
+        prometheus_client.ProcessCollector(registry=self.registry)  # memory, processor time, open files; on Linux
+        self.registry.register(self)
+
+    def text(self) -> bytes:
+        """All metrics in the text format of Prometheus."""
+        return prometheus_client.generate_latest(self.registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """What is looked up when it is asked for: queues, and the indexes that are served."""
+        waiting = GaugeMetricFamily("genius_queue_length", "Calls that wait in the queue.", labels=("run",))
+        running = GaugeMetricFamily("genius_calls_running", "Calls from the queue that are running.", labels=("run",))
+        version = GaugeMetricFamily(
+            "genius_index_info", "The version of the index that is served.", labels=("run", "version")
+        )
+        items = GaugeMetricFamily("genius_index_items", "Items of that index.", labels=("run",))
+        for run, page in self.pages.copy().items():
+            waiting.add_metric([run], len(page._queue))
+            running.add_metric([run], page._queue.get_active_worker_count())
+            engine = getattr(page, "engine", None)
+            if engine is not None:
+                index = engine.index
+                version.add_metric([run, index.folder.name], 1)
+                items.add_metric([run], index.n)
+        yield from (waiting, running, version, items)
+
+    def work(self) -> int:
+        """How many calls and requests were accepted and are not answered yet."""
+        queues = [page._queue for page in self.pages.copy().values()]
+        return self.posts + sum(len(queue) + queue.get_active_worker_count() for queue in queues)
+
+    def undelivered(self) -> bool:
+        """Whether answers wait for clients to fetch them."""
+        return any(any(page._queue.pending_event_ids_session.copy().values()) for page in self.pages.copy().values())
+
+    @contextmanager
+    def calling(self, run: str, function: str, id: str | None) -> Iterator[None]:
+        """Count and log the call that the block answers."""
+        call = Call(self, run, function, id or uuid.uuid4().hex)
+        token, begin, outcome = current_call.set(call), time.perf_counter(), "answered"
+        try:
+            yield
+        except BaseException as error:
+            outcome = outcome_of(error)
+            raise
+        finally:
+            seconds = time.perf_counter() - begin
+            self.calls.labels(run, function, outcome).inc()
+            fields = {"run": run, "function": function, "status": outcome, "milliseconds": round(1000 * seconds, 1)}
+            if call.kind:
+                fields |= {"kind": call.kind, "mode": call.mode}
+            CALLS.info(
+                "%s was %s", function, outcome, extra={"event": "search" if call.kind else "call", "fields": fields}
+            )
+            current_call.reset(token)
+
+
+@contextmanager
+def searching(query: Query, options: SearchOptions, count: int = 1) -> Iterator[None]:
+    """Count and time the searches of the block as part of the current call: `count` queries of the kind of `query`."""
+    call = current_call.get()
+    if call is None:
+        yield
+        return
+    asked = query.text or query.image is not None
+    kind = Modality.of(query.text, query.image).name.lower() if asked else "empty"
+    mode = options.mode or "set"
+    call.kind, call.mode = kind, mode if mode in MODES else "unknown"  # few values, whatever a client sends
+    begin, outcome = time.perf_counter(), "answered"
+    try:
+        yield
+    except BaseException as error:
+        outcome = outcome_of(error)
+        raise
+    finally:
+        call.monitor.searches.labels(call.run, kind, call.mode, outcome).inc(count)
+        if outcome == "answered":
+            call.monitor.seconds.labels(call.run, call.mode).observe(time.perf_counter() - begin)
+
+
+def outcome_of(error: BaseException) -> str:
+    """refused, abandoned or failed. The page shows errors as gr.Error, raised while the original was handled."""
+    if isinstance(error, gr.Error):
+        error = error.__context__ or UserError()
+    if isinstance(error, UserError):
+        return "refused"
+    canceled = isinstance(error, concurrent.futures.CancelledError | asyncio.CancelledError)
+    return "abandoned" if canceled else "failed"
+
+
+class Traffic:
+    """ASGI middleware, the outermost: counts requests, and refuses new ones while the server shuts down."""
+
+    def __init__(self, app: ASGIApp, monitor: Monitor):
+        self.app, self.monitor = app, monitor
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.monitor.answers.labels(message["status"]).inc()
+            await send(message)
+
+        if self.monitor.state == "draining" and not answers_while_draining(scope):
+            sentence = "The server is shutting down; try again in a minute."
+            return await refusal(scope, 503, sentence)(scope, receive, counted)
+        post, upload = scope["method"] == "POST", is_upload(scope)
+        self.monitor.posts += post
+        self.monitor.uploads.inc(upload)
+        try:
+            await self.app(scope, receive, counted)
+        finally:
+            self.monitor.posts -= post
+            self.monitor.uploads.dec(upload)
+
+
+def answers_while_draining(scope: Scope) -> bool:
+    """Whether the request belongs to what was accepted before: it fetches an answer or a picture of one."""
+    return scope["method"] == "GET" and ("/gradio_api/" in scope["path"] or scope["path"] in (HEALTH, METRICS))
