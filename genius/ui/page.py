@@ -56,7 +56,7 @@ class Page(gr.Blocks):
         self.calling: Callable[[str, str | None], AbstractContextManager[None]] = lambda *_: nullcontext()
         super().__init__(**layout)
 
-    def queue(self, *given: Any, max_size: int = 1, **named: Any) -> Page:
+    def queue(self, *given: Any, max_size: int = 64, **named: Any) -> Page:
         """max_size: events that may wait; half of them for one client."""
         super().queue(*given, max_size=max_size, **named)
         known = self._queue

@@ -29,6 +29,7 @@ from genius.index import update
 from genius.index.item_source import uploaded_items
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
+from genius.ui.security import UPLOADS_KEPT
 from tests.search.rounding import MARGIN, is_clear, traced
 from tests.search.tiny import publish_tiny_run
 
@@ -40,7 +41,7 @@ SWAPS = int(os.environ.get("GENIUS_LOAD_SWAPS", "100"))
 QUERIES = 24  # different ones: a third texts, a third images, a third pairs
 OPTIONS = SearchOptions(beams=10, k=5) if not RUN else SearchOptions()
 COMPACTED = 10  # every tenth swap merges the segments
-WAIT = 120  # seconds for one answer
+WAIT = 300  # seconds for one answer
 
 Hits = list[tuple[str, str, float, float]]  # id, text, cosine and score
 
@@ -151,7 +152,7 @@ class Client:
             self.http.get("/healthz").raise_for_status()
         except httpx.ConnectError:
             self.http = httpx.Client(base_url=url, timeout=WAIT, trust_env=False)
-        self.uploaded: dict[Path, str] = {}
+        self.uploaded: dict[Path, tuple[str, float]] = {}  # the server's path, and when it was last used
 
     def search(self, query: Query, file: Path | None) -> Hits:
         """Raises for any answer but results."""
@@ -173,10 +174,12 @@ class Client:
         return self.http.post("/gradio_api/call/search", json={"data": data}).raise_for_status().json()["event_id"]
 
     def upload(self, file: Path) -> str:
-        if file not in self.uploaded:
+        path, used = self.uploaded.get(file, ("", 0.0))
+        if not path or time.monotonic() - used > UPLOADS_KEPT / 3:
             sent = self.http.post("/gradio_api/upload", files={"files": (file.name, file.read_bytes())})
-            self.uploaded[file] = sent.raise_for_status().json()[0]
-        return self.uploaded[file]
+            path = sent.raise_for_status().json()[0]
+        self.uploaded[file] = path, time.monotonic()
+        return path
 
 
 class Load:
