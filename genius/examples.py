@@ -8,7 +8,6 @@ The results of several instructions of one example are shown side by side. A run
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from PIL import Image
 
 from genius.collections.images import open_image
 from genius.errors import UserError
+from genius.reading import read_json
 from genius.schema import Modality, Query
 
 FOLDER = "examples"
@@ -61,7 +61,7 @@ def read_examples(run: Path) -> tuple[Example, ...]:
     if not file.parent.exists():
         return ()
     try:
-        records = json.loads(file.read_text(encoding="utf-8"))
+        records = read_json(file)
         if not isinstance(records, list) or len(records) > MAX_EXAMPLES:
             raise ValueError(f"expected a list of at most {MAX_EXAMPLES} examples")
         return tuple(_example(record, file.parent) for record in records)

@@ -41,11 +41,6 @@ def write_report(file: Path, report: Any, text: str) -> None:
         write_text(file.with_suffix(".md"), text)
 
 
-def read_json(file: Path) -> Any:
-    """Parse a JSON file. Raises OSError, or ValueError for text that is not JSON; NaN is not."""
-    return json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
-
-
 def write_text(file: Path, text: str) -> None:
     """Write to a new file, then rename it, so that a reader never sees half of the text."""
     with written_aside(file) as aside:
@@ -127,6 +122,20 @@ def write_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike, blocks: It
         raise
 
 
+def sort_metadata(file: Path) -> None:
+    """Sort the metadata of a new safetensors file; the library writes them in another order in each process."""
+    with file.open("r+b") as stream:
+        size = int.from_bytes(stream.read(8), "little")
+        header = json.loads(stream.read(size))
+        if "__metadata__" not in header:
+            return
+        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode().ljust(size)
+        assert len(text) == size, file  # the library writes JSON without spaces, too
+        stream.seek(8)
+        stream.write(text)
+
+
 def reserve_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike) -> None:
     """Make a .npy file of zeros that has its space on disk, so that what is written into it later will fit.
 
@@ -177,7 +186,3 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_nan(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")

@@ -25,18 +25,64 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from genius.errors import UserError
-from genius.files import describe, disk_errors_explained, fsync, link_or_copy, read_json, sha256, write_json
+from genius.files import describe, disk_errors_explained, fsync, link_or_copy, sha256, write_json
 from genius.locks import ReadLock, manifest_lock, unused
+from genius.reading import EXACT, first_problem, read_json
 
 FORMAT = 1
 PARTS = ("encoder", "fusion", "quantizer", "decoder", "index")  # what a search needs
 EXTRAS = ("maps",)  # what a run may hold in addition
-FIELDS = {"folder", "digest", "files", "built_from"}  # of a part in the manifest
+BUILT_FROM = {  # parts that each part is built from, at least
+    "encoder": set(),
+    "fusion": {"encoder"},
+    "quantizer": {"encoder", "fusion"},
+    "decoder": {"quantizer"},
+    "index": {"encoder", "fusion", "quantizer"},
+    "maps": {"fusion", "quantizer"},
+}
 TEMPORARY = ".tmp-"
 HASHED = 256 * 2**20  # bytes; larger files (embeddings of millions) are checked by size when loading
+
+Checksum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+PartName = Literal[PARTS + EXTRAS]
+FileName = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$", max_length=200)]  # below its folder
+
+
+class FileEntry(BaseModel):
+    """What the manifest says about a file."""
+
+    model_config = EXACT
+    bytes: Annotated[int, Field(ge=0)]
+    sha256: Checksum
+
+
+class PartEntry(BaseModel):
+    """What the manifest says about a part."""
+
+    model_config = EXACT
+    folder: str
+    digest: Checksum
+    files: dict[FileName, FileEntry]
+    built_from: dict[PartName, Checksum]
+
+
+class Manifest(BaseModel):
+    """The types of a manifest. It may hold other facts, too: those that are listed here are read by name."""
+
+    model_config = EXACT | ConfigDict(extra="allow")
+    format: int
+    parts: dict[PartName, PartEntry]
+    collection: str = ""
+    preset: str = ""
+    settings: dict[str, Any] = {}
+    stages: dict[str, dict[str, Any]] = {}
+    sources: list[str] = []
+    normalize_embeddings: bool = False
 
 
 class Run:
@@ -56,20 +102,15 @@ class Run:
             return {"format": FORMAT, "parts": {}}
         try:
             manifest = read_json(file)
-            parts, version = manifest["parts"], manifest["format"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            parts = Manifest.model_validate(manifest).parts
+        except ValidationError as error:
+            raise UserError(f"{file} is not a run manifest ({first_problem(error)}); train the run again") from None
+        except (OSError, ValueError) as error:
             raise UserError(f"{file} is not a run manifest ({error}); train the run again") from None
-        if version != FORMAT:
-            raise UserError(f"{file} has format {version}, this version reads {FORMAT}; train the run again")
-        if not isinstance(parts, dict):
-            raise UserError(f"{file} lists no parts; train the run again")
+        if manifest["format"] != FORMAT:
+            raise UserError(f"{file} has format {manifest['format']}, this version reads {FORMAT}; train the run again")
         for name, part in parts.items():
-            if (
-                name not in PARTS + EXTRAS
-                or not isinstance(part, dict)
-                or FIELDS - part.keys()
-                or not re.fullmatch(rf"{name}-[0-9a-f]{{8}}", str(part["folder"]))
-            ):
+            if part.digest != digest_of(manifest["parts"][name]["files"]) or part.folder != f"{name}-{part.digest[:8]}":
                 raise UserError(f"{file} describes a part {name!r} that training does not write; train the run again")
         return manifest
 
@@ -87,6 +128,10 @@ class Run:
         """
         entry = self._part(part)
         folder = self.path / entry["folder"]
+        if unknown := _files_below(folder) - entry["files"].keys():
+            raise UserError(
+                f"{folder / min(unknown)} is not a file that training wrote; delete it, or copy the run again"
+            )
         for name, recorded in entry["files"].items():
             file = folder / name
             if not file.is_file():
@@ -105,6 +150,11 @@ class Run:
                     f"python -m training{f'.{part}' if part in EXTRAS else ''} "
                     f"{self.manifest.get('collection', 'COLLECTION')} {self.path}"
                 )
+        if missing := BUILT_FROM[part] - entry["built_from"].keys():
+            raise UserError(
+                f"{self.path / 'manifest.json'} does not say which {min(missing)} its {part} was built from; "
+                "train the run again"
+            )
         return folder
 
     def _part(self, part: str) -> dict[str, Any]:
@@ -159,7 +209,7 @@ class Run:
                 for name in shared:
                     link_or_copy(self.path / present["folder"] / name, aside / name)
                     files[name] = present["files"][name]
-                digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+                digest = digest_of(files)
                 folder = self.path / f"{part}-{digest[:8]}"
                 entry = {"folder": folder.name, "digest": digest, "files": files, "built_from": built_from}
                 with self.changing() as manifest:
@@ -243,3 +293,14 @@ class Run:
                 renamed = self._temporary_name()  # so that the name of a version never stands for half of it
                 folder.rename(renamed)
                 shutil.rmtree(renamed, ignore_errors=True)
+
+
+def digest_of(files: dict[str, dict[str, Any]]) -> str:
+    """The checksum of a part from what the manifest says about its files."""
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+
+
+def _files_below(folder: Path) -> set[str]:
+    """Relative paths of the files in a folder; hidden ones, which some systems leave everywhere, do not count."""
+    files = (file.relative_to(folder) for file in folder.rglob("*") if not file.is_dir())
+    return {str(file) for file in files if not file.name.startswith(".")}

@@ -98,10 +98,10 @@ def test_files_in_subfolders_are_published_and_checked_too(run):
 
 def test_others_may_read_the_weights_that_a_run_publishes(run):
     """For safetensors makes files that only their owner may read."""
-    run.publish("decoder", lambda folder: save_file({"weight": torch.zeros(3)}, folder / "model.safetensors"))
+    run.publish("encoder", lambda folder: save_file({"weight": torch.zeros(3)}, folder / "model.safetensors"))
     umask = os.umask(0)
     os.umask(umask)
-    assert (run.folder("decoder") / "model.safetensors").stat().st_mode & 0o777 == 0o666 & ~umask
+    assert (run.folder("encoder") / "model.safetensors").stat().st_mode & 0o777 == 0o666 & ~umask
 
 
 def test_a_missing_part_says_how_to_train_it(run):
@@ -138,7 +138,8 @@ def test_the_temporary_folder_of_a_process_at_work_stays(run):
         write("decoder")(folder)
 
     run.publish("decoder", slow)
-    assert {Run(run.path).folder(part).name[:-9] for part in ("decoder", "quantizer")} == {"decoder", "quantizer"}
+    now = Run(run.path)
+    assert all((run.path / now.manifest["parts"][part]["folder"]).is_dir() for part in ("decoder", "quantizer"))
 
 
 def test_what_others_published_meanwhile_stays(run):
@@ -174,7 +175,9 @@ def test_changes_at_the_same_time_are_all_kept(run):
         thread.join(timeout=120)
     now = Run(run.path)
     assert sum(name.startswith("fact") for name in now.manifest) == 40
-    assert now.folder("decoder").is_dir() and len(list(run.path.glob("decoder-*"))) == 1
+    assert (run.path / now.manifest["parts"]["decoder"]["folder"]).is_dir() and len(
+        list(run.path.glob("decoder-*"))
+    ) == 1
     assert not list(run.path.glob(".tmp-*"))
 
 
@@ -245,7 +248,7 @@ def test_not_a_number_becomes_null_in_json_and_is_refused_in_a_manifest(run):
     write_json(run.path / "report.json", {"loss": [float("nan"), 1.5, float("inf")], "n": (1, None)})
     assert json.loads((run.path / "report.json").read_text()) == {"loss": [None, 1.5, None], "n": [1, None]}
     (run.path / "manifest.json").write_text('{"format": 1, "parts": {}, "seconds": NaN}')
-    with pytest.raises(UserError, match="manifest.json is not a run manifest .NaN is not JSON"):
+    with pytest.raises(UserError, match="manifest.json is not a run manifest .expected value at line 1 column 39"):
         Run(run.path)
 
 

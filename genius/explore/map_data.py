@@ -16,12 +16,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BaseModel, Field, with_config
 
 from genius.collections.keys import id_key, key_dataset, key_id
 from genius.errors import UserError
+from genius.reading import EXACT, one_line, read_array, read_json
 from genius.run import Run
 from genius.schema import Modality
 
@@ -30,11 +32,14 @@ COMMAND = "python -m training.maps COLLECTION RUN"
 SCALE = np.iinfo(np.int16).max  # int16 value of the edge of a map
 
 
+@with_config(EXACT)
 @dataclass(frozen=True)
 class View:
     """One map: which vectors it shows."""
 
-    depth: int = 0  # number of levels whose codewords are summed; 0: the features z before quantization
+    depth: Annotated[int, Field(ge=0, le=256)] = (
+        0  # number of levels whose codewords are summed; 0: the features z before quantization
+    )
     contrastive: bool = True  # whether fusion and quantizer were trained with the contrastive loss
 
     @property
@@ -110,30 +115,59 @@ class Maps:
     def load(cls, folder: Path) -> Maps:
         """Load maps. Raises UserError for damaged or inconsistent files."""
         try:
-            places, keys = (np.load(folder / f"{name}.npy", allow_pickle=False) for name in ("places", "keys"))
-            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-            columns = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
+            config = read_json(folder / "config.json", MapsFile)
+            columns = read_json(folder / "queries.json", QueryColumns)
             queries = tuple(
-                MappedQuery(id, Modality(modality), text, columns["instructions"][instruction], tuple(answers))
+                MappedQuery(id, Modality(modality), text, columns.instructions[instruction], tuple(answers))
                 for id, modality, text, instruction, answers in zip(
-                    *(columns[name] for name in ("id", "modality", "text", "instruction", "answers")), strict=True
+                    columns.id, columns.modality, columns.text, columns.instruction, columns.answers, strict=True
                 )
             )
-            maps = cls(
-                tuple(View(**view) for view in config["views"]),
-                places.astype(np.float32) / SCALE,
-                keys,
-                queries,
-                {int(number): name for number, name in config["datasets"].items()},
-                config["split"],
-                config["health"],
-            )
-            fits = places.shape == (len(maps.views), len(keys) + len(queries), 2)
-        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-            raise UserError(f"the maps in {folder} cannot be read ({error}); create them again: {COMMAND}") from None
-        if not fits:
-            raise UserError(f"the arrays in {folder} have different sizes; create the maps again: {COMMAND}")
-        return maps
+            for query in queries:
+                for answer in query.answers:
+                    id_key(answer)
+            keys = read_array(folder / "keys.npy", (None,), np.int64)
+            if (keys < 0).any() or (np.diff(keys) <= 0).any():
+                raise ValueError("keys.npy does not ascend")
+            points = len(keys) + len(queries)
+            places = read_array(folder / "places.npy", (len(config.views), points, 2), np.int16)
+            if len({view.name for view in config.views}) < len(config.views):
+                raise ValueError("two views show the same")
+        except (OSError, ValueError, IndexError) as error:
+            raise UserError(
+                f"the maps in {folder} cannot be read ({one_line(error)}); create them again: {COMMAND}"
+            ) from None
+        return cls(
+            config.views,
+            places.astype(np.float32) / SCALE,
+            keys,
+            queries,
+            {int(number): name for number, name in config.datasets.items()},
+            config.split,
+            config.health,
+        )
+
+
+class MapsFile(BaseModel):
+    """config.json."""
+
+    model_config = EXACT
+    views: Annotated[tuple[View, ...], Field(min_length=1, max_length=100)]
+    datasets: dict[Annotated[str, Field(pattern=r"^[0-9]{1,6}$")], str]
+    split: str
+    health: dict[Literal["with", "without"], dict[str, int | float]]
+
+
+class QueryColumns(BaseModel):
+    """queries.json."""
+
+    model_config = EXACT
+    instructions: list[str]
+    id: list[str]
+    modality: list[Literal[0, 1, 2]]
+    text: list[str]
+    instruction: list[Annotated[int, Field(ge=0)]]  # number in `instructions`
+    answers: list[list[str]]
 
 
 def read_maps(path: Path) -> Maps | None:

@@ -12,7 +12,6 @@ Each of them is optional.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from typing import Any, TypeVar
 from genius.errors import UserError
 from genius.evaluation.tables import dataset_name, percent, task_name
 from genius.metrics.hit_rate import CUTS
+from genius.reading import one_line, read_json
 
 Drawn = TypeVar("Drawn")
 Report = dict[str, Any]
@@ -44,7 +44,7 @@ TIMED = {
     "rerank": "re-rank",
 }  # stages of a search, in the order they run
 NOT_METRICS = ("epoch", "seconds")
-WRONG_LAYOUT = (KeyError, IndexError, TypeError, ValueError, AttributeError)
+WRONG_LAYOUT = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ def read_report(run: Path, name: str) -> Report | None:
     """A report of a run, or None. Raises UserError if the file is not a JSON object."""
     file = run / "reports" / f"{name}.json"
     try:
-        report = json.loads(file.read_text())
+        report = read_json(file)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise UserError(f"{file} cannot be read ({error})") from None
+        raise UserError(f"{file} cannot be read ({one_line(error)})") from None
     if not isinstance(report, dict):
         raise UserError(f"{file} is not a report")
     return report

@@ -14,9 +14,17 @@ import numpy as np
 
 from genius.index.database import new_database, read_only
 from genius.index.layout import segment_folder
-from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, ConcatenatedArray
+from genius.index.segments import (
+    EMBEDDINGS,
+    ITEM_KEY,
+    ITEM_TABLE,
+    ITEMS,
+    THUMBNAIL_TABLES,
+    THUMBNAILS,
+    ConcatenatedArray,
+)
 from genius.index.store import Index
-from genius.index.writing import ITEM_KEY, ITEM_TABLE, THUMBNAIL_TABLES, write_embeddings
+from genius.index.writing import write_embeddings
 
 THERE = "row NOT IN (SELECT row FROM gone)"
 NUMBER = "row - ifnull((SELECT place FROM gone WHERE gone.row < old.row ORDER BY gone.row DESC LIMIT 1), 0) + ?"

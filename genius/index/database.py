@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from genius.errors import UserError
+from genius.reading import one_line
+
+MAX_VALUE = 2**26  # bytes of a text or thumbnail
+STEPS = 1_000_000  # instructions of SQLite between two looks at the clock
+MAX_SECONDS = 120  # that a query may take: a damaged file may have tables without an end
+CHECKED = 2**28  # bytes; all pages of a larger file are not read before it is used
 PAGE = 65_536  # bytes: a thumbnail of 3 KB that does not fit into a page of 4 KB wastes a quarter of it
 
 
@@ -79,14 +88,49 @@ class ReadOnlyDatabase:
     up the file descriptors of a server.
     """
 
-    def __init__(self, file: Path):
-        self._uri = read_only(file)
+    def __init__(self, file: Path, schema: str):
+        """schema: statements that created the file's tables; a file with others is refused when it is first read."""
+        self.file, self._schema = file, schema
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.Lock()
+        self._deadline = 0.0
 
     def select(self, query: str, *values: Any) -> list[tuple]:
-        """All rows of a query. Raises sqlite3.Error."""
+        """All rows of a query. Raises UserError that names the file if it is damaged or another database."""
         with self._lock:
-            if self._connection is None:
-                self._connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
-            return self._connection.execute(query, values).fetchall()
+            self._deadline = time.monotonic() + MAX_SECONDS
+            try:
+                if self._connection is None:
+                    self._connection = self._open()
+                return self._connection.execute(query, values).fetchall()
+            except (sqlite3.Error, OverflowError, MemoryError, UnicodeDecodeError) as error:
+                raise UserError(f"{self.file} cannot be read ({one_line(error)}); copy the run again") from None
+
+    def _open(self) -> sqlite3.Connection:
+        """Raises sqlite3.Error."""
+        connection = sqlite3.connect(read_only(self.file), uri=True, check_same_thread=False)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.set_progress_handler(lambda: time.monotonic() > self._deadline, STEPS)
+        if _statements(connection) != expected_statements(self._schema):
+            raise sqlite3.DatabaseError("it holds other tables than an index")
+        if self.file.stat().st_size <= CHECKED:
+            ((found,),) = connection.execute("PRAGMA integrity_check(1)")
+            if found != "ok":
+                raise sqlite3.DatabaseError(found)
+        return connection
+
+
+@cache
+def expected_statements(schema: str) -> list[tuple]:
+    """As SQLite keeps them after these statements."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema)
+        return _statements(connection)
+
+
+def _statements(connection: sqlite3.Connection) -> list[tuple]:
+    """Type, name, table and text of everything in a database, without regard to line breaks and indentation."""
+    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name LIMIT 100")
+    return [(*row[:3], " ".join(str(row[3]).split())) for row in rows]

@@ -8,11 +8,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import with_config
+
 from genius.errors import UserError
+from genius.reading import EXACT, Size, one_line, read_json
 from genius.schema import Modality
 from genius.trie.ids import MAX_CODES
 
 CONFIG = "config.json"
+MAX_ITEMS = 2**31 - 1  # positions are int32
+MAX_SEGMENTS = 10_000
+MAX_LEVELS = 256
 POOL = "pool.safetensors"  # of large indexes
 ERRORS = "errors.npy"
 ROWS = "rows.npy"  # where items were removed
@@ -26,12 +32,13 @@ class Instruction(NamedTuple):
     text: str
 
 
+@with_config(EXACT)
 @dataclass(frozen=True)
 class IndexConfig:
     """The sizes that the arrays of an index must have."""
 
     n: int  # items
-    dim: int  # of their embeddings
+    dim: Size  # of their embeddings
     code_sizes: tuple[int, ...]  # codes at each level of an ID
     segments: tuple[int, ...] = ()  # items of each segment as it was written; (): one, of all items
     trained: int | None = None  # the first items, which were indexed when the run was trained; None: all
@@ -44,14 +51,15 @@ class IndexConfig:
     def check(self) -> None:
         """Raises ValueError if a size is out of range."""
         if not (
-            0 < self.n <= sum(self.segments or (self.n,))
+            0 < self.n <= sum(self.segments or (self.n,)) <= MAX_ITEMS
             and min(self.segments or (self.n,)) > 0
             and (self.trained is None or 0 <= self.trained <= self.n)
             and self.dim > 0
-            and self.code_sizes
+            and 0 < len(self.code_sizes) <= MAX_LEVELS
+            and len(self.segments) <= MAX_SEGMENTS
             and all(0 < size <= MAX_CODES for size in self.code_sizes)
         ):
-            raise ValueError(f"a size is out of range in {self}")
+            raise ValueError(one_line(f"a size is out of range in {self}"))
 
 
 def segment_folder(index: Path, number: int) -> Path:
@@ -66,16 +74,15 @@ def write_config(file: Path, config: IndexConfig) -> None:
 def read_config(file: Path) -> IndexConfig:
     """Raises UserError that names the file."""
     try:
-        config = IndexConfig(**json.loads(file.read_text()))
+        config = read_json(file, IndexConfig)
         config = replace(
             config,
-            code_sizes=tuple(config.code_sizes),
-            segments=tuple(config.segments) or (config.n,),
+            segments=config.segments or (config.n,),
             trained=config.n if config.trained is None else config.trained,
         )
         config.check()
         return config
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise UserError(f"{file} is not the config of an index ({error}); build the index again") from None
 
 
@@ -89,8 +96,8 @@ def read_instructions(file: Path) -> list[Instruction]:
     """Raises UserError that names the file."""
     try:
         return [
-            Instruction(Modality.from_mbeir(query), Modality.from_mbeir(candidate), str(text))
-            for query, candidate, text in json.loads(file.read_text())
+            Instruction(Modality.from_mbeir(query), Modality.from_mbeir(candidate), text)
+            for query, candidate, text in read_json(file, list[tuple[str, str, str]])
         ]
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise UserError(f"{file} is not a list of instructions ({error}); build the index again") from None

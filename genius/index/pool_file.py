@@ -1,7 +1,7 @@
 """The pool of all items of a large index, kept in one file next to the IDs it was built from.
 
 The file is memory-mapped when it is loaded. It is only a copy of what can be built again: a file that is missing,
-damaged, of another format, or made from other IDs is ignored, and the caller builds the pool.
+damaged, forged, of another format, or made from other IDs is ignored, and the caller builds the pool.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from genius.files import sort_metadata
 from genius.trie.ids import IDTable
 from genius.trie.pool import Pool
-from genius.trie.trie import CrowdedPrefixes, Trie
+from genius.trie.trie import CrowdedPrefixes, Trie, find_crowded_prefixes
 
 FORMAT = 1  # of the file; increased whenever an array changes its meaning
 TABLE = ("packed", "rows", "shared", "sizes")
@@ -27,6 +28,7 @@ def save_pool(pool: Pool, file: Path, packed: np.ndarray) -> None:
     """packed (n, B): the IDs of rows 0 … n−1, which this pool was built from."""
     arrays = {name: getattr(pool.table, name) for name in TABLE} | pool.trie.crowded._asdict()
     save_file(arrays, file, metadata=_origin(packed, pool.table.code_sizes))
+    sort_metadata(file)
 
 
 def load_pool(
@@ -41,12 +43,11 @@ def load_pool(
             if stored.metadata() != _origin(packed, code_sizes):
                 return None
             arrays = {name: stored.get_tensor(name).numpy() for name in (*TABLE, *CrowdedPrefixes._fields)}
-    except (OSError, SafetensorError):
-        return None
-    if not _consistent(arrays, packed, len(code_sizes)):
+    except (OSError, SafetensorError, TypeError):  # TypeError: of a type that numpy does not have
         return None
     table = IDTable(*(arrays[name] for name in TABLE), tuple(code_sizes))
-    return Pool(table, Trie(table, device, CrowdedPrefixes(*(arrays[name] for name in CrowdedPrefixes._fields))))
+    crowded = CrowdedPrefixes(*(arrays[name] for name in CrowdedPrefixes._fields))
+    return Pool(table, Trie(table, device, crowded)) if _fit(table, crowded, packed) else None
 
 
 def _origin(packed: np.ndarray, code_sizes: Sequence[int]) -> dict[str, str]:
@@ -58,26 +59,28 @@ def _origin(packed: np.ndarray, code_sizes: Sequence[int]) -> dict[str, str]:
     }
 
 
-def _consistent(arrays: dict[str, np.ndarray], packed: np.ndarray, levels: int) -> bool:
-    """Whether the arrays fit each other; their contents are the checksums' business."""
-    shared, prefixes, edges = ((len(arrays[name]),) for name in ("shared", "low", "edge_low"))
-    shapes = {
-        "packed": packed.shape,
-        "rows": packed.shape[:1],
-        "shared": shared,
-        "sizes": shared,
-        "low": prefixes,
-        "first_edge": (prefixes[0] + 1,),
-        "edge_code": edges,
-        "edge_low": edges,
-        "levels": (levels + 1,),
-    }
-    kinds = {"packed": np.uint8, "edge_code": np.int16}
+def _fit(table: IDTable, crowded: CrowdedPrefixes, packed: np.ndarray) -> bool:
+    """Whether a table and the prefixes of its trie are those of packed IDs (n, B): a tenth of the work of building.
+
+    A foreign file may hold anything; positions that are out of range would read other memory.
+    """
+    n = len(packed)
+    if table.packed.shape != packed.shape or table.packed.dtype != np.uint8 or table.rows.shape != (n,):
+        return False
+    if table.rows.dtype != np.int32 or not np.array_equal(np.bincount(table.rows.clip(0, n), minlength=n), np.ones(n)):
+        return False
+    if (table.packed != packed[table.rows]).any() or not table.is_sorted:
+        return False
+    rebuilt = IDTable.from_sorted(table.packed, table.rows, table.code_sizes)
     return all(
-        arrays[name].shape == shape and arrays[name].dtype == kinds.get(name, np.int32)
-        for name, shape in shapes.items()
-    ) and [arrays[name][-1:].tolist() for name in ("shared", "first_edge", "levels")] == [
-        [len(packed)],
-        [*edges],
-        [*prefixes],
-    ]
+        _same(own, other)
+        for own, other in zip(
+            (table.shared, table.sizes, *crowded),
+            (rebuilt.shared, rebuilt.sizes, *find_crowded_prefixes(rebuilt)),
+            strict=True,
+        )
+    )
+
+
+def _same(own: np.ndarray, other: np.ndarray) -> bool:
+    return own.dtype == other.dtype and np.array_equal(own, other)

@@ -13,11 +13,11 @@ Axes: n rows, t requested rows, s segments, d embedding dim.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,14 @@ from genius.index.database import ReadOnlyDatabase, placeholders
 from genius.schema import Item, Modality
 
 EMBEDDINGS, ITEMS, THUMBNAILS = FILES = ("embeddings.npy", "items.sqlite", "thumbnails.sqlite")
+ITEM_TABLE = """CREATE TABLE IF NOT EXISTS items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
+                                                  text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
+ITEM_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS items_by_id ON items (id)"
+THUMBNAIL_TABLES = """CREATE TABLE IF NOT EXISTS pictures (picture INTEGER PRIMARY KEY, webp BLOB NOT NULL);
+    CREATE TABLE IF NOT EXISTS shown (row INTEGER PRIMARY KEY, picture INTEGER NOT NULL);
+    CREATE VIEW IF NOT EXISTS thumbnails AS SELECT row, webp FROM shown JOIN pictures USING (picture);"""
+MODALITIES = set(Modality)
+THUMBNAIL = "SELECT webp FROM shown LEFT JOIN pictures USING (picture) WHERE row = ?"
 LOOKUP = 10_000  # ids or rows per SQL statement
 DATASET = "CASE WHEN instr(items.id, ':') > 1 THEN CAST(substr(items.id, 1, instr(items.id, ':') - 1) AS INTEGER) END"
 
@@ -115,21 +123,22 @@ class ItemRecords:
         """Raises UserError that names a folder whose databases cannot be read or do not fit."""
         self.places = places
         self._items, self._thumbnails = (
-            [ReadOnlyDatabase(folder / name) for folder in folders] for name in (ITEMS, THUMBNAILS)
+            [ReadOnlyDatabase(folder / name, schema) for folder in folders]
+            for name, schema in ((ITEMS, f"{ITEM_TABLE};{ITEM_KEY}"), (THUMBNAILS, THUMBNAIL_TABLES))
         )
         for folder, items, thumbnails, size in zip(
             folders, self._items, self._thumbnails, np.diff(places.starts), strict=True
         ):
-            try:
-                ((count,),) = items.select("SELECT max(row) + 1 FROM items")
-                thumbnails.select("SELECT webp FROM thumbnails LIMIT 1")
-            except sqlite3.Error as error:
-                raise UserError(f"{folder} has an unreadable database ({error}); build the index again") from None
+            ((count,),) = items.select("SELECT max(row) + 1 FROM items")
+            thumbnails.select("SELECT webp FROM thumbnails LIMIT 1")
             if count != size:
                 raise UserError(f"{folder / ITEMS} holds {count} items, its config says {size}; build the index again")
 
     def items(self, rows: Sequence[int] | np.ndarray) -> list[Item]:
-        """The items at these rows, in this order. Raises IndexError if there is no such row."""
+        """The items at these rows, in this order.
+
+        Raises IndexError if there is no such row, UserError if the database holds something else.
+        """
         found = np.empty(len(rows), dtype=object)
         for segment, chosen, numbers in self.places.split(self.places.positions(np.array(rows, dtype=np.int64))):
             read = []
@@ -139,9 +148,23 @@ class ItemRecords:
                     "JOIN items ON items.row = wanted.value ORDER BY wanted.key",
                     json.dumps(numbers[first : first + LOOKUP].tolist()),
                 )
-            for at, (id, modality, text, image, source) in zip(chosen, read, strict=True):
-                found[at] = Item(id, Modality(modality), text, image, source)
+            if len(read) != len(numbers):
+                raise UserError(f"{self._items[segment].file} lacks an item; copy the run again")
+            for at, record in zip(chosen, read, strict=True):
+                found[at] = self._item(segment, *record)
         return found.tolist()
+
+    def _item(self, segment: int, id: Any, modality: Any, text: Any, image: Any, source: Any) -> Item:
+        """SQLite keeps a value of any type in any column."""
+        if not (
+            isinstance(id, str)
+            and modality in MODALITIES
+            and isinstance(text, str)
+            and isinstance(image, str | None)
+            and isinstance(source, str)
+        ):
+            raise UserError(f"{self._items[segment].file} holds an item of other types; copy the run again")
+        return Item(id, Modality(modality), text, image, source)
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """Item ids -> rows (m,) int64, in this order; −1 where the index has no such item."""
@@ -162,8 +185,13 @@ class ItemRecords:
         if not 0 <= row < len(self.places):
             return None
         ((segment, _, number),) = self.places.split(self.places.positions(np.array([row], dtype=np.int64)))
-        found = self._thumbnails[segment].select("SELECT webp FROM thumbnails WHERE row = ?", int(number[0]))
-        return found[0][0] if found else None
+        found = self._thumbnails[segment].select(THUMBNAIL, int(number[0]))
+        if not found:
+            return None
+        picture = found[0][0]
+        if not (isinstance(picture, bytes) and picture.startswith(b"RIFF") and picture[8:12] == b"WEBP"):
+            raise UserError(f"{self._thumbnails[segment].file} holds something else than WebP; copy the run again")
+        return picture
 
     def last_dataset(self) -> int:
         """The highest dataset number of all ids, also of removed items; −1 if none has one."""

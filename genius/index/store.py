@@ -20,11 +20,12 @@ subset of rows (a local pool).
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import DTypeLike
 
 from genius.errors import UserError
 from genius.index.layout import (
@@ -41,11 +42,12 @@ from genius.index.layout import (
 from genius.index.pool_file import load_pool
 from genius.index.segments import EMBEDDINGS, ConcatenatedArray, ItemRecords, RowMap
 from genius.locks import ReadLock
-from genius.schema import Item
-from genius.trie.ids import check_packed, unpack
+from genius.reading import is_finite, one_line, read_array
+from genius.schema import Item, Modality
+from genius.trie.ids import check_packed, packed_bytes, unpack
 from genius.trie.pool import Pool
 
-_READING = threading.Lock()  # Python 3.11 may fail where two threads parse the headers of arrays at once
+AGAIN = "copy the run again, or build the index again"
 
 
 class Index:
@@ -83,32 +85,19 @@ class Index:
         except OSError as error:
             raise UserError(f"{folder} is not an index ({error.strerror or error}); build the index again") from None
         config = read_config(folder / CONFIG)
-        packed = _read_array(folder / "ids.npy", mapped=True)
-        try:
-            check_packed(packed, config.code_sizes)
-        except ValueError as error:
-            raise UserError(f"{folder / 'ids.npy'} does not fit its config ({error}); build the index again") from None
-        modalities = _read_array(folder / "modalities.npy")
-        errors = _read_array(folder / ERRORS) if (folder / ERRORS).exists() else None
-        kept = _read_array(folder / ROWS, mapped=True) if (folder / ROWS).exists() else None
+        n, width = config.n, packed_bytes(config.code_sizes)
+        packed = _read_array(folder / "ids.npy", (n, width), np.uint8, lambda ids: check_packed(ids, config.code_sizes))
+        modalities = np.array(_read_array(folder / "modalities.npy", (n,), np.uint8, _check_modalities))
+        errors = kept = None
+        if (folder / ERRORS).exists():
+            errors = np.array(_read_array(folder / ERRORS, (n,), np.float32, _check_errors))
+        if (folder / ROWS).exists():
+            kept = _read_array(folder / ROWS, (n,), np.int32)
         segments = [segment_folder(folder, number) for number in range(len(config.segments))]
-        vectors = [_read_array(segment / EMBEDDINGS, mapped=True) for segment in segments]
-        n = (config.n,)
-        for file, array, shape, dtype in (
-            (folder / "ids.npy", packed, (*n, packed.shape[1]), np.uint8),
-            (folder / "modalities.npy", modalities, n, np.uint8),
-            (folder / ERRORS, errors, n, np.float32),
-            (folder / ROWS, kept, n, np.int32),
-            *(
-                (segment / EMBEDDINGS, array, (size, config.dim), np.float16)
-                for segment, array, size in zip(segments, vectors, config.segments, strict=True)
-            ),
-        ):
-            if array is not None and (array.shape != shape or array.dtype != dtype):
-                raise UserError(
-                    f"{file} holds {array.dtype} of shape {array.shape}, its config "
-                    f"says {np.dtype(dtype)} of shape {shape}; build the index again"
-                )
+        vectors = [
+            _read_array(segment / EMBEDDINGS, (size, config.dim), np.float16, _check_embeddings)
+            for segment, size in zip(segments, config.segments, strict=True)
+        ]
         places = RowMap(config.segments, kept)
         if len(places) != config.n or (kept is not None and not _ascend(kept, places.starts[-1])):
             raise UserError(f"{folder} does not say which items of its segments remain; build the index again")
@@ -133,8 +122,12 @@ class Index:
         return self.config.code_sizes
 
     def items(self, rows: Sequence[int] | np.ndarray) -> list[Item]:
-        """The items at these rows, in this order. Raises IndexError if there is no such row."""
-        return self.records.items(rows)
+        """The items at these rows, in this order. Raises IndexError if there is no such row, UserError if damaged."""
+        items = self.records.items(rows)
+        for row, item in zip(rows, items, strict=True):
+            if item.modality != self.modalities[row]:
+                raise UserError(f"{self.folder} stores another modality for {item.id} than the item has; {AGAIN}")
+        return items
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """Item ids -> rows (m,) int64, in this order; −1 where the index has no such item."""
@@ -169,9 +162,29 @@ def _ascend(kept: np.ndarray, end: int) -> bool:
     return kept[0] >= 0 and kept[-1] < end and bool((kept[1:] > kept[:-1]).all())
 
 
-def _read_array(file: Path, mapped: bool = False) -> np.ndarray:
+def _read_array(
+    file: Path, shape: tuple[int, ...], dtype: DTypeLike, check: Callable[[np.ndarray], None] | None = None
+) -> np.ndarray:
+    """Memory-mapped. check: raises ValueError for numbers that do not fit. Raises UserError that names the file."""
     try:
-        with _READING:
-            return np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False)
-    except (OSError, ValueError, EOFError, MemoryError) as error:
-        raise UserError(f"{file} cannot be read ({error}); build the index again") from None
+        array = read_array(file, shape, dtype, mapped=True)
+        if check is not None:
+            check(array)
+        return array
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file} does not fit its index ({one_line(error)}); build the index again") from None
+
+
+def _check_modalities(modalities: np.ndarray) -> None:
+    if modalities.max() >= len(Modality):
+        raise ValueError(f"{modalities.max()} is no modality")
+
+
+def _check_errors(errors: np.ndarray) -> None:
+    if np.isinf(errors).any() or (errors < 0).any():
+        raise ValueError("an error is infinite or below 0")
+
+
+def _check_embeddings(embeddings: np.ndarray) -> None:
+    if not is_finite(embeddings):
+        raise ValueError("an embedding holds a number that is not finite")

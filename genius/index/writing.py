@@ -24,7 +24,15 @@ from genius.files import link_or_copy, write_array
 from genius.index.database import placeholders, resumable_database, saved_progress, transaction
 from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config, write_instructions
 from genius.index.pool_file import save_pool
-from genius.index.segments import EMBEDDINGS, ITEMS, THUMBNAILS, ConcatenatedArray
+from genius.index.segments import (
+    EMBEDDINGS,
+    ITEM_KEY,
+    ITEM_TABLE,
+    ITEMS,
+    THUMBNAIL_TABLES,
+    THUMBNAILS,
+    ConcatenatedArray,
+)
 from genius.schema import Item
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
@@ -33,12 +41,6 @@ BLOCK = 4096  # items in memory at once
 UNREADABLE = 0.1  # share of images that may be unreadable; of more it is likely that their folder is not there
 NAMED = 5  # unreadable images that are named
 LARGE = 200_000  # items of an index whose pool is stored, for building it takes longer than loading it
-ITEM_TABLE = """CREATE TABLE IF NOT EXISTS items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
-                                                  text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
-ITEM_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS items_by_id ON items (id)"
-THUMBNAIL_TABLES = """CREATE TABLE IF NOT EXISTS pictures (picture INTEGER PRIMARY KEY, webp BLOB NOT NULL);
-    CREATE TABLE IF NOT EXISTS shown (row INTEGER PRIMARY KEY, picture INTEGER NOT NULL);
-    CREATE VIEW IF NOT EXISTS thumbnails AS SELECT row, webp FROM shown JOIN pictures USING (picture);"""
 SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID"
 SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN items USING (row) GROUP BY image"
 

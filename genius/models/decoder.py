@@ -20,36 +20,39 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from pydantic import with_config
 from torch import Tensor, nn
 from transformers import T5Config, T5ForConditionalGeneration
 
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import load_model, save_model
+from genius.reading import EXACT, Depth, Share, Size, SizeOrNone
 from genius.schema import Modality
 
 START = 0  # T5's pad token starts the sequence
 SPECIAL_TOKENS = 3  # pad, end, unknown
 
 
+@with_config(EXACT)
 @dataclass(frozen=True)
 class DecoderConfig:
     """The published T5-small sizes. `dim`, `levels` and `codebook_size` are the quantizer's."""
 
-    dim: int = 768
-    levels: int = 9
-    codebook_size: int = 4096
-    width: int = 512
-    layers: int = 6
-    heads: int = 8
-    head_width: int = 64
-    ff_width: int = 2048
-    prefix: int = 30
-    prefix_hidden: int = 0  # 0: one linear layer as published; else an MLP (paper, Eq. 9) of this width
-    dropout: float = 0.1
+    dim: Size = 768
+    levels: Depth = 9
+    codebook_size: Size = 4096
+    width: Size = 512
+    layers: Depth = 6
+    heads: Size = 8
+    head_width: Size = 64
+    ff_width: Size = 2048
+    prefix: Size = 30
+    prefix_hidden: SizeOrNone = 0  # 0: one linear layer as published; else an MLP (paper, Eq. 9) of this width
+    dropout: Share = 0.1
     embedding_scale: float = 100.0  # code embeddings start as projected codewords times this (published)
     geometry: bool = False
     geometry_scale: float = 20.0  # initial value of the scale that each level learns
-    decoder_weight: float = 1.0  # weight of the decoder against geometry in a search; chosen on validation queries
+    decoder_weight: Share = 1.0  # weight of the decoder against geometry in a search; chosen on validation queries
 
     @property
     def code_sizes(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import open_clip
 import torch
@@ -23,6 +23,7 @@ from open_clip.tokenizer import HFTokenizer
 from open_clip.transform import PreprocessCfg, image_transform_v2
 from open_clip.transformer import TextTransformer
 from PIL import Image
+from pydantic import BaseModel, ConfigDict, Field, with_config
 from torch import Tensor, nn
 
 from genius.errors import UserError
@@ -31,6 +32,7 @@ from genius.models.model_hubs import out_of_reach, quiet_hub
 from genius.models.saving import load_model, save_model
 from genius.models.split import SplitEncoder
 from genius.models.towers import has_words
+from genius.reading import EXACT, Size, read_json
 
 BYTE_TOKENS = 512  # tokens of CLIP's byte-pair encoding before its first merge
 SPECIAL_TOKENS = 2  # start and end of a text
@@ -45,6 +47,74 @@ TEXT_FOLDER = "text"  # in the folder of an encoder: configuration and tokenizer
 TEXT_NAMES = ("hf_model_name", "hf_tokenizer_name")  # settings that open_clip reads these from
 
 
+Side = Annotated[int, Field(ge=1, le=1024)]  # of an image, in pixels
+Sides = Side | tuple[Side, Side]
+Deviation = Annotated[float, Field(ge=1e-3, le=1e3)]
+Color = tuple[float, float, float]
+LOOSE = EXACT | ConfigDict(extra="allow")  # architectures have many settings; those with a bad name are refused by them
+Stored = Literal[TEXT_FOLDER]
+
+
+class VisionConfig(BaseModel):
+    """Settings of an image tower: no size that takes all memory when it is used, and nothing to download."""
+
+    model_config = LOOSE
+    image_size: Sides = 224
+    timm_model_name: Annotated[str, Field(pattern=r"^[\w.]+$")] | None = None  # not hf-hub:… or local-dir:…
+    timm_model_pretrained: Literal[False] = False
+
+
+class TextConfig(BaseModel):
+    """As VisionConfig, of a text tower."""
+
+    model_config = LOOSE
+    context_length: Annotated[int, Field(ge=1, le=4096)] = 77
+    vocab_size: Size = CLIP_VOCABULARY
+    hf_model_name: Stored | None = None
+    hf_tokenizer_name: Stored | None = None
+    hf_model_pretrained: Literal[False] = False
+
+
+class ModelConfig(BaseModel):
+    """As VisionConfig, of an open_clip model."""
+
+    model_config = LOOSE
+    embed_dim: Size
+    vision_cfg: VisionConfig
+    text_cfg: TextConfig
+
+
+class Preprocessing(BaseModel):
+    """open_clip's PreprocessCfg."""
+
+    model_config = EXACT
+    size: Sides
+    mode: Literal["RGB"] = "RGB"
+    mean: Color
+    std: tuple[Deviation, Deviation, Deviation]
+    interpolation: Literal["bicubic", "bilinear", "random"] = "bicubic"
+    resize_mode: Literal["shortest", "longest", "squash"] = "shortest"
+    fill_color: Annotated[int, Field(ge=0, le=255)] = 0
+
+
+class StoredConfig(BaseModel):
+    """An EncoderConfig in a file, which may come from a stranger."""
+
+    model_config = EXACT
+    model: ModelConfig
+    preprocess: Preprocessing
+    source: str = ""
+
+
+class TowerFile(BaseModel):
+    """A file of transformers that describes a text tower or its tokenizer, and names no code to run."""
+
+    model_config = LOOSE
+    auto_map: None = None
+    num_labels: Size = 2
+
+
+@with_config(EXACT)
 @dataclass(frozen=True)
 class EncoderConfig:
     """All that rebuilds an encoder but its weights and the files in its text folder."""
@@ -268,7 +338,9 @@ class Encoder(nn.Module):
         training = self.training
         try:
             with quiet_hub():
-                self.eval().encode([Image.new("RGB", (32, 32))], ["a"])
+                features = self.eval().encode([Image.new("RGB", (32, 32))], ["a"])
+            if not (features.image.isfinite().all() and features.text.isfinite().all()):
+                raise ValueError("it computes numbers that are not finite")
         except Exception as error:  # tokenizers, the hub and the network raise many types
             reason = textwrap.shorten(str(error) or type(error).__name__, 200)
             raise UserError(f"the encoder cannot encode a text and an image ({reason})") from error
@@ -421,16 +493,23 @@ class Encoder(nn.Module):
         """A saved encoder in eval mode. Raises UserError if the folder does not hold one."""
 
         def build(config: EncoderConfig) -> Encoder:
+            read_json(folder / "config.json", StoredConfig)
             text = config.model["text_cfg"]
-            stored = {name: str(folder / TEXT_FOLDER) for name in TEXT_NAMES if text.get(name) == TEXT_FOLDER}
+            stored = {name: str(folder / TEXT_FOLDER) for name in TEXT_NAMES if name in text}
+            if "hf_model_name" in text:
+                stored["hf_model_pretrained"] = False
             if stored and not (folder / TEXT_FOLDER).is_dir():
                 raise UserError(f"{folder / TEXT_FOLDER} is missing, the tokenizer of the encoder; copy the run again")
-            encoder = cls(replace(config, model=config.model | {"text_cfg": text | stored}))
-            if stored:
-                encoder.tokenize(["a"])  # reads the tokenizer now: the folder may go while the encoder is in use
-            return encoder
+            for file in (folder / TEXT_FOLDER).glob("*config.json"):
+                read_json(file, TowerFile)
+            return cls(replace(config, model=config.model | {"text_cfg": text | stored}))
 
-        return load_model(build, EncoderConfig, folder)
+        encoder = load_model(build, EncoderConfig, folder)
+        try:
+            encoder.check()  # also reads the tokenizer now: the folder may go while the encoder is in use
+        except UserError as error:
+            raise UserError(f"{folder} cannot be loaded ({error}); train this part again") from error
+        return encoder
 
 
 def even_groups(inputs: Tensor, size: int) -> tuple[Tensor, ...]:

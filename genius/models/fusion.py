@@ -15,19 +15,22 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from pydantic import with_config
 from torch import Tensor, nn
 
 from genius.models.encoder import Features
 from genius.models.saving import load_model, save_model
+from genius.reading import EXACT, Size, SizeOrNone
 
 
+@with_config(EXACT)
 @dataclass(frozen=True)
 class FusionConfig:
     """The published sizes."""
 
-    dim: int = 768
-    branch: int = 2560  # 0: no branches; the MLPs read the features themselves, as in the paper's text
-    hidden: int = 5120
+    dim: Size = 768
+    branch: SizeOrNone = 2560  # 0: no branches; the MLPs read the features themselves, as in the paper's text
+    hidden: Size = 5120
 
 
 class Fusion(nn.Module):

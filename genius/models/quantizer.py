@@ -18,9 +18,11 @@ import faiss
 import numpy as np
 import torch
 import torch.nn.functional as F
+from pydantic import with_config
 from torch import Tensor, nn
 
 from genius.models.saving import load_model, save_model
+from genius.reading import EXACT, Depth, Share, Size
 from genius.schema import Modality
 from genius.trie.ids import check_code_sizes
 
@@ -31,6 +33,7 @@ EMA_BUFFERS = ("cluster_size_", "embed_avg_")  # only training needs them; a sav
 MIN_CLUSTER_SIZE = 1e-8  # a codeword with less stays where it is
 
 
+@with_config(EXACT)
 @dataclass(frozen=True)
 class QuantizerConfig:
     """The published values. Departures from the published code are noted at the field that they belong to.
@@ -39,12 +42,12 @@ class QuantizerConfig:
     its even share is 3.906 (16,000 vectors, 4,096 codes).
     """
 
-    dim: int = 768
-    levels: int = 9  # length of an ID, modality included
-    codebook_size: int = 4096  # K; k-means splits empty clusters, the published one keeps their old centroids
+    dim: Size = 768
+    levels: Depth = 9  # length of an ID, modality included
+    codebook_size: Size = 4096  # K; k-means splits empty clusters, the published one keeps their old centroids
     modality_code: str = "forced"  # one of MODALITY_CODES; the published first code is emergent
     gradient: str = "rotation"  # one of GRADIENTS: how the loss reaches z through the codes
-    decay: float = 0.9  # of the moving averages, per step; ours lack Laplace smoothing (an effect below 1e-6)
+    decay: Share = 0.9  # of the moving averages, per step; ours lack Laplace smoothing (an effect below 1e-6)
     dead_ratio: float = 0.5  # a code with less than this part of its even share restarts; published: 0.512
     restart_ratio: float = 0.5  # the part of its even share that a restarted code begins with; published: 0.512
     restart_spread: float = 1.0  # where a code restarts between a codeword (0) and a residual of the batch that it

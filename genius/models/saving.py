@@ -1,24 +1,37 @@
-"""How a trained part is stored: a folder with config.json and model.safetensors."""
+"""How a trained part is stored: a folder with config.json and model.safetensors.
+
+The same weights give the same bytes. A folder may come from a stranger: nothing is allocated that the weights do not
+fill, and weights that are not finite, or of another shape or type, are refused.
+"""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
 import json
+import math
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors import torch as safetensors
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from genius.errors import UserError
+from genius.files import sort_metadata
+from genius.reading import one_line, read_json
 
 M = TypeVar("M", bound=nn.Module)
 SCALE = ".scale"  # after the name of an 8-bit matrix
 LARGE = 2**16  # numbers of a matrix that is stored in 8 bits
+WEIGHTS = "model.safetensors"
+FLOATS = (torch.float16, torch.float32)  # that this project writes
+SLACK = 4  # times as many tensors and numbers as are stored may be allocated, for tied weights and buffers,
+MORE_TENSORS, MORE_NUMBERS = 500, 2**24  # and these in addition
 
 
 def save_model(
@@ -42,11 +55,12 @@ def save_model(
         for name in [name for name, _ in model.named_buffers(recurse=False) if name.startswith(exclude)]:
             delattr(model, name)
         if eight_bit:
-            _save_eight_bit(model, folder / "model.safetensors")
+            _save_eight_bit(model, folder / WEIGHTS)
             return
         if half:
             model.half()
-    safetensors.save_model(model, str(folder / "model.safetensors"))  # stores tied weights once
+    safetensors.save_model(model, str(folder / WEIGHTS))  # stores tied weights once, and names them in the metadata
+    sort_metadata(folder / WEIGHTS)
 
 
 def load_model(build: Callable[[Any], M], config_class: type, folder: Path, *, optional: tuple[str, ...] = ()) -> M:
@@ -56,15 +70,42 @@ def load_model(build: Callable[[Any], M], config_class: type, folder: Path, *, o
     missing. Raises UserError, which names the folder, if config or weights do not fit the code.
     """
     try:
-        config = config_class(**json.loads((folder / "config.json").read_text()))
-        model = build(config)
-        missing, unexpected = _load_weights(model, folder / "model.safetensors")
-        if wrong := [*unexpected, *(name for name in missing if not name.startswith(optional))]:
-            raise ValueError(f"weights are missing or unknown, such as {min(wrong)}")
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError, SafetensorError) as error:
-        first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{folder} cannot be loaded ({first_line}); train this part again") from error
+        config = read_json(folder / "config.json", config_class)
+        with safe_open(folder / WEIGHTS, "pt") as stored:
+            with AllocationLimit(stored):
+                model = build(config)
+            _load_weights(model, stored, optional)
+    except UserError:
+        raise
+    except Exception as error:  # open_clip, timm, transformers and tokenizers raise many types
+        raise UserError(f"{folder} cannot be loaded ({one_line(error)}); train this part again") from error
     return model.eval()
+
+
+class AllocationLimit(TorchDispatchMode):
+    """Refuses to build a model that needs much more memory than its weights fill: a config can ask for any size."""
+
+    def __init__(self, stored: safe_open):
+        super().__init__()
+        shapes = [stored.get_slice(name).get_shape() for name in stored.keys()]  # noqa: SIM118
+        self.tensors = SLACK * len(shapes) + MORE_TENSORS
+        self.numbers = SLACK * sum(map(math.prod, shapes)) + MORE_NUMBERS
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if _takes_device(function):  # so it makes a tensor, of which the shape is known without making it
+            self._count(function(*args, **kwargs | {"device": "meta"}))
+        return function(*args, **kwargs)
+
+    def _count(self, made: Tensor) -> None:
+        self.tensors, self.numbers = self.tensors - 1, self.numbers - made.numel()
+        if min(self.tensors, self.numbers) < 0:
+            raise ValueError("its config describes a larger model than its weights fill")
+
+
+@cache
+def _takes_device(function: torch._ops.OpOverload) -> bool:
+    return any(argument.name == "device" for argument in function._schema.arguments)
 
 
 def _save_eight_bit(model: nn.Module, file: Path) -> None:
@@ -77,21 +118,40 @@ def _save_eight_bit(model: nn.Module, file: Path) -> None:
     safetensors.save_file(tensors, file)
 
 
-def _load_weights(model: nn.Module, file: Path) -> tuple[list[str], list[str]]:
-    """Load weights, 8-bit ones too; returns the names of those that are missing, and unexpected."""
-    with safe_open(file, "pt") as stored:
-        matrices = [name for name in stored.keys() if stored.get_slice(name).get_dtype() == "I8"]  # noqa: SIM118
-    if not matrices:
-        missing, unexpected = safetensors.load_model(model, file, strict=False)
-        return sorted(missing), unexpected
-    tensors = safetensors.load_file(file)
-    for name in matrices:
-        rows, scale = tensors[name], tensors.pop(name + SCALE, None)
-        if scale is None or rows.ndim != 2 or scale.shape != rows.shape[:1]:
+def _load_weights(model: nn.Module, stored: safe_open, optional: tuple[str, ...]) -> None:
+    """Load weights, 8-bit ones too. Raises ValueError if they are not those of the model."""
+    own, names = model.state_dict(), set(stored.keys())
+    scales = {name + SCALE for name in names if stored.get_slice(name).get_dtype() == "I8"}
+    loaded = {tensor.data_ptr() for name, tensor in own.items() if name in names}
+    missing = [
+        name
+        for name in own.keys() - names
+        if not name.startswith(optional) and own[name].data_ptr() not in loaded  # else it is tied to a loaded weight
+    ]
+    if wrong := [*missing, *(names - own.keys() - scales)]:
+        raise ValueError(f"weights are missing or unknown, such as {min(wrong)}")
+    tensors = {name: _read_weight(stored, name, own[name]) for name in sorted(names - scales)}
+    model.load_state_dict(tensors, strict=False)
+
+
+def _read_weight(stored: safe_open, name: str, own: Tensor) -> Tensor:
+    """A stored weight that can replace `own`: fp32 if it was stored in 8 bits, else as it was stored."""
+    if tuple(stored.get_slice(name).get_shape()) != own.shape:
+        shape = tuple(stored.get_slice(name).get_shape())
+        raise ValueError(f"{name} has the shape {shape}, its config says {tuple(own.shape)}")
+    tensor = stored.get_tensor(name)
+    if tensor.dtype == torch.int8 and own.is_floating_point():
+        if name + SCALE not in stored.keys() or own.ndim != 2:  # noqa: SIM118
             raise ValueError(f"{name} has no scales that fit it")
-        tensors[name] = restore_rows(rows, scale)
-    missing, unexpected = model.load_state_dict(tensors, strict=False)
-    return missing, unexpected
+        scale = stored.get_tensor(name + SCALE)
+        if scale.shape != tensor.shape[:1] or not scale.is_floating_point():
+            raise ValueError(f"{name} has no scales that fit it")
+        tensor = restore_rows(tensor, scale)
+    elif tensor.dtype != own.dtype and not (tensor.dtype in FLOATS and own.is_floating_point()):
+        raise ValueError(f"{name} holds {tensor.dtype}, not {own.dtype}")
+    if not tensor.isfinite().all():
+        raise ValueError(f"{name} holds a number that is not finite")
+    return tensor
 
 
 def _gets_eight_bits(model: nn.Module, name: str, tensor: Tensor) -> bool:

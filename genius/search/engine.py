@@ -32,6 +32,7 @@ from genius.models.encoder import Encoder, Features, query_text
 from genius.models.fusion import Fusion
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
+from genius.reading import one_line
 from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import FAST_DTYPES, Modality, Query, SearchOptions, SearchResult, SearchTrace
@@ -43,6 +44,7 @@ from genius.search.dense import flat_search
 from genius.search.ood_detector import OODDetector
 from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, generated_ids, hits, rank
 from genius.search.snapshots import Version, Versions
+from genius.trie.ids import fields, read_level
 from genius.trie.pool import Pool
 
 BATCH_BEAMS = 1600  # beams of a batch, which bound its memory: 32 queries with 50 beams
@@ -165,7 +167,28 @@ class Engine:
             decoder=decoder.config.code_sizes,
             index=index.code_sizes,
         )
-        return cls(*parts, chosen, OODDetector.load(index.folder), opened, fast_dtype)
+        first = read_level(index.packed, fields(index.code_sizes)[0])
+        if quantizer.config.modality_code == "forced" and (first != index.modalities).any():
+            raise UserError(f"an item of {run} has the ID of another modality; build the index again")
+        engine = cls(*parts, chosen, OODDetector.load(index.folder), opened, fast_dtype)
+        engine._check(run)
+        return engine
+
+    def _check(self, run: Path | str) -> None:
+        """Search once: weights that are finite may still compute what is not. Raises UserError."""
+        try:
+            (result,) = self._search([Query(text="a")], BatchOptions(SearchOptions(1, 1), self._versions.current))
+            numbers = [
+                result.z,
+                result.embedding,
+                [hit.score for hit in result.hits],
+                [hit.cosine for hit in result.hits],
+            ]
+            sound = bool(result.hits) and all(np.isfinite(values).all() for values in numbers)
+        except (RuntimeError, ValueError, IndexError, ArithmeticError) as error:
+            raise UserError(f"the parts of {run} do not work together ({one_line(error)}); train it again") from error
+        if not sound:
+            raise UserError(f"the parts of {run} compute numbers that are not finite; train it again")
 
     @property
     def index(self) -> Index:

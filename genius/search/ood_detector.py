@@ -24,6 +24,7 @@ from safetensors.numpy import load_file, save_file
 from scipy.fft import dctn
 
 from genius.errors import UserError
+from genius.reading import one_line
 
 FILE = "familiar.safetensors"  # in an index folder
 MIN_IMAGES = 50  # of either kind; fewer give no reliable estimate
@@ -117,10 +118,12 @@ class OODDetector:
                 whitenings = whitenings[None]
             features = len(texture(Image.new("RGB", (1, 1))))
             c = len(means)
+            if any(array.dtype.kind != "f" or not np.isfinite(array).all() for array in arrays.values()):
+                raise ValueError("numbers that are not finite")
             if (means.shape, whitenings.shape, thresholds.shape) != ((c, features), (c, features, features), (c,)):
                 raise ValueError(f"means of shape {means.shape}, whitenings of shape {whitenings.shape}")
-        except (OSError, ValueError, TypeError, KeyError, SafetensorError) as error:
-            raise UserError(f"{file} is not a detector ({error}); build the index again") from None
+        except (OSError, ValueError, TypeError, KeyError, IndexError, SafetensorError) as error:
+            raise UserError(f"{file} is not a detector ({one_line(error)}); build the index again") from None
         return cls(means, whitenings, thresholds)
 
 

@@ -127,10 +127,11 @@ class IDTable:
         if not 0 < len(packed) < 2**31:
             raise ValueError(f"{len(packed)} items; an ID table needs at least one item and fewer than 2³¹")
         order = _sorted_order(packed, rows)
-        return cls._from_sorted(packed[order], rows[order], tuple(code_sizes))
+        return cls.from_sorted(packed[order], rows[order], tuple(code_sizes))
 
     @classmethod
-    def _from_sorted(cls, packed: np.ndarray, rows: np.ndarray, code_sizes: tuple[int, ...]) -> IDTable:
+    def from_sorted(cls, packed: np.ndarray, rows: np.ndarray, code_sizes: tuple[int, ...]) -> IDTable:
+        """As `from_packed`, of items that are sorted already: by packed ID, then by row."""
         ids = _as_strings(packed)
         repeats = np.flatnonzero(ids[1:] == ids[:-1]) + 1  # positions of items with the ID of the item before
         first = np.flatnonzero(np.diff(repeats, prepend=-1) > 1)  # where in `repeats` another ID begins
@@ -151,6 +152,12 @@ class IDTable:
     def nbytes(self) -> int:
         """Memory of the arrays."""
         return sum(array.nbytes for array in (self.packed, self.rows, self.shared, self.sizes))
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether the items are sorted by packed ID, then by row."""
+        ids = _as_strings(self.packed)
+        return bool(((ids[1:] > ids[:-1]) | ((ids[1:] == ids[:-1]) & (self.rows[1:] > self.rows[:-1]))).all())
 
     @property
     def distinct(self) -> int:
@@ -202,7 +209,7 @@ class IDTable:
         at = np.searchsorted(ids, new, "right")
         if len(rows) and rows.min() < self.rows.max():  # some do not come last in their bucket
             at = self._insertion_points(np.searchsorted(ids, new), at, rows)
-        return self._from_sorted(_as_bytes(np.insert(ids, at, new)), np.insert(self.rows, at, rows), self.code_sizes)
+        return self.from_sorted(_as_bytes(np.insert(ids, at, new)), np.insert(self.rows, at, rows), self.code_sizes)
 
     def _insertion_points(self, low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """(m,) positions at which rows (m,) keep the order within their buckets, the items low … high − 1."""
@@ -221,7 +228,7 @@ class IDTable:
             raise ValueError(f"row {unknown[0]} is not in the table")
         if gone.all():
             raise ValueError("no item would be left; an ID table needs at least one item")
-        return self._from_sorted(_as_bytes(_as_strings(self.packed)[~gone]), self.rows[~gone], self.code_sizes)
+        return self.from_sorted(_as_bytes(_as_strings(self.packed)[~gone]), self.rows[~gone], self.code_sizes)
 
 
 def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:

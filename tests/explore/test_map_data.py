@@ -33,9 +33,17 @@ def test_every_view_has_a_name_of_its_own():
     assert [view.name for view in VIEWS] == ["features", "codes-2", "codes-9", "codes-9-plain"]
 
 
+def published(path, maps):
+    run = Run(path)
+    for part in ("fusion", "quantizer"):
+        run.publish(part, lambda folder: (folder / "a").write_text("1"))
+    run.publish(PART, maps.save, ("fusion", "quantizer"))
+    return run
+
+
 def test_saved_maps_are_loaded_unchanged(tmp_path):
     maps = made_up()
-    Run(tmp_path).publish(PART, maps.save)
+    published(tmp_path, maps)
     found = read_maps(tmp_path)
     assert np.abs(found.places - maps.places).max() <= 0.5 / SCALE + 1e-6
     assert (found.keys == maps.keys).all()
@@ -55,9 +63,7 @@ def test_a_run_may_have_no_maps(tmp_path):
 
 
 def test_maps_of_another_quantizer_are_refused_with_the_command_that_makes_new_ones(tmp_path):
-    run = Run(tmp_path)
-    run.publish("quantizer", lambda folder: (folder / "a").write_text("1"))
-    run.publish(PART, made_up().save, ("quantizer",))
+    run = published(tmp_path, made_up())
     run.publish("quantizer", lambda folder: (folder / "a").write_text("2"))
     with pytest.raises(UserError, match=r"built from another quantizer.*python -m training\.maps"):
         read_maps(tmp_path)

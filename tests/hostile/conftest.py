@@ -20,6 +20,8 @@ GOOD = {  # any other outcome fails the test
     "refused in a sentence",
     "identical",  # to what an uninterrupted run leaves
     "unchanged",
+    "same results",
+    "valid other setting",  # of a run: one that a person or a training may write
     "blocked",
 }
 LIMIT = 600  # seconds that a test may take; training.benchmarks.hostile gives a file as long

@@ -11,7 +11,7 @@ from PIL import Image
 from genius.errors import UserError
 from genius.files import describe
 from genius.index.__main__ import main
-from genius.run import Run
+from genius.run import Run, digest_of
 from tests.search.tiny import publish_tiny_run
 
 N = 12
@@ -76,7 +76,10 @@ def test_check_names_what_is_not_as_it_was_written(run, capsys):
     embeddings[5] *= 2
     np.save(folder / "embeddings.npy", embeddings)
     with opened.changing() as manifest:
-        manifest["parts"]["index"]["files"] = describe(folder)  # as if it had been written so
+        entry, files = manifest["parts"]["index"], describe(folder)  # as if it had been written so
+        digest = digest_of(files)
+        entry |= {"files": files, "digest": digest, "folder": f"index-{digest[:8]}"}
+        folder.rename(run / entry["folder"])
     assert main([str(run), "check"]) == 1
     printed = capsys.readouterr().out
     assert "row 3 has another modality than its item '0:3'" in printed

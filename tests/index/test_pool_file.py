@@ -51,6 +51,14 @@ def damaged(change):
         pytest.param(damaged(lambda arrays: arrays | {"edge_low": arrays["edge_low"][1:]}), id="an edge less"),
         pytest.param(damaged(lambda arrays: arrays | {"low": arrays["low"][1:]}), id="a prefix less"),
         pytest.param(damaged(lambda arrays: arrays | {"levels": arrays["levels"][1:]}), id="a level less"),
+        *(
+            pytest.param(
+                damaged(lambda arrays, name=name: arrays | {name: arrays[name][::-1].copy()}), id=f"{name} reversed"
+            )
+            for name in ("packed", "rows", "shared", "sizes", "low", "first_edge", "edge_code", "edge_low", "levels")
+        ),
+        pytest.param(damaged(lambda arrays: arrays | {"rows": arrays["rows"] * 0 - 7}), id="rows out of range"),
+        pytest.param(damaged(lambda arrays: arrays | {"rows": arrays["rows"] + 2**30}), id="rows beyond the end"),
     ],
 )
 def test_a_file_that_does_not_fit_is_not_loaded(monkeypatch, tmp_path, damage):

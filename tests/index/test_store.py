@@ -3,6 +3,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -364,24 +365,84 @@ def delete_an_item(folder):
     database.close()
 
 
+def changed(name, value):
+    """A number of an array, as files with fitting checksums may have it."""
+
+    def change(folder):
+        array = np.load(folder / name)
+        array.reshape(-1)[1] = value
+        np.save(folder / name, array)
+
+    return change
+
+
+ENDLESS = "WITH RECURSIVE n(row) AS (SELECT 0 UNION ALL SELECT row + 1 FROM n) SELECT row FROM n"
+
+
+def sql(statements):
+    def change(folder):
+        with closing(sqlite3.connect(folder / "items.sqlite")) as database:
+            database.executescript(statements)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "statement, words",
+    [
+        ("UPDATE items SET text = x'ff00'", "holds an item of other types"),
+        ("UPDATE items SET modality = 'x'", "holds an item of other types"),
+        ("UPDATE items SET modality = 7", "holds an item of other types"),
+        ("UPDATE items SET text = CAST(x'ff' AS TEXT)", "items.sqlite cannot be read"),
+        ("DELETE FROM items WHERE row = 1", "lacks an item"),
+        ("UPDATE items SET modality = (modality + 1) % 3", "another modality"),
+    ],
+)
+def test_items_that_no_training_writes_are_refused_when_they_are_read(folder, statement, words):
+    sql(statement)(folder)
+    index = Index.load(folder)
+    with pytest.raises(UserError, match=words):
+        index.items(range(N))
+
+
+@pytest.mark.parametrize(
+    "statement", ["UPDATE pictures SET webp = '<script>'", "UPDATE pictures SET webp = x'00'", "DELETE FROM pictures"]
+)
+def test_thumbnails_that_are_no_webp_are_refused_when_they_are_read(folder, statement):
+    with closing(sqlite3.connect(folder / "thumbnails.sqlite")) as database:
+        database.executescript(statement)
+    index = Index.load(folder)
+    with pytest.raises(UserError, match="thumbnails.sqlite"):
+        [index.thumbnail(row) for row in range(N)]
+
+
 @pytest.mark.parametrize(
     "damage, words",
     [
-        (cut("ids.npy"), "ids.npy cannot be read"),
-        (cut("embeddings.npy"), "embeddings.npy cannot be read"),
+        (cut("ids.npy"), "ids.npy does not fit its index"),
+        (cut("embeddings.npy"), "embeddings.npy does not fit its index"),
         (lambda folder: (folder / "config.json").unlink(), "config.json is not the config"),
         (lambda folder: (folder / "config.json").write_text("{}"), "config.json is not the config"),
         (config(more=1), "config.json is not the config"),
-        (config(n=8), "says uint8 of shape \\(8, 1\\)"),
-        (config(dim=9), "embeddings.npy holds float16 of shape \\(7, 6\\)"),
+        (config(n=8), "ids.npy .* expected uint8 of shape \\(8, 1\\)"),
+        (config(dim=9), "embeddings.npy .* holds float16 of shape \\(7, 6\\)"),
         (config(code_sizes=[3, 4, 500]), "ids.npy does not fit"),
         (config(code_sizes=[]), "config.json is not the config"),
         (lambda folder: np.save(folder / "ids.npy", np.full((N, 1), 0b11000000, np.uint8)), "code above 2 at level 0"),
-        (lambda folder: np.save(folder / "modalities.npy", np.zeros(N)), "modalities.npy holds float64"),
-        (lambda folder: np.save(folder / "ids.npy", np.array([{}]), allow_pickle=True), "ids.npy cannot be read"),
-        (lambda folder: (folder / "items.sqlite").unlink(), "unreadable database"),
-        (lambda folder: (folder / "thumbnails.sqlite").write_bytes(b"x" * 5000), "unreadable database"),
+        (lambda folder: np.save(folder / "modalities.npy", np.zeros(N)), "modalities.npy .* holds float64"),
+        (
+            lambda folder: np.save(folder / "ids.npy", np.array([{}]), allow_pickle=True),
+            "ids.npy does not fit its index",
+        ),
+        (lambda folder: (folder / "items.sqlite").unlink(), "items.sqlite cannot be read"),
+        (lambda folder: (folder / "thumbnails.sqlite").write_bytes(b"x" * 5000), "thumbnails.sqlite cannot be read"),
         (delete_an_item, "holds 6 items"),
+        (changed("modalities.npy", 3), "modalities.npy .*3 is no modality"),
+        (changed("embeddings.npy", np.nan), "embeddings.npy .* not finite"),
+        (changed("embeddings.npy", -np.inf), "embeddings.npy .* not finite"),
+        (sql("ALTER TABLE items RENAME TO old; CREATE VIEW items AS SELECT * FROM old"), "holds other tables"),
+        (sql(f"DROP TABLE items; CREATE VIEW items AS {ENDLESS}"), "items.sqlite .* holds other tables"),
+        (sql("CREATE TRIGGER t AFTER INSERT ON items BEGIN DELETE FROM items; END"), "holds other tables"),
         (lambda folder: (folder / "instructions.json").write_text('[["text", "sound", "x"]]'), "'sound' is unknown"),
     ],
 )

@@ -2,6 +2,7 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -65,6 +66,43 @@ def test_tied_weights_are_stored_once_in_half_precision_too(tmp_path):
     assert (
         load_file(tmp_path / "whole/model.safetensors").keys() == load_file(tmp_path / "half/model.safetensors").keys()
     )
+
+
+def test_the_same_weights_give_the_same_bytes(tmp_path):
+    """The library writes the names of tied weights in another order each time."""
+    decoder, stored = tiny_decoder(), set()
+    for _ in range(12):
+        decoder.save(tmp_path)
+        stored.add((tmp_path / "model.safetensors").read_bytes())
+    assert len(stored) == 1
+    with safe_open(tmp_path / "model.safetensors", "pt") as file:
+        assert list(file.metadata()) and len(file.keys()) == len(load_file(tmp_path / "model.safetensors"))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda weight: weight.fill_(torch.nan), "layer.weight holds a number that is not finite"),
+        (lambda weight: weight.fill_(-torch.inf), "layer.weight holds a number that is not finite"),
+        (lambda weight: weight.bfloat16(), "layer.weight holds torch.bfloat16, not torch.float32"),
+        (lambda weight: weight.int(), "layer.weight holds torch.int32, not torch.float32"),
+        (lambda weight: weight.T.contiguous(), r"layer.weight has the shape \(3, 2\), its config says \(2, 3\)"),
+    ],
+)
+def test_weights_of_another_type_or_shape_or_that_are_not_finite_are_refused(tmp_path, change, reason):
+    save_model(Model(Config()), Config(), tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    save_file(tensors | {"layer.weight": change(tensors["layer.weight"])}, tmp_path / "model.safetensors")
+    with pytest.raises(UserError, match=reason):
+        load_model(Model, Config, tmp_path)
+
+
+@pytest.mark.parametrize("width", [10**8, 10**12])
+def test_a_config_of_a_larger_model_than_its_weights_allocates_nothing(tmp_path, width):
+    save_model(Model(Config()), Config(), tmp_path)
+    (tmp_path / "config.json").write_text(f'{{"width": {width}}}')
+    with pytest.raises(UserError, match="describes a larger model than its weights fill"):
+        load_model(Model, Config, tmp_path)
 
 
 def test_a_weight_beyond_half_precision_is_named():

@@ -292,10 +292,11 @@ def test_the_dtype_of_mode_fast_is_a_setting_that_results_record(run, engine):
 
 def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, engine, monkeypatch):
     used, rank = [], engine_module.rank
-    monkeypatch.setattr(engine_module, "rank", lambda *given: used.append(given[-1]) or rank(*given))
     run = publish_tiny_run(tmp_path / "run", n=6)
     run.record(normalize_embeddings=True)
-    for each in (engine, Engine.load(run.path, "cpu")):
+    published = Engine.load(run.path, "cpu")
+    monkeypatch.setattr(engine_module, "rank", lambda *given: used.append(given[-1]) or rank(*given))
+    for each in (engine, published):
         each.search(QUERIES[:1])
     assert used == [False, True]
 

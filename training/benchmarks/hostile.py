@@ -26,7 +26,8 @@ from xml.etree import ElementTree
 from genius.errors import exit_on_user_error
 from genius.evaluation.tables import table
 from genius.explore.report_data import hostile_note, hostile_tables
-from genius.files import read_json, write_json, write_text
+from genius.files import write_json, write_text
+from genius.reading import read_json
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = Path("tests") / "hostile"

@@ -24,7 +24,7 @@ from genius.errors import exit_on_user_error
 from genius.evaluation.__main__ import main as evaluate
 from genius.evaluation.tables import decimals, percent
 from genius.evaluation.tables import table as markdown_table
-from genius.files import read_json
+from genius.reading import read_json
 from genius.schema import LabelledQuery, Modality
 from training import folder
 from training.pseudo_queries import RECIPE, Recipe

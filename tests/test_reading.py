@@ -1,0 +1,119 @@
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from pydantic import with_config
+
+from genius import reading
+from genius.reading import EXACT, is_finite, one_line, read_array, read_json
+
+
+@with_config(EXACT)
+@dataclass
+class Settings:
+    size: reading.Size = 3
+    share: reading.Share = 0.5
+    names: tuple[str, ...] = ()
+
+
+def test_json_is_read_as_the_type_that_is_asked_for(tmp_path):
+    file = tmp_path / "a.json"
+    file.write_text('{"size": 7, "names": ["a", "b"]}')
+    assert read_json(file) == {"size": 7, "names": ["a", "b"]}
+    settings = read_json(file, Settings)
+    assert (settings.size, settings.share, settings.names) == (7, 0.5, ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "EOF while parsing"),
+        ("{}}", "trailing characters"),
+        ("[" * 100_000, "recursion limit exceeded"),
+        (f'{{"size": 1{"0" * 5000}}}', "number out of range"),
+        ('{"share": NaN}', "expected value"),
+        ('{"share": 1e999}', "a number out of range"),
+        ('{"share": 2}', "share: Input should be less than or equal to 1"),
+        ('{"size": 1000000000000}', "size: Input should be less than or equal to 1048576"),
+        ('{"size": 0}', "size: Input should be greater than or equal to 1"),
+        ('{"size": "7"}', "size: Input should be a valid integer"),
+        ('{"size": true}', "size: Input should be a valid integer"),
+        ('{"names": [1]}', "names.0: Input should be a valid string"),
+        ('{"other": 1}', "other: Unexpected keyword argument"),
+        ('{"' + 10_000 * "x" + '": 1}', "x …"),
+        ("[]", "Input should be"),
+    ],
+)
+def test_other_json_is_refused_in_one_short_line(tmp_path, text, reason):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(ValueError) as refused:
+        read_json(tmp_path / "a.json", Settings)
+    assert reason in str(refused.value) and "\n" not in str(refused.value) and len(str(refused.value)) < 250
+
+
+def test_a_huge_json_file_is_not_read(tmp_path):
+    with (tmp_path / "a.json").open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(ValueError, match="1,099,511,627,776 bytes are too many"):
+        read_json(tmp_path / "a.json")
+
+
+def test_an_array_of_the_right_type_and_shape_is_read(tmp_path):
+    numbers = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.save(tmp_path / "a.npy", numbers)
+    for mapped in (True, False):
+        read = read_array(tmp_path / "a.npy", (2, 3), np.float32, mapped)
+        assert (read == numbers).all() and isinstance(read, np.memmap) == mapped
+    assert read_array(tmp_path / "a.npy", (None, 3), np.float32).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.zeros((3, 2), np.float32),
+        np.zeros((2, 3, 1), np.float32),
+        np.zeros((2, 3), np.float64),
+        np.zeros((2, 3), ">f4"),
+        np.asfortranarray(np.zeros((2, 3), np.float32)),
+        np.array([[None] * 3] * 2, dtype=object),
+    ],
+)
+def test_other_arrays_are_refused(tmp_path, numbers):
+    np.save(tmp_path / "a.npy", numbers, allow_pickle=True)
+    with pytest.raises(ValueError):
+        read_array(tmp_path / "a.npy", (2, 3), np.float32)
+
+
+@pytest.mark.parametrize("header", ["(" * 9000, "{'descr': '<f4', 'fortran_order': False, 'shape': (10**15, 3)}", "1"])
+def test_damaged_headers_are_refused(tmp_path, header):
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode())
+    with pytest.raises(ValueError):
+        read_array(tmp_path / "a.npy", (2, 3), np.float32)
+
+
+def test_archives_are_no_arrays(tmp_path):
+    with (tmp_path / "a.npy").open("wb") as file:
+        np.savez(file, a=np.zeros((2, 3), np.float32))
+    with pytest.raises(ValueError):
+        read_array(tmp_path / "a.npy", (2, 3), np.float32)
+
+
+def test_numbers_that_are_not_finite_are_found_in_every_block_and_in_samples_of_large_arrays(monkeypatch):
+    monkeypatch.setattr(reading, "BLOCK", 10)
+    numbers = np.zeros((100, 3), np.float16)
+    assert is_finite(numbers)
+    for row in (0, 50, 99):
+        changed = numbers.copy()
+        changed[row, 1] = np.nan
+        assert not is_finite(changed)
+    monkeypatch.setattr(reading, "LARGE", 100)
+    monkeypatch.setattr(reading, "SAMPLED", 3)
+    monkeypatch.setattr(reading, "SAMPLES", 5)
+    for row, found in ((0, True), (99, True), (1, False)):
+        changed = numbers.copy()
+        changed[row] = np.inf
+        assert is_finite(changed) != found
+
+
+def test_an_error_without_a_text_is_named_by_its_type():
+    assert one_line(KeyError()) == "KeyError" and one_line(ValueError("a\n  b")) == "a b"
