@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -69,7 +70,7 @@ def only_trainer(run: Path) -> Iterator[None]:
 
 def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
     run = Run(arguments.run)
-    Collection(arguments.collection).world()  # which `record` reads after the stage
+    drawn_world(arguments.collection)  # which `record` reads after the stage
     if name in TRAINED and "left_out" in run.manifest:
         raise UserError(
             f"{run.path} has published weights, which training would replace; index a collection with: "
@@ -89,7 +90,7 @@ def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Argumen
 
 def record(name: str, arguments: Arguments, seconds: float) -> None:
     """Record in the manifest that the stage is done, its settings and its seconds since the last start."""
-    before, world = STAGES[: STAGES.index(name)], Collection(arguments.collection).world()
+    before, world = STAGES[: STAGES.index(name)], drawn_world(arguments.collection)
     with Run(arguments.run).changing() as manifest:
         stages = {stage: done for stage, done in manifest.get("stages", {}).items() if stage in before}
         stages[name] = {"facts": facts(name, arguments), "seconds": round(seconds, 2)}
@@ -99,6 +100,14 @@ def record(name: str, arguments: Arguments, seconds: float) -> None:
             "settings": dataclasses.asdict(arguments.settings),
             "stages": stages,
         } | ({} if world is None else {"world": world})
+
+
+def drawn_world(collection: Path) -> dict[str, Any] | None:
+    """What describes the collection if it is a drawn world. training.folder has none yet at its first stage.
+
+    Raises UserError if it is not a collection.
+    """
+    return Collection(collection).world() if collection.exists() else None
 
 
 def is_done(name: str, arguments: Arguments) -> bool:

@@ -69,9 +69,9 @@ def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):
         pass
 
 
-def test_a_full_disk_ends_a_stage_with_a_sentence(tmp_path):
+def test_a_full_disk_ends_a_stage_with_a_sentence(collection, tmp_path):
     def full(_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(UserError, match="the disk of .*run is full .* what was finished stays; make room"):
-        run_stage("features", full, Arguments(tmp_path, tmp_path / "run", "small", TINY, "cpu"))
+        run_stage("features", full, Arguments(collection.root, tmp_path / "run", "small", TINY, "cpu"))
