@@ -27,6 +27,7 @@ from genius.ui.security import listeners
 
 FULL = "Too many requests are waiting; try again in a moment."
 SHARE_FULL = "Too many of your requests are waiting; send more when some of them are answered."
+NO_SESSION = "The request names no session."
 
 # Who waits for the answer of the current callback; the page sets it for each callback.
 caller: ContextVar[Caller] = ContextVar("caller", default=ANYONE)
@@ -41,6 +42,8 @@ class FairQueue(Queue):
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
         """Add an event, unless the queue or the share of its client is full."""
+        if body.session_hash == "":  # Gradio would run the event, and fail when it sends the answer
+            return False, NO_SESSION, "error"
         self.drop_abandoned(full=len(self) >= self.max_size)
         waiting = Counter(address(event.request) for event, _ in self.waiting())
         if waiting.total() >= self.max_size:

@@ -158,3 +158,9 @@ def test_a_queue_without_a_place_is_refused(size, capsys):
     with pytest.raises(SystemExit):
         main(["--max-queue", size])
     assert "--max-queue must be at least 1" in capsys.readouterr().err
+
+
+def test_an_event_without_a_session_is_refused(served):
+    call = {"fn_index": 0, "data": [], "session_hash": ""}
+    answer = httpx.post(f"{served.url}/gradio_api/queue/join", json=call, trust_env=False, timeout=WAIT)
+    assert answer.status_code == 400 and event_queue.NO_SESSION in answer.text
