@@ -14,15 +14,18 @@ def server(tmp_path_factory):
         Client(server, EDITABLE).call("item", "0:2")  # loads the second run
         server.initial = server.megabytes("VmRSS")
         server.new_log()
+        server.lines = 0
         yield server
 
 
 @pytest.fixture(scope="module")
 def client(server):
-    """A client of the page that cannot be edited. After all tests of a file the server answers as before."""
+    """A client of the page that cannot be edited. After all tests of a file the server answers as before, and it logged
+    no more than a line for each request."""
     client = Client(server, FIXED)
     yield client
     assert client.control() == server.expected
+    assert server.lines <= server.requests
 
 
 @pytest.fixture(scope="module")

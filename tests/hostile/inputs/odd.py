@@ -144,7 +144,7 @@ patterns = st.one_of(
     st.lists(st.one_of(st.integers(-1, 300).map(str), st.just("*"), texts), max_size=8).map(".".join), texts
 )
 numbers = st.one_of(
-    st.integers(), st.floats(), st.booleans(), st.sampled_from(NUMBERS), st.integers(400, 5_000).map(lambda n: 10**n)
+    st.integers(), st.floats(), st.booleans(), st.sampled_from(NUMBERS), st.integers(400, 4_000).map(lambda n: 10**n)
 )
 values = st.recursive(
     st.one_of(st.none(), numbers, texts, st.sampled_from([*SHAPES.values()])),

@@ -74,13 +74,11 @@ def test_an_address(client, judge, route):
 def test_another_method(client, judge, method):
     for route in POSTS[:5]:
         answer = client.send(method, route)
-        assert not answer.log and answer.status in (200, 404, 405, 400)
+        assert "Traceback" not in answer.log and answer.status in (200, 400, 404, 405)
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["nothing", "on_search", "../item", "%00", "é", "x" * 5_000, "predict", "__class__"],
-    ids=lambda name: name[:20],
+    "name", ["nothing", "item/../nothing", "%00", "é", "x" * 5_000, "predict", "__class__"], ids=lambda name: name[:20]
 )
 def test_an_endpoint_that_does_not_exist(client, judge, name):
     for route in ("call", "call/v2", "run", "api"):
