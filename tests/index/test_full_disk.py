@@ -33,7 +33,15 @@ CHANGES = {
 }
 
 def state():
-    files = [file for file in run.rglob("*") if file.is_file() and "adding" not in file.parts]
+    # Without what was encoded for the next try, and the version before the present one, which makes room.
+    present = Run(run).folder("index")
+    files = [
+        file
+        for file in run.rglob("*")
+        if file.is_file()
+        and "adding" not in file.parts
+        and (present in file.parents or not file.relative_to(run).parts[0].startswith("index-"))
+    ]
     return {str(file): file.read_bytes() for file in files if file.name != "ballast"}
 
 def leave(size):
