@@ -271,11 +271,11 @@ LEFT = Caller(has_left=lambda: True)
 
 def test_a_search_whose_client_has_gone_is_dropped(engine, threads_of_models):
     with pytest.raises(CancelledError):
-        engine.search(QUERIES, LEFT)
+        engine.search(QUERIES, caller=LEFT)
     with pytest.raises(CancelledError):
-        engine.search_encoded(EncodedQueries.from_vectors(np.zeros((1, 12)), np.zeros((1, 12))), None, LEFT)
+        engine.search_encoded(EncodedQueries.from_vectors(np.zeros((1, 12)), np.zeros((1, 12))), caller=LEFT)
     assert not threads_of_models
-    assert len(engine.search(QUERIES, Caller(has_left=lambda: False))) == len(QUERIES)
+    assert len(engine.search(QUERIES, caller=Caller(has_left=lambda: False))) == len(QUERIES)
 
 
 def test_the_dtype_of_mode_fast_is_a_setting_that_results_record(run, engine):
