@@ -195,6 +195,13 @@ class Stages:
         ]
         return check, list(outcomes.values()), "; ".join(flaws)
 
+    def judge_files(self, files: dict[str, bytes]) -> tuple[Checked, list[Outcome], str]:
+        """As `judge`, of a collection of these files."""
+        root = write_files(self.scratch / f"collection-{self.number}", files)
+        judged = self.judge(root)
+        shutil.rmtree(root)
+        return judged
+
     def _add(self, run: Path, root: Path) -> None:
         added = add(run, partial(read_item_source, str(root)), self.models)
         if added.unreadable:

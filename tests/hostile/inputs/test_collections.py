@@ -252,5 +252,12 @@ def test_a_spoiled_collection_is_refused_by_the_check_or_accepted_by_every_stage
     }[kind], check
 
 
+@pytest.mark.sample
+def test_the_good_collection_passes_every_stage(stages):
+    check, outcomes, flaw = stages.judge_files(good_files())
+    assert not check.problems and not check.warnings
+    assert not flaw and {outcome.kind for outcome in outcomes} == {"answered"}
+
+
 def test_there_are_enough_cases():
     assert len(CASES) >= 80
