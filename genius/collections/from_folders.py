@@ -20,7 +20,7 @@ from tqdm import tqdm
 from genius.collections import wording
 from genius.collections.draft import Draft, SourceImage
 from genius.collections.images import check_image, read_image_file
-from genius.collections.layout import SPLITS, TASKS
+from genius.collections.layout import SPLITS, TASKS, is_inside
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import CollectionWriter, new_collection
@@ -63,7 +63,7 @@ def build(sources: Sequence[str], destination: Path | str) -> list[RowCount]:
     for name, folder in folders:
         if names.count(name) > 1:
             raise UserError(f"two sources have the name {name!r}; rename one: NAME={folder}")
-        if Path(destination).resolve().is_relative_to(folder.resolve()):
+        if is_inside(Path(destination), folder):
             raise UserError(f"{destination} lies inside the source {folder}; name a directory outside it")
     with new_collection(destination) as writer:
         return [
@@ -80,7 +80,7 @@ def named(source: str) -> tuple[str, Path]:
     """
     name, equals, folder = source.rpartition("=")
     if not equals or Path(source).is_dir():
-        name, folder = Path(source).resolve().name, source
+        name, folder = os.path.basename(os.path.realpath(source)), source
     clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
     if not clean:
         raise UserError(f"{source!r} gives no valid dataset name; write NAME=FOLDER")
@@ -166,7 +166,7 @@ def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]
 
 def _bytes_inside(folder: Path, relative: str) -> bytes:
     """The bytes of an image of the source. Raises UserError for a link out of the folder."""
-    if not (folder / relative).resolve().is_relative_to(folder.resolve()):
+    if not is_inside(folder / relative, folder):
         raise UserError(f"{relative} is a link out of the source; copy the file into the folder")
     return read_image_file(folder / relative)
 

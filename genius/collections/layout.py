@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -53,6 +54,11 @@ def named_pool_file(pool: str) -> Path:
 def leaves_folder(path: str) -> bool:
     """Whether a relative path leaves its folder, judged by its text alone; links are not followed."""
     return path.startswith("/") or "\0" in path or (".." in path and ".." in path.split("/"))
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether a path lies in a folder when links are followed; a link to itself lies where it is."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def _row_name(dataset: str, task: int | None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genius.collections.draft import Draft, SourceImage
-from genius.collections.layout import SPLITS
+from genius.collections.layout import SPLITS, is_inside
 from genius.collections.mbeir import Collection
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, read_source
@@ -57,10 +57,10 @@ def _of_folder(root: Path, dataset: int) -> ItemSource:
         return SourceImage(record.image, record.image.encode(), everywhere, attributes)
 
     apply_rules(draft, [SourceEntry(record, source_image(record)) for record in source.records], source.pairs)
-    items, resolved = [item for item, _, _ in draft.candidates()], root.resolve()
+    items = [item for item, _, _ in draft.candidates()]
 
     def image_path(relative: str) -> Path:
-        if not (root / relative).resolve().is_relative_to(resolved):
+        if not is_inside(root / relative, root):
             raise UserError(f"{relative} is a link out of the folder; copy the file into it")
         return root / relative
 

@@ -159,6 +159,17 @@ def test_a_link_out_of_the_source_is_refused(tmp_path):
         build([str(source)], tmp_path / "built")
 
 
+def test_a_link_to_itself_is_refused(tmp_path):
+    source = write_source(tmp_path / "zoo", [{"img_path": "a.png", "txt": "a"}])
+    (source / "a.png").unlink()
+    for link in (source / "a.png", tmp_path / "loop"):
+        link.symlink_to(link)
+    with pytest.raises(UserError, match=r"manifest\.jsonl:1: a\.png cannot be read"):
+        build([str(source)], tmp_path / "built")
+    with pytest.raises(UserError, match="loop is not a folder"):
+        build([str(tmp_path / "loop")], tmp_path / "built")
+
+
 def test_conflicting_sources_and_destinations_are_refused(tmp_path):
     source = str(write_source(tmp_path / "zoo", [{"img_path": "a.png", "txt": "a"}]))
     with pytest.raises(UserError, match="two sources have the name 'zoo'; rename one"):
