@@ -1,4 +1,4 @@
-"""Damaged bytes of the index, the maps, the manifest and the files without checksums.
+"""Damaged bytes of the maps, the manifest and the files without checksums.
 
 A file of its own, because a file has ten minutes.
 """
@@ -7,4 +7,4 @@ from tests.hostile.artifacts import mutants
 
 
 def test_data_with_damaged_bytes_are_refused(run, attempt):
-    attempt(mutants.of_bytes(run, "index", "maps", ""))
+    attempt(mutants.of_bytes(run, "maps", ""))
