@@ -212,6 +212,8 @@ class Encoder(nn.Module):
         custom = cfg.pop("custom_text", False) or "hf_model_name" in cfg["text_cfg"]
         custom_class = open_clip.CoCa if "multimodal_cfg" in cfg else open_clip.CustomTextCLIP
         self.clip = (custom_class if custom else open_clip.CLIP)(**cfg)
+        if isinstance(self.clip, open_clip.CoCa):
+            nn.init.zeros_(self.clip.text_decoder.text_projection)  # unused; left as the memory was, perhaps not finite
         self.dim: int = cfg["embed_dim"]
         self._trims_padding = custom and padding_is_inert(self.clip.text)
 
