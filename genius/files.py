@@ -56,10 +56,7 @@ def written_aside(target: Path, folder: bool = False) -> Iterator[Path]:
     What killed processes have left of this target is deleted first. The folder of `target` is made if it is missing.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    for left in target.parent.glob(f".{escape(target.name)}.{'?' * 32}"):
-        with suppress(OSError), unused(left) as free:
-            if free:
-                _delete(left)
+    _delete_left(target)
     lock = None
     while lock is None:
         aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
@@ -71,6 +68,22 @@ def written_aside(target: Path, folder: bool = False) -> Iterator[Path]:
     finally:
         _delete(aside)
         lock.release()
+
+
+def remove_folder(folder: Path) -> None:
+    """Delete a folder so that no process, killed or not, leaves or finds half of it."""
+    _delete_left(folder)
+    if folder.exists():
+        aside = folder.rename(folder.with_name(f".{folder.name}.{uuid.uuid4().hex}"))
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _delete_left(target: Path) -> None:
+    """Delete what killed processes have left next to `target`."""
+    for left in target.parent.glob(f".{escape(target.name)}.{'?' * 32}"):
+        with suppress(OSError), unused(left) as free:
+            if free:
+                _delete(left)
 
 
 def _delete(path: Path) -> None:

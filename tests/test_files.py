@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from genius.errors import UserError
-from genius.files import reserve_array, write_array, write_report, write_text, written_aside
+from genius.files import remove_folder, reserve_array, write_array, write_report, write_text, written_aside
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (0, 4), (7,), (2, 3, 4)])
@@ -85,3 +85,21 @@ def test_a_report_that_cannot_be_written_was_printed(tmp_path, monkeypatch, caps
     with pytest.raises(UserError, match="the disk of .* is full .*; the report was printed, but not written"):
         write_report(tmp_path / "retrieval", {"hit": 1}, "what took hours")
     assert "what took hours" in capsys.readouterr().out and not list(tmp_path.iterdir())
+
+
+def test_a_folder_whose_deletion_was_killed_is_gone_and_its_rest_is_deleted_next_time(tmp_path, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def killed(*_, **__):
+        raise Killed
+
+    folder = tmp_path / "indexing"
+    folder.mkdir()
+    (folder / "items.sqlite").write_text("rows")
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr("shutil.rmtree", killed)
+        remove_folder(folder)
+    assert not folder.exists() and len(list(tmp_path.iterdir())) == 1
+    remove_folder(folder)
+    assert not list(tmp_path.iterdir())

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import nn
 
 from genius.errors import UserError
-from genius.files import fsync, write_json
+from genius.files import fsync, remove_folder, write_json
 from training.distributed import barrier, is_main, rank
 
 
@@ -104,7 +104,7 @@ class Checkpoints:
         """Delete the checkpoints of a published stage."""
         barrier()
         if is_main():
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove_folder(self.folder)
 
 
 def fingerprint(*facts: Any) -> str:

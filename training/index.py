@@ -7,7 +7,6 @@ What is written of it before it is published lies in RUN/indexing: killed and st
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -19,6 +18,7 @@ from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles, batched
 from genius.encoding.quantize import quantize_all, reconstruction_errors
 from genius.errors import UserError, exit_on_user_error
+from genius.files import remove_folder
 from genius.index.layout import Instruction
 from genius.index.segments import ConcatenatedArray
 from genius.index.writing import write_index
@@ -89,7 +89,7 @@ def train(arguments: Arguments) -> None:
             ood_detector.save(folder)
 
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
-    shutil.rmtree(resume_folder.parent)
+    remove_folder(resume_folder.parent)
     print(f"index: {len(codes)} items")
 
 
@@ -109,7 +109,7 @@ def resume_folder_of(parent: Path, facts: str) -> Path:
     folder = parent / facts
     for other in parent.glob("*"):
         if other != folder:
-            shutil.rmtree(other)
+            remove_folder(other)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

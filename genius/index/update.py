@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,7 +24,7 @@ from genius.collections.images import open_image
 from genius.encoding.features import FeatureFiles, batched
 from genius.encoding.quantize import quantize_all, reconstruction_errors
 from genius.errors import UserError
-from genius.files import disk_errors_explained
+from genius.files import disk_errors_explained, remove_folder
 from genius.index.compaction import first_to_merge, merge_segments
 from genius.index.duplicates import find_duplicates
 from genius.index.item_source import ItemSource
@@ -120,7 +119,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         source = read(index.records.last_dataset() + 1)
         new, complaints = _find_new_items(index, source), []
         if not len(new.modalities):
-            shutil.rmtree(run / FEATURES, ignore_errors=True)  # of a process that was killed after adding these items
+            remove_folder(run / FEATURES)  # of a process that was killed after adding these items
             return Added(0, new.skipped, 0, 0, new.changed, ())
         models.encoder.check()
         files = _encode(opened, source, new, models, complaints)
@@ -154,7 +153,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
             )
             if len(index.config.segments) >= SEGMENTS:
                 _merge_small_segments(opened)
-        shutil.rmtree(files.folder)
+        remove_folder(files.folder)
         return Added(
             len(kept), new.skipped, int(copies.sum()), int((~readable).sum()), new.changed, tuple(complaints[:NAMED])
         )

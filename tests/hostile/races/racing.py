@@ -11,7 +11,7 @@ from genius.search.engine import Engine
 from tests.hostile.commands import COMMANDS, SECONDS, Laboratory, Started, begin, differences, present
 from tests.hostile.file_layer import SLOW, Plan
 
-STATE = "remove"  # a trained run to which items were added, and from which some were removed
+STATE = "add"  # a trained run to which items were added
 COMMON = ("encoder", "features", "quantizer", "decoder", "index", "maps", "add", "remove", "compact", "evaluation")
 COMMON += ("growing", "training")
 PAIRS = list(combinations_with_replacement(COMMON, 2))
