@@ -190,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             return build(engine, served)
 
         configure(options.log_json)
-        keep_freed_memory()
+        keep_freed_memory(shared=True)
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
         policy = Policy(options.editable, hosts, tuple(options.embed_in))
         hosting = Hosting(

@@ -6,6 +6,10 @@ import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from reprlib import Repr
+
+_short = Repr()
+_short.maxstring = _short.maxlong = _short.maxother = 80  # characters
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 PROTECTED = {errno.EROFS, errno.EACCES, errno.EPERM}
@@ -22,6 +26,11 @@ SENTENCES = {"full": "the disk is full", "protected": "a file or folder may not 
 
 class UserError(Exception):
     """An error that the user can fix. Its message is shown as it stands, without a traceback."""
+
+
+def quoted(value: object) -> str:
+    """The value as Python writes it, shortened: a message does not repeat a megabyte that was sent."""
+    return _short.repr(value)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import torch
 
 from genius.errors import UserError
 
-M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's malloc.h
+M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8  # of glibc's malloc.h
 
 
 def usable_device(name: str | None) -> torch.device:
@@ -31,13 +31,17 @@ def usable_device(name: str | None) -> torch.device:
     return device
 
 
-def keep_freed_memory() -> None:
+def keep_freed_memory(shared: bool = False) -> None:
     """Make glibc's malloc keep freed memory; does nothing with another malloc.
 
     It changes the whole process, which then never shrinks: for command lines, not for library functions.
+    shared: by all threads. Otherwise each keeps its own, and each thread of a server what its largest picture needed:
+    1.2 GB after six pictures of 24 megapixels at once, instead of 0.4 GB.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
         if hasattr(libc, "mallopt"):
+            if shared:
+                libc.mallopt(M_ARENA_MAX, 1)
             libc.mallopt(M_MMAP_MAX, 0)
             libc.mallopt(M_TRIM_THRESHOLD, -1)  # never

@@ -65,7 +65,7 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, mon
     calls = []
     server = SimpleNamespace(address="http://address", wait=lambda: calls.append("wait"))
     engine = SimpleNamespace(follow=lambda: calls.append("follow"))
-    monkeypatch.setattr(runtime, "keep_freed_memory", lambda: calls.append("keep memory"))
+    monkeypatch.setattr(runtime, "keep_freed_memory", lambda shared: calls.append("keep memory"))
     monkeypatch.setattr(Engine, "load", lambda *given: calls.append(given) or engine)
     monkeypatch.setattr(page, "build", lambda engine, served: (engine, served))
     monkeypatch.setattr(serving, "serve", lambda *served: calls.append(served) or server)

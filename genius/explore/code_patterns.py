@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from genius.errors import UserError
+from genius.errors import UserError, quoted
 from genius.trie.code_table import Pattern, trimmed
 
 ANY = "*"
@@ -38,7 +38,7 @@ def _code(word: str, level: int, size: int) -> int | None:
         return None
     if not re.fullmatch(r"[0-9]+", word):
         raise UserError(
-            f"{word!r} is not a code; write numbers, and {ANY} for any code, for example 0 · 17 · {ANY} · 5."
+            f"{quoted(word)} is not a code; write numbers, and {ANY} for any code, for example 0 · 17 · {ANY} · 5."
         )
     if len(word) > len(str(size)) or int(word) >= size:
         raise UserError(f"Level {level} has codes 0 to {size - 1}, not {word}.")

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from genius.collections.images import open_image
-from genius.errors import UserError
+from genius.errors import UserError, quoted
 from genius.schema import Item, Query, SearchOptions, provenance_of, source_fields
 from genius.search.checks import MAX_TEXT
 from genius.search.dense import flat_search
@@ -35,7 +35,7 @@ def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any
     """
     index = engine.index
     if type(row) is not int or not 0 <= row < index.n:
-        raise UserError(f"There is no item at row {row!r}; the index has {index.n:,} items.")
+        raise UserError(f"There is no item at row {quoted(row)}; the index has {index.n:,} items.")
     (item,) = index.items([row])
     return {
         "row": row,
@@ -88,7 +88,7 @@ def row_of(index: Index, id: str) -> int:
     """The row of an item id. Raises UserError if the index does not have the item."""
     row = int(index.rows_of([id])[0]) if isinstance(id, str) else -1
     if row < 0:
-        raise UserError(f"There is no item {id!r} in this index.")
+        raise UserError(f"There is no item {quoted(id)} in this index.")
     return row
 
 

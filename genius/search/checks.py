@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import reprlib
 from dataclasses import replace
 from numbers import Real
 
-from genius.errors import UserError
+from genius.errors import UserError, quoted
 from genius.models.encoder import normalize_text
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.beam import MODES
@@ -23,16 +22,16 @@ def checked_options(options: SearchOptions) -> SearchOptions:
     """The options, whole numbers as ints. Raises UserError that names the option and its range."""
     for name in ("rerank", "trace", "certify", "widen"):
         if not isinstance(getattr(options, name), bool):
-            raise UserError(f"{name} must be true or false, not {getattr(options, name)!r}.")
+            raise UserError(f"{name} must be true or false, not {quoted(getattr(options, name))}.")
     weight = options.decoder_weight
     if weight is not None and not (_is_number(weight) and 0 <= weight <= 1):
-        raise UserError(f"The decoder weight must be a number from 0 to 1, not {weight!r}.")
+        raise UserError(f"The decoder weight must be a number from 0 to 1, not {quoted(weight)}.")
     if options.mode is not None and options.mode not in MODES:
-        raise UserError(f"The mode must be one of {', '.join(MODES)}, not {options.mode!r}.")
+        raise UserError(f"The mode must be one of {', '.join(MODES)}, not {quoted(options.mode)}.")
     if options.modality is not None and not isinstance(options.modality, Modality):
         raise UserError(
             f"The modality must be one of {', '.join(kind.name.lower() for kind in Modality)}, "
-            f"not {options.modality!r}."
+            f"not {quoted(options.modality)}."
         )
     return replace(
         options,
@@ -65,7 +64,7 @@ def check_query(query: Query) -> None:
 def _whole_number(name: str, value: object, most: int) -> int:
     """A slider may send 10.0 for 10."""
     if not _is_number(value) or value != int(value) or not 1 <= value <= most:
-        raise UserError(f"The {name} must be a whole number from 1 to {most}, not {reprlib.repr(value)}.")
+        raise UserError(f"The {name} must be a whole number from 1 to {most}, not {quoted(value)}.")
     return int(value)
 
 

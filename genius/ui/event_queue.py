@@ -22,7 +22,7 @@ from gradio.server_messages import ProcessCompletedMessage
 
 from genius.search.batching import ANYONE, Caller, Turns
 from genius.ui import security
-from genius.ui.common.components import LEFT
+from genius.ui.failures import LEFT
 from genius.ui.security import listeners
 
 FULL = "Too many requests are waiting; try again in a moment."

@@ -150,7 +150,7 @@ def searching(query: Query, options: SearchOptions, count: int = 1) -> Iterator[
 
 def outcome_of(error: BaseException) -> str:
     """refused, abandoned or failed. The page shows errors as gr.Error, raised while the original was handled."""
-    if isinstance(error, gr.Error):
+    while isinstance(error, gr.Error):
         error = error.__context__ or UserError()
     if isinstance(error, UserError):
         return "refused"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import logging
+import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 import numpy as np
+from gradio.exceptions import AppError
 from gradio.utils import get_upload_folder
 from gradio_client.utils import is_file_obj_with_meta, traverse
 
@@ -19,10 +20,11 @@ from genius.ui.codes.layout import codes_tab
 from genius.ui.collection.layout import collection_tab
 from genius.ui.common import links
 from genius.ui.common.about import about_view
-from genius.ui.common.components import UNQUEUED, Panel, show_user_errors, uploaded
+from genius.ui.common.components import UNQUEUED, Panel, uploaded
 from genius.ui.common.context import TABS, Context, Served, Shared
 from genius.ui.compare.layout import compare_tab
 from genius.ui.event_queue import FairQueue, caller, caller_of
+from genius.ui.failures import MISFIT, MISFIT_ENDPOINT, as_shown
 from genius.ui.map.layout import map_tab
 from genius.ui.reports.layout import reports_tab
 from genius.ui.search.layout import search_tab
@@ -43,8 +45,9 @@ CONTENTS = {
 
 
 class Page(gr.Blocks):
-    """Blocks whose callbacks see one snapshot of the index each and know who waits for their answer; whose clients
-    take turns; and which never fetch a link: Gradio would download any that a forged request passes off as an upload.
+    """Blocks whose callbacks see one snapshot of the index each and know who waits for their answer; whose clients take
+    turns; which answer every failure with a sentence; and which never fetch a link: Gradio would download any that a
+    forged request passes off as an upload.
 
     calling: makes a context around each call, from the name of its callback, and its event if it waited in the queue.
 
@@ -69,9 +72,25 @@ class Page(gr.Blocks):
         )
         return self
 
-    async def process_api(self, block_fn: Any, *given: Any, event_id: str | None = None, **named: Any) -> Any:
+    async def process_api(
+        self,
+        block_fn: Any,
+        inputs: list[Any],
+        *given: Any,
+        event_id: str | None = None,
+        event_data: Any = None,
+        **named: Any,
+    ) -> Any:
+        if event_data is not None and not isinstance(event_data._data, dict):  # callbacks read it by getattr
+            event_data._data = {}
         with self.calling(block_fn.name, event_id):
-            return await super().process_api(block_fn, *given, event_id=event_id, **named)
+            try:
+                check_text([inputs, event_data and event_data._data])
+                return await super().process_api(
+                    block_fn, inputs, *given, event_id=event_id, event_data=event_data, **named
+                )
+            except Exception as error:
+                raise as_shown(error, is_for_programs(block_fn)) from None
 
     async def call_function(
         self,
@@ -92,12 +111,10 @@ class Page(gr.Blocks):
         try:
             traverse(inputs, _check_upload, is_file_obj_with_meta)
             return await super().preprocess_data(block_fn, inputs, *rest, **named)
-        except gr.Error:
+        except (AppError, UserError):
             raise
         except Exception as error:  # missing or malformed values: no browser sends them
-            logging.getLogger(__name__).warning("refused a request: %s", str(error).partition("\n")[0])
-            with show_user_errors():
-                raise UserError("The request does not fit this page; reload it.") from None
+            raise UserError(MISFIT_ENDPOINT if is_for_programs(block_fn) else MISFIT) from error
 
 
 def build(engine: Engine, served: Served) -> Page:
@@ -138,9 +155,20 @@ def build(engine: Engine, served: Served) -> Page:
 def _check_upload(file: dict[str, Any]) -> dict[str, Any]:
     """Gradio checks paths too, but fetches links before, and copies any file of the machine if it was not told that
     the page is launched."""
-    with show_user_errors():
-        uploaded(file["path"], None, get_upload_folder())
+    uploaded(file["path"], None, get_upload_folder())
     return file
+
+
+def is_for_programs(block_fn: Any) -> bool:
+    return block_fn.api_visibility == "public"
+
+
+def check_text(values: list[Any]) -> None:
+    """Raise UserError for texts that the answer could not repeat: those with half a surrogate pair."""
+    try:
+        json.dumps(values, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        raise UserError("The request contains invalid Unicode or too many nested values.") from None
 
 
 def header_view(served: Served, items: int, code_sizes: Sequence[int], device: object) -> dict[str, Any]:

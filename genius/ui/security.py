@@ -8,19 +8,24 @@ so that the work of those who left can be dropped.
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from genius.errors import quoted
 from genius.ui.access import is_address
+from genius.ui.failures import refuse
 
 MAX_JSON = 4 * 2**20  # bytes of a request that is not an upload
 MAX_UPLOAD = 12 * 2**20  # bytes of an upload: one picture, whose own limit is 10 MB
@@ -30,8 +35,13 @@ CLIENT_UPLOADS = 128 * 2**20  # bytes that one client may upload within that tim
 CLIENT_EDITOR_UPLOADS = 2 * MAX_EDITOR_UPLOAD
 MAX_FAILED_LOGINS = 10  # of one client within LOGIN_WINDOW
 LOGIN_WINDOW = 300  # seconds
+CLOSED = re.compile(  # addresses of Gradio's that this page has no use for; some fetch links, or write files
+    r"/gradio_api/(proxy=|stream/|deep_link|component_server|custom_component|process_recording|vibe-|run-history)"
+)
 GRACE = 10  # seconds until a client that asked something must listen for the answer
 PATIENCE = 1  # seconds that an answer is kept for a client that listened before and has stopped
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,7 @@ class Guard:
             return await self.app(scope, receive, send)
         refused = self.refusal(scope, Headers(scope=scope))
         if refused:
+            log.warning("refused %s %s with status %d", scope["method"], quoted(scope["path"]), refused.status_code)
             return await refused(scope, receive, send)
         with listeners.listening(scope):
             await Exchange(self, scope, receive, send).run()
@@ -85,6 +96,8 @@ class Guard:
     def refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         """The answer to a request that is refused for its headers."""
         host, origin, client = headers.get("host", ""), headers.get("origin"), client_of(scope)
+        if CLOSED.search(scope["path"]):
+            return refuse(404, "This page has no such address.")
         if self.policy.editable and not self.serves(host):
             return refuse(
                 421, f"This page is not served as {host[:100]}; its owner can allow that with --allowed-host."
@@ -137,15 +150,29 @@ class Exchange:
 
     async def run(self) -> None:
         try:
-            await self.guard.app(self.scope, self.receive, self.send)
-        except Exception:
-            if not self.overflow:
+            with self.charged():
+                await self.guard.app(self.scope, self.receive, self.send)
+        except Exception as error:
+            if self.started and isinstance(error.__cause__, HTTPException):  # Gradio refuses a stream after its start
+                await self._send({"type": "http.response.body"})
+            elif not self.overflow:
                 raise
-        finally:
-            if is_upload(self.scope):
-                self.guard.uploads.spend(client_of(self.scope), self.received)
         if self.overflow and not self.started:
             await self.guard.too_large(self.scope)(self.scope, self._receive, self._send)
+
+    @contextmanager
+    def charged(self) -> Iterator[None]:
+        """Charge the client for an upload; while it lasts, with all of it, so that many at once share a budget."""
+        if not is_upload(self.scope):
+            yield
+            return
+        client = client_of(self.scope)
+        length = int(Headers(scope=self.scope).get("content-length", self.guard.limit(self.scope)))
+        self.guard.uploads.spend(client, length)
+        try:
+            yield
+        finally:
+            self.guard.uploads.spend(client, self.received - length)
 
     async def receive(self) -> Message:
         """A body that grows beyond the limit (its length was not announced) ends as if the client had left."""
@@ -235,7 +262,11 @@ def address(name: str) -> SplitResult:
 
 
 def client_of(scope: Scope) -> str:
-    return (scope.get("client") or ("",))[0]
+    """The address of the client; of IPv6 the network of 64 bits, since one client may use all its addresses."""
+    client = (scope.get("client") or ("",))[0].partition("%")[0]
+    if ":" not in client or not is_address(client) or ip_address(client).ipv4_mapped:
+        return client
+    return str(ip_network((client, 64), strict=False))
 
 
 def is_upload(scope: Scope) -> bool:
@@ -244,7 +275,3 @@ def is_upload(scope: Scope) -> bool:
 
 def is_login(scope: Scope) -> bool:
     return scope["method"] == "POST" and scope["path"].rstrip("/").endswith("/login")
-
-
-def refuse(status: int, sentence: str) -> JSONResponse:
-    return JSONResponse({"error": sentence}, status)

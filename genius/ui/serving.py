@@ -22,9 +22,10 @@ from genius.errors import UserError
 from genius.ui.access import Logins
 from genius.ui.common.components import UI
 from genius.ui.common.figures import PLOTLY_ADDRESS
+from genius.ui.failures import answer_failures, on_fault
 from genius.ui.logs import SERVER
 from genius.ui.monitoring import HEALTH, METRICS, Monitor, Traffic
-from genius.ui.runs import HostedRun, Runs
+from genius.ui.runs import HostedRun, Runs, gradio_app
 from genius.ui.security import Guard, Policy
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
@@ -137,6 +138,7 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
             Middleware(Guard, policy=hosting.policy),
             Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_credentials=bool(origins)),
         ],
+        exception_handlers={Exception: on_fault},
         lifespan=pages.lifespan,
         openapi_url=None,
     )
@@ -173,6 +175,7 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
         allowed_paths=[],
         max_file_size="10mb",
     )
+    answer_failures(gradio_app(app))
     page.has_launched = True  # or Gradio would not check the paths of files
     page.is_running = True  # or its streams would send no heartbeats
     return app

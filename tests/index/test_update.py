@@ -11,7 +11,7 @@ from genius.errors import UserError
 from genius.index import update, writing
 from genius.index.item_source import ItemSource, read_item_source, uploaded_items
 from genius.index.store import Index
-from genius.index.update import Added, Models, add, compact, remove
+from genius.index.update import Added, Models, Removed, add, compact, remove
 from genius.index.versions import newer
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
@@ -278,6 +278,11 @@ def test_two_writers_exclude_each_other(run, models, others):
         add(run, lambda _: others, models)
     with pytest.raises(UserError, match="cannot be read"):
         remove(run / "no such run", ["0:1"])
+
+
+@pytest.mark.parametrize("id", ["0:1\0", "0:1\0junk", "0:1\ud800", "0:1" + "x" * 1_000_000, "0:1 "], ids=len)
+def test_an_id_is_the_whole_string(run, id):
+    assert remove(run, [id]) == Removed(0, (id,))
 
 
 def test_the_last_item_stays(run):

@@ -112,7 +112,7 @@ def test_a_request_with_missing_values_gets_a_sentence_and_a_line_in_the_log(ask
     answer = ask("on_search", "mug")
     assert answer["output"]["error"] == "The request does not fit this page; reload it."
     (record,) = caplog.records
-    assert record.getMessage().startswith("refused a request: An event handler (on_search)") and not record.exc_info
+    assert "An event handler (on_search)" in record.getMessage() and not record.exc_info
 
 
 def test_a_search_knows_whether_its_client_listens(ask, served, monkeypatch):

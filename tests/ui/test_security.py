@@ -168,12 +168,14 @@ def stream(path, query=b""):
 )
 def test_who_opens_a_stream_listens_until_it_closes(scope, monkeypatch):
     monkeypatch.setattr(security, "GRACE", 0)
+    monkeypatch.setattr(security, "PATIENCE", 0.05)
     listeners = Listeners()
     abandoned = listeners.abandonment("abc", None)
     time.sleep(0.001)
     assert abandoned()
     with listeners.listening(scope), listeners.listening(scope):
         assert not abandoned()
+    time.sleep(0.1)
     assert abandoned() and not listeners.streams
 
 
@@ -196,5 +198,51 @@ def test_an_error_of_the_page_is_not_hidden():
         asyncio.run(Guard(broken, Policy())(scope, None, None))
 
 
-def test_refusals_are_json():
-    assert json.loads(security.refuse(413, "No.").body) == {"error": "No."}
+def test_refusals_are_json_for_programs_and_for_gradios_clients():
+    assert json.loads(security.refuse(413, "No.").body) == {"error": "No.", "detail": "No."}
+
+
+def test_uploads_that_have_not_ended_count_too(monkeypatch):
+    monkeypatch.setattr(security, "CLIENT_UPLOADS", 100)
+    guard = Guard(None, Policy())
+
+    async def many():
+        hold, refused = asyncio.Event(), []
+
+        async def app(scope, receive, send):
+            await hold.wait()
+
+        async def send(message):
+            refused.append(message)
+
+        guard.app, headers = app, [(b"content-length", b"60"), (b"host", b"localhost")]
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/gradio_api/upload",
+            "headers": headers,
+            "client": ("1.2.3.4", 5),
+        }
+        uploads = [asyncio.create_task(guard(scope, None, send)) for _ in range(5)]
+        await asyncio.sleep(0)
+        hold.set()
+        await asyncio.gather(*uploads)
+        return [message["status"] for message in refused if message["type"] == "http.response.start"]
+
+    assert asyncio.run(many()) == [429] * 3
+    assert not guard.uploads.exhausted("1.2.3.4"), "what was announced but not sent is given back"
+
+
+@pytest.mark.parametrize(
+    "one, other, same",
+    [
+        ("1.2.3.4", "1.2.3.5", False),
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:1.2.3.4", "::ffff:1.2.3.5", False),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+    ],
+)
+def test_the_addresses_of_one_ipv6_network_are_one_client(one, other, same):
+    assert (security.client_of({"client": (one, 1)}) == security.client_of({"client": (other, 2)})) == same
+    assert security.client_of({"client": None}) == ""

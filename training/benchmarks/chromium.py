@@ -19,14 +19,14 @@ FLAGS = (
 
 
 @contextmanager
-def chromium() -> Iterator[Browser | None]:
-    """The browser, or None where there is none."""
+def chromium(*flags: str) -> Iterator[Browser | None]:
+    """The browser, or None where there is none. flags: further ones of its command line."""
     with sync_playwright() as playwright:
         programs = [*map(shutil.which, PROGRAMS), playwright.chromium.executable_path]
         program = next((program for program in programs if program and Path(program).exists()), None)
         if program is None:
             yield None
             return
-        browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS])
+        browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS, *flags])
         yield browser
         browser.close()

@@ -1,21 +1,20 @@
 """The public API: four named endpoints for programs. Every other event of the page is private."""
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import gradio as gr
 from gradio.utils import get_upload_folder
 
 from genius.collections.images import open_image
-from genius.errors import UserError
+from genius.errors import UserError, quoted
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.items import describe_item, row_of
 from genius.schema import Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
-from genius.ui.common.components import show_user_errors, target_of, uploaded
+from genius.ui.common.components import target_of, uploaded
 from genius.ui.common.context import Context
 from genius.ui.event_queue import caller
 from genius.ui.monitoring import searching
@@ -25,7 +24,7 @@ MOST_LISTED = 100  # items of one page of code_items
 
 
 def endpoints(context: Context) -> list[Callable]:
-    """The functions that programs may call; they show errors as the page does."""
+    """The functions that programs may call. They raise UserError; the page turns it into an answer."""
     engine = context.engine
 
     def search(
@@ -118,16 +117,7 @@ def endpoints(context: Context) -> list[Callable]:
             for item in near
         ]
 
-    return [_with_user_errors(function) for function in (search, item, code_items, neighbours)]
-
-
-def _with_user_errors(function: Callable) -> Callable:
-    @wraps(function)
-    def safe(*given: Any, **named: Any) -> Any:
-        with show_user_errors():
-            return function(*given, **named)
-
-    return safe
+    return [search, item, code_items, neighbours]
 
 
 def _by_modality(result: SearchResult) -> dict[str, float] | None:
@@ -145,7 +135,7 @@ def _path(picture: Any) -> str:
 
 def _whole(number: Any, name: str, least: int, most: int) -> int:
     if type(number) is not int or not least <= number <= most:
-        raise UserError(f"The {name} must be a whole number from {least} to {most:,}, not {number!r}.")
+        raise UserError(f"The {name} must be a whole number from {least} to {most:,}, not {quoted(number)}.")
     return number
 
 

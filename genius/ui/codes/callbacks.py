@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 import numpy as np
 
-from genius.errors import UserError
+from genius.errors import UserError, quoted
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.hierarchy import hierarchy
@@ -108,7 +108,7 @@ class CodesCallbacks:
         """The codes of a level, most frequent first."""
         with show_user_errors():
             if type(level) is not int or not 0 <= level < len(self.code_sizes):
-                raise UserError(f"There is no level {level!r}.")
+                raise UserError(f"There is no level {quoted(level)}.")
             counts = self.profiles_of(self.engine.index).table.code_counts(level)
             order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
             return gr.Dropdown(

@@ -76,9 +76,9 @@ def test_a_set_without_re_ranking_is_searched_exactly(page, engine, rerank, mode
 @pytest.mark.parametrize(
     "given, sentence",
     [
-        ({"mode": "<b>"}, "The mode must be one of exact, set, fast, not &#x27;&lt;b&gt;&#x27;."),
-        ({"target": "sound"}, "The modality must be one of any, image, text, pair, not &#x27;sound&#x27;."),
-        ({"target": ["text"]}, "The modality must be one of any, image, text, pair, not [&#x27;text&#x27;]."),
+        ({"mode": "<b>"}, "The mode must be one of exact, set, fast, not '<b>'."),
+        ({"target": "sound"}, "The modality must be one of any, image, text, pair, not 'sound'."),
+        ({"target": ["text"]}, "The modality must be one of any, image, text, pair, not ['text']."),
     ],
 )
 def test_a_setting_that_is_not_offered_gets_one_sentence(page, given, sentence):

@@ -1,0 +1,87 @@
+"""Answers to requests that fail: one sentence, where Gradio would answer null, or repeat what was sent.
+
+The log gets one line for each refused request, and a traceback only for a fault of ours.
+"""
+
+from __future__ import annotations
+
+import html
+import logging
+from concurrent.futures import CancelledError
+from http import HTTPStatus
+
+import gradio as gr
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from gradio.exceptions import AppError
+from gradio.route_utils import FnIndexInferError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from genius.errors import UserError, quoted
+
+FAULT = "Something went wrong on the server; its log has the details."
+MISFIT = "The request does not fit this page; reload it."
+MISFIT_ENDPOINT = "The arguments do not fit this endpoint; the API tab lists them."
+UNKNOWN = "This page has no such endpoint; reload it."
+LEFT = "The search was cancelled because its client had left."
+MAX_SENTENCE = 400  # characters
+LOOKUPS = (KeyError, FnIndexInferError)  # of Gradio's routes, for endpoints and components that a page lacks
+
+log = logging.getLogger(__name__)
+
+
+def refuse(status: int, sentence: str) -> JSONResponse:
+    """An answer for programs; Gradio's clients read `detail`."""
+    return JSONResponse({"error": sentence, "detail": sentence}, status)
+
+
+def as_shown(error: Exception, to_program: bool) -> gr.Error:
+    """The error that the caller of a callback sees. A page renders HTML, a program does not."""
+    if isinstance(error, (AppError, UserError)):
+        sentence = shortened(error.message if isinstance(error, AppError) else str(error))
+        log.warning("refused a request: %r", shortened(str(error.__cause__ or sentence)))
+    elif isinstance(error, CancelledError):
+        sentence = LEFT
+    else:
+        log.error("a callback failed", exc_info=error)
+        sentence = FAULT
+    return gr.Error(sentence if to_program else html.escape(sentence, quote=False), print_exception=False)
+
+
+def answer_failures(app: FastAPI) -> None:
+    """Make an app that Gradio built answer requests that never reach a callback."""
+
+    def refused(request: Request, status: int, sentence: str) -> JSONResponse:
+        log.warning("refused %s %s: %r", request.method, quoted(request.url.path), sentence)
+        return refuse(status, sentence)
+
+    @app.exception_handler(HTTPException)
+    async def on_refusal(request: Request, error: HTTPException) -> JSONResponse:
+        sentence = error.detail if isinstance(error.detail, str) else HTTPStatus(error.status_code).phrase
+        answer = refused(request, error.status_code, shortened(sentence))
+        answer.headers.update(error.headers or {})
+        return answer
+
+    @app.exception_handler(RequestValidationError)
+    async def on_malformed(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"][1:]))
+        return refused(request, 422, shortened(f"The request is malformed: {place} {first['msg']}.".replace("  ", " ")))
+
+    async def on_lookup(request: Request, error: Exception) -> JSONResponse:
+        return refused(request, 404, UNKNOWN)
+
+    for kind in LOOKUPS:
+        app.add_exception_handler(kind, on_lookup)
+    app.add_exception_handler(Exception, on_fault)
+
+
+async def on_fault(request: Request, error: Exception) -> JSONResponse:
+    """The answer to a request that failed by a fault of ours, which the server logs."""
+    return refuse(500, FAULT)
+
+
+def shortened(sentence: str) -> str:
+    return sentence if len(sentence) <= MAX_SENTENCE else f"{sentence[:MAX_SENTENCE]}…"

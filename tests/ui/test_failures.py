@@ -1,0 +1,144 @@
+"""What programs and visitors get for requests that fail, and what the log says."""
+
+import json
+import logging
+
+import httpx
+import pytest
+
+BIG = "x" * 100_000
+JSON = {"content-type": "application/json"}
+FAULT = "Something went wrong on the server; its log has the details."
+UNREADABLE = "The request contains invalid Unicode or too many nested values."
+
+
+@pytest.fixture
+def client(served):
+    with httpx.Client(base_url=f"{served.url}/gradio_api", trust_env=False, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def call(client):
+    """Call an endpoint as a program does without a library: the error that its stream ends with, or None."""
+
+    def call(name, *data):
+        joined = client.post(f"/call/{name}", content=json.dumps({"data": data}), headers=JSON)
+        joined.raise_for_status()
+        answer = client.get(f"/call/{name}/{joined.json()['event_id']}").text.strip().splitlines()
+        assert answer[-2] in ("event: error", "event: complete")
+        return json.loads(answer[-1].removeprefix("data: "))["error"] if answer[-2] == "event: error" else None
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "endpoint, data, sentence",
+    [
+        (
+            "search",
+            ["mug", None, "", 10**400, 5, "any"],
+            "The number of results must be a whole number from 1 to 500, not 1000",
+        ),
+        (
+            "search",
+            ["mug", None, "", 5, 10**400, "any"],
+            "The beam size must be a whole number from 1 to 200, not 1000",
+        ),
+        ("search", ["mug\ud800", None, "", 5, 5, "any"], UNREADABLE),
+        ("search", ["mug", None, "", 5, 5, "<b>'sound'"], "one of any, image, text, pair, not \"<b>'sound'\"."),
+        ("item", ["3:2\0junk"], "There is no item '3:2\\x00junk' in this index."),
+        ("item", [{"a": 1}], "There is no item {'a': 1} in this index."),
+        ("item", ["\ud800"], UNREADABLE),
+        ("item", [], "The arguments do not fit this endpoint; the API tab lists them."),
+        ("neighbours", ["3:2", 10**400], "The number of results"),
+        ("code_items", ["0.<b>", 5, 0], "'<b>' is not a code"),
+        (
+            "search",
+            ["mug", {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}, "", 5, 5, "any"],
+            "Upload the",
+        ),
+    ],
+)
+def test_programs_get_one_sentence_as_it_is(call, endpoint, data, sentence):
+    assert sentence in call(endpoint, *data)
+
+
+@pytest.mark.parametrize(
+    "endpoint, data",
+    [
+        ("item", [BIG]),
+        ("neighbours", [[BIG], 5]),
+        ("search", ["mug", None, "", 5, 5, BIG]),
+        ("search", ["mug", None, "", BIG, 5, "any"]),
+    ],
+)
+def test_what_was_sent_does_not_come_back_whole(call, endpoint, data):
+    assert 0 < len(call(endpoint, *data)) < 500
+
+
+@pytest.mark.parametrize(
+    "path, body, status",
+    [
+        ("/call/nowhere", {"data": []}, 404),
+        ("/call/v2/nowhere", {}, 404),
+        ("/call/search", {"data": BIG}, 422),
+        ("/call/search", {"data": {"a": 1}}, 422),
+        ("/queue/join", {"data": [], "fn_index": 10**6, "session_hash": "a"}, 404),
+        ("/queue/join", {"data": [], "fn_index": BIG, "session_hash": "a"}, 422),
+        ("/queue/join", {"data": []}, 400),
+        ("/run/search", {"data": ["mug"]}, 404),
+        ("/upload", {}, 400),
+        ("/nowhere", {}, 404),
+        ("/component_server", {}, 404),
+        ("/stream/x", {"data": []}, 404),
+    ],
+)
+def test_a_request_that_reaches_no_callback_gets_one_sentence_and_one_line_in_the_log(
+    client, caplog, path, body, status
+):
+    answer = client.post(path, json=body)
+    assert answer.status_code == status and len(answer.text) < 1_000
+    assert isinstance(answer.json()["error"], str) and answer.json()["detail"] == answer.json()["error"]
+    assert len(caplog.records) == 1 and not caplog.records[0].exc_info
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"null", b"\xff\xfe", b"[" * 100_000])
+def test_a_body_that_is_no_request_gets_one_sentence(client, body):
+    answer = client.post("/call/search", content=body, headers=JSON)
+    assert answer.status_code in (400, 422) and answer.json()["error"] and len(answer.text) < 500
+
+
+ODD_EVENTS = [None, 5, [], "x", {}, {"id": 10**30}, {"value": {}, "id": [], "index": -1, "column": 2.5}, {"_data": 1}]
+
+
+@pytest.mark.parametrize("event", ODD_EVENTS, ids=str)
+def test_odd_event_data_is_refused_in_a_sentence(ask, served, caplog, event):
+    """For callbacks of the page that read event data."""
+    for name in ("on_example", "on_history", "on_quick", "on_why", "on_key", "on_page", "on_turn"):
+        (fn, *_) = [fn for fn in served.page.fns.values() if fn.name == name]
+        answer = ask(name, *[None] * len(fn.inputs), event=event)
+        assert answer["success"] or answer["output"]["error"] not in (None, FAULT), (name, answer)
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_a_visitor_sees_a_quoted_text_as_text(ask):
+    assert ask("on_pattern", "<b>")["output"]["error"].startswith("'&lt;b&gt;' is not a code")
+
+
+def test_a_refused_request_is_one_line_of_the_log(call, caplog):
+    call("item", "nowhere\nnothing")
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING and "\n" not in record.getMessage() and not record.exc_info
+
+
+def test_a_fault_of_ours_has_a_traceback_in_the_log_and_no_details_in_the_answer(call, caplog):
+    assert call("search", "bug", None, "", 5, 5, "any") == FAULT
+    (record,) = caplog.records
+    assert record.exc_info
+
+
+@pytest.mark.parametrize("path", ["/queue/data?session_hash=nobody", "/call/search/nothing"])
+def test_a_stream_that_nothing_writes_to_ends_with_an_error(client, caplog, path):
+    assert "rror" in client.get(path).text
+    assert not [record for record in caplog.records if record.exc_info]
