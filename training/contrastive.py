@@ -22,6 +22,7 @@ from training.optimization import adamw, contrastive_loss, cosine, set_learning_
 from training.pairs import Pairs
 from training.settings import EncoderSettings
 from training.stage import record_epoch, seconds_per_step
+from training.weight_average import WeightAverage
 
 if TYPE_CHECKING:
     from genius.models.encoder import Encoder
@@ -42,9 +43,13 @@ def fit(
     checkpoints: Checkpoints,
     first: int = 0,
 ) -> None:
-    """Run settings.epochs epochs, numbered from `first`, from the last checkpoint if there is one."""
+    """Run settings.epochs epochs, numbered from `first`, from the last checkpoint if there is one.
+
+    In the end the encoder has the average of its weights, if the settings ask for it.
+    """
     extras, end = loader.extras, first + settings.epochs
-    model = nn.ModuleDict({"encoder": encoder, **extras.modules()})
+    average = WeightAverage(encoder, settings.average)
+    model = nn.ModuleDict({"encoder": encoder, "average": average, **extras.modules()})
     optimizer = adamw(model, settings, fused=True)
     for epoch in range(max(first, checkpoints.resume(model, optimizer)), end):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
@@ -80,10 +85,12 @@ def fit(
             if settings.max_logit_scale:
                 with torch.no_grad():
                     encoder.logit_scale.clamp_(max=math.log(settings.max_logit_scale))
+            average.update()
             losses.append(loss.item())
         broadcast_buffers(encoder)
         pace = seconds_per_step(started, steps)
-        loss, hit_at_1, hit_at_5 = np.mean(losses), *validate(encoder, loader, val_pairs, seed)
+        with average.applied():
+            loss, hit_at_1, hit_at_5 = np.mean(losses), *validate(encoder, loader, val_pairs, seed)
         seconds = time.perf_counter() - started
         print(
             f"encoder epoch {epoch}  loss {loss:.3f}  val hit@1 {hit_at_1:.1%}  hit@5 {hit_at_5:.1%}  "
@@ -95,6 +102,7 @@ def fit(
                 run, "encoder", epoch, loss=loss, val_hit_at_1=hit_at_1, val_hit_at_5=hit_at_5, seconds=seconds
             )
         checkpoints.save(model, optimizer, epoch)
+    average.apply_averages()
 
 
 @torch.inference_mode()

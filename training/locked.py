@@ -13,11 +13,10 @@ from genius.models.encoder import Encoder
 from genius.run import Run
 from training.checkpoint import Checkpoints
 from training.contrastive import fit
-from training.demo.extras import DemoExtras
 from training.locked_encoder import LockedEncoder
 from training.locked_inputs import LockedLoader
 from training.pairs import CandidateTable, Pairs
-from training.settings import EncoderSettings, ExtrasSettings
+from training.settings import EncoderSettings
 
 
 def fit_locked(
@@ -37,8 +36,6 @@ def fit_locked(
     loader = LockedLoader(collection, splits, settings, model, folder, seed, workers)
     if settings.image_tower:  # the heads are new, so they may take standardized outputs
         model.standardize(loader.pixels.outputs.statistics(), loader.texts.statistics())
-    if settings.extras != ExtrasSettings():
-        loader.extras = DemoExtras(collection, pairs, loader, cache)
     facts = (settings, seed, pairs.digest, candidates.digest)
     checkpoints = [Checkpoints(run.path, "encoder", *facts)]
     fit(model, loader, pairs, val_pairs, settings, seed, run, checkpoints[0])

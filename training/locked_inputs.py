@@ -15,13 +15,14 @@ from torch import Tensor
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.models.encoder import normalize_text
+from genius.models.encoder import normalize_text, query_text
+from training.demo.extras import DemoExtras
 from training.encoder_extras import OWN_INSTRUCTION
 from training.encoder_inputs import Drawn, InputLoader
 from training.image_augmentation import Crops, Part
 from training.locked_encoder import LockedEncoder
 from training.pairs import Pairs, phrased
-from training.settings import EncoderSettings
+from training.settings import EncoderSettings, ExtrasSettings
 from training.tower_outputs import TowerOutputs, image_outputs, text_outputs
 
 
@@ -66,6 +67,8 @@ class LockedLoader(InputLoader):
         self.live_images = self.live_texts = False
         self._collection, self._splits, self._seed, self._wants_images = collection, splits, seed, towers[0]
         super().__init__(collection, splits, settings, encoder, folder, workers)
+        if settings.extras != ExtrasSettings():
+            self.extras = DemoExtras(collection, splits[0], self, folder)
         numbers: dict[str, int] = {}  # of each distinct text
 
         def rows(texts: Iterable[str]) -> np.ndarray:
@@ -78,6 +81,7 @@ class LockedLoader(InputLoader):
         for pairs, phrasings in zip(splits, (settings.locked.phrasings, 1), strict=True):
             inputs = phrased(pairs, phrasings, rng)
             self._query_texts.append(rows(chain.from_iterable(texts for _, texts in inputs)).reshape(-1, phrasings))
+        self._swaps = self._draw_swaps(splits[0], rows, rng)
         if not numbers:
             raise UserError(f"{collection.root} has no texts")
         # texts of similar length stand next to each other, so that little padding is encoded
@@ -90,6 +94,22 @@ class LockedLoader(InputLoader):
         if self.text_row:
             texts = sorted(self.text_row, key=self.text_row.get)
             self.texts = text_outputs(folder, encoder.encoder, texts, settings)
+
+    def _draw_swaps(
+        self, pairs: Pairs, rows: Callable[[Iterable[str]], np.ndarray], rng: np.random.Generator
+    ) -> np.ndarray:
+        """Replace the instructions of some training queries by those of other rows.
+
+        -> (q, p) the number of the instruction that each phrasing has instead of its own, or OWN_INSTRUCTION.
+        """
+        table, queries = self._query_texts[0], np.arange(len(pairs))
+        positives, own = pairs.draw_positives(queries, rng), [""] * len(pairs)
+        swaps = np.full(table.shape, OWN_INSTRUCTION)
+        for column in range(table.shape[1]):
+            instructions, swaps[:, column] = self.extras.instructions(own, queries, positives, rng)
+            swapped = np.flatnonzero(swaps[:, column] != OWN_INSTRUCTION)
+            table[swapped, column] = rows(query_text(instructions[query], pairs.texts[query]) for query in swapped)
+        return swaps
 
     def _open_images(self, collection: Collection, splits: Sequence[Pairs], cache: Path, workers: int) -> CachedImages:
         if not self._wants_images:
@@ -115,27 +135,30 @@ class LockedLoader(InputLoader):
         if self.live_texts:
             return super()._queries(pairs, queries, positives, rng, training)
         (table,) = (table for split, table in zip(self._splits, self._query_texts, strict=True) if split is pairs)
-        texts = table[queries, rng.integers(table.shape[1], size=len(queries))]
-        return self._cached(queries, [pairs.images[query] for query in queries], texts, rng, training)
+        drawn = rng.integers(table.shape[1], size=len(queries))
+        swaps = self._swaps[queries, drawn] if pairs is self._splits[0] else np.full(len(queries), OWN_INSTRUCTION)
+        images = [pairs.images[query] for query in queries]
+        return self._cached(queries, swaps, images, table[queries, drawn], rng, training)
 
     def _candidates(self, rows: np.ndarray, rng: np.random.Generator | None, training: bool) -> Drawn:
         if self.live_texts:
             return super()._candidates(rows, rng, training)
         positions = self.positions(rows)
         images = [self.items[position].image for position in positions]
-        return self._cached(rows, images, self._candidate_texts[positions], rng, training)
+        own = np.full(len(rows), OWN_INSTRUCTION)
+        return self._cached(rows, own, images, self._candidate_texts[positions], rng, training)
 
     def _cached(
         self,
         rows: np.ndarray,
+        instruction: np.ndarray,
         images: list[str | None],
         texts: np.ndarray,
         rng: np.random.Generator | None,
         training: bool,
     ) -> Drawn:
         known = texts >= 0
-        own = np.full(len(rows), OWN_INSTRUCTION)
-        return self._local(rows, own, images, known.tolist(), texts[known], rng, training)
+        return self._local(rows, instruction, images, known.tolist(), texts[known], rng, training)
 
     def _crops(self, n: int, local: slice, rng: np.random.Generator) -> Crops | np.ndarray | None:
         """The number of the view that is taken of each image, or the crops of images that are loaded."""

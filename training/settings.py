@@ -28,6 +28,7 @@ from training.distributed import default_workers, init_distributed
 
 AUGMENTATIONS = ("elementwise", "scalar", "none")  # Eq. 11 as in the code, as in the paper, and without it
 RESIZE_MODES = ("shortest", "longest", "squash")
+HEADS = ("mlp", "linear", "residual")
 MBEIR_UPSAMPLING = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
 
 Upsampling = int | dict[str, int]  # see Pairs.epoch: queries of each row, or of the datasets that are named
@@ -44,7 +45,7 @@ class ExtrasSettings:
 
     hard_groups: float = 0.0  # share of a row's queries that are grouped by similar targets, from epoch 1 on
     factor_weight: float = 0.0  # weight of the loss of classifying factors (kind, color, …) from embeddings
-    modality_weight: float = 0.0  # weight of the target's modality in that loss; 0: as any other factor
+    modality_weight: float = 0.0  # weight of the target's modality in that loss; 0: as any factor; can stand alone
     instruction_swap_prob: float = 0.0  # probability that a query gets another row's instruction
     instruction_word_dropout: float = 0.0  # probability that a word of an instruction is left out
     synonym_prob: float = 0.0  # probability that a word is replaced by a synonym of the collection or the teacher
@@ -57,8 +58,8 @@ class ExtrasSettings:
         for name in ("instruction_swap_prob", "instruction_word_dropout", "synonym_prob"):
             expect(0 <= getattr(self, name) < 1, f"{name} is a probability below 1")
         expect(
-            bool(self.factor_weight) or not (self.instruction_swap_prob or self.modality_weight),
-            "factor_weight is above 0 where instruction_swap_prob or modality_weight is",
+            bool(self.factor_weight or self.modality_weight) or not self.instruction_swap_prob,
+            "factor_weight or modality_weight is above 0 where instruction_swap_prob is",
         )
 
 
@@ -68,24 +69,29 @@ class TowerSettings:
 
     dim: int = 256  # of the embeddings
     image_size: int = 224  # side of the images, pixels
-    head: str = "mlp"  # behind each tower: mlp or linear
+    head: str = "mlp"  # behind each tower: mlp, linear or residual
+    hidden: int = 1024  # units of a residual head
     image_dropout: float = 0.0  # in the image head
+    text_dropout: float = 0.0  # in a residual text head
     context_length: int = 77  # tokens
     resize_mode: str = "shortest"  # how an image becomes a square: shortest, longest or squash
 
     def __post_init__(self):
-        expect(self.head in ("mlp", "linear"), f"head is mlp or linear, not {self.head!r}")
+        expect(self.head in HEADS, f"head is one of {', '.join(HEADS)}, not {self.head!r}")
         expect(self.resize_mode in RESIZE_MODES, f"resize_mode is one of {', '.join(RESIZE_MODES)}")
-        expect(min(self.dim, self.image_size) >= 1, "dim and image_size are at least 1")
+        expect(min(self.dim, self.image_size, self.hidden) >= 1, "dim, image_size and hidden are at least 1")
         expect(self.context_length >= 3, "context_length is at least 3")
         expect(0 <= self.image_dropout < 1, "image_dropout is a probability below 1")
+        expect(0 <= self.text_dropout < 1, "text_dropout is a probability below 1")
+        expect(not self.text_dropout or self.head == "residual", "text_dropout is 0 where head is not residual")
 
 
 @dataclass(frozen=True)
 class LockedSettings:
     """Locked-tower training (ours; LiT, Zhai et al. 2022): only the heads behind the pretrained towers are trained.
 
-    Epochs, batch, learning rate, weight decay and loss of the heads are the encoder's settings of these names.
+    Epochs, batch, learning rate, weight decay and loss of the heads are the encoder's settings of these names. Swapped
+    instructions are drawn once for each phrasing of a query, before training.
     """
 
     enabled: bool = False
@@ -130,6 +136,7 @@ class EncoderSettings:
     warmup: float = 0.0  # share of all steps
     clip_grad_norm: float = 0.0  # 0: gradients are not clipped
     max_logit_scale: float = 0.0  # upper limit of the learned 1/τ; 0: no limit
+    average: float = 0.0  # decay of the running average of the weights that is kept; 0: the last weights are (ours)
     symmetric_loss: bool = False  # also candidate -> query, as in CLIP
     mask_positives: bool = False  # other positives in a batch are not negatives (ours)
     augment: bool = False  # random crops and brightness, and the next two (ours)
@@ -149,14 +156,14 @@ class EncoderSettings:
         expect(self.epochs >= 0, "epochs is at least 0")
         expect(self.batch >= 2 and self.group >= 1, "batch is at least 2 and group at least 1")
         expect(self.image_cache >= 0, "image_cache is at least 0")
+        expect(0 <= self.average < 1, "average is at least 0 and below 1")
         expect(0 < self.min_crop <= 1, "min_crop is above 0 and at most 1")
         expect(min(self.clip_grad_norm, self.max_logit_scale) >= 0, "clip_grad_norm and max_logit_scale are at least 0")
         extras = self.extras
         expect(
-            not self.locked.enabled
-            or not (extras.instruction_swap_prob or extras.instruction_word_dropout or extras.synonym_prob),
-            "instruction_swap_prob, instruction_word_dropout and synonym_prob are 0 where locked.enabled is true: "
-            "the texts are encoded once, before training",
+            not self.locked.enabled or not (extras.instruction_word_dropout or extras.synonym_prob),
+            "instruction_word_dropout and synonym_prob are 0 where locked.enabled is true: the texts are encoded once, "
+            "before training",
         )
 
 
@@ -446,15 +453,20 @@ PHOTOS = Settings(  # the shipped run of photographs: heads behind pretrained to
         image_tower="tf_efficientnet_lite2",
         text_tower="sentence-transformers/all-MiniLM-L6-v2",
         architecture="",
-        epochs=20,
+        epochs=12,
         batch=1024,
-        group=256,
+        group=512,
         upsample_to=0,
         learning_rate=2e-3,
+        max_logit_scale=20.0,
+        average=0.998,
         min_crop=0.45,
         eight_bit=True,
         bf16=False,
-        towers=TowerSettings(dim=SMALL_DIM, image_size=260, image_dropout=0.3, resize_mode="squash"),
+        extras=ExtrasSettings(modality_weight=0.5, instruction_swap_prob=0.2),
+        towers=TowerSettings(
+            dim=SMALL_DIM, image_size=260, head="residual", image_dropout=0.3, text_dropout=0.3, resize_mode="squash"
+        ),
         locked=LockedSettings(enabled=True, views=1, phrasings=2, input_dropout=0.2),
     ),
     features=FeatureSettings(phrasings=2),

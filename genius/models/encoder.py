@@ -28,6 +28,7 @@ from torch import Tensor, nn
 
 from genius.errors import UserError
 from genius.models import towers
+from genius.models.heads import add_residual_heads
 from genius.models.model_hubs import out_of_reach, quiet_hub
 from genius.models.saving import load_model, save_model
 from genius.models.split import SplitEncoder
@@ -75,6 +76,15 @@ class TextConfig(BaseModel):
     hf_model_pretrained: Literal[False] = False
 
 
+class HeadsConfig(BaseModel):
+    """Arguments of add_residual_heads."""
+
+    model_config = EXACT
+    hidden: Size
+    image_dropout: Annotated[float, Field(ge=0, lt=1)]
+    text_dropout: Annotated[float, Field(ge=0, lt=1)]
+
+
 class ModelConfig(BaseModel):
     """As VisionConfig, of an open_clip model."""
 
@@ -82,6 +92,7 @@ class ModelConfig(BaseModel):
     embed_dim: Size
     vision_cfg: VisionConfig
     text_cfg: TextConfig
+    residual_heads: HeadsConfig | None = None
 
 
 class Preprocessing(BaseModel):
@@ -119,7 +130,7 @@ class TowerFile(BaseModel):
 class EncoderConfig:
     """All that rebuilds an encoder but its weights and the files in its text folder."""
 
-    model: dict[str, Any]  # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …
+    model: dict[str, Any]  # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …; ours: residual_heads
     preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
     source: str = "from scratch"  # where the weights came from
 
@@ -208,12 +219,15 @@ class Encoder(nn.Module):
         super().__init__()
         self.config = config
         cfg = dict(config.model)
+        residual_heads = cfg.pop("residual_heads", None)
         # as open_clip.create_model chooses the class
         custom = cfg.pop("custom_text", False) or "hf_model_name" in cfg["text_cfg"]
         custom_class = open_clip.CoCa if "multimodal_cfg" in cfg else open_clip.CustomTextCLIP
         self.clip = (custom_class if custom else open_clip.CLIP)(**cfg)
         if isinstance(self.clip, open_clip.CoCa):
             nn.init.zeros_(self.clip.text_decoder.text_projection)  # unused; left as the memory was, perhaps not finite
+        if residual_heads:
+            add_residual_heads(self.clip, **residual_heads)
         self.dim: int = cfg["embed_dim"]
         self._trims_padding = custom and padding_is_inert(self.clip.text)
 
@@ -274,20 +288,24 @@ class Encoder(nn.Module):
         dim: int,
         image_size: int,
         head: str = "mlp",
+        hidden: int = 1024,
         image_dropout: float = 0.0,
+        text_dropout: float = 0.0,
         context_length: int = 77,
         resize_mode: str = "shortest",
     ) -> Encoder:
         """An encoder with pretrained towers and random heads, in eval mode.
 
-        image_tower, text_tower: names as in genius.models.towers. dim: d. image_size: s. head: "mlp" (one hidden layer:
-        2d units in the image head, the mean of the tower's width and d in the text head, which has no bias) or
-        "linear". image_dropout: before the last layer of the image head. context_length: tokens of a text. resize_mode:
-        open_clip's, "shortest", "longest" or "squash".
+        image_tower, text_tower: names as in genius.models.towers. dim: d. image_size: s. head: open_clip's "mlp" (one
+        hidden layer: 2d units in the image head, the mean of the tower's width and d in the text head, which has no
+        bias) or "linear", or "residual" (see heads.py) with this number of hidden units. image_dropout, text_dropout:
+        before the last layer of the head, where it has a hidden one; open_clip's text head has none. context_length:
+        tokens of a text. resize_mode: open_clip's, "shortest", "longest" or "squash".
         Raises UserError if a tower is missing, cannot be loaded or does not fit.
         """
         image, text = towers.image_tower(image_tower), towers.text_tower(text_tower)
-        pretrained = image.pretrained_cfg
+        pretrained, residual = image.pretrained_cfg, head == "residual"
+        open_clip_head = "linear" if residual else head
         model = {
             "embed_dim": dim,
             "custom_text": True,
@@ -295,9 +313,9 @@ class Encoder(nn.Module):
                 "image_size": image_size,
                 "timm_model_name": pretrained["architecture"],
                 "timm_pool": "",  # as timm pools for its classifier
-                "timm_proj": head,
+                "timm_proj": open_clip_head,
                 "timm_proj_bias": True,
-                "timm_drop": image_dropout,
+                "timm_drop": 0.0 if residual else image_dropout,
             },
             "text_cfg": {
                 "context_length": context_length,
@@ -305,9 +323,11 @@ class Encoder(nn.Module):
                 "hf_tokenizer_name": text.source,
                 "hf_model_pretrained": False,
                 "hf_pooler_type": text.pooler,
-                "hf_proj_type": head,
+                "hf_proj_type": open_clip_head,
             },
         }
+        if residual:
+            model["residual_heads"] = {"hidden": hidden, "image_dropout": image_dropout, "text_dropout": text_dropout}
         preprocess = PreprocessCfg(
             size=image_size,
             mean=pretrained["mean"],

@@ -41,7 +41,7 @@ def test_heads_on_the_outputs_of_the_towers_give_the_features(config):
     check_split(new_encoder(config))
 
 
-@pytest.mark.parametrize("head", ["mlp", "linear"])
+@pytest.mark.parametrize("head", ["mlp", "linear", "residual"])
 def test_heads_on_the_outputs_of_pretrained_towers_give_the_features(tmp_path, head):
     check_split(towers_encoder(tmp_path, head))
 

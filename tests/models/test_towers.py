@@ -202,7 +202,7 @@ def test_an_unusable_text_tower_is_refused_in_one_sentence(tmp_path):
         text_tower(str(tmp_path / "other"))
 
 
-@pytest.mark.parametrize("head", ["mlp", "linear"])
+@pytest.mark.parametrize("head", ["mlp", "linear", "residual"])
 def test_an_encoder_is_made_from_towers(tmp_path, head):
     image, name = write_image_tower(tmp_path)
     text = write_text_tower(tmp_path / "text")

@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from genius.collections.images import open_image
+from genius.collections.layout import INSTRUCTIONS
 from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
 from genius.encoding.features import FeatureFiles
@@ -26,8 +27,10 @@ from tests.training.tiny import TINY
 from tests.training.tiny_towers import COLORS, locked_settings, write_color_collection, write_towers
 from training import contrastive, encoder, features, tower_outputs
 from training.encoder import new_encoder
+from training.encoder_extras import OWN_INSTRUCTION
 from training.locked_encoder import LockedEncoder
 from training.locked_features import known_features
+from training.locked_inputs import LockedLoader
 from training.pairs import CandidateTable, Pairs
 from training.settings import PHOTOS, Arguments, ExtrasSettings, with_changes
 from training.stage import run_stage
@@ -110,6 +113,17 @@ def test_a_killed_run_resumes_to_the_same_weights(trained, towers, colors, tmp_p
     resumed, expected = train(colors, tmp_path, settings), weights(trained)
     assert all(torch.equal(weight, expected[name]) for name, weight in resumed.items())
     assert not list((tmp_path / "checkpoints").iterdir())
+
+
+def test_a_killed_run_resumes_to_the_same_average_of_weights(towers, colors, tmp_path, kill):
+    settings = replace(locked_settings(*towers), epochs=4, average=0.9)
+    expected = train(colors, tmp_path / "whole", settings)
+    with kill(epoch=2), pytest.raises(KeyboardInterrupt):
+        train(colors, tmp_path / "killed", settings)
+    resumed = train(colors, tmp_path / "killed", settings)
+    assert all(torch.equal(weight, expected[name]) for name, weight in resumed.items())
+    last = train(colors, tmp_path / "last", replace(settings, average=0.0))
+    assert any(not torch.equal(weight, expected[name]) for name, weight in last.items())
 
 
 def test_outputs_that_were_computed_before_a_kill_are_kept(towers, colors, tmp_path, monkeypatch, opened):
@@ -352,3 +366,33 @@ def test_blocks_that_cannot_be_unlocked_are_refused_before_any_image_is_opened(
     ):
         train(colors, tmp_path / "run", settings)
     assert not opened
+
+
+def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, colors, tmp_path):
+    shutil.copytree(colors.root, tmp_path / "collection")
+    with (tmp_path / "collection" / INSTRUCTIONS).open("a") as stream:
+        stream.write("text\ttext\tcolors\t0\tdescribe the picture\n")
+    collection = Collection(tmp_path / "collection")
+    shutil.copytree(trained / "towers", tmp_path / "towers")
+    extras = ExtrasSettings(modality_weight=0.5, instruction_swap_prob=0.5)
+    settings = replace(locked_settings(*towers), epochs=2, extras=extras)
+    candidates = CandidateTable.read(collection)
+    splits = [Pairs.read(collection, split, candidates) for split in ("train", "val")]
+    model = LockedEncoder(new_encoder(settings))
+    loader = LockedLoader(collection, splits, settings, model, tmp_path / "towers", 0)
+    pairs, queries = splits[0], np.arange(len(splits[0]))
+
+    ((inputs, _),) = loader.pairs(pairs, [queries], np.random.default_rng(0), training=True)
+
+    swapped, asks_by_text = inputs.instruction != OWN_INSTRUCTION, np.array([image is None for image in pairs.images])
+    assert not swapped[~asks_by_text].any() and 0.35 < swapped[asks_by_text].mean() < 0.65
+    assert loader.extras.swaps.keys[inputs.instruction[swapped]].tolist() == [[0, Modality.TEXT, Modality.TEXT]] * sum(
+        swapped
+    )
+    rows = [loader.text_row[f"Describe the picture. {pairs.texts[query]}."] for query in np.flatnonzero(swapped)]
+    with_text = np.flatnonzero(inputs.text_mask)
+    torch.testing.assert_close(inputs.tokens[np.isin(with_text, np.flatnonzero(swapped))], loader.texts.rows(rows))
+    ((inputs, _),) = loader.pairs(splits[1], [np.arange(len(splits[1]))], np.random.default_rng(0), training=False)
+    assert set(inputs.instruction) == {OWN_INSTRUCTION}
+    train(collection, tmp_path, settings)
+    assert curve(tmp_path)[-1]["loss"] < curve(tmp_path)[0]["loss"]

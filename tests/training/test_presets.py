@@ -50,6 +50,7 @@ ENCODER = {
     "half": (False, "ours"),
     "eight_bit": (False, "ours"),
     "bf16": (True, "UniIR GradScaler, fp16: a named departure"),
+    "average": (0.0, "ours"),
     "extras.hard_groups": (0.0, "UniIR data_config.hard_neg_num: 0"),
     "extras.factor_weight": (0.0, "ours"),
     "extras.modality_weight": (0.0, "ours"),

@@ -38,9 +38,9 @@ class DemoExtras(EncoderExtras):
                 found = Synonyms.read(training_texts(pairs, loader), self.settings.teacher, cache, device)
             self.synonyms = found.updated(collection.synonyms())
         self.heads = None
-        if self.settings.factor_weight:
+        if self.settings.factor_weight or self.settings.modality_weight:
             targets = loader.positions(pairs.positives[pairs.offsets[:-1]])
-            self.factors = Factors(collection, loader.items, targets)
+            self.factors = Factors(collection, loader.items, targets, bool(self.settings.factor_weight))
             self.heads = FactorHeads(self.encoder.dim, list(self.factors.sizes.values())).to(device)
             weights = dict.fromkeys(self.factors.sizes, self.settings.factor_weight / len(self.factors.sizes))
             weights["modality"] = self.settings.modality_weight or weights["modality"]

@@ -27,14 +27,17 @@ from genius.schema import Item
 class Factors:
     """The factors of the training queries and of their positives as class numbers; −1 where unknown."""
 
-    def __init__(self, collection: Collection, items: Sequence[Item], targets: Sequence[int]):
+    def __init__(self, collection: Collection, items: Sequence[Item], targets: Sequence[int], described: bool = True):
         """items: the candidates. targets (q,): the position in `items` of a positive of each query.
 
-        Raises UserError if neither queries nor items have factors.
+        described: with the factors in src_content, not only modality and dataset. Raises UserError if neither queries
+        nor items have them.
         """
-        queries = [query for row in collection.rows() for query in collection.queries("train", row)]
-        table = read_factors([*queries, *items])
-        if not table:
+        table: dict[str, np.ndarray] = {}
+        if described:
+            queries = [query for row in collection.rows() for query in collection.queries("train", row)]
+            table = read_factors([*queries, *items])
+        if described and not table:
             raise UserError(
                 f"encoder.extras.factor_weight is set, but {collection.root} has no factors: expected JSON objects "
                 "in src_content and query_src_content"
@@ -44,7 +47,7 @@ class Factors:
         for name, values in (("modality", modalities), ("dataset", datasets)):
             table[name] = np.concatenate([values[targets], values])
         self.sizes = {name: int(values.max()) + 1 for name, values in table.items()}
-        self.queries, self.candidates = np.split(np.stack(list(table.values()), axis=1), [len(queries)])  # (·, f)
+        self.queries, self.candidates = np.split(np.stack(list(table.values()), axis=1), [len(targets)])  # (·, f)
 
     def with_target(self, queries: np.ndarray, modalities: np.ndarray) -> np.ndarray:
         """(b, f) factors of these queries with other target modalities (b,), whose dataset is unknown; −1: as is."""

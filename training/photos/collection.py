@@ -29,7 +29,7 @@ from training.photos.encyclopedia import Encyclopedia
 from training.photos.encyclopedia_rows import Sighting, encyclopedia_rows, photo_sightings, set_sightings
 from training.photos.licenses import SETS, read_flickr_addresses
 from training.photos.photo_rows import photo_rows
-from training.photos.phrasings import HELD_OUT, PHRASINGS
+from training.photos.phrasings import HELD_OUT, MORE, PHRASINGS
 from training.photos.pictures import Photo, arrange, stable_hash
 from training.photos.predictions import Predictions, predict
 
@@ -174,10 +174,12 @@ def _sightings(
 
 
 def _write_instructions(writer: CollectionWriter) -> None:
-    """The instructions of `photos` and `encyclopedia`, which the page suggests first, and all that are held out."""
+    """The instructions of `photos` and `encyclopedia`, which the page suggests first, then the others."""
     for (name, task), (prompts, held_out) in PHRASINGS.items():
         for texts, is_held_out in ((prompts, False), (held_out, True)):
             writer.instructions(DATASETS.index(name), name, *TASKS[task], texts, is_held_out)
+    for (name, task), prompts in MORE.items():
+        writer.instructions(DATASETS.index(name), name, *TASKS[task], prompts)
     for (name, task), held_out in HELD_OUT.items():
         writer.instructions(DATASETS.index(name), name, *TASKS[task], held_out, held_out=True)
 

@@ -58,7 +58,8 @@ def test_the_five_sets_are_those_of_the_general_builder(photos, sets, tmp_path):
         else:
             assert own.read_bytes().startswith(file.read_bytes())
     own, expected = photos.instructions(), Collection(tmp_path / "real").instructions()
-    assert {key: own[key] for key in expected} == expected
+    for key, texts in expected.items():  # then those that do not name the set
+        assert own[key][: len(texts)] == texts and len(own[key]) > len(texts)
 
 
 def test_only_what_may_ship_is_in_the_shipped_pool(photos):
@@ -118,12 +119,12 @@ def test_a_photograph_finds_the_entries_of_its_captions_and_of_its_predicted_cla
     assert found["npc_zebra"] == {"Zebra"}
 
 
-def test_every_row_has_four_phrasings_and_two_that_are_held_out(photos):
+def test_every_row_has_ten_phrasings_and_two_that_are_held_out(photos):
     trained, held_out = photos.instructions(), photos.held_out_instructions()
     targets = {task: target for task, (_, target) in TASKS.items()}
     for row in photos.rows():
         key = next(key for key in trained if key == (row.dataset_id, TASKS[row.task][0], targets[row.task]))
-        assert len(trained[key]) >= 4 and len(held_out[key]) == 2
+        assert len(trained[key]) >= 10 and len(held_out[key]) == 2
         assert not set(trained[key]) & set(held_out[key])
     assert {query for _, query, _ in trained} == set(Modality)
 
