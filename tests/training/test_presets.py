@@ -61,6 +61,8 @@ ENCODER = {
     "towers.dim": (256, "ours, unused"),
     "towers.image_size": (224, "ours, unused"),
     "towers.head": ("mlp", "ours, unused"),
+    "towers.hidden": (1024, "ours, unused"),
+    "towers.text_dropout": (0.0, "ours, unused"),
     "towers.image_dropout": (0.0, "ours, unused"),
     "towers.context_length": (77, "ours, unused"),
     "towers.resize_mode": ("shortest", "ours, unused"),
@@ -190,7 +192,7 @@ TEXT = {  # where the paper's text differs from the code
     "decoder.augmentation": ("scalar", "Eq. 11"),
 }
 # encoder settings that `small` and `demo` are older than
-LATER = ("eight_bit", "image_tower", "text_tower", "towers", "locked")
+LATER = ("eight_bit", "image_tower", "text_tower", "towers", "locked", "average")
 
 ASSETS = Path(__file__).parents[2] / "assets"
 SHIPPED = ASSETS / "demo" / "manifest.json"
