@@ -39,7 +39,7 @@ ABOUT = {  # what the page says about the run, see genius/ui/common/about.py
         "were trained on two CPU cores. Flickr8k, product photographs of a fashion shop and Visual7W were also used "
         "for training; none of their pictures are shown.",
     ],
-    "ask": [PHRASINGS["encyclopedia", 3][0][1], PHRASINGS["photos", 4][0][0]],
+    "ask": ["What is this?", "Find similar pictures."],
     "ask_with_text": [PHRASINGS["encyclopedia", 6][0][1], PHRASINGS["photos", 7][0][0]],
 }
 LARGEST = 80.0  # MB, of the shipped run
