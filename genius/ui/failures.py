@@ -15,15 +15,18 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from gradio.exceptions import AppError
 from gradio.route_utils import FnIndexInferError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import UserError, quoted
 
 FAULT = "Something went wrong on the server; its log has the details."
 MISFIT = "The request does not fit this page; reload it."
 MISFIT_ENDPOINT = "The arguments do not fit this endpoint; the API tab lists them."
+NO_FILE = "The upload has no file; send each as a part of a form with a name and a file name."
 UNKNOWN = "This page has no such endpoint; reload it."
 LEFT = "The search was cancelled because its client had left."
 MAX_SENTENCE = 400  # characters
@@ -59,7 +62,10 @@ def answer_failures(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def on_refusal(request: Request, error: HTTPException) -> JSONResponse:
-        sentence = error.detail if isinstance(error.detail, str) else HTTPStatus(error.status_code).phrase
+        phrase = HTTPStatus(error.status_code).phrase
+        sentence = error.detail if isinstance(error.detail, str) else phrase
+        if sentence == phrase:  # Gradio says no more
+            sentence = f"The request is refused: {phrase.lower()}."
         answer = refused(request, error.status_code, shortened(sentence))
         answer.headers.update(error.headers or {})
         return answer
@@ -73,9 +79,45 @@ def answer_failures(app: FastAPI) -> None:
     async def on_lookup(request: Request, error: Exception) -> JSONResponse:
         return refused(request, 404, UNKNOWN)
 
+    @app.exception_handler(TypeError)
+    async def on_mismatch(request: Request, error: TypeError) -> JSONResponse:
+        """Two of Gradio's routes raise it for what was sent; elsewhere it is a fault."""
+        if "/call/v2/" in request.url.path:
+            return refused(request, 422, MISFIT_ENDPOINT)
+        if request.url.path.rstrip("/").endswith("/upload"):
+            return refused(request, 422, NO_FILE)
+        raise error
+
     for kind in LOOKUPS:
         app.add_exception_handler(kind, on_lookup)
     app.add_exception_handler(Exception, on_fault)
+    app.add_middleware(JsonErrors)
+
+
+class JsonErrors:
+    """ASGI middleware: the errors that Gradio answers as plain text, such as those of uploads, become JSON."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, body = 0, b""  # of a plain error
+
+        async def send_json(message: Message) -> None:
+            nonlocal status, body
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                kind = Headers(raw=message["headers"]).get("content-type", "")
+                status = message["status"] if kind.startswith("text/plain") else 0
+            elif status:
+                body += message.get("body", b"")
+            if not status:
+                await send(message)
+            elif message["type"] == "http.response.body" and not message.get("more_body"):
+                sentence = shortened(body.decode(errors="replace"))
+                log.warning("refused %s %s: %r", scope["method"], quoted(scope["path"]), sentence)
+                await refuse(status, sentence)(scope, receive, send)
+
+        await self.app(scope, receive, send_json)
 
 
 async def on_fault(request: Request, error: Exception) -> JSONResponse:

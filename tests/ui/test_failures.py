@@ -142,3 +142,18 @@ def test_a_fault_of_ours_has_a_traceback_in_the_log_and_no_details_in_the_answer
 def test_a_stream_that_nothing_writes_to_ends_with_an_error(client, caplog, path):
     assert "rror" in client.get(path).text
     assert not [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize(
+    "path, request_, status, sentence",
+    [
+        ("/call/v2/item", {"json": {"other": 1}}, 422, "The arguments do not fit this endpoint"),
+        ("/upload", {"files": {"files": ("", b"")}}, 422, "The upload has no file"),
+        ("/upload", {"content": b"x", "headers": {"content-type": "multipart/form-data"}}, 400, "boundary"),
+        ("/nothing", {"json": {}}, 404, "The request is refused: not found."),
+    ],
+)
+def test_a_request_that_a_route_of_gradio_refuses_gets_a_sentence(client, caplog, path, request_, status, sentence):
+    answer = client.post(path, **request_)
+    assert answer.status_code == status and sentence in answer.json()["error"]
+    assert len(caplog.records) == 1 and not caplog.records[0].exc_info
