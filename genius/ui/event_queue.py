@@ -28,6 +28,7 @@ from genius.ui.security import listeners
 FULL = "Too many requests are waiting; try again in a moment."
 SHARE_FULL = "Too many of your requests are waiting; send more when some of them are answered."
 NO_SESSION = "The request names no session."
+MAX_SESSIONS = 2_000  # that may have entries without events
 
 # Who waits for the answer of the current callback; the page sets it for each callback.
 caller: ContextVar[Caller] = ContextVar("caller", default=ANYONE)
@@ -39,6 +40,7 @@ class FairQueue(Queue):
     def __init__(self, **options: Any):
         super().__init__(**options)
         self.turns = Turns()
+        self.ANALYTICS_MAX_EVENTS = 1  # statistics that no page shows
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
         """Add an event, unless the queue or the share of its client is full."""
@@ -50,6 +52,7 @@ class FairQueue(Queue):
             return False, FULL, "queue_full"
         if waiting[address(request)] >= max(self.max_size // 2, 1):
             return False, SHARE_FULL, "queue_full"
+        self.forget_sessions()
         return await super().push(body, request, username)
 
     def get_events(self) -> tuple[list[Event], bool, str] | None:
@@ -66,6 +69,13 @@ class FairQueue(Queue):
         queue.queue.remove(event)
         self.turns.serve([name_of(event)], [name_of(other) for other, _ in self.waiting()])
         return [event], False, queue.concurrency_id
+
+    def forget_sessions(self) -> None:
+        """Gradio keeps an entry for each session for ever, and the event of a program is a session of its own."""
+        if len(self.pending_event_ids_session) > MAX_SESSIONS:
+            for session in [session for session, events in self.pending_event_ids_session.items() if not events]:
+                if not listeners.hear(session):
+                    del self.pending_event_ids_session[session]
 
     def drop_abandoned(self, full: bool = False) -> None:
         """Drop the events that no client has listened to; full: the oldest of them has to make room."""

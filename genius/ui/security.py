@@ -38,8 +38,8 @@ LOGIN_WINDOW = 300  # seconds
 CLOSED = re.compile(  # addresses of Gradio's that this page has no use for; some fetch links, or write files
     r"/gradio_api/(proxy=|stream/|deep_link|component_server|custom_component|process_recording|vibe-|run-history)"
 )
-GRACE = 10  # seconds until a client that asked something must listen for the answer
-PATIENCE = 1  # seconds that an answer is kept for a client that listened before and has stopped
+GRACE = 60  # seconds until a client that asked something must listen for the answer
+PATIENCE = 5  # seconds that an answer is kept for a client that listened before and has stopped
 
 log = logging.getLogger(__name__)
 
@@ -234,6 +234,7 @@ class Listeners:
             nonlocal last_heard, patience
             if self.hear(*names):
                 last_heard, patience = time.monotonic(), PATIENCE
+                return False
             return time.monotonic() - last_heard > patience
 
         return abandoned

@@ -44,7 +44,7 @@ def served():
         if function.concurrency_id == "search":
             function.concurrency_limit = 1
     server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0, max_queue=MAX_QUEUE))
-    yield SimpleNamespace(engine=engine, url=server.address)
+    yield SimpleNamespace(engine=engine, page=page, url=server.address)
     engine.gate.set()
     server.close()
 
@@ -141,8 +141,19 @@ def test_searches_of_clients_that_never_listen_are_dropped_after_a_while(served,
     wait_until(lambda: served.engine.started)
     event = visitor.post("abandoned").json()["event_id"]
     time.sleep(0.2)
+    visitor.post("another")  # the queue is looked through when an event comes or may start
     visitor.listen("dropped", event)
     assert event_queue.LEFT in visitor.answers["dropped"] and served.engine.started == ["mug"]
+
+
+def test_entries_of_answered_events_are_forgotten(served, monkeypatch):
+    monkeypatch.setattr(event_queue, "MAX_SESSIONS", 2)
+    served.engine.gate.set()
+    visitor = Visitor(served)
+    for number in range(5):
+        visitor.ask(str(number))
+        visitor.join()
+    assert len(visitor.answers) == 5 and len(served.page._queue.pending_event_ids_session) <= 3
 
 
 def test_a_program_cannot_skip_the_queue(served):
