@@ -50,6 +50,7 @@ from training.settings import Arguments, Settings
 from training.stage import run_stage
 
 SECONDS = 120  # that a command may take on a busy machine
+TEMPORARY = "tmp"  # in the folder that commands work in: instead of the system's folder
 FOLDER_SIZES = """quantizer.epochs=1 quantizer.kmeans_iterations=2 decoder.epochs=1 decoder.decoder.layers=1
     decoder.decoder.width=16 decoder.decoder.heads=2 decoder.decoder.head_width=8 decoder.decoder.ff_width=24
     decoder.decoder.prefix=2""".split()  # noqa: SIM905 (one a word)
@@ -301,9 +302,10 @@ def execute(target: Callable[[Path], None], root: Path, plan: Plan, log: Path) -
     torch.set_num_threads(1)
     genius.encoding.features.SHARD = training.tower_outputs.IMAGE_SHARD = training.tower_outputs.TEXT_SHARD = 20
     genius.index.writing.BLOCK = 20
-    tempfile.tempdir = str(root / "tmp")
+    own = root / TEMPORARY / str(os.getpid())
+    own.mkdir(parents=True)
+    tempfile.tempdir = str(own)
     layer = FileLayer(root, plan)
-    (root / "tmp").mkdir(exist_ok=True)
     if plan != Plan():
         layer.install()
     try:
@@ -311,7 +313,7 @@ def execute(target: Callable[[Path], None], root: Path, plan: Plan, log: Path) -
             target(root)
     finally:
         layer.note()
-        shutil.rmtree(root / "tmp", ignore_errors=True)
+        shutil.rmtree(own, ignore_errors=True)
 
 
 TIMES = re.compile("second|time|_ms$|per_query|rate_of")
@@ -322,7 +324,7 @@ def contents(root: Path) -> dict[str, str]:
     return {
         str(file.relative_to(root)): _content(file)
         for file in sorted(root.rglob("*"))
-        if file.is_file() and file.name != ".lock"
+        if file.is_file() and file.name != ".lock" and file.relative_to(root).parts[0] != TEMPORARY
     }
 
 
@@ -350,7 +352,7 @@ def _content(file: Path) -> str:
     if file.suffix == ".json":
         return json.dumps(_without_times(json.loads(file.read_text())), sort_keys=True)
     if file.suffix == ".md" and file.parent.name == "reports":
-        return re.sub(r"[\d.,]+", "", file.read_text())  # the JSON has the figures
+        return re.sub(r"[\d.,\s|:-]+", "", file.read_text())  # the JSON has the figures
     if file.suffix == ".sqlite":
         with closing(sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True)) as database:
             return "\n".join(database.iterdump())
