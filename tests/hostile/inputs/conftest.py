@@ -4,6 +4,7 @@ import pytest
 
 from tests.hostile.inputs.served import EDITABLE, FIXED, Client, serving
 
+ESCAPES = ("&#", "&lt;", "&quot;")  # of HTML
 GROWTH = 640  # megabytes: a picture of 24 megapixels is decoded in 264, and a request has at most 12
 
 
@@ -41,6 +42,8 @@ def judge(counts):
     def judged(answer, *sent):
         counts("inputs", answer.outcome)
         assert answer.flaw is None, f"{answer.flaw} after {repr(sent)[:500]}"
+        if answer.to_program and not answer.success:  # the message may quote what was sent, as it is
+            assert not [part for part in ESCAPES if part in answer.content and part not in repr(sent)]
         return answer
 
     return judged

@@ -59,7 +59,7 @@ class Answer:
             return f"no sentence: {str(sentence)[:200]!r}"
         if len(sentence) > LONGEST:
             return f"{len(sentence):,} characters: {sentence[:100]!r}…"
-        for part in ("Traceback", 'File "', "on the server", *("&#", "&lt;", "&quot;") * self.to_program):
+        for part in ("Traceback", 'File "', "on the server"):
             if part in sentence:
                 return f"{part!r} in the message {sentence!r}"
         return None
