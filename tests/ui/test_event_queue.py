@@ -151,8 +151,8 @@ def test_entries_of_answered_events_are_forgotten(served, monkeypatch):
     served.engine.gate.set()
     visitor = Visitor(served)
     for number in range(5):
-        visitor.ask(str(number))
-        visitor.join()
+        event = visitor.post(str(number)).raise_for_status().json()["event_id"]
+        visitor.listen(str(number), event)
     assert len(visitor.answers) == 5 and len(served.page._queue.pending_event_ids_session) <= 3
 
 
