@@ -119,7 +119,10 @@ def test_the_target_modality_can_be_forced(visit, served):
     page.locator("#target").get_by_label("Text", exact=True).check()
     search(page, "mug")
     assert served.engine.queries[-1][1].modality.name == "TEXT"
-    assert "Only texts were searched; the probabilities are those for any modality." in page.locator("#summary .only").inner_text()
+    assert (
+        "Only texts were searched; the probabilities are those for any modality."
+        in page.locator("#summary .only").inner_text()
+    )
     page.locator("#target").get_by_label("Any").check()
     search(page, "cup")
     assert served.engine.queries[-1][1].modality is None and page.locator("#summary .only").count() == 0
