@@ -20,7 +20,8 @@ from timm.layers import convert_sync_batchnorm
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.models.encoder import Encoder, EncoderConfig
+from genius.models.encoder import Encoder
+from genius.models.encoder_config import EncoderConfig
 from genius.models.model_hubs import quiet_hub
 from genius.models.saving import round_to_eight_bit, round_to_half
 from genius.run import Run

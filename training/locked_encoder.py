@@ -12,7 +12,8 @@ from open_clip.hf_model import HFTextEncoder
 from torch import Tensor, nn
 
 from genius.errors import UserError
-from genius.models.encoder import Encoder, EncoderConfig, Features
+from genius.models.encoder import Encoder, Features
+from genius.models.encoder_config import EncoderConfig
 from genius.models.split import fold_standardization
 
 

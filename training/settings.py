@@ -45,7 +45,7 @@ class ExtrasSettings:
 
     hard_groups: float = 0.0  # share of a row's queries that are grouped by similar targets, from epoch 1 on
     factor_weight: float = 0.0  # weight of the loss of classifying factors (kind, color, …) from embeddings
-    modality_weight: float = 0.0  # weight of the target's modality in that loss; 0: as any factor; can stand alone
+    modality_weight: float = 0.0  # weight of classifying the target's modality; 0: as any factor
     instruction_swap_prob: float = 0.0  # probability that a query gets another row's instruction
     instruction_word_dropout: float = 0.0  # probability that a word of an instruction is left out
     synonym_prob: float = 0.0  # probability that a word is replaced by a synonym of the collection or the teacher

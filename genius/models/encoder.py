@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
 
 import open_clip
 import torch
@@ -23,116 +22,27 @@ from open_clip.tokenizer import HFTokenizer
 from open_clip.transform import PreprocessCfg, image_transform_v2
 from open_clip.transformer import TextTransformer
 from PIL import Image
-from pydantic import BaseModel, ConfigDict, Field, with_config
 from torch import Tensor, nn
 
 from genius.errors import UserError
 from genius.models import towers
+from genius.models.encoder_config import CLIP_VOCABULARY, TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile
 from genius.models.heads import add_residual_heads
 from genius.models.model_hubs import out_of_reach, quiet_hub
 from genius.models.saving import load_model, save_model
 from genius.models.split import SplitEncoder
 from genius.models.towers import has_words
-from genius.reading import EXACT, Size, read_json
+from genius.reading import read_json
 
 BYTE_TOKENS = 512  # tokens of CLIP's byte-pair encoding before its first merge
 SPECIAL_TOKENS = 2  # start and end of a text
 MAX_TEXT, MAX_WORD = 10_000, 1_000  # characters that are tokenized: CLIP's merges take quadratic time in a word
-CLIP_VOCABULARY = 49_408
 LOCAL_FOLDER = "local-dir:"
 MODEL_SOURCES = ("hf-hub:", LOCAL_FOLDER)  # hold a model configuration with its weights
 GROUP_PIXELS = 4 * 224**2  # of images that a CPU encodes together: more of them overflow its caches and need memory
 SMALL_GROUP = 16  # images; smaller groups are of large images, which a CPU encodes faster with the channels last
 GROUP_TEXTS = 32  # texts of similar length that a CPU encodes together, if padding costs time
-TEXT_FOLDER = "text"  # in the folder of an encoder: configuration and tokenizer of a Hugging Face text tower
 TEXT_NAMES = ("hf_model_name", "hf_tokenizer_name")  # settings that open_clip reads these from
-
-
-Side = Annotated[int, Field(ge=1, le=1024)]  # of an image, in pixels
-Sides = Side | tuple[Side, Side]
-Deviation = Annotated[float, Field(ge=1e-3, le=1e3)]
-Color = tuple[float, float, float]
-LOOSE = EXACT | ConfigDict(extra="allow")  # architectures have many settings; those with a bad name are refused by them
-Stored = Literal[TEXT_FOLDER]
-
-
-class VisionConfig(BaseModel):
-    """Settings of an image tower: no size that takes all memory when it is used, and nothing to download."""
-
-    model_config = LOOSE
-    image_size: Sides = 224
-    timm_model_name: Annotated[str, Field(pattern=r"^[\w.]+$")] | None = None  # not hf-hub:… or local-dir:…
-    timm_model_pretrained: Literal[False] = False
-
-
-class TextConfig(BaseModel):
-    """As VisionConfig, of a text tower."""
-
-    model_config = LOOSE
-    context_length: Annotated[int, Field(ge=1, le=4096)] = 77
-    vocab_size: Size = CLIP_VOCABULARY
-    hf_model_name: Stored | None = None
-    hf_tokenizer_name: Stored | None = None
-    hf_model_pretrained: Literal[False] = False
-
-
-class HeadsConfig(BaseModel):
-    """Arguments of add_residual_heads."""
-
-    model_config = EXACT
-    hidden: Size
-    image_dropout: Annotated[float, Field(ge=0, lt=1)]
-    text_dropout: Annotated[float, Field(ge=0, lt=1)]
-
-
-class ModelConfig(BaseModel):
-    """As VisionConfig, of an open_clip model."""
-
-    model_config = LOOSE
-    embed_dim: Size
-    vision_cfg: VisionConfig
-    text_cfg: TextConfig
-    residual_heads: HeadsConfig | None = None
-
-
-class Preprocessing(BaseModel):
-    """open_clip's PreprocessCfg."""
-
-    model_config = EXACT
-    size: Sides
-    mode: Literal["RGB"] = "RGB"
-    mean: Color
-    std: tuple[Deviation, Deviation, Deviation]
-    interpolation: Literal["bicubic", "bilinear", "random"] = "bicubic"
-    resize_mode: Literal["shortest", "longest", "squash"] = "shortest"
-    fill_color: Annotated[int, Field(ge=0, le=255)] = 0
-
-
-class StoredConfig(BaseModel):
-    """An EncoderConfig in a file, which may come from a stranger."""
-
-    model_config = EXACT
-    model: ModelConfig
-    preprocess: Preprocessing
-    source: str = ""
-
-
-class TowerFile(BaseModel):
-    """A file of transformers that describes a text tower or its tokenizer, and names no code to run."""
-
-    model_config = LOOSE
-    auto_map: None = None
-    num_labels: Size = 2
-
-
-@with_config(EXACT)
-@dataclass(frozen=True)
-class EncoderConfig:
-    """All that rebuilds an encoder but its weights and the files in its text folder."""
-
-    model: dict[str, Any]  # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …; ours: residual_heads
-    preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
-    source: str = "from scratch"  # where the weights came from
 
 
 @dataclass

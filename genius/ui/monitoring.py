@@ -53,6 +53,20 @@ class Call:
 current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
 
 
+class Ended:
+    """A context that says how its block ended, and after which time."""
+
+    outcome, seconds = "answered", 0.0
+
+    def __enter__(self) -> None:
+        self._begin = time.perf_counter()
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self.seconds = time.perf_counter() - self._begin
+        if error is not None:
+            self.outcome = outcome_of(error)
+
+
 class Monitor:
     """The state and the metrics of one server."""
 
@@ -107,20 +121,25 @@ class Monitor:
     def calling(self, run: str, function: str, id: str | None) -> Iterator[None]:
         """Count and log the call that the block answers."""
         call = Call(self, run, function, id or uuid.uuid4().hex)
-        token, begin, outcome = current_call.set(call), time.perf_counter(), "answered"
+        token, ended = current_call.set(call), Ended()
         try:
-            yield
-        except BaseException as error:
-            outcome = outcome_of(error)
-            raise
+            with ended:
+                yield
         finally:
-            seconds = time.perf_counter() - begin
-            self.calls.labels(run, function, outcome).inc()
-            fields = {"run": run, "function": function, "status": outcome, "milliseconds": round(1000 * seconds, 1)}
+            self.calls.labels(run, function, ended.outcome).inc()
+            fields = {
+                "run": run,
+                "function": function,
+                "status": ended.outcome,
+                "milliseconds": round(1000 * ended.seconds, 1),
+            }
             if call.kind:
                 fields |= {"kind": call.kind, "mode": call.mode}
             CALLS.info(
-                "%s was %s", function, outcome, extra={"event": "search" if call.kind else "call", "fields": fields}
+                "%s was %s",
+                function,
+                ended.outcome,
+                extra={"event": "search" if call.kind else "call", "fields": fields},
             )
             current_call.reset(token)
 
@@ -136,16 +155,14 @@ def searching(query: Query, options: SearchOptions, count: int = 1) -> Iterator[
     kind = Modality.of(query.text, query.image).name.lower() if asked else "empty"
     mode = options.mode or "set"
     call.kind, call.mode = kind, mode if mode in MODES else "unknown"  # few values, whatever a client sends
-    begin, outcome = time.perf_counter(), "answered"
+    ended = Ended()
     try:
-        yield
-    except BaseException as error:
-        outcome = outcome_of(error)
-        raise
+        with ended:
+            yield
     finally:
-        call.monitor.searches.labels(call.run, kind, call.mode, outcome).inc(count)
-        if outcome == "answered":
-            call.monitor.seconds.labels(call.run, call.mode).observe(time.perf_counter() - begin)
+        call.monitor.searches.labels(call.run, kind, call.mode, ended.outcome).inc(count)
+        if ended.outcome == "answered":
+            call.monitor.seconds.labels(call.run, call.mode).observe(ended.seconds)
 
 
 def outcome_of(error: BaseException) -> str:

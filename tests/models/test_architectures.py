@@ -17,7 +17,8 @@ from PIL import Image
 from transformers import BertTokenizer
 
 from genius.errors import UserError
-from genius.models.encoder import Encoder, EncoderConfig
+from genius.models.encoder import Encoder
+from genius.models.encoder_config import EncoderConfig
 from tests.training.tiny import TINY
 from training.encoder import new_encoder
 from training.locked_encoder import LockedEncoder

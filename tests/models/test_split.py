@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from genius.errors import UserError
-from genius.models.encoder import Encoder, EncoderConfig
+from genius.models.encoder import Encoder
+from genius.models.encoder_config import EncoderConfig
 from genius.models.split import fold_standardization
 from tests.models.test_open_clip import COCA, PLAIN, TEXT, VISION
 from tests.models.test_towers import write_image_tower, write_text_tower

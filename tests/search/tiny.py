@@ -14,7 +14,8 @@ from PIL import Image
 
 from genius.index.writing import write_index
 from genius.models.decoder import DecoderConfig, IDDecoder
-from genius.models.encoder import Encoder, EncoderConfig
+from genius.models.encoder import Encoder
+from genius.models.encoder_config import EncoderConfig
 from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
 from genius.run import Run

@@ -11,7 +11,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.schema import Query, SearchOptions
-from genius.ui.common.components import show_user_errors
+from genius.ui.failures import as_shown
 from genius.ui.monitoring import Monitor, outcome_of, searching
 
 
@@ -64,10 +64,14 @@ def test_prometheus_can_read_them(served):
 
 
 def raised_by(error: BaseException) -> BaseException:
-    """What a callback raises where `error` occurs in it."""
-    with pytest.raises(BaseException) as shown, show_user_errors():
-        raise error
-    return shown.value
+    """What a call of the page raises where `error` occurs in it."""
+    try:
+        try:
+            raise error
+        except Exception as caught:
+            raise as_shown(caught, to_program=False) from None
+    except BaseException as raised:
+        return raised
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the shipped run adds to the encoder's training: factors, swapped instructions, synonyms, hard groups (ours).
+"""What the shipped runs add to the encoder's training: factors, swapped instructions, synonyms, hard groups (ours).
 
 Shapes: b pairs of a batch, d embedding dim.
 """

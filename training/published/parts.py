@@ -15,7 +15,8 @@ from open_clip.transform import PreprocessCfg
 
 from genius.errors import UserError
 from genius.models.decoder import DecoderConfig, IDDecoder
-from genius.models.encoder import Encoder, EncoderConfig
+from genius.models.encoder import Encoder
+from genius.models.encoder_config import EncoderConfig
 from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
 from training.published.checkpoint_file import Checkpoint

@@ -17,7 +17,6 @@ from genius.metrics.factor_agreement import reported_factors
 from genius.schema import Modality
 from genius.trie.code_table import Matches, Pattern, at_level
 from genius.ui.codes import view
-from genius.ui.common.components import show_user_errors
 from genius.ui.common.context import Context
 from genius.ui.common.formatting import tile
 from genius.ui.common.item_card import card
@@ -39,17 +38,15 @@ class CodesCallbacks:
         self.health_of = lru_cache(1)(self.measure_health)
 
     def on_pattern(self, text: Any):
-        with show_user_errors():
-            return self.open(parse_pattern(text, self.code_sizes))
+        return self.open(parse_pattern(text, self.code_sizes))
 
     def on_key(self, picked: gr.EventData):
         return self.on_pattern(getattr(picked, "key", None))
 
     def on_code(self, level: Any, code: Any):
-        with show_user_errors():
-            if type(level) is not int or type(code) is not int:
-                raise UserError("Choose a code of that level.")
-            return self.open(parse_pattern(format_pattern(at_level(level, code)), self.code_sizes))
+        if type(level) is not int or type(code) is not int:
+            raise UserError("Choose a code of that level.")
+        return self.open(parse_pattern(format_pattern(at_level(level, code)), self.code_sizes))
 
     def on_first_visit(self, current: Pattern | None, sent: str | None):
         """Open all codes for a visitor who comes without a pattern; one that another tab sent is opened anyway."""
@@ -74,55 +71,49 @@ class CodesCallbacks:
 
     def on_meaning(self, current: Pattern | None):
         """What takes longer than the rest: words and factors."""
-        with show_user_errors():
-            if current is None:
-                raise UserError("No pattern is open; reload the page.")
-            profiles = self.profiles_of(self.engine.index)
-            matches = profiles.table.match(current)
-            if not len(matches):
-                return None, None, None
-            words = profiles.words_below(current) if len(current) < len(self.code_sizes) else {}
-            codes, counts = matches.children()
-            return (
-                view.meaning(profiles.meaning(current)) if current else self.introduction(),
-                view.icicle(hierarchy(matches), self.forced, words),
-                view.codes_table(codes.tolist(), counts.tolist(), current, self.forced, words),
-            )
+        if current is None:
+            raise UserError("No pattern is open; reload the page.")
+        profiles = self.profiles_of(self.engine.index)
+        matches = profiles.table.match(current)
+        if not len(matches):
+            return None, None, None
+        words = profiles.words_below(current) if len(current) < len(self.code_sizes) else {}
+        codes, counts = matches.children()
+        return (
+            view.meaning(profiles.meaning(current)) if current else self.introduction(),
+            view.icicle(hierarchy(matches), self.forced, words),
+            view.codes_table(codes.tolist(), counts.tolist(), current, self.forced, words),
+        )
 
     def introduction(self) -> dict[str, Any]:
         return view.introduction(len(self.code_sizes), self.forced)
 
     def on_page(self, picked: gr.EventData, current: Pattern | None):
         kind, page = (getattr(picked, name, None) for name in ("kind", "page"))
-        with show_user_errors():
-            if current is None or kind not in ("", *KINDS) or type(page) is not int or page < 0:
-                raise UserError("There is no such page; reload the page.")
-            profiles = self.profiles_of(self.engine.index)
-            return self.page_of(profiles, profiles.table.match(current), kind, page)
+        if current is None or kind not in ("", *KINDS) or type(page) is not int or page < 0:
+            raise UserError("There is no such page; reload the page.")
+        profiles = self.profiles_of(self.engine.index)
+        return self.page_of(profiles, profiles.table.match(current), kind, page)
 
     def on_item(self, picked: gr.EventData):
-        with show_user_errors():
-            return card(self.engine, getattr(picked, "id", None))
+        return card(self.engine, getattr(picked, "id", None))
 
     def on_level(self, level: Any):
         """The codes of a level, most frequent first."""
-        with show_user_errors():
-            if type(level) is not int or not 0 <= level < len(self.code_sizes):
-                raise UserError(f"There is no level {quoted(level)}.")
-            counts = self.profiles_of(self.engine.index).table.code_counts(level)
-            order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
-            return gr.Dropdown(
-                choices=[(f"{view.code_name(code, level, self.forced)} — {counts[code]:,}", code) for code in order],
-                value=None,
-            )
+        if type(level) is not int or not 0 <= level < len(self.code_sizes):
+            raise UserError(f"There is no level {quoted(level)}.")
+        counts = self.profiles_of(self.engine.index).table.code_counts(level)
+        order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
+        return gr.Dropdown(
+            choices=[(f"{view.code_name(code, level, self.forced)} — {counts[code]:,}", code) for code in order],
+            value=None,
+        )
 
     def on_level_health(self):
-        with show_user_errors():
-            return self.health_of(self.engine.index)
+        return self.health_of(self.engine.index)
 
     def on_factors(self):
-        with show_user_errors():
-            return view.factors(reported_factors(self.served.path), self.served.name)
+        return view.factors(reported_factors(self.served.path), self.served.name)
 
     def measure_health(self, index: Index) -> dict[str, Any]:
         codes = self.profiles_of(index).table.table

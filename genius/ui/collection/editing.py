@@ -14,7 +14,7 @@ from genius.schema import Query
 from genius.search.checks import check_query
 from genius.search.editor import Editor
 from genius.ui.collection import view
-from genius.ui.common.components import Panel, show_user_errors, uploaded
+from genius.ui.common.components import Panel, uploaded
 from genius.ui.common.context import Context
 from genius.ui.common.formatting import count
 from genius.ui.common.item_card import on_query
@@ -32,8 +32,7 @@ class UploadedPictures(gr.File):
         return "file"  # draw it as Gradio draws gr.File
 
     def preprocess(self, payload: Any) -> list[str]:
-        with show_user_errors():
-            return [uploaded(file.path, file.url, self.GRADIO_CACHE) for file in payload or ()]
+        return [uploaded(file.path, file.url, self.GRADIO_CACHE) for file in payload or ()]
 
 
 class EditingForm:
@@ -85,29 +84,25 @@ class EditingForm:
 
     def on_add(self, pictures: list[str], lines: Any, progress: gr.Progress = PROGRESS):
         """Add the items and empty the form."""
-        with show_user_errors():
-            progress(0.0, desc="Encoding")
-            result = self.editor.add(parse_items(pictures, lines))
-            for picture in pictures:  # the run has its own copies
-                Path(picture).unlink(missing_ok=True)
-            return view.added(result), None, "", CHANGED
+        progress(0.0, desc="Encoding")
+        result = self.editor.add(parse_items(pictures, lines))
+        for picture in pictures:  # the run has its own copies
+            Path(picture).unlink(missing_ok=True)
+        return view.added(result), None, "", CHANGED
 
     def on_ids(self, text: Any):
-        with show_user_errors():
-            ids = text.replace(",", " ").split() if isinstance(text, str) else []
-            if not ids:
-                raise UserError("Enter the ids of the items to remove, such as 9:1234.")
-            if len(ids) > MAX_ITEMS:
-                raise UserError(f"There are {len(ids):,} ids; remove at most {MAX_ITEMS} at once.")
-            return view.removed(self.editor.remove(ids)), "", CHANGED
+        ids = text.replace(",", " ").split() if isinstance(text, str) else []
+        if not ids:
+            raise UserError("Enter the ids of the items to remove, such as 9:1234.")
+        if len(ids) > MAX_ITEMS:
+            raise UserError(f"There are {len(ids):,} ids; remove at most {MAX_ITEMS} at once.")
+        return view.removed(self.editor.remove(ids)), "", CHANGED
 
     def on_take_out(self, picked: gr.EventData):
-        with show_user_errors():
-            return view.removed(self.editor.remove([on_query(picked)])), CHANGED
+        return view.removed(self.editor.remove([on_query(picked)])), CHANGED
 
     def on_compact(self):
-        with show_user_errors():
-            return view.compacted(self.editor.compact()), CHANGED
+        return view.compacted(self.editor.compact()), CHANGED
 
 
 def parse_items(pictures: Sequence[str], lines: Any) -> list[tuple[str, Path | None]]:

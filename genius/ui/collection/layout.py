@@ -15,7 +15,7 @@ from genius.index.drift import DriftReport
 from genius.index.integrity import advice
 from genius.ui.collection import view
 from genius.ui.collection.editing import EditingForm
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, show_user_errors
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.item_card import on_query
 
@@ -63,19 +63,16 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
         )
 
     def on_held():
-        with show_user_errors():
-            return held_of(engine.index), page_of(engine.index, 0)
+        return held_of(engine.index), page_of(engine.index, 0)
 
     def on_health():
-        with show_user_errors():
-            return health_of(engine.index)
+        return health_of(engine.index)
 
     def on_turn(picked: gr.EventData):
         page = getattr(picked, "page", None)
-        with show_user_errors():
-            if type(page) is not int or page < 0:
-                raise UserError("There is no such page; reload the page.")
-            return page_of(engine.index, page)
+        if type(page) is not int or page < 0:
+            raise UserError("There is no such page; reload the page.")
+        return page_of(engine.index, page)
 
     with gr.Row(elem_id="collection"):
         with gr.Column(scale=3, min_width=320):

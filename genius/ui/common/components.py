@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +63,7 @@ class UploadedImage(gr.Image):
     def preprocess(self, payload: Any) -> str | None:
         if payload is None:
             return None
-        with show_user_errors():
-            return uploaded(payload.path, payload.url, self.GRADIO_CACHE)
+        return uploaded(payload.path, payload.url, self.GRADIO_CACHE)
 
 
 def uploaded(path: Any, url: Any, folder: str) -> str:
@@ -85,15 +82,6 @@ def uploaded(path: Any, url: Any, folder: str) -> str:
     except OSError:
         raise UserError("The uploaded picture has expired; upload it again.") from None
     return path
-
-
-@contextmanager
-def show_user_errors() -> Iterator[None]:
-    """Turn a UserError into Gradio's own, which the page escapes and shows."""
-    try:
-        yield
-    except UserError as error:
-        raise gr.Error(str(error), print_exception=False) from None
 
 
 def target_choice(index: Index, name: str) -> gr.Radio:

@@ -9,7 +9,7 @@ import gradio as gr
 from genius.errors import UserError
 from genius.explore.items import describe_item, row_of
 from genius.ui.common import formatting
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, show_user_errors
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
 from genius.ui.common.context import Context
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ class ItemCard(Panel):
         super().__init__(name, "common/item_card.js", **layout)
 
         def on_neighbour(picked: gr.EventData):
-            with show_user_errors():
-                return card(context.engine, getattr(picked, "id", None))
+            return card(context.engine, getattr(picked, "id", None))
 
         self.select(on_neighbour, None, self, trigger_mode="always_last", **UNLIMITED)
         self.open_code(on_code, None, context.shared.open_code, **UNLIMITED)
@@ -55,9 +54,8 @@ def card(engine: Engine, id: Any) -> dict[str, Any]:
 def on_code(picked: gr.EventData) -> str:
     """The pattern of the prefix that was clicked."""
     codes = getattr(picked, "codes", None)
-    with show_user_errors():
-        if not isinstance(codes, list) or not all(type(code) is int for code in codes):
-            raise UserError("Invalid ID; reload the page.")
+    if not isinstance(codes, list) or not all(type(code) is int for code in codes):
+        raise UserError("Invalid ID; reload the page.")
     return ".".join(map(str, codes))
 
 

@@ -13,7 +13,7 @@ from genius.explore.comparison import Comparison, rank_agreement
 from genius.schema import Modality, Query
 from genius.search.checks import MAX_BEAMS, MAX_TEXT, check_query
 from genius.ui.common import formatting
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, show_user_errors, target_choice, target_of
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, target_choice, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.item_card import ItemCard, card
 from genius.ui.compare.view import comparison_view
@@ -30,11 +30,10 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
 
     def on_build(hnsw: bool, progress: gr.Progress = PROGRESS) -> None:
         """Build the HNSW graph if it is selected and not built yet."""
-        with show_user_errors():
-            if hnsw and not comparison.built:
-                total = engine.index.n
-                progress((0, total), desc="Building HNSW, once", unit="items")
-                comparison.build(lambda read: progress((read, total), desc="Building HNSW, once", unit="items"))
+        if hnsw and not comparison.built:
+            total = engine.index.n
+            progress((0, total), desc="Building HNSW, once", unit="items")
+            comparison.build(lambda read: progress((read, total), desc="Building HNSW, once", unit="items"))
 
     def found(
         title: str,
@@ -59,31 +58,28 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         )
 
     def on_typed(text: Any, instruction: Any, target: Any, k: Any, beams: Any, hnsw: bool):
-        with show_user_errors():
-            query = Query(text=text or "", instruction=instruction or "")
-            check_query(query)
-            encoded = engine.encode([query])
-            embedding, z = (vectors[0].cpu().numpy() for vectors in (encoded.embeddings, encoded.z))
-            return found(
-                formatting.describe_query(query), embedding, z, encoded.milliseconds, target_of(target), k, beams, hnsw
-            ), None
+        query = Query(text=text or "", instruction=instruction or "")
+        check_query(query)
+        encoded = engine.encode([query])
+        embedding, z = (vectors[0].cpu().numpy() for vectors in (encoded.embeddings, encoded.z))
+        return found(
+            formatting.describe_query(query), embedding, z, encoded.milliseconds, target_of(target), k, beams, hnsw
+        ), None
 
     def on_last(last: LastQuery | None, k: Any, beams: Any, hnsw: bool):
-        with show_user_errors():
-            if last is None:
-                raise UserError("There is no search to compare yet: search first, or type a description here.")
-            result = last.result
-            return found(
-                last.title, result.embedding, result.z, result.milliseconds, last.options.modality, k, beams, hnsw
-            ), None
+        if last is None:
+            raise UserError("There is no search to compare yet: search first, or type a description here.")
+        result = last.result
+        return found(
+            last.title, result.embedding, result.z, result.milliseconds, last.options.modality, k, beams, hnsw
+        ), None
 
     def on_open(last: LastQuery | None):
         """Name the last search on its button."""
         return gr.Button("Compare the last search" + (f": {last.title}" if last else ""), interactive=last is not None)
 
     def on_item(picked: gr.EventData):
-        with show_user_errors():
-            return card(engine, getattr(picked, "id", None))
+        return card(engine, getattr(picked, "id", None))
 
     with gr.Row(elem_id="compare-ask"):
         text = gr.Textbox(

@@ -16,7 +16,6 @@ from genius.explore.distinctive_words import Word, distinctive_words
 from genius.explore.map_colors import Group, Palette, nearest_points
 from genius.explore.map_data import Maps
 from genius.schema import Item
-from genius.ui.common.components import show_user_errors
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import MOST_LASSOED
 from genius.ui.common.formatting import tile
@@ -46,63 +45,58 @@ class MapCallbacks:
 
     def on_map(self, name: str, color: str, level: float, queries: str, last: LastQuery | None):
         """The figure, the note below it and the table of its groups."""
-        with show_user_errors():
-            chosen, palette = self.view_names.index(name), self.palette_of(self.engine.index)
-            cosines = palette.similarity(last.result.embedding) if last else None
-            groups, by_modality = self.groups(palette, color, level), color not in ("code", "dataset")
-            drawing = Drawing(
-                self.maps,
-                chosen,
-                palette.modalities,
-                groups,
-                by_modality,
-                cosines if color == "query" else None,
-                queries != "hidden",
-                queries == "answers",
-                Own(last.title, *nearest_points(cosines)) if last else None,
-            )
-            return (
-                map_figure(drawing),
-                view.note(palette, chosen, self.levels, color == "query" and last is None),
-                view.group_table(groups, palette.modalities, colors(groups, by_modality)),
-            )
+        chosen, palette = self.view_names.index(name), self.palette_of(self.engine.index)
+        cosines = palette.similarity(last.result.embedding) if last else None
+        groups, by_modality = self.groups(palette, color, level), color not in ("code", "dataset")
+        drawing = Drawing(
+            self.maps,
+            chosen,
+            palette.modalities,
+            groups,
+            by_modality,
+            cosines if color == "query" else None,
+            queries != "hidden",
+            queries == "answers",
+            Own(last.title, *nearest_points(cosines)) if last else None,
+        )
+        return (
+            map_figure(drawing),
+            view.note(palette, chosen, self.levels, color == "query" and last is None),
+            view.group_table(groups, palette.modalities, colors(groups, by_modality)),
+        )
 
     def on_point(self, picked: gr.EventData):
         """Show the card of an item; or a query with its answers and the card of the first."""
-        with show_user_errors():
-            point, index = getattr(picked, "value", None), self.engine.index
-            if type(point) is not int or not -len(self.maps.queries) <= point < len(self.maps.keys):
-                raise UserError("That point does not exist; reload the page.")
-            if point >= 0:
-                return None, card(self.engine, key_id(int(self.maps.keys[point])))
-            query = self.maps.queries[-1 - point]
-            rows = index.rows_of(query.answers)
-            answers = index.items(rows[rows >= 0])
-            return view.query_view(query, answers), card(self.engine, answers[0].id) if answers else None
+        point, index = getattr(picked, "value", None), self.engine.index
+        if type(point) is not int or not -len(self.maps.queries) <= point < len(self.maps.keys):
+            raise UserError("That point does not exist; reload the page.")
+        if point >= 0:
+            return None, card(self.engine, key_id(int(self.maps.keys[point])))
+        query = self.maps.queries[-1 - point]
+        rows = index.rows_of(query.answers)
+        answers = index.items(rows[rows >= 0])
+        return view.query_view(query, answers), card(self.engine, answers[0].id) if answers else None
 
     def on_answer(self, picked: gr.EventData):
-        with show_user_errors():
-            return card(self.engine, getattr(picked, "id", None))
+        return card(self.engine, getattr(picked, "id", None))
 
     def on_lasso(self, drawn: gr.EventData) -> Selection:
         """Select the items among the points inside; an empty lasso clears the selection."""
-        with show_user_errors():
-            inside = getattr(drawn, "points", None) or []
-            if not isinstance(inside, list) or not all(isinstance(point, dict) for point in inside):
-                raise UserError("Those points do not exist; reload the page.")
-            inside = [point.get("value") for point in inside[:MOST_LASSOED]]
-            points = [point for point in inside if type(point) is int and 0 <= point < len(self.maps.keys)]
-            total = getattr(drawn, "total", 0)
-            cut = f" (the first of {total:,} points)" if type(total) is int and total > len(inside) else ""
-            return self.select(points, f"inside the lasso{cut}")
+        inside = getattr(drawn, "points", None) or []
+        if not isinstance(inside, list) or not all(isinstance(point, dict) for point in inside):
+            raise UserError("Those points do not exist; reload the page.")
+        inside = [point.get("value") for point in inside[:MOST_LASSOED]]
+        points = [point for point in inside if type(point) is int and 0 <= point < len(self.maps.keys)]
+        total = getattr(drawn, "total", 0)
+        cut = f" (the first of {total:,} points)" if type(total) is int and total > len(inside) else ""
+        return self.select(points, f"inside the lasso{cut}")
 
     def on_group(self, picked: gr.EventData, color: str, level: float) -> Selection:
         """Select all items of one color."""
-        with show_user_errors():
-            groups, at = self.groups(self.palette_of(self.engine.index), color, level), getattr(picked, "group", None)
-            if type(at) is not int or not 0 <= at < len(groups):
-                raise UserError("That color does not exist; reload the page.")
-            return self.select(groups[at].members, f"of {groups[at].label}")
+        groups, at = self.groups(self.palette_of(self.engine.index), color, level), getattr(picked, "group", None)
+        if type(at) is not int or not 0 <= at < len(groups):
+            raise UserError("That color does not exist; reload the page.")
+        return self.select(groups[at].members, f"of {groups[at].label}")
 
     def groups(self, palette: Palette, color: str, level: float) -> list[Group]:
         """The items by color. Raises UserError for a level without codes."""

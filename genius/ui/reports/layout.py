@@ -13,7 +13,7 @@ from plotly.graph_objects import Figure
 
 from genius.explore import report_data as reports
 from genius.explore.report_data import STAGES, Missing, Report, Table, from_report
-from genius.ui.common.components import UNQUEUED, Panel, show_user_errors
+from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure
 from genius.ui.reports import figure
@@ -131,21 +131,19 @@ def _opened(run: Path, section: Section) -> tuple[Any, ...]:
             *_drawn(section, report, first),
         )
 
-    with show_user_errors():
-        shown = from_report(run, section.report, opened)
-        if isinstance(shown, Missing):
-            return (
-                None if section.optional else {"title": section.title, **asdict(shown)},
-                gr.update(visible=False),
-                *[gr.skip()] * (len(section.plots) + 2),
-            )
-        return shown
+    shown = from_report(run, section.report, opened)
+    if isinstance(shown, Missing):
+        return (
+            None if section.optional else {"title": section.title, **asdict(shown)},
+            gr.update(visible=False),
+            *[gr.skip()] * (len(section.plots) + 2),
+        )
+    return shown
 
 
 def _chosen(run: Path, section: Section, choice: str | None) -> tuple[Any, ...]:
-    with show_user_errors():
-        shown = from_report(run, section.report, lambda report: _drawn(section, report, choice))
-        return (None,) * (len(section.plots) + 1) if isinstance(shown, Missing) else shown
+    shown = from_report(run, section.report, lambda report: _drawn(section, report, choice))
+    return (None,) * (len(section.plots) + 1) if isinstance(shown, Missing) else shown
 
 
 def _drawn(section: Section, report: Report, choice: str | None) -> tuple[Any, ...]:

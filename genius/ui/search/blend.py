@@ -12,7 +12,7 @@ from genius.explore.interpolation import Step, interpolate
 from genius.explore.items import row_of
 from genius.schema import Hit
 from genius.ui.common import formatting
-from genius.ui.common.components import UNQUEUED, Panel, show_user_errors
+from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.search.callbacks import find_hit
 
@@ -24,13 +24,12 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
     engine = context.engine
 
     def on_blend(event: gr.EventData, known: Any) -> dict[str, Any]:
-        with show_user_errors():
-            answer, hit = find_hit(event, known)
-            options = replace(answer.options, k=min(answer.options.k, SHOWN))
-            row = row_of(engine.index, hit.item.id)
-            found = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
-            rows = {row} | {one.row for step in found for one in step.result.hits}
-            return blend_view(answer, replace(hit, row=row), found, {row: engine.index.thumbnail(row) for row in rows})
+        answer, hit = find_hit(event, known)
+        options = replace(answer.options, k=min(answer.options.k, SHOWN))
+        row = row_of(engine.index, hit.item.id)
+        found = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
+        rows = {row} | {one.row for step in found for one in step.result.hits}
+        return blend_view(answer, replace(hit, row=row), found, {row: engine.index.thumbnail(row) for row in rows})
 
     panel = Panel("blend", "search/blend.js")
     cards.blend(

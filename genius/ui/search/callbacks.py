@@ -13,7 +13,7 @@ from genius.examples import Example
 from genius.explore.items import item_query, row_of
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.ui.common import formatting
-from genius.ui.common.components import show_user_errors, target_of
+from genius.ui.common.components import target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
 from genius.ui.event_queue import caller
@@ -37,12 +37,9 @@ class SearchCallbacks:
         self.forced = self.engine.quantizer.config.modality_code == "forced"
 
     def on_search(self, text: Any, picture: str | None, instruction: Any, stored: Any, *settings: Any):
-        with show_user_errors():
-            image = open_image(picture, max_side=LARGEST_SIDE) if picture else None
-            chosen = instruction or self.default_instruction(text, image)
-            return self.search(
-                [Query(text or "", image, chosen)], stored, settings, added=chosen != (instruction or "")
-            )
+        image = open_image(picture, max_side=LARGEST_SIDE) if picture else None
+        chosen = instruction or self.default_instruction(text, image)
+        return self.search([Query(text or "", image, chosen)], stored, settings, added=chosen != (instruction or ""))
 
     def default_instruction(self, text: Any, image: object | None) -> str:
         """The run's own instruction for a picture that came without one; a picture alone does not say what to find."""
@@ -51,31 +48,27 @@ class SearchCallbacks:
 
     def on_example(self, event: gr.EventData, stored: Any, *settings: Any):
         """Run an example with all its instructions."""
-        with show_user_errors():
-            example = find_example(event, self.served.examples)
-            query = example.queries[0]
-            return *form_values(query), *self.search(example.queries, stored, settings, example=example)
+        example = find_example(event, self.served.examples)
+        query = example.queries[0]
+        return *form_values(query), *self.search(example.queries, stored, settings, example=example)
 
     def on_item(self, id: Any, stored: Any, *settings: Any):
         """Search with an item as the query."""
-        with show_user_errors():
-            return self.search_like(id, stored, settings)
+        return self.search_like(id, stored, settings)
 
     def on_ask(self, message: Any, stored: Any, *settings: Any):
         """Search for a text from another tab or from the address of the page."""
-        with show_user_errors():
-            known = message if isinstance(message, dict) else {}
-            query = Query(known.get("text") or "", None, known.get("instruction") or "")
-            return *form_values(query), *self.search([query], stored, settings)
+        known = message if isinstance(message, dict) else {}
+        query = Query(known.get("text") or "", None, known.get("instruction") or "")
+        return *form_values(query), *self.search([query], stored, settings)
 
     def on_history(self, event: gr.EventData, stored: Any, *settings: Any):
         """Repeat a past search."""
-        with show_user_errors():
-            entry = history.entry_at(stored, getattr(event, "index", None))
-            if entry.item:
-                return self.search_like(entry.item, stored, settings)
-            query = Query(entry.text, None, entry.instruction)
-            return *form_values(query), *self.search([query], stored, settings)
+        entry = history.entry_at(stored, getattr(event, "index", None))
+        if entry.item:
+            return self.search_like(entry.item, stored, settings)
+        query = Query(entry.text, None, entry.instruction)
+        return *form_values(query), *self.search([query], stored, settings)
 
     def on_quick(self, event: gr.EventData, text: Any, picture: str | None, stored: Any, *settings: Any):
         """Search with an instruction that was offered for the uploaded picture."""
@@ -170,9 +163,8 @@ class SearchCallbacks:
 
 def on_why(event: gr.EventData, answers: Answers) -> tuple[LastQuery, str]:
     """The query and the id of the result to explain."""
-    with show_user_errors():
-        answer, hit = find_hit(event, answers)
-        return answer, hit.item.id
+    answer, hit = find_hit(event, answers)
+    return answer, hit.item.id
 
 
 def find_hit(event: gr.EventData, answers: Answers) -> tuple[LastQuery, Hit]:

@@ -14,7 +14,7 @@ from genius.explore.beam_tree import BeamTree, beam_tree
 from genius.explore.explanation import dense_ranks, explain
 from genius.schema import Hit, Modality, SearchOptions, SearchResult
 from genius.search.engine import EncodedQueries, Engine
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, show_user_errors
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import PlotlyFigure, plain
 from genius.ui.common.formatting import NAMES
@@ -88,25 +88,23 @@ def why_panel(context: Context) -> None:
         """The traced search is kept until another search is to be explained."""
         if last is None or not last.result.hits:
             return [None] * 4
-        with show_user_errors():
-            if search is None or search.last is not last:
-                search = Retraced.of(last, engine)
-            hit = search.hit(id)
-            why = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
-            explanation = why_view.explanation(
-                why,
-                search.tree,
-                last.result.query_codes,
-                len(search.result.generated),
-                last.options.rerank,
-                last.result.mode,
-                first_codes,
-            )
-            return search, explanation, *draw(search, hit, every)
+        if search is None or search.last is not last:
+            search = Retraced.of(last, engine)
+        hit = search.hit(id)
+        why = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
+        explanation = why_view.explanation(
+            why,
+            search.tree,
+            last.result.query_codes,
+            len(search.result.generated),
+            last.options.rerank,
+            last.result.mode,
+            first_codes,
+        )
+        return search, explanation, *draw(search, hit, every)
 
     def on_every(id: Any, search: Retraced | None, every: bool):
-        with show_user_errors():
-            return [gr.skip()] * 2 if search is None else draw(search, search.hit(id), every)
+        return [gr.skip()] * 2 if search is None else draw(search, search.hit(id), every)
 
     def on_prefix(picked: gr.EventData) -> str | None:
         """Open Codes at the prefix that was clicked, in the tree or in a table; at none for anything else."""

@@ -23,7 +23,8 @@ from genius.files import describe
 from genius.index import update, writing
 from genius.index.drift import DriftReport
 from genius.index.item_source import uploaded_items
-from genius.models.encoder import Encoder, EncoderConfig
+from genius.models.encoder import Encoder
+from genius.models.encoder_config import EncoderConfig
 from genius.run import BUILT_FROM, Run, digest_of
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine

@@ -15,6 +15,8 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis.strategies import SearchStrategy
 from PIL import Image
 
 from genius.collections.checker import Checker, LineWarning
@@ -32,6 +34,7 @@ from training.__main__ import train
 from training.settings import Arguments, ExtrasSettings
 
 PATIENCE = 60  # seconds that a stage may take, on a busy machine
+EXAMPLES = 160  # generated collections of a test
 SPLIT_OF = ("train", "train", "val", "val", "test", "test")
 COLORS = ("red", "green", "blue", "white", "black", "gray")
 TINIEST = replace(
@@ -212,3 +215,20 @@ class Stages:
 
     def _evaluate(self, root: Path, run: Path) -> None:
         evaluate(Engine.load(run, "cpu"), Collection(root), EvaluationOptions(beams=(3,)))
+
+
+def judge_generated(
+    strategy: SearchStrategy[dict[str, bytes]], folder: Path, counts: Callable[[str, str], None]
+) -> None:
+    """Generated collections: whatever passes the check is accepted by every later stage."""
+    stages = Stages(folder)
+
+    @settings(settings.get_profile("hostile"), max_examples=EXAMPLES)
+    @given(strategy)
+    def judge(files: dict[str, bytes]) -> None:
+        _, outcomes, flaw = stages.judge_files(files)
+        for outcome in outcomes:
+            counts("inputs", outcome.kind)
+        assert not flaw, flaw
+
+    judge()

@@ -9,6 +9,7 @@ from genius.errors import UserError
 from genius.run import PARTS, Run
 from tests.training.tiny import TINY
 from training.photos import __main__ as command
+from training.photos.phrasings import PHRASINGS
 from training.settings import IndexSettings
 
 
@@ -17,6 +18,11 @@ def test_a_destination_that_is_not_a_run_is_refused_before_anything_is_built(tmp
     with pytest.raises(UserError, match="exists and is not a run; name another directory or remove it first"):
         command.make(tmp_path / "data", tmp_path, tmp_path / "work", TINY, "cpu")
     assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_the_page_asks_what_training_knows():
+    trained = {text for prompts, _ in PHRASINGS.values() for text in prompts}
+    assert {*command.ABOUT["ask"], *command.ABOUT["ask_with_text"]} <= trained
 
 
 def test_the_run_ships_with_examples_and_credits_and_is_made_once(collection, tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from genius.errors import UserError
 from genius.schema import Modality
 from genius.ui.codes.layout import codes_tab
 from genius.ui.common.context import Context, Served, Shared
@@ -64,7 +65,7 @@ def test_a_pattern_without_items_says_so(tab):
 
 
 def test_what_is_no_pattern_gets_one_sentence(tab):
-    with pytest.raises(gr.Error, match="is not a code; write numbers"):
+    with pytest.raises(UserError, match="is not a code; write numbers"):
         tab("on_pattern", "<b>")
 
 
@@ -81,7 +82,7 @@ def test_a_level_offers_its_codes_and_one_of_them_opens_whatever_comes_before(ta
     assert label == f"{code} — {np.bincount(codes).max():,}"
     assert tab("on_code", 1, code)[0] == (None, code)
     for level, code in ((1, None), ([], 1), (1, [])):
-        with pytest.raises(gr.Error, match="Choose a code of that level."):
+        with pytest.raises(UserError, match="Choose a code of that level."):
             tab("on_code", level, code)
 
 
@@ -108,7 +109,7 @@ def test_of_everything_it_is_said_how_to_read_it(tab):
 
 
 def test_without_a_pattern_there_is_no_meaning(tab):
-    with pytest.raises(gr.Error, match="No pattern is open"):
+    with pytest.raises(UserError, match="No pattern is open"):
         tab("on_meaning", None)
 
 
@@ -133,7 +134,7 @@ def test_items_are_turned_by_page_and_chosen_by_modality(tab, engine):
 
 @pytest.mark.parametrize("event", [{}, {"kind": "", "page": -1}, {"kind": "x", "page": 0}, {"kind": "", "page": "0"}])
 def test_a_page_that_cannot_be_gets_one_sentence(tab, event):
-    with pytest.raises(gr.Error, match="There is no such page; reload the page."):
+    with pytest.raises(UserError, match="There is no such page; reload the page."):
         page(tab, (0,), **event)
 
 

@@ -1,6 +1,7 @@
 import gradio as gr
 import pytest
 
+from genius.errors import UserError
 from genius.ui.common.item_card import card, on_code, on_query
 from tests.ui.fake_engine import FakeEngine
 
@@ -37,7 +38,7 @@ def test_a_code_opens_the_pattern_that_ends_there():
 
 @pytest.mark.parametrize("codes", [None, "0.17", [0, "*"], [True], {"0": 1}])
 def test_what_is_no_list_of_codes_gets_one_sentence(codes):
-    with pytest.raises(gr.Error, match="Invalid ID"):
+    with pytest.raises(UserError, match="Invalid ID"):
         on_code(event(codes=codes))
 
 

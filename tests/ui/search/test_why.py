@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
+from genius.errors import UserError
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from genius.ui.common.context import Context, LastQuery, Served, Shared
@@ -108,9 +109,9 @@ def test_all_prefixes_are_drawn_on_request(event, explain, last):
 
 @pytest.mark.parametrize("id", [None, "0", 10**9, [1]])
 def test_a_result_that_is_not_there_gets_one_sentence(explain, last, id):
-    with pytest.raises(gr.Error) as caught:
+    with pytest.raises(UserError) as caught:
         explain(id, last)
-    assert caught.value.message == "That result is not part of your last search; search again."
+    assert str(caught.value) == "That result is not part of your last search; search again."
 
 
 def test_a_click_opens_codes_at_the_prefix_and_a_click_on_anything_else_opens_nothing(event):
