@@ -78,6 +78,11 @@ def main(arguments: list[str]) -> None:
         action="store_true",
         help="compare with dense search by the same encoder untrained; encodes all items again",
     )
+    parser.add_argument(
+        "--fused",
+        action="store_true",
+        help="also search by the fused features of all items; encodes them again, unless training left them in the run",
+    )
     add_fast_dtype(parser)
     given = parser.parse_args(arguments)
     options = EvaluationOptions(
@@ -87,6 +92,7 @@ def main(arguments: list[str]) -> None:
         given.seed,
         given.instruction,
         given.untrained_encoder,
+        given.fused,
         checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight,
         given.every_phrasing,
         given.answerable,
@@ -95,7 +101,7 @@ def main(arguments: list[str]) -> None:
     engine = Engine.load(given.run, given.device, given.fast_dtype)
     recipe = None if given.collection else WorldRecipe.from_manifest(Run(given.run).manifest)
     report = {"command": shlex.join(["python", "-m", "genius.evaluation", *arguments]), "run": given.run.resolve().name}
-    every_picture = options.untrained
+    every_picture = options.untrained or options.fused
     with run_collection(given.run, given.collection, options.split, every_picture) as collection:
         if recipe is None:
             report["collection"] = collection.root.resolve().name

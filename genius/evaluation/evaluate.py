@@ -20,6 +20,7 @@ from tqdm import tqdm
 from genius.collections.mbeir import Collection
 from genius.evaluation.all_phrasings import average_phrasings, measure_phrasings
 from genius.evaluation.encoded_queries import BATCH, EncodedSplit
+from genius.evaluation.fused_items import fused_items
 from genius.evaluation.instruction_following import measure_following
 from genius.evaluation.pools import read_pools
 from genius.evaluation.queries import Phrasing, read_queries, training_targets
@@ -46,6 +47,7 @@ class EvaluationOptions:
     seed: int = 0  # of instructions, samples, intervals and the untrained encoder
     instruction: Phrasing = "seeded"
     untrained: bool = False  # also dense search by an untrained encoder: encodes all items again
+    fused: bool = False  # also search by fused features where training left none: encodes all items again
     decoder_weight: float | None = None  # of the decoder against geometry; None: the run's tuned weight
     every_phrasing: bool = False  # also the mean over all phrasings: encodes and searches once per phrasing
     answerable: bool = False  # only queries with a positive in the index
@@ -73,9 +75,9 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     tables, sweep = defaultdict(dict), defaultdict(dict)  # by pool kind, by beam size: row number -> (labels, results)
     phrased, instructions = {}, collection.instructions()
     with tempfile.TemporaryDirectory() as scratch:
-        baseline = None
+        fused, baseline = fused_items(engine, collection, options.fused, Path(scratch) / "items"), None
         if options.untrained:
-            baseline = UntrainedBaseline.build(engine, collection, sets, options.seed, Path(scratch))
+            baseline = UntrainedBaseline.build(engine, collection, sets, options.seed, Path(scratch) / "untrained")
         for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
             pool = engine.pool if len(shared.rows) == index.n else index.pool(shared.rows, engine.device)
             for number, kinds in shared.uses.items():
@@ -83,7 +85,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
                 sizes = options.beams if headline in kinds else options.beams[-1:]
                 labels = RowLabels.read(queries, index, rows, targets)
                 untrained = baseline.search(rows, number, queries.qrels) if baseline else RowResults({})
-                found = search_all_systems(engine, pool, rows, encoded[number], queries.qrels, sizes, weight)
+                found = search_all_systems(engine, pool, rows, encoded[number], queries.qrels, sizes, weight, fused)
                 for kind in kinds:
                     tables[kind][number] = labels, untrained | found[widest]
                 if headline in kinds:

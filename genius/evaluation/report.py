@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from genius.evaluation.ladder import EXPLAINED, ladder
 from genius.evaluation.paper_comparison import paper_tables
 from genius.evaluation.summary import MIN_DENSE
 from genius.evaluation.tables import dataset_name, decimals, percent, table, task_name, with_interval
@@ -18,13 +19,13 @@ it is {FASHION_CUT} (marked *hit@{FASHION_CUT}*), as in the paper. Averages weig
 bootstrap 95 % intervals. *Of dense* is a system's share of the hit rate of dense search, in rows where dense search
 reaches {MIN_DENSE:.0%}; its average is over those rows.
 
-*dense*: exact search over the embeddings. *quantized*: exact search over the quantized vectors, all IDs scored by
-look-up tables. *beam*: beam search over the valid IDs by the decoder, blended with geometry with the weight above;
-mode exact, the published algorithm, in the order of ID scores. *beam + re-rank*: mode set, which finds the same IDs
-sooner, re-ranked by embedding. *fast + re-rank*: mode fast, which decodes a quarter of the beams, stops where the
-prefixes hold few items and returns these, up to a budget. *geometry*: each of these three by codebook distances alone
-(decoder weight 0); the difference is what the decoder adds. Items that share an ID are in the order of index rows
-unless re-ranked."""
+*dense*: exact search over the embeddings. *fused*, where measured: over the fused features. *quantized*: exact search
+over the quantized vectors, all IDs scored by look-up tables. *beam*: beam search over the valid IDs by the decoder,
+blended with geometry with the weight above; mode exact, the published algorithm, in the order of ID scores. *beam +
+re-rank*: mode set, which finds the same IDs sooner, re-ranked by embedding. *fast + re-rank*: mode fast, which decodes
+a quarter of the beams, stops where the prefixes hold few items and returns these, up to a budget. *geometry*: each of
+these three by codebook distances alone (decoder weight 0); the difference is what the decoder adds. Items that share
+an ID are in the order of index rows unless re-ranked."""
 DIFFERENT_PICTURES = (
     "the redrawn pictures of the test queries differ from those at training time, because the versions of the "
     "libraries that draw and decode them differ; the records are the same"
@@ -46,6 +47,9 @@ def markdown(report: Entry) -> str:
         f"## Hit rate, {_pool_name(headline)}",
         *_headline(headline),
         *paper_tables(report),
+        f"## Where hit rate is lost, {_pool_name(headline)}",
+        EXPLAINED,
+        *_ladders(pools),
         "## Hit rate, averages",
         _averages(pools),
         "## Hit rate, differences between systems",
@@ -174,6 +178,15 @@ def _beam_figures(entries: list[Entry], system: str, *keys: str) -> Columns:
         f"{system}: {key.removeprefix('mean ')}": [columns[key](entry["beam"][system]) for entry in entries]
         for key in keys
     }
+
+
+def _ladders(pools: list[Entry]) -> list[str]:
+    """The oracle ladder of the headline pool, then of the others under their names."""
+    parts = []
+    for pool in pools:
+        heading = [f"{_pool_name(pool).capitalize()}:"] * bool(parts)
+        parts += [*heading, table(_names(pool["rows"]) | ladder(_entries(pool)), text_columns=2)]
+    return parts
 
 
 def _averages(pools: list[Entry]) -> str:

@@ -50,9 +50,9 @@ class BeamStatistics:
 def search_dense(
     embeddings: np.ndarray, rows: np.ndarray, queries: np.ndarray, qrels: Qrels
 ) -> tuple[np.ndarray, float]:
-    """Exact search by embedding: ranks of the first positive (q,), and milliseconds per query.
+    """Exact search by embedding or fused feature: ranks of the first positive (q,), and milliseconds per query.
 
-    embeddings (n, d) of the index, of which `rows` are in the pool; queries (q, d).
+    embeddings (n, d) of all items, of which `rows` are in the pool; queries (q, d); both normalized.
     """
     ranks, seconds = [], 0.0
     for start in range(0, len(queries), SCAN_BATCH):
@@ -88,10 +88,11 @@ def search_all_systems(
     qrels: Qrels,
     beams: Sequence[int],
     decoder_weight: float | None = None,
+    fused: np.ndarray | None = None,
 ) -> dict[int, RowResults]:
     """Beam size -> results of "dense", "quantized" and the systems of `beam_systems`.
 
-    rows: index rows of the pool.
+    rows: index rows of the pool. fused (n, d): fused features of the items; with them also the system "fused".
     """
     dense, dense_ms = search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)
     quantized, quantized_ms = search_quantized(engine, pool, encoded, qrels)
@@ -102,6 +103,9 @@ def search_all_systems(
             "quantized": encoded.milliseconds | {"scan": quantized_ms},
         },
     )
+    if fused is not None:
+        ranks, milliseconds = search_dense(fused, rows, encoded.z.cpu().numpy(), qrels)
+        exhaustive |= RowResults({"fused": ranks}, {"fused": encoded.milliseconds | {"scan": milliseconds}})
     results = {}
     for size in beams:
         results[size] = exhaustive

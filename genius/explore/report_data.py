@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from genius.errors import UserError
+from genius.evaluation.ladder import ladder
 from genius.evaluation.tables import dataset_name, percent, task_name
 from genius.metrics.hit_rate import CUTS
 from genius.reading import one_line, read_json
@@ -139,6 +140,7 @@ def hit_tables(report: Report, pool: str) -> list[Table]:
     rows.append(["Average", "", "", *map(_with_interval, systems.values())])
     return [
         Table("Hit rate in percent, by row", ("Task", "Dataset", "Queries", *systems), rows, words=2),
+        _ladder_table(chosen),
         Table(
             "Averages over rows, in percent",
             ("System", *(f"hit@{cut}" for cut in CUTS), "% of dense search"),
@@ -153,6 +155,18 @@ def hit_tables(report: Report, pool: str) -> list[Table]:
             [[pair, _with_interval(difference)] for pair, difference in pairs.items()],
         ),
     ]
+
+
+def _ladder_table(pool: Report) -> Table:
+    """What each step from exhaustive search to the served result keeps."""
+    columns = ladder([*pool["rows"], pool["average"]])
+    names = [*([task_name(row["task"]), dataset_name(row)] for row in pool["rows"]), ["Average", ""]]
+    return Table(
+        "Where hit rate is lost, from exhaustive search to the served result, in percent",
+        ("Task", "Dataset", *columns),
+        [[*name, *cells] for name, cells in zip(names, zip(*columns.values(), strict=True), strict=True)],
+        words=2,
+    )
 
 
 def times_note(report: Report) -> str:

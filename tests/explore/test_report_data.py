@@ -105,11 +105,13 @@ def test_hostile_testing_has_a_row_for_each_class_and_a_column_for_each_outcome(
 
 def test_hit_rates_have_a_row_for_each_dataset_and_one_for_the_average():
     assert reports.pool_names(RETRIEVAL) == [GLOBAL, LOCAL]
-    by_row, cuts, differences = tables = reports.hit_tables(RETRIEVAL, GLOBAL)
+    by_row, ladder, cuts, differences = tables = reports.hit_tables(RETRIEVAL, GLOBAL)
     assert all(map(whole, tables))
     assert by_row.columns == ("Task", "Dataset", "Queries", "dense", "beam", "beam + re-rank", "fast + re-rank")
     assert by_row.rows[0][:4] == ["0 text → image", "drawn", "1,190", "50.0 [45.0, 55.0]"]
     assert by_row.rows[1][1] == f"{HOSTILE} (hit@10)" and by_row.rows[-1][0] == "Average"
+    assert ladder.columns == ("Task", "Dataset", "dense", "beam + re-rank", "fast + re-rank")
+    assert ladder.rows[0] == ["0 text → image", "drawn", "50.0", "60.0", "55.0"] and ladder.rows[-1][0] == "Average"
     assert cuts.rows[2] == ["beam + re-rank", "30.0", "60.0", "70.0", "80.0", "120.0"]
     assert reports.hit_tables(RETRIEVAL, LOCAL)[0].rows[0][3] == "60.0 [55.0, 65.0]"
     assert differences.rows == [["beam + re-rank − dense", "10.0 [2.0, 18.0]"]]
