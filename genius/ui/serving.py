@@ -33,6 +33,7 @@ MONO = ["ui-monospace", "monospace"]
 SCRIPTS = ("common/links.js", "common/reveal.js", "search/keys.js")  # of the page; panels bring their own
 SESSIONS = 200  # visitors whose state is kept
 DELIVERY = 5  # seconds for clients to fetch the last answers when the server shuts down
+WAKE = 1  # seconds after which the main thread sees a signal that the system gave to another thread
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class Server:
         """Return when the server has ended: at once after Ctrl+C, and after SIGTERM when it has answered what it had
         accepted, if the signal raises SystemExit (app.py). Returns how many calls it left unanswered."""
         try:
-            self._ended.wait()
+            while not self._ended.wait(WAKE):
+                pass
         except KeyboardInterrupt:
             self.close()
         except SystemExit:

@@ -1,3 +1,4 @@
+import signal
 import socket
 import threading
 import time
@@ -10,6 +11,7 @@ import gradio as gr
 import httpx
 import pytest
 
+from app import exit_on_sigterm
 from genius.errors import UserError
 from genius.ui.common.components import UI
 from genius.ui.runs import HostedRun
@@ -132,6 +134,23 @@ def test_a_call_that_takes_too_long_does_not_keep_the_server(caplog):
         assert site.server.drain() == 1
         assert time.monotonic() - begin < 20
     assert "1 call was left unanswered" in caplog.text
+
+
+def test_sigterm_ends_a_server_also_if_the_system_gives_it_to_another_thread(monkeypatch):
+    with slow_page() as site:
+
+        def signalled():
+            signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+            if not drained.wait(20):
+                late.append("the server did not notice")
+                site.server.close()  # or `wait` would not return
+
+        drained, late = threading.Event(), []
+        monkeypatch.setattr(site.server, "drain", lambda: drained.set() or 7)
+        with exit_on_sigterm():
+            threading.Timer(0.2, signalled).start()
+            assert site.server.wait() == 7
+    assert not late
 
 
 @pytest.mark.parametrize("logins", [[], [("ada", "one")]])

@@ -2,10 +2,12 @@
 
     python -m training.benchmarks.hostile OUT
     python -m training.benchmarks.hostile OUT --part load --part disks
+    python -m training.benchmarks.hostile OUT --file tests/hostile/load/test_swaps.py
 
-OUT gets hostile.json and hostile.md. Each file of tests/hostile runs in a process of its own, which is ended after ten
-minutes. With --part only these classes run, and the figures of the others are kept if OUT has a report already. The
-Reports tab shows the report of a run whose OUT is RUN/reports. The exit status is 1 if a test failed.
+OUT gets hostile.json and hostile.md, written anew after each file of tests. Each file runs in a process of its own,
+which is ended after ten minutes. With --part or --file only these are run, and the figures of the others are kept if
+OUT has a report already. The Reports tab shows the report of a run whose OUT is RUN/reports. The exit status is 1 if a
+test failed.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import argparse
 import json
 import os
 import platform
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +27,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from genius.errors import exit_on_user_error
+from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.tables import table
 from genius.explore.report_data import hostile_note, hostile_tables
 from genius.files import write_json, write_text
@@ -41,48 +45,107 @@ Part = dict[str, Any]
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, metavar="OUT", help="where hostile.json and hostile.md are written")
-    parser.add_argument("--part", action="append", choices=PARTS, help="run this class only; repeat for several")
+    parser.add_argument("--part", action="append", default=[], choices=PARTS, help="run this class; repeat for several")
+    parser.add_argument("--file", action="append", default=[], type=Path, help="run this file of tests")
     parser.add_argument("--limit", type=int, default=LIMIT, help="seconds for one file (default: %(default)s)")
     given = parser.parse_args(argv)
-    file = given.out / "hostile.json"
-    known = read_json(file)["parts"] if file.is_file() else {}
-    parts = {name: run_part(name, given.limit) if name in (given.part or PARTS) else known.get(name) for name in PARTS}
+    report = given.out / "hostile.json"
+    known = read_json(report)["files"] if report.is_file() else {}
+    files = {name: known[name] for name in map(str, suite()) if name in known}  # others are no longer there
+    failed = False
+    for file in chosen(given.part, given.file):
+        print(f"{file} …", flush=True)
+        files[str(file)] = found = run_file(file, given.limit)
+        failed |= bool(found["failures"])
+        print(f"{found['seconds']:.0f} s, of a processor {found['processor_seconds']:.0f} s", flush=True)
+        write_report(given.out, files)
+    return int(failed)
+
+
+def suite(part: str = "") -> list[Path]:
+    """The files of the suite, or of one class, below the repository."""
+    files = sorted((ROOT / SUITE / part).rglob("test_*.py"), key=lambda file: (class_of(file.relative_to(ROOT)), file))
+    return [file.relative_to(ROOT) for file in files if file.relative_to(ROOT / SUITE).parts[0] in PARTS]
+
+
+def class_of(file: Path) -> int:
+    """The place of its class in the report."""
+    name = file.relative_to(SUITE).parts[0]
+    return PARTS.index(name) if name in PARTS else len(PARTS)
+
+
+def chosen(parts: Sequence[str], files: Sequence[Path]) -> list[Path]:
+    """Raises UserError for a file that is not of the suite."""
+    known = suite()
+    for file in files:
+        if file not in known:
+            raise UserError(f"{file} is not a file of {SUITE}, such as {known[0]}")
+    if not parts and not files:
+        return known
+    return [file for file in known if file in files or PARTS[class_of(file)] in parts]
+
+
+def write_report(out: Path, files: dict[str, Part]) -> None:
     report = {
         "command": "python -m training.benchmarks.hostile OUT",
         "machine": f"{platform.system()} on {os.cpu_count()} cores, Python {platform.python_version()}",
-        "parts": {name: part for name, part in parts.items() if part is not None},
+        "parts": parts_of(files),
+        "files": files,
     }
-    write_json(file, report)
-    write_text(given.out / "hostile.md", markdown(report))
-    print(markdown(report))
-    return int(any(part["failures"] for part in report["parts"].values()))
+    write_json(out / "hostile.json", report)
+    write_text(out / "hostile.md", markdown(report))
 
 
-def run_part(name: str, limit: int) -> Part:
-    """Run all files of a class and add up their figures."""
-    part: Part = {"tests": 0, "seconds": 0.0, "outcomes": {}, "measured": {}, "skipped": [], "failures": []}
-    for file in sorted((ROOT / SUITE / name).rglob("test_*.py")):
-        print(f"{file.relative_to(ROOT)} …", flush=True)
-        run_file(file.relative_to(ROOT), limit, part)
-    return part
+def parts_of(files: dict[str, Part]) -> dict[str, Part]:
+    """The figures of the classes: those of their files, added up."""
+    parts: dict[str, Part] = {}
+    for name in sorted(files, key=lambda name: class_of(Path(name))):
+        file, part = files[name], parts.setdefault(PARTS[class_of(Path(name))], empty())
+        for key in ("tests", "seconds", "processor_seconds"):
+            part[key] = round(part[key] + file[key], 1)
+        for outcome, number in file["outcomes"].items():
+            part["outcomes"][outcome] = part["outcomes"].get(outcome, 0) + number
+        part["measured"] |= file["measured"]
+        for key in ("skipped", "failures"):
+            part[key] += file[key]
+    return parts
 
 
-def run_file(file: Path, limit: int, part: Part) -> None:
-    """Run one file and add its figures to those of its class."""
-    started = time.monotonic()
+def empty() -> Part:
+    figures = {"tests": 0, "seconds": 0.0, "processor_seconds": 0.0}
+    return figures | {"outcomes": {}, "measured": {}, "skipped": [], "failures": []}
+
+
+def run_file(file: Path, limit: int) -> Part:
+    """The figures of one file of tests."""
+    found, started, used = empty(), time.monotonic(), processor_seconds()
     with tempfile.TemporaryDirectory() as folder:
         junit = Path(folder) / "junit.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "hostile", f"--junitxml={junit}", str(file)]
+        process = subprocess.Popen(command_for(file, junit), cwd=ROOT, start_new_session=True)
         try:
-            ended = subprocess.run(command, cwd=ROOT, timeout=limit, check=False).returncode
+            ended = process.wait(limit)
         except subprocess.TimeoutExpired:
-            part["failures"].append(f"{file}: not done after {limit} seconds")
+            os.killpg(process.pid, signal.SIGKILL)  # with the servers and commands that the tests started
+            process.wait()
+            found["failures"].append(f"{file}: not done after {limit} seconds")
         else:
             if junit.is_file():
-                add_results(ElementTree.parse(junit).getroot(), part)
+                add_results(ElementTree.parse(junit).getroot(), found)
             elif ended != 5:  # no test was selected
-                part["failures"].append(f"{file}: pytest ended with status {ended}")
-    part["seconds"] = round(part["seconds"] + time.monotonic() - started, 1)
+                found["failures"].append(f"{file}: pytest ended with status {ended}")
+    found["seconds"] = round(time.monotonic() - started, 1)
+    found["processor_seconds"] = round(processor_seconds() - used, 1)
+    return found
+
+
+def command_for(file: Path, junit: Path) -> list[str]:
+    return [sys.executable, "-m", "pytest", "-q", "-m", "hostile", f"--junitxml={junit}", str(file)]
+
+
+def processor_seconds() -> float:
+    """What the processes took that have ended: unlike the time of a clock, the same on a busy machine."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def add_results(suites: ElementTree.Element, part: Part) -> None:

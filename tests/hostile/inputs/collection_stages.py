@@ -34,7 +34,7 @@ from training.__main__ import train
 from training.settings import Arguments, ExtrasSettings
 
 PATIENCE = 60  # seconds that a stage may take, on a busy machine
-EXAMPLES = 160  # generated collections of a test
+EXAMPLES = 40  # generated collections of a test
 SPLIT_OF = ("train", "train", "val", "val", "test", "test")
 COLORS = ("red", "green", "blue", "white", "black", "gray")
 TINIEST = replace(

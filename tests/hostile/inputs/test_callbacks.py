@@ -80,7 +80,7 @@ def odd_calls(page):
     return st.lists(call(), min_size=1, max_size=4)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.data())
 def test_generated_calls_of_one_visitor(page, caplog, judge, data):
     visitor = Visitor(page, caplog)

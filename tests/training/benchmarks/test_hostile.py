@@ -1,5 +1,10 @@
+import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
+from genius.errors import UserError
 from tests.explore.sample_reports import HOSTILE_SUITE
 from tests.hostile.conftest import CLASSES
 from training.benchmarks import hostile
@@ -32,13 +37,57 @@ def test_the_report_names_outcomes_failures_and_skipped_tests():
         assert words in text
 
 
-def test_a_run_of_one_class_keeps_the_figures_of_the_others(tmp_path, monkeypatch):
+FILE = {
+    "tests": 2,
+    "seconds": 4.5,
+    "processor_seconds": 3.0,
+    "outcomes": {"unchanged": 7},
+    "measured": {"writes": 12},
+    "skipped": [],
+    "failures": [],
+}
+ONE, OTHER = "tests/hostile/disks/test_full.py", "tests/hostile/disks/test_served.py"
+
+
+def test_a_run_of_some_files_keeps_the_figures_of_the_others(tmp_path, monkeypatch):
     ran = []
-    monkeypatch.setattr(hostile, "run_part", lambda name, limit: ran.append(name) or HOSTILE_SUITE["parts"]["load"])
-    assert hostile.main([str(tmp_path), "--part", "load"]) == 0
+    monkeypatch.setattr(hostile, "run_file", lambda file, limit: ran.append(str(file)) or FILE)
+    assert hostile.main([str(tmp_path), "--file", ONE, "--file", "tests/hostile/load/test_swaps.py"]) == 0
     assert hostile.main([str(tmp_path), "--part", "disks"]) == 0
-    assert ran == ["load", "disks"]
-    assert list(hostile.read_json(tmp_path / "hostile.json")["parts"]) == ["disks", "load"]
+    assert ran[:2] == [ONE, "tests/hostile/load/test_swaps.py"] and ran.count(ONE) == 2 and OTHER in ran
+    report = hostile.read_json(tmp_path / "hostile.json")
+    assert list(report["parts"]) == ["disks", "load"] and len(report["files"]) == len(ran) - 1
+    disks = len(ran) - 2
+    assert report["parts"]["disks"]["outcomes"] == {"unchanged": 7 * disks}
+    assert report["parts"]["disks"]["processor_seconds"] == 3 * disks
+
+
+def test_a_report_is_there_after_each_file_and_failures_are_the_status(tmp_path, monkeypatch):
+    reported = []
+
+    def run_file(file, limit):
+        reported.append((tmp_path / "hostile.json").is_file())
+        return FILE | {"failures": ["test_one: traceback"]}
+
+    monkeypatch.setattr(hostile, "run_file", run_file)
+    assert hostile.main([str(tmp_path), "--file", ONE, "--file", OTHER]) == 1
+    assert reported == [False, True]
+    assert "test_one: traceback" in (tmp_path / "hostile.md").read_text()
+
+
+def test_a_file_that_is_not_of_the_suite_is_refused(tmp_path):
+    for file in ("tests/test_app.py", "tests/hostile/test_counting.py", "tests/hostile/disks/failing.py"):
+        with pytest.raises(UserError, match="is not a file of tests/hostile"):
+            hostile.main([str(tmp_path), "--file", file])
+
+
+def test_a_file_that_does_not_end_is_a_failure_and_ends_with_what_it_started(tmp_path, monkeypatch):
+    started = tmp_path / "started"
+    child = f"import subprocess; subprocess.Popen(['sh', '-c', 'echo $$ > {started}; sleep 60']).wait()"
+    monkeypatch.setattr(hostile, "command_for", lambda file, junit: [sys.executable, "-c", child])
+    assert hostile.run_file(Path(ONE), 3)["failures"] == [f"{ONE}: not done after 3 seconds"]
+    status = Path(f"/proc/{int(started.read_text())}/stat")
+    assert not status.is_file() or ") Z" in status.read_text()
 
 
 def test_the_command_knows_the_classes_of_the_suite():
