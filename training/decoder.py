@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -52,23 +53,46 @@ PER_ROW = 100  # validation queries of each (task, dataset) row
 DrawWeights = Callable[[int], Tensor]  # width -> (b, width) drawn from Beta(α, α)
 
 
+@dataclass(frozen=True)
+class Targets:
+    """The IDs that a decoder learns to generate, and from which fused features."""
+
+    codes: np.ndarray  # (n, M) of every candidate
+    quantizer: ResidualQuantizer | None  # that made them; None: IDs without codewords, so geometry says nothing
+    features: str  # digest of the fusion whose fused features are the queries
+    digest: str  # of all that the IDs depend on
+
+
 def train(arguments: Arguments) -> None:
-    """Train, choose the epoch and the decoder's weight, publish."""
+    """Train on the IDs of the run's quantizer, publish."""
     settings, seed, device = arguments.settings.decoder, arguments.settings.seed, arguments.device
     run, collection = Run(arguments.run), Collection(arguments.collection)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
     candidates, fusion_digest = CandidateTable.read(collection), run.digest("fusion")
-    data, val = (FeatureSet(run, collection, candidates, split, seed) for split in ("train", "val"))
-    samples = Samples(data, quantizer, fusion_digest, settings)
-    validation = Validation(val, samples, fusion_digest, device, seed) if is_main() else None
+    data, val = (FeatureSet.read(run, collection, candidates, split, seed) for split in ("train", "val"))
+    codes = quantize_all(data.candidate_files.fused(fusion_digest)[:, 0], candidates.modalities, quantizer)
+    targets = Targets(codes, quantizer.cpu(), fusion_digest, run.digest("quantizer"))
+    decoder, checkpoints = fit(run, data, val, targets, settings, seed, device)
+    publish(run, "decoder", partial(decoder.save, half=settings.half), ("quantizer",))
+    checkpoints.clear()
+
+
+def fit(
+    run: Run, data: FeatureSet, val: FeatureSet, targets: Targets, settings: DecoderSettings, seed: int, device: str
+) -> tuple[IDDecoder, Checkpoints]:
+    """Train a decoder, choose its epoch and its weight; -> it, and its checkpoints, to be cleared once it is stored."""
+    samples = Samples(data, targets, settings)
+    validation = Validation(val, samples, targets.features, device, seed) if is_main() else None
     torch.manual_seed(seed)
     decoder = IDDecoder(settings.decoder)
-    decoder.initialize(quantizer.cpu())
+    if targets.quantizer is not None:
+        decoder.initialize(targets.quantizer)
     decoder.to(device)
     optimizer = adamw(decoder, settings, settings.decay_all)
     parameters = [p for p in decoder.parameters() if p.requires_grad]
-    checkpoints = Checkpoints(run.path, "decoder", settings, seed, run.digest("quantizer"), data.pairs.digest)
-    geometry_recall = validation.candidate_recall(decoder, 0.0) if is_main() else 0.0
+    checkpoints = Checkpoints(run.path, "decoder", settings, seed, targets.digest, data.pairs.digest)
+    has_geometry = is_main() and targets.quantizer is not None
+    geometry_recall = validation.candidate_recall(decoder, 0.0) if has_geometry else None
     for epoch in range(checkpoints.resume(decoder, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         decoder.train()
@@ -89,51 +113,52 @@ def train(arguments: Arguments) -> None:
             optimizer.step()
             losses.append(loss.item())
         pace, loss = seconds_per_step(started, steps), mean_over_processes(np.mean(losses))
-        recall = validation.candidate_recall(decoder, 1.0) if is_main() else 0.0
+        recalls = {}
+        if is_main() and (not settings.validate_last or epoch == settings.epochs - 1):
+            recalls["val_recall"] = validation.candidate_recall(decoder, 1.0)
+            if geometry_recall is not None:
+                recalls["val_recall_by_geometry"] = geometry_recall
         seconds = time.perf_counter() - started
-        print(
-            f"decoder epoch {epoch}  loss {loss:.3f}  val queries with unseen targets, recall in {BEAMS} beams: "
-            f"decoder {recall:.1%}, geometry {geometry_recall:.1%}  {seconds:.0f} s, {pace}",
-            flush=True,
-        )
+        print(f"decoder epoch {epoch}  loss {loss:.3f}  {_described(recalls)}{seconds:.0f} s, {pace}", flush=True)
         if is_main():
-            record_epoch(
-                run,
-                "decoder",
-                epoch,
-                loss=loss,
-                val_recall=recall,
-                val_recall_by_geometry=geometry_recall,
-                seconds=seconds,
-            )
-        checkpoints.save(decoder, optimizer, epoch, score=recall)
+            record_epoch(run, "decoder", epoch, loss=loss, **recalls, seconds=seconds)
+        checkpoints.save(decoder, optimizer, epoch, score=recalls.get("val_recall", 0.0))
     if settings.keep_best:
         print(f"decoder: keeping epoch {checkpoints.load_best(decoder)}, the best on validation")
     if settings.half:
         round_to_half(decoder)
-    if is_main():
+    if is_main() and len(settings.decoder_weights) > 1:
         recalls = {weight: validation.candidate_recall(decoder, weight) for weight in settings.decoder_weights}
         print(
             "recall by decoder weight: " + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items())
         )
         decoder.config = dataclasses.replace(decoder.config, decoder_weight=max(recalls, key=recalls.get))
-    publish(run, "decoder", partial(decoder.save, half=settings.half), ("quantizer",))
-    checkpoints.clear()
+    elif is_main():
+        decoder.config = dataclasses.replace(decoder.config, decoder_weight=settings.decoder_weights[0])
+    return decoder, checkpoints
+
+
+def _described(recalls: dict[str, float]) -> str:
+    """The recalls of an epoch in a line that is printed."""
+    if not recalls:
+        return ""
+    names = {"val_recall": "decoder", "val_recall_by_geometry": "geometry"}
+    found = ", ".join(f"{names[name]} {recall:.1%}" for name, recall in recalls.items())
+    return f"val queries with unseen targets, recall in {BEAMS} beams: {found}  "
 
 
 class Samples:
     """Training samples: pairs and, if the settings ask for it, every candidate as its own query."""
 
-    def __init__(self, data: FeatureSet, quantizer: ResidualQuantizer, fusion_digest: str, settings: DecoderSettings):
-        """fusion_digest: checksum of the fusion that the features were fused by."""
-        self.data, self.settings = data, settings
-        self.queries = data.query_files.fused(fusion_digest)
-        self.candidates = data.candidate_files.fused(fusion_digest)[:, 0]
-        self.codes = quantize_all(self.candidates, data.candidates.modalities, quantizer)
+    def __init__(self, data: FeatureSet, targets: Targets, settings: DecoderSettings):
+        self.data, self.settings, self.codes = data, settings, targets.codes
+        self.queries = data.query_files.fused(targets.features)
+        self.candidates = data.candidate_files.fused(targets.features)[:, 0]
 
     def epoch(self, rng: np.random.Generator) -> np.ndarray:
         """A shuffled epoch: query numbers, and −1 − row for a candidate that is its own query."""
-        order = self.data.pairs.epoch(rng, self.settings.upsample_to)
+        settings = self.settings
+        order = self.data.pairs.epoch(rng, settings.upsample_to, settings.row_limit, settings.datasets)
         if self.settings.self_queries:
             order = np.concatenate([order, -1 - np.arange(len(self.candidates))])
         return rng.permutation(order)

@@ -106,14 +106,21 @@ class Batch:
 class FeatureSet:
     """The pairs of one split with the features of queries and candidates, for quantizer and decoder."""
 
-    def __init__(self, run: Run, collection: Collection, candidates: CandidateTable, split: str, seed: int):
-        """Raises UserError if the run lacks the features of its encoder for this collection."""
-        self.candidates = candidates
-        self.pairs = Pairs.read(collection, split, candidates)
-        self.query_files, self.candidate_files = (
+    def __init__(
+        self, candidates: CandidateTable, pairs: Pairs, query_files: FeatureFiles, candidate_files: FeatureFiles
+    ):
+        self.candidates, self.pairs = candidates, pairs
+        self.query_files, self.candidate_files = query_files, candidate_files
+
+    @classmethod
+    def read(cls, run: Run, collection: Collection, candidates: CandidateTable, split: str, seed: int) -> FeatureSet:
+        """Of a split. Raises UserError if the run lacks the features of its encoder for this collection."""
+        pairs = Pairs.read(collection, split, candidates)
+        query_files, candidate_files = (
             FeatureFiles.finished(run.path / "features" / name, facts(run, digest, seed))
-            for name, digest in ((split, self.pairs.digest), ("candidates", candidates.digest))
+            for name, digest in ((split, pairs.digest), ("candidates", candidates.digest))
         )
+        return cls(candidates, pairs, query_files, candidate_files)
 
     def draw(self, queries: np.ndarray, rng: np.random.Generator) -> Batch:
         """A random phrasing and a random positive for each query."""

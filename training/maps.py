@@ -30,17 +30,18 @@ from genius.encoding.features import FeatureFiles
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.explore.map_data import PART, MappedQuery, Maps, View
-from genius.files import disk_errors_explained, link_or_copy
+from genius.files import disk_errors_explained
 from genius.index.store import Index
 from genius.models.encoder import Encoder, Features, query_text
-from genius.models.fusion import Fusion, FusionConfig
-from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
+from genius.models.fusion import Fusion
+from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.runtime import usable_device
 from training import quantizer
 from training.features import facts
 from training.pairs import CandidateTable
-from training.settings import SMALL, Arguments, QuantizerSettings, Settings
+from training.settings import Arguments, Settings
+from training.side_run import recorded_settings, share_features
 from training.stage import RESUME, only_trainer
 from training.umap_layout import first_layout, layout_correlation, next_layout, to_edges
 
@@ -79,7 +80,7 @@ def draw(root: Path, path: Path, device: str) -> None:
 def _draw(root: Path, path: Path, device: str) -> None:
     started = time.perf_counter()
     run, collection = Run(path), Collection(root)
-    settings, measured = trained_with(run), health(run)
+    settings, measured = recorded_settings(run), health(run)
     index = Index.load(run.folder("index"))
     candidates = CandidateTable.read(collection)
     files = FeatureFiles.finished(path / "features" / "candidates", facts(run, candidates.digest, settings.seed))
@@ -123,23 +124,6 @@ def are_drawn(run: Run) -> bool:
     return built_from is not None and all(run.digest(part) == digest for part, digest in built_from.items())
 
 
-def trained_with(run: Run) -> Settings:
-    """Settings with the quantizer and the seed of the run. Raises UserError if its manifest lacks them."""
-    try:
-        given = run.manifest["settings"]
-        own = given["quantizer"] | {
-            "fusion": FusionConfig(**given["quantizer"]["fusion"]),
-            "quantizer": QuantizerConfig(**given["quantizer"]["quantizer"]),
-            "betas": tuple(given["quantizer"]["betas"]),
-        }
-        return dataclasses.replace(SMALL, quantizer=QuantizerSettings(**own), seed=given["seed"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(
-            f"the manifest of {run.path} lacks the quantizer settings of this version ({error}); "
-            f"train the run with: python -m training COLLECTION {run.path}"
-        ) from None
-
-
 def sample(index: Index) -> np.ndarray:
     """(m,) rows of the items to draw: all, or a sample that is spread evenly over the sorted IDs."""
     rows = np.arange(index.n)
@@ -181,22 +165,15 @@ def mapped(sets: Sequence[QuerySet], index: Index) -> Iterator[MappedQuery]:
 
 
 def train_without_contrast(run: Run, collection: Collection, settings: Settings, device: str) -> Run:
-    """Train fusion and quantizer in a second run that shares encoder and features.
+    """Train fusion and quantizer in a second run that shares encoder and features, without any contrastive loss.
 
-    The last epoch is kept: validation would prefer the epoch that is nearest to the start.
+    The supervised one of the coarse levels would align queries and targets, too. The last epoch is kept: validation
+    would prefer the epoch that is nearest to the start.
     """
-    side = Run(run.path / SIDE)
-    with side.changing() as manifest:
-        manifest["parts"]["encoder"] = run.manifest["parts"]["encoder"]
-    for folder in (run.path / "features").iterdir():
-        mirrored = side.path / "features" / folder.name
-        mirrored.mkdir(parents=True, exist_ok=True)
-        for file in folder.glob("*.npy"):
-            if file.name != "fused.npy":
-                (mirrored / file.name).unlink(missing_ok=True)
-                link_or_copy(file, mirrored / file.name)  # which stays if the features are computed again meanwhile
-        shutil.copyfile(folder / "progress.json", mirrored / "progress.json")
-    plain = dataclasses.replace(settings.quantizer, contrastive_weight=0.0, keep_best=False)
+    side = share_features(run, run.path / SIDE)
+    plain = dataclasses.replace(
+        settings.quantizer, contrastive_weight=0.0, coarse_weight=0.0, coarse_factor="", keep_best=False
+    )
     quantizer.train(Arguments(collection.root, side.path, "", dataclasses.replace(settings, quantizer=plain), device))
     return Run(side.path)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,24 +138,47 @@ class Pairs:
         mask[np.repeat(np.repeat(np.arange(len(queries)), lengths), count), order[_spans(first, count)]] = True
         return mask
 
-    def epoch(self, rng: np.random.Generator, upsample_to: Upsampling) -> np.ndarray:
+    def of_datasets(self, datasets: Sequence[str]) -> np.ndarray:
+        """(q,) bool: the query is of one of these datasets; all queries are if none is named.
+
+        Raises UserError for a dataset without queries.
+        """
+        if not datasets:
+            return np.ones(len(self), dtype=bool)
+        if unknown := sorted(set(datasets) - set(self.datasets)):
+            raise UserError(
+                f"there are no queries of the dataset {unknown[0]!r}; choose from "
+                f"{', '.join(sorted(set(self.datasets)))}"
+            )
+        return np.isin(self.rows, [row for row, name in enumerate(self.datasets) if name in datasets])
+
+    def epoch(
+        self, rng: np.random.Generator, upsample_to: Upsampling, row_limit: int = 0, datasets: Sequence[str] = ()
+    ) -> np.ndarray:
         """Every query at least once, in random order within its row or dataset.
 
         upsample_to: the queries of smaller (task, dataset) rows are repeated up to this number, at most MOST_REPEATS
         times; or, as in M-BEIR's mbeir_union_up_train.jsonl, those of the named datasets up to the number of each.
+        row_limit: of a row with more queries, this many at random. datasets: only queries of these; empty: all.
         """
+        chosen = self.of_datasets(datasets)
 
         def parts() -> Iterator[tuple[np.ndarray, int]]:
             if isinstance(upsample_to, int):
                 for row in range(len(self.datasets)):
-                    own = np.flatnonzero(self.rows == row)
+                    own = np.flatnonzero(chosen & (self.rows == row))
                     yield own, min(upsample_to, MOST_REPEATS * len(own))
             else:
                 for dataset in dict.fromkeys(self.datasets):
                     rows = [row for row, name in enumerate(self.datasets) if name == dataset]
-                    yield np.flatnonzero(np.isin(self.rows, rows)), upsample_to.get(dataset, 0)
+                    yield np.flatnonzero(chosen & np.isin(self.rows, rows)), upsample_to.get(dataset, 0)
 
-        return np.concatenate([_repeated(own, max(len(own), wanted), rng) for own, wanted in parts()])
+        order = np.concatenate([_repeated(own, max(len(own), wanted), rng) for own, wanted in parts()])
+        if not row_limit:
+            return order
+        return np.concatenate(
+            [rng.permutation(order[self.rows[order] == row])[:row_limit] for row in range(len(self.datasets))]
+        )
 
     def batches(
         self,
@@ -165,6 +188,8 @@ class Pairs:
         upsample_to: Upsampling = 0,
         drop_last: bool = False,
         order_row: Callable[[np.ndarray], np.ndarray] = np.asarray,
+        row_limit: int = 0,
+        datasets: Sequence[str] = (),
     ) -> list[np.ndarray]:
         """An epoch as arrays of query numbers.
 
@@ -172,7 +197,7 @@ class Pairs:
         groups of a batch are drawn from all rows. order_row: orders the queries of a row before they are grouped.
         The last batch is dropped if it is a single query or, with drop_last, smaller than the others.
         """
-        order = self.epoch(rng, upsample_to)
+        order = self.epoch(rng, upsample_to, row_limit, datasets)
         groups = [
             piece
             for row in range(len(self.datasets))

@@ -53,12 +53,25 @@ class FusionAndQuantizer(nn.Module):
 
 
 def train(arguments: Arguments) -> None:
-    """Train, publish both parts, write the fused features and the health report."""
+    """Train on the features of the run, with the labels of the collection if the settings ask for them."""
     settings, seed, device = arguments.settings.quantizer, arguments.settings.seed, arguments.device
     run, collection = Run(arguments.run), Collection(arguments.collection)
     candidates = CandidateTable.read(collection)
-    data, val = (FeatureSet(run, collection, candidates, split, seed) for split in ("train", "val"))
+    data, val = (FeatureSet.read(run, collection, candidates, split, seed) for split in ("train", "val"))
     labels = coarse_labels(collection, settings.coarse_factor) if settings.coarse_weight else None
+    fit(run, data, val, labels, settings, seed, device)
+
+
+def fit(
+    run: Run,
+    data: FeatureSet,
+    val: FeatureSet,
+    labels: np.ndarray | None,
+    settings: QuantizerSettings,
+    seed: int,
+    device: str,
+) -> None:
+    """Train, publish both parts, write the fused features and the health report. labels (n,): see `batch_losses`."""
     torch.manual_seed(seed)
     model = FusionAndQuantizer(settings).to(device)
     optimizer = adamw(model, settings)
@@ -71,7 +84,12 @@ def train(arguments: Arguments) -> None:
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         model.train()
         batches = data.pairs.batches(
-            rng, settings.batch, upsample_to=settings.upsample_to, drop_last=settings.drop_last
+            rng,
+            settings.batch,
+            upsample_to=settings.upsample_to,
+            drop_last=settings.drop_last,
+            row_limit=settings.row_limit,
+            datasets=settings.datasets,
         )
         steps = len(batches)
         for step, queries in enumerate(progress_bar(batches, desc=f"quantizer epoch {epoch}", unit="batch")):
@@ -87,6 +105,7 @@ def train(arguments: Arguments) -> None:
                 + settings.rq_weight * parts["rq"]
                 + settings.mse_weight * parts["mse"]
                 + settings.coarse_weight * parts["coarse"]
+                + parts["modality"]
             )
             optimizer.zero_grad()
             loss.backward()
@@ -97,11 +116,18 @@ def train(arguments: Arguments) -> None:
         contrast, quantization, distance = np.mean(losses, axis=0)
         pace = seconds_per_step(started, steps)
         model.eval()
-        plain, quantized = broadcast_object(is_main() and hit_rates(model.fusion, model.quantizer, val, seed, device))
+        validated = not settings.validate_last or epoch == settings.epochs - 1
+        rates = {}
+        if validated:
+            found = broadcast_object(is_main() and hit_rates(model.fusion, model.quantizer, val, seed, device))
+            rates = dict(zip(("val_hit_at_5", "val_hit_at_5_quantized"), found, strict=True))
         seconds = time.perf_counter() - started
         print(
             f"quantizer epoch {epoch}  contrastive {contrast:.3f}  quantization {quantization:.5f}  "
-            f"distance {distance:.5f}  val hit@5 {plain:.1%}, quantized {quantized:.1%}  {seconds:.0f} s, {pace}",
+            f"distance {distance:.5f}  "
+            + validated * f"val hit@5 {rates.get('val_hit_at_5', 0):.1%}, "
+            + validated * f"quantized {rates.get('val_hit_at_5_quantized', 0):.1%}  "
+            + f"{seconds:.0f} s, {pace}",
             flush=True,
         )
         if is_main():
@@ -112,11 +138,10 @@ def train(arguments: Arguments) -> None:
                 contrastive=contrast,
                 quantization=quantization,
                 distance=distance,
-                val_hit_at_5=plain,
-                val_hit_at_5_quantized=quantized,
+                **rates,
                 seconds=seconds,
             )
-        checkpoints.save(model, optimizer, epoch, score=quantized)
+        checkpoints.save(model, optimizer, epoch, score=rates.get("val_hit_at_5_quantized", 0.0))
     if settings.keep_best:
         print(f"quantizer: keeping epoch {checkpoints.load_best(model)}, the best on validation")
     model.eval()
@@ -149,7 +174,8 @@ def initialize_codebooks(
 ) -> None:
     """Start every codebook by k-means on fused queries and targets, before the fusion is trained."""
     rng = np.random.default_rng(seed)
-    batch = data.draw(rng.permutation(len(data.pairs))[: settings.kmeans_vectors // 2], rng)
+    queries = np.flatnonzero(data.pairs.of_datasets(settings.datasets))
+    batch = data.draw(rng.permutation(queries)[: settings.kmeans_vectors // 2], rng)
     z = torch.cat([model.fusion(features) for features in data.features(batch, device)])
     model.quantizer.initialize(z, batch.modality.repeat(2).to(device), seed, settings.kmeans_iterations)
 
@@ -173,7 +199,8 @@ def batch_losses(
     device: str,
     labels: np.ndarray | None = None,
 ) -> dict[str, Tensor]:
-    """The three terms of Eq. 8 and, with labels (n,) of the candidates, a supervised contrastive loss.
+    """The three terms of Eq. 8, the classifier's loss if the quantizer has one and, with labels (n,) of the candidates,
+    a supervised contrastive loss.
 
     Queries and targets are both quantized, and both move the codebooks. Each process fuses its slice of the batch;
     all of them quantize and compare the whole batch.
@@ -195,6 +222,7 @@ def batch_losses(
         ),
         "rq": quantized.loss * size,
         "mse": (q - c).square().sum(-1).mean() if settings.mse_raw else F.mse_loss(q, c),
+        "modality": quantized.modality_loss,
         "coarse": torch.zeros(())
         if labels is None
         else supcon_loss(

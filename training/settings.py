@@ -185,6 +185,8 @@ class QuantizerSettings:
     epochs: int = 21
     batch: int = 8000  # pairs: the published 2000 on each of four GPUs
     upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
+    row_limit: int = 0  # queries of each (task, dataset) row in an epoch, drawn anew; 0: all (ours)
+    datasets: tuple[str, ...] = ()  # trained on these alone; empty: all
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
     final_learning_rate: float = 1e-5
@@ -206,9 +208,12 @@ class QuantizerSettings:
     kmeans_vectors: int = 16_000  # for the codebooks' start: queries and targets of the published first batch
     kmeans_iterations: int = 1000
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
+    validate_last: bool = False  # hit rates on validation queries after the last epoch alone (ours)
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
+        expect(self.row_limit >= 0, "row_limit is at least 0")
+        expect(not (self.keep_best and self.validate_last), "validate_last is false where keep_best is true")
         expect(self.coarse_temperature > 0, "coarse_temperature is above 0")
         expect(bool(self.coarse_factor) or not self.coarse_weight, "coarse_factor is set where coarse_weight is")
 
@@ -221,6 +226,8 @@ class DecoderSettings:
     epochs: int = 31
     batch: int = 1024  # pairs: the published 256 on each of four GPUs
     upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
+    row_limit: int = 0  # queries of each (task, dataset) row in an epoch, drawn anew; 0: all (ours)
+    datasets: tuple[str, ...] = ()  # trained on these alone; empty: all
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
     weight_decay: float = 1e-4
@@ -237,9 +244,12 @@ class DecoderSettings:
     decoder_weights: tuple[float, ...] = (1.0,)  # decoder against geometry: the best on validation is kept (ours)
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     bf16: bool = True
+    validate_last: bool = False  # recall of validation queries after the last epoch alone (ours)
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
+        expect(self.row_limit >= 0, "row_limit is at least 0")
+        expect(not (self.keep_best and self.validate_last), "validate_last is false where keep_best is true")
         expect(self.clip_grad_norm > 0, "clip_grad_norm is above 0")
         expect(len(self.decoder_weights) > 0, "decoder_weights holds at least one weight")
         expect(

@@ -16,6 +16,7 @@ Shapes: b queries, d dim of z, M levels, V tokens, k codes of a level, N prefix 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import torch
@@ -41,6 +42,7 @@ class DecoderConfig:
     dim: Size = 768
     levels: Depth = 9
     codebook_size: Size = 4096
+    sizes: tuple[Size, ...] = ()  # codes at each level, where they are not (3, K, …, K)
     width: Size = 512
     layers: Depth = 6
     heads: Size = 8
@@ -54,16 +56,19 @@ class DecoderConfig:
     geometry_scale: float = 20.0  # initial value of the scale that each level learns
     decoder_weight: Share = 1.0  # weight of the decoder against geometry in a search; chosen on validation queries
 
+    def __post_init__(self):
+        if self.sizes and len(self.sizes) != self.levels:
+            raise ValueError(f"sizes has {len(self.sizes)} entries; expected none or one for each of {self.levels}")
+
     @property
     def code_sizes(self) -> tuple[int, ...]:
-        """Codes at each level: (3, K, …, K)."""
-        return (len(Modality),) + (self.codebook_size,) * (self.levels - 1)
+        """Codes at each level: (3, K, …, K), unless `sizes` says otherwise."""
+        return tuple(self.sizes) or (len(Modality),) + (self.codebook_size,) * (self.levels - 1)
 
     @property
     def offsets(self) -> tuple[int, ...]:
         """Token of code 0 at each level."""
-        first = SPECIAL_TOKENS + len(Modality)
-        return (SPECIAL_TOKENS,) + tuple(first + level * self.codebook_size for level in range(self.levels - 1))
+        return tuple(accumulate(self.code_sizes[:-1], initial=SPECIAL_TOKENS))
 
     @property
     def vocabulary(self) -> int:

@@ -3,8 +3,13 @@
 Level 0 is the modality (3 codes); levels 1 … M−1 are semantic, coarse to fine, with K codes each
 (paper, section 4.2.3). Codebooks are updated by an exponential moving average (EMA), not by gradients.
 
-The first code is either `forced` (default), the known modality, or `emergent`, as published: three clusters form
-by themselves, and their numbers are arbitrary.
+The first code is one of (`modality_code`):
+
+    forced      the known modality (default)
+    emergent    as published: three clusters form by themselves, and their numbers are arbitrary
+    classifier  what a linear classifier reads from z; its codewords are zero, so that quantization knows no modality
+                (supplement, C.2)
+    none        no modality: level 0 has K codes like the others (supplement, C.2)
 
 Shapes: b batch, d dim, M levels, k codes of a level (3 or K).
 """
@@ -26,7 +31,7 @@ from genius.reading import EXACT, Depth, Share, Size
 from genius.schema import Modality
 from genius.trie.ids import check_code_sizes
 
-MODALITY_CODES = ("forced", "emergent")
+MODALITY_CODES = ("forced", "emergent", "classifier", "none")
 GRADIENTS = ("rotation", "straight_through")
 DISTANCES = ("squared", "published")
 EMA_BUFFERS = ("cluster_size_", "embed_avg_")  # only training needs them; a saved quantizer lacks them
@@ -46,6 +51,7 @@ class QuantizerConfig:
     levels: Depth = 9  # length of an ID, modality included
     codebook_size: Size = 4096  # K; k-means splits empty clusters, the published one keeps their old centroids
     modality_code: str = "forced"  # one of MODALITY_CODES; the published first code is emergent
+    shared: bool = False  # all levels but the first use one codebook (supplement, C.5)
     gradient: str = "rotation"  # one of GRADIENTS: how the loss reaches z through the codes
     decay: Share = 0.9  # of the moving averages, per step; ours lack Laplace smoothing (an effect below 1e-6)
     dead_ratio: float = 0.5  # a code with less than this part of its even share restarts; published: 0.512
@@ -69,8 +75,9 @@ class QuantizerConfig:
 
     @property
     def code_sizes(self) -> tuple[int, ...]:
-        """Codes at each level: (3, K, …, K)."""
-        return (len(Modality),) + (self.codebook_size,) * (self.levels - 1)
+        """Codes at each level: (3, K, …, K), or K at all where no code is the modality."""
+        first = self.codebook_size if self.modality_code == "none" else len(Modality)
+        return (first,) + (self.codebook_size,) * (self.levels - 1)
 
 
 @dataclass
@@ -80,6 +87,7 @@ class Quantized:
     codes: Tensor  # (b, M)
     z: Tensor  # (b, d) sum of codewords, with a gradient to the input
     loss: Tensor  # Eq. 7, mean over levels and elements as in the published code
+    modality_loss: Tensor  # cross-entropy of the classifier of the first code; 0 without one
 
 
 class ResidualQuantizer(nn.Module):
@@ -88,7 +96,9 @@ class ResidualQuantizer(nn.Module):
     def __init__(self, config: QuantizerConfig):
         super().__init__()
         self.config = config
-        for level, size in enumerate(config.code_sizes):
+        if config.modality_code == "classifier":
+            self.classifier = nn.Linear(config.dim, len(Modality))
+        for level, size in enumerate(config.code_sizes[: 2 if config.shared else None]):
             self.register_buffer(f"codebook_{level}", torch.zeros(size, config.dim))
             # moving averages of shares of a batch, so that no threshold depends on the batch size
             self.register_buffer(f"cluster_size_{level}", torch.zeros(size))
@@ -97,7 +107,12 @@ class ResidualQuantizer(nn.Module):
     @property
     def codebooks(self) -> list[Tensor]:
         """M codebooks, (k, d) each."""
-        return [self.get_buffer(f"codebook_{level}") for level in range(self.config.levels)]
+        return [self._state(level)[0] for level in range(self.config.levels)]
+
+    def _state(self, level: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Codebook (k, d), shares (k,) and sums (k, d) of a level."""
+        book = min(level, 1) if self.config.shared else level
+        return tuple(self.get_buffer(f"{name}_{book}") for name in ("codebook", *(part[:-1] for part in EMA_BUFFERS)))
 
     @torch.no_grad()
     def encode(self, z: Tensor, modality: Tensor | None = None) -> Tensor:
@@ -119,27 +134,36 @@ class ResidualQuantizer(nn.Module):
     def forward(self, z: Tensor, modality: Tensor) -> Quantized:
         """Quantize a training batch z (b, d), modality (b,); in train mode this updates the codebooks."""
         residual, quantized, losses, codes = z, torch.zeros_like(z), [], []
+        modality_loss = z.new_zeros(())
+        if self.config.modality_code == "classifier":
+            modality_loss = F.cross_entropy(self.classifier(z), modality)
         for level, codebook in enumerate(self.codebooks):
             with torch.no_grad():
                 code = self._nearest(level, residual, modality)
             codeword = codebook[code]  # (b, d)
             losses.append(F.mse_loss(residual, codeword))
             quantized = quantized + self._pass_gradient(residual, codeword)
-            if self.training:
+            if self.training and not self._is_classified(level):
                 self._update_ema(level, residual.detach(), code)
             residual = residual - codeword
             codes.append(code)
-        return Quantized(torch.stack(codes, dim=-1), quantized, torch.stack(losses).mean())
+        return Quantized(torch.stack(codes, dim=-1), quantized, torch.stack(losses).mean(), modality_loss)
 
     def _nearest(self, level: int, residual: Tensor, modality: Tensor | None) -> Tensor:
         """(b,) code of each residual (b, d): Eq. 5, or the modality itself."""
         if level == 0 and modality is not None and self.config.modality_code == "forced":
             return modality
+        if self._is_classified(level):
+            return self.classifier(residual).argmax(dim=-1)
         codebook = self.codebooks[level]
         if self.config.distance == "published":
             squares = residual.square().sum(-1, keepdim=True) + codebook.square().sum(-1) - 2 * (residual @ codebook.T)
             return squares.clamp_min(1e-8).sqrt().argmin(dim=-1)
         return (codebook.square().sum(-1) - 2 * residual @ codebook.T).argmin(dim=-1)
+
+    def _is_classified(self, level: int) -> bool:
+        """Whether the code of this level is read by the classifier, and its codewords are zero."""
+        return level == 0 and self.config.modality_code == "classifier"
 
     def _pass_gradient(self, residual: Tensor, codeword: Tensor) -> Tensor:
         """The codewords (b, d), by straight-through or rotation: their gradient reaches the residual."""
@@ -150,15 +174,13 @@ class ResidualQuantizer(nn.Module):
     @torch.no_grad()
     def _update_ema(self, level: int, residual: Tensor, code: Tensor) -> None:
         """Move one codebook towards the batch and restart dead codes, those that hardly any residual chooses."""
-        codebook, cluster_size, embed_avg = (
-            self.get_buffer(f"{name}_{level}") for name in ("codebook", "cluster_size", "embed_avg")
-        )
+        codebook, cluster_size, embed_avg = self._state(level)
         batch_size, batch_sum = cluster_statistics(residual, code, len(codebook))
         cluster_size.lerp_(batch_size, 1 - self.config.decay)
         embed_avg.lerp_(batch_sum, 1 - self.config.decay)
         used = cluster_size > MIN_CLUSTER_SIZE
         codebook[used] = embed_avg[used] / cluster_size[used, None]
-        if level == 0:
+        if level == 0 and self.config.modality_code != "none":
             return
         even_share = 1 / len(codebook)
         dead = (cluster_size < self.config.dead_ratio * even_share).nonzero().squeeze(1)
@@ -170,9 +192,14 @@ class ResidualQuantizer(nn.Module):
 
     @torch.no_grad()
     def initialize(self, z: Tensor, modality: Tensor, seed: int, iterations: int = 1000) -> None:
-        """k-means on z (n, d), level by level; a forced level 0 takes the mean of each modality (n,)."""
+        """k-means on z (n, d), level by level; a forced level 0 takes the mean of each modality (n,).
+
+        A shared codebook starts as that of level 1.
+        """
         residual = z
-        for level, codebook in enumerate(self.codebooks):
+        for level, codebook in enumerate(self.codebooks[: 2 if self.config.shared else None]):
+            if self._is_classified(level):
+                continue
             if level == 0 and self.config.modality_code == "forced":
                 for code in range(len(codebook)):
                     if (modality == code).any():
@@ -181,8 +208,8 @@ class ResidualQuantizer(nn.Module):
                 codebook.copy_(kmeans(residual, len(codebook), iterations, seed + level))
             code = self._nearest(level, residual, modality)
             cluster_size, cluster_sum = cluster_statistics(residual, code, len(codebook))
-            self.get_buffer(f"cluster_size_{level}").copy_(cluster_size)
-            self.get_buffer(f"embed_avg_{level}").copy_(cluster_sum)
+            self._state(level)[1].copy_(cluster_size)
+            self._state(level)[2].copy_(cluster_sum)
             residual = residual - codebook[code]
 
     def save(self, folder: Path, half: bool = False) -> None:

@@ -60,6 +60,58 @@ def test_emergent_modality_ignores_the_label():
     assert torch.equal(quantizer.encode(z, modality), quantizer.encode(z))
 
 
+def test_without_a_modality_code_every_level_has_as_many_codes_and_ignores_the_label():
+    quantizer, (z, modality) = started(replace(CONFIG, modality_code="none")), vectors(60)
+    assert quantizer.config.code_sizes == (7, 7, 7, 7)
+    codes = quantizer.encode(z, modality)
+    assert torch.equal(codes, quantizer.encode(z)) and codes[:, 0].max() > 2
+    assert torch.equal(codes[:, 0], torch.cdist(z, quantizer.codebooks[0]).argmin(1))
+
+
+def test_without_a_modality_code_dead_codes_of_level_0_restart_too():
+    quantizer, (z, modality) = started(replace(CONFIG, modality_code="none")).train(), vectors()
+    quantizer.codebooks[0][3] = 100.0  # that no vector chooses
+    quantizer.get_buffer("cluster_size_0")[3] = quantizer.get_buffer("embed_avg_0")[3] = 0.0
+    quantizer(z, modality)
+    assert quantizer.codebooks[0][3].norm() < 2
+
+
+def test_a_classifier_reads_the_first_code_and_leaves_all_of_z_to_the_other_levels():
+    """Its loss is the cross-entropy of the modality, and the codewords of level 0 stay zero."""
+    torch.manual_seed(0)
+    quantizer, (z, modality) = started(replace(CONFIG, modality_code="classifier")).train(), vectors()
+    out = quantizer(z, modality)
+    logits = z @ quantizer.classifier.weight.T + quantizer.classifier.bias
+    assert out.modality_loss.item() == pytest.approx(F.cross_entropy(logits, modality).item())
+    assert torch.equal(out.codes[:, 0], logits.argmax(1)) and not quantizer.codebooks[0].any()
+    optimizer = torch.optim.SGD(quantizer.parameters(), lr=5.0)
+    for _ in range(50):
+        optimizer.zero_grad()
+        quantizer(z, modality).modality_loss.backward()
+        optimizer.step()
+    assert (quantizer.encode(z)[:, 0] == modality).float().mean() > 0.8
+    assert started().eval()(z, modality).modality_loss.item() == 0
+
+
+def test_a_shared_codebook_is_one_for_all_levels_but_the_first(tmp_path):
+    quantizer, (z, modality) = started(replace(CONFIG, shared=True)).train(), vectors()
+    books = quantizer.codebooks
+    assert books[1].data_ptr() == books[2].data_ptr() == books[3].data_ptr() != books[0].data_ptr()
+    before = books[1].clone()
+    quantizer(z, modality)
+    assert not torch.equal(quantizer.codebooks[3], before)
+    quantizer.save(tmp_path)
+    assert set(load_file(tmp_path / "model.safetensors")) == {"codebook_0", "codebook_1"}
+    assert torch.equal(ResidualQuantizer.load(tmp_path).encode(z, modality), quantizer.encode(z, modality))
+
+
+@pytest.mark.parametrize("modality_code", ["none", "classifier"])
+def test_the_other_first_codes_survive_saving(modality_code, tmp_path):
+    quantizer, (z, modality) = started(replace(CONFIG, modality_code=modality_code)), vectors(40)
+    quantizer.save(tmp_path)
+    assert torch.equal(ResidualQuantizer.load(tmp_path).encode(z, modality), quantizer.encode(z, modality))
+
+
 @pytest.mark.parametrize("gradient", ["rotation", "straight_through"])
 def test_the_forward_pass_is_the_sum_of_codewords_whatever_the_gradient(gradient):
     quantizer, (z, modality) = started(replace(CONFIG, gradient=gradient)), vectors(20)

@@ -67,13 +67,24 @@ def test_datasets_are_named(drawn, path):
     assert found.names == {0: "shapes", 1: "titled"} and set(found.datasets.tolist()) == {0, 1}
 
 
-def test_the_second_training_lacks_the_contrastive_loss_alone(drawn, path):
+def test_the_second_training_lacks_every_contrastive_loss_and_nothing_else(drawn, path):
     (arguments,) = drawn
     assert arguments.settings.quantizer == replace(TINY.quantizer, contrastive_weight=0.0, keep_best=False)
     assert arguments.settings.seed == TINY.seed
     assert read_maps(path).health["with"] == {
         name: json.loads((path / "reports" / "health.json").read_text())[name] for name in maps.REPORTED
     }
+
+
+def test_nor_does_it_have_the_supervised_contrastive_loss_of_coarse_levels(path, collection, monkeypatch):
+    """With one item of a kind that loss is the contrastive loss of a query and its own target."""
+    given = []
+    monkeypatch.setattr(maps.quantizer, "train", given.append)
+    coarse = replace(TINY.quantizer, coarse_factor="thing", coarse_weight=0.16)
+    maps.train_without_contrast(Run(path), collection, replace(TINY, quantizer=coarse), "cpu")
+    shutil.rmtree(path / maps.SIDE)
+    (arguments,) = given
+    assert arguments.settings.quantizer == replace(TINY.quantizer, contrastive_weight=0.0, keep_best=False)
 
 
 def test_the_run_is_as_it_was_but_for_its_maps(drawn, path):

@@ -19,7 +19,7 @@ from genius.models.fusion import Fusion, FusionConfig
 from training.checkpoint import fingerprint
 from training.decoder import QUERY_AUGMENTATIONS
 from training.optimization import adamw, cosine
-from training.settings import DEMO, PAPER, PAPER_TEXT, PHOTOS, PRESETS, SMALL, EncoderSettings, Settings
+from training.settings import DEMO, PAPER, PAPER_TEXT, PHOTOS, PRESETS, SMALL, Settings
 
 MBEIR = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
 UPSAMPLED = "train_query_data_path: mbeir_union_up_train.jsonl, made by UniIR's mbeir_data_generator.py"
@@ -93,8 +93,12 @@ QUANTIZER = {
     "quantizer.decay": (0.9, "RQ ResidualVQ(decay=0.9)"),
     "quantizer.dead_ratio": (2 / (2 * 8000 / 4096), "RQ threshold_ema_dead_code: 2 of 16,000 vectors a batch"),
     "quantizer.restart_ratio": (2 / (2 * 8000 / 4096), "RQ an expired code restarts with the count of the threshold"),
+    "quantizer.shared": (False, "§C.5: a codebook of its own for each level"),
     "quantizer.restart_spread": (1.0, "RQ an expired code is replaced by a residual of the batch"),
     "quantizer.distance": ("published", "RQ cdist of vector-quantize-pytorch, in fp32"),
+    "row_limit": (0, "ours"),
+    "datasets": ((), "RQ all of M-BEIR"),
+    "validate_last": (False, "ours"),
     "epochs": (21, "RQ trainer_config.num_train_epochs"),
     "batch": (4 * 2000, "RQ dataloader_config.train_batch_size: 2000, four GPUs"),
     "upsample_to": (MBEIR, f"RQ {UPSAMPLED}"),
@@ -124,6 +128,7 @@ DECODER = {
     "decoder.dim": (768, "GR embed_projector; ViT-L/14"),
     "decoder.levels": (9, "GR codebook_config.codebook_level: 8, and one for modality"),
     "decoder.codebook_size": (4096, "GR codebook_config.codebook_vocab"),
+    "decoder.sizes": ((), "ours, for IDs of other shapes"),
     "decoder.width": (512, "GR T5-small d_model; §5.2"),
     "decoder.layers": (6, "GR T5-small num_decoder_layers"),
     "decoder.heads": (8, "GR T5-small num_heads"),
@@ -136,6 +141,9 @@ DECODER = {
     "decoder.geometry": (False, "ours"),
     "decoder.geometry_scale": (20.0, "ours, unused"),
     "decoder.decoder_weight": (1.0, "ours, the decoder alone"),
+    "row_limit": (0, "ours"),
+    "datasets": ((), "GR all of M-BEIR"),
+    "validate_last": (False, "ours"),
     "epochs": (31, "GR trainer_config.num_train_epochs"),
     "batch": (4 * 256, "GR dataloader_config.train_batch_size: 256, four GPUs"),
     "upsample_to": (MBEIR, f"GR {UPSAMPLED}"),
@@ -191,8 +199,14 @@ TEXT = {  # where the paper's text differs from the code
     "decoder.warmup_steps": (0, "§5.2: cosine scheduling, no warm-up"),
     "decoder.augmentation": ("scalar", "Eq. 11"),
 }
-# encoder settings that `small` and `demo` are older than
-LATER = ("eight_bit", "image_tower", "text_tower", "towers", "locked", "average")
+# settings that records of a preset are older than, by the path of their stage
+LATER = {
+    "encoder": ("eight_bit", "image_tower", "text_tower", "towers", "locked", "average"),
+    "quantizer": ("row_limit", "datasets", "validate_last"),
+    "quantizer.quantizer": ("shared",),
+    "decoder": ("row_limit", "datasets", "validate_last"),
+    "decoder.decoder": ("sizes",),
+}
 
 ASSETS = Path(__file__).parents[2] / "assets"
 SHIPPED = ASSETS / "demo" / "manifest.json"
@@ -230,11 +244,15 @@ def test_paper_text_is_the_text_and_otherwise_the_code(name):
     assert flat(PAPER_TEXT)[name] == expected, source
 
 
-def measured(preset: Settings) -> dict:
+def measured(preset: Settings, later: dict[str, tuple[str, ...]] = LATER) -> dict:
     """The settings of a preset without those that were added later, which have their default."""
-    settings, default = dataclasses.asdict(preset), dataclasses.asdict(EncoderSettings())
-    for name in LATER:
-        assert settings["encoder"].pop(name) == default[name]
+    settings, default = dataclasses.asdict(preset), dataclasses.asdict(PAPER)
+    for path, names in later.items():
+        own, usual = settings, default
+        for part in path.split("."):
+            own, usual = own[part], usual[part]
+        for name in names:
+            assert own.pop(name) == usual[name]
     return settings
 
 
@@ -246,7 +264,8 @@ def test_demo_is_what_the_shipped_run_was_trained_with():
 def test_photos_is_what_the_shipped_run_was_trained_with():
     recorded = json.loads(SHIPPED_PHOTOS.read_text())["settings"]
     expected = dataclasses.replace(PHOTOS, index=dataclasses.replace(PHOTOS.index, pool="shipped"))
-    assert recorded == json.loads(json.dumps(dataclasses.asdict(expected)))
+    later = {path: names for path, names in LATER.items() if path != "encoder"}
+    assert recorded == json.loads(json.dumps(measured(expected, later)))
 
 
 def test_small_is_what_it_was_measured_with():

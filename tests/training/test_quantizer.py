@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from genius.encoding.quantize import quantize_all
 from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.fusion import Fusion
@@ -16,7 +17,7 @@ from genius.run import Run
 from genius.schema import Item, Modality
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
-from training.decoder import BEAMS, Samples, Validation
+from training.decoder import BEAMS, Samples, Targets, Validation
 from training.features import FeatureSet
 from training.pairs import CandidateTable
 from training.quantizer import FusionAndQuantizer, batch_losses, coarse_labels, supcon_loss
@@ -34,7 +35,7 @@ def run(collection, tmp_path_factory) -> Run:
 @pytest.fixture(scope="module")
 def data(run, collection) -> dict[str, FeatureSet]:
     candidates = CandidateTable.read(collection)
-    return {split: FeatureSet(run, collection, candidates, split, TINY.seed) for split in ("train", "val")}
+    return {split: FeatureSet.read(run, collection, candidates, split, TINY.seed) for split in ("train", "val")}
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,14 @@ def stage(run) -> FusionAndQuantizer:
     stage = FusionAndQuantizer(TINY.quantizer).eval()
     stage.fusion, stage.quantizer = Fusion.load(run.folder("fusion")), ResidualQuantizer.load(run.folder("quantizer"))
     return stage
+
+
+def targets(run, data) -> Targets:
+    """The IDs of the run's quantizer."""
+    quantizer, fusion = ResidualQuantizer.load(run.folder("quantizer")), run.digest("fusion")
+    fused = data["train"].candidate_files.fused(fusion)[:, 0]
+    codes = quantize_all(fused, data["train"].candidates.modalities, quantizer)
+    return Targets(codes, quantizer, fusion, run.digest("quantizer"))
 
 
 def positives(data: FeatureSet, query: int) -> set[int]:
@@ -111,7 +120,7 @@ def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, dat
         kind.load(run.folder(part)) for kind, part in ((ResidualQuantizer, "quantizer"), (IDDecoder, "decoder"))
     )
     fusion = run.digest("fusion")
-    samples = Samples(data["train"], quantizer, fusion, TINY.decoder)
+    samples = Samples(data["train"], targets(run, data), TINY.decoder)
     held_out, val = Validation(data["val"], samples, fusion, "cpu", seed=0), data["val"]
 
     trained = set(data["train"].pairs.positives.tolist())
@@ -135,8 +144,7 @@ def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, dat
 
 
 def test_a_candidate_as_its_own_query_is_itself(run, data):
-    quantizer = ResidualQuantizer.load(run.folder("quantizer"))
-    samples = Samples(data["train"], quantizer, run.digest("fusion"), TINY.decoder)
+    samples = Samples(data["train"], targets(run, data), TINY.decoder)
     rows = np.array([3, 0, 7])
     features, codes = samples.draw(-1 - rows, np.random.default_rng(0), "cpu")
     np.testing.assert_array_equal(features, samples.candidates[rows].astype(np.float32))
@@ -144,8 +152,7 @@ def test_a_candidate_as_its_own_query_is_itself(run, data):
 
 
 def test_an_epoch_holds_every_query_and_every_candidate_once(run, data):
-    quantizer = ResidualQuantizer.load(run.folder("quantizer"))
-    samples = Samples(data["train"], quantizer, run.digest("fusion"), TINY.decoder)
+    samples = Samples(data["train"], targets(run, data), TINY.decoder)
     order = samples.epoch(np.random.default_rng(0))
     assert sorted(order) == list(range(-len(samples.candidates), len(data["train"].pairs)))
 

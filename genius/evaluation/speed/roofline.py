@@ -26,7 +26,7 @@ def search_operations(config: DecoderConfig, beams_scored: float, whole_vocabula
     projections = 6 * config.width * inner  # q, k, v, out of self-attention; q, out of cross-attention
     feed_forward = 2 * config.width * config.ff_width
     attended = config.prefix + (config.levels + 1) / 2  # keys per beam, averaged over levels
-    head = config.width * (config.vocabulary if whole_vocabulary else config.codebook_size)
+    head = config.width * (config.vocabulary if whole_vocabulary else config.code_sizes[-1])
     beam = config.layers * (projections + feed_forward + 2 * inner * attended) + head
     return 2.0 * (prefix + memory) + 2.0 * beams_scored * beam
 

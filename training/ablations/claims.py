@@ -1,0 +1,100 @@
+"""What the paper says of its ablations, and whether it holds in a report's tables.
+
+A claim is a difference between two rows of one table, averaged over its columns. It holds if the 95 % interval of the
+difference lies above 0, it does not if the interval lies below, and is undecided otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from genius.evaluation.paper_ablations import FULL
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`better` is above `worse` in a table; columns: those that are averaged, None for all."""
+
+    text: str
+    table: str
+    better: str
+    worse: str
+    columns: tuple[int, ...] | None = None
+
+
+CLAIMS = (
+    Claim("Modality-decoupled codes help (5.5)", "4", FULL, "w/o modality-decoupled"),
+    Claim("Query augmentation helps (5.5)", "4", FULL, "w/o query augmentation"),
+    Claim("Without L_cl almost nothing is found (5.5)", "4", FULL, "w/o L_cl"),
+    Claim("L_mse helps in some rows (5.5)", "4", FULL, "w/o L_mse"),
+    Claim("Modality within quantization beats a classifier (C.2)", "S3", "modality-decoupled", "classifier"),
+    Claim("A classifier beats no modality code (C.2)", "S3", "classifier", "RQ w/o modality code"),
+    Claim("Larger codebooks help (5.5)", "5", "4096 × 9", "256 × 9"),
+    Claim("More levels help (5.5)", "5", "4096 × 9", "4096 × 5"),
+    Claim("A codebook of its own for each level is crucial (C.5)", "S6", "4096 × 9", "4096 × 9, shared"),
+    Claim("8192 × 17 is not better (C.5)", "S6", "4096 × 9", "8192 × 17"),
+    Claim("Larger decoders help (C.4)", "S5", "T5-base", "T5-small"),
+    Claim("More beams help (C.3)", "S4", "30 beams", "1 beam"),
+    Claim("GENIUS beats GRACE's structured IDs (5.4)", "S7", FULL, "GRACE, structured"),
+    Claim("GENIUS beats IRGen (5.4)", "S7", FULL, "IRGen"),
+    Claim("Re-ranking helps (5.4)", "S7", f"{FULL} + re-rank", FULL),
+    Claim(
+        "Augmentation helps where the instruction is phrased in a new way (4.3.2)",
+        "R",
+        FULL,
+        "w/o query augmentation",
+        (1,),
+    ),
+    Claim("Augmentation helps where words are missing (4.3.2)", "R", FULL, "w/o query augmentation", (2,)),
+)
+
+
+def claims(tables: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """{"claim", "verdict", "difference"} of each claim whose rows the report has, with the paper's decoder."""
+    found = []
+    for claim in CLAIMS:
+        rows = {
+            row["name"]: row
+            for table in tables
+            if table["number"] == claim.table
+            for block in table["blocks"]
+            if block["block"] == "paper"
+            for row in block["rows"]
+        }
+        if claim.better not in rows or claim.worse not in rows:
+            continue
+        better, worse = (_cells(rows[name], claim.columns) for name in (claim.better, claim.worse))
+        if not better or not worse:
+            continue
+        mean, half = difference(better, worse)
+        verdict = "holds" if mean > half else "does not hold" if mean < -half else "undecided"
+        text = f"{100 * mean:+.1f} [{100 * (mean - half):+.1f}, {100 * (mean + half):+.1f}]"
+        found.append({"claim": claim.text, "table": claim.table, "verdict": verdict, "difference": text})
+    return found
+
+
+def difference(better: list[dict[str, Any]], worse: list[dict[str, Any]]) -> tuple[float, float]:
+    """Mean difference over columns, and half of its 95 % interval.
+
+    With several seeds Student's t over the seeds that both have; with one, from the widths of the cells' intervals.
+    """
+    seeds = min(len(better[0]["values"]), len(worse[0]["values"]))
+    by_seed = [
+        float(np.mean([one["values"][seed] - other["values"][seed] for one, other in zip(better, worse, strict=True)]))
+        for seed in range(seeds)
+    ]
+    mean = float(np.mean(by_seed))
+    if seeds > 1:
+        return mean, float(stats.t.ppf(0.975, seeds - 1) * np.std(by_seed, ddof=1) / sqrt(seeds))
+    halves = [(one["interval"][1] - one["interval"][0]) / 2 for one in (*better, *worse)]
+    return mean, sqrt(sum(half**2 for half in halves)) / len(better)
+
+
+def _cells(row: dict[str, Any], columns: tuple[int, ...] | None) -> list[dict[str, Any]]:
+    cells = row["cells"] if columns is None else [row["cells"][at] for at in columns if at < len(row["cells"])]
+    return [one for one in cells if one is not None]

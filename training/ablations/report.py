@@ -1,0 +1,295 @@
+"""The report of the ablations: one table in the paper's shape for each of its tables, as JSON and as Markdown.
+
+Rates are shares of 1. A cell holds the published figure, if there is one, our mean over seeds and its 95 % interval:
+Student's t over the seeds, or Wilson's interval of the queries where there is one seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from genius.collections.layout import TASKS
+from genius.evaluation.paper_ablations import CAPTION_TO_IMAGE, FULL, QUERIES_PER_SECOND
+from genius.evaluation.tables import MODALITY_NAMES, UNKNOWN, decimals, percent, table
+from genius.trie.ids import packed_bytes
+from training.ablations.claims import claims
+from training.ablations.variants import BEAMS, CONDITIONS, AblationTable, Variant, published
+
+Result = dict[str, Any]  # what the trainer wrote of one training
+Cell = dict[str, Any]  # {"published", "mean", "interval"}
+BLOCK_NAMES = {
+    "paper": "The paper's decoder: no geometry in the logits, no self-queries, weight 1",
+    "ours": "Our decoder: geometry in the logits, self-queries, a weight against geometry chosen on validation queries",
+}
+INTRODUCTION = """
+Every variant shares encoder and features with the run; what differs is trained anew. Cells: our mean over seeds and its
+95 % interval (Student's t; with one seed, Wilson's interval of the queries). *Paper* is the published figure: other
+data (M-BEIR, 5.6 million candidates), another encoder and far larger models, so differences between rows can be
+compared, and hit rates cannot."""
+
+
+def build(tables: Sequence[AblationTable], results: Callable[[Variant, str], list[Result]]) -> dict[str, Any]:
+    """{"tables": […], "claims": […]}; results: of a variant in a block, one for each seed that was trained.
+
+    A block is left out until each of its variants has a result, and a table until it has a block.
+    """
+    built = []
+    for spec in tables:
+        blocks = []
+        for block in spec.blocks:
+            found = [(variant, results(variant, block)) for variant in spec.variants]
+            if all(measured for _, measured in found):
+                rows = [row for variant, measured in found for row in _rows(spec, variant, measured, block)]
+                blocks.append({"block": block, "name": BLOCK_NAMES[block], "rows": rows})
+        if blocks and blocks[0]["rows"]:
+            first = results(spec.variants[0], blocks[0]["block"])[0]
+            built.append(
+                {
+                    "number": spec.number,
+                    "name": table_name(spec.number),
+                    "title": spec.title,
+                    "scope": spec.scope,
+                    "columns": _columns(spec, first),
+                    "extras": list(blocks[0]["rows"][0]["extras"]),
+                    "blocks": blocks,
+                }
+            )
+    return {"tables": built, "claims": claims(built)}
+
+
+def table_name(number: str) -> str:
+    """S3 -> Supplement, Table 3."""
+    if number == "R":
+        return "Robustness"
+    return f"Supplement, Table {number[1:]}" if number.startswith("S") else f"Table {number}"
+
+
+def cell(values: Sequence[float], queries: int, figure: float | None = None) -> Cell:
+    """values: a rate of each seed; queries: that it is of; figure: published, in percent."""
+    mean = float(np.mean(values))
+    if len(values) > 1:
+        half = stats.t.ppf(0.975, len(values) - 1) * float(np.std(values, ddof=1)) / sqrt(len(values))
+        low, high = mean - half, mean + half
+    else:
+        low, high = stats.binomtest(round(mean * queries), queries).proportion_ci(0.95, "wilson")
+        low, high = min(low, mean), max(high, mean)
+    return {
+        "published": None if figure is None else figure / 100,
+        "mean": mean,
+        "interval": [max(0.0, low), min(1.0, high)],
+        "values": [float(value) for value in values],
+    }
+
+
+def _rows(spec: AblationTable, variant: Variant, found: list[Result], block: str) -> list[dict[str, Any]]:
+    figures = published(spec.number, variant.name) if block == "paper" else None
+    extras = {"seeds": str(len(found))} | _extras(spec, found)
+    if spec.kind == "rows":
+        cells = [
+            _hits(
+                found, at, "asked", spec.scope, BEAMS, None if figures is None else figures[_paper_column(spec, column)]
+            )
+            for at, column in enumerate(found[0]["columns"])
+        ]
+        return [{"name": variant.name, "cells": cells, "extras": extras}]
+    if spec.kind == "beams":
+        return _by_beams(spec, found, extras, block)
+    if spec.kind == "cuts":
+        return _by_cuts(spec, variant, found, extras)
+    return [{"name": variant.name, "cells": _by_condition(found), "extras": extras}]
+
+
+def _by_beams(spec: AblationTable, found: list[Result], extras: dict[str, str], block: str) -> list[dict[str, Any]]:
+    rows = []
+    for beams in sorted(map(int, found[0]["columns"][0]["conditions"]["asked"]["local"])):
+        name = f"{beams} beam{'s' * (beams > 1)}"
+        figures = published(spec.number, name) if block == "paper" else None
+        cells = []
+        for scope in ("local", "global"):
+            for at, column in enumerate(found[0]["columns"]):
+                figure = figures[_paper_column(spec, column)] if figures and scope == "local" else None
+                cells.append(_hits(found, at, "asked", scope, beams, figure))
+        at = _caption_column(found[0])
+        speed = {"paper, queries per second": decimals(QUERIES_PER_SECOND.get(beams), 1)}
+        speed["queries per second"] = decimals(_speed(found, at, beams, "beam"), 1)
+        rows.append({"name": name, "cells": cells, "extras": extras | speed})
+    return rows
+
+
+def _by_cuts(
+    spec: AblationTable, variant: Variant, found: list[Result], extras: dict[str, str]
+) -> list[dict[str, Any]]:
+    at, rows = _caption_column(found[0]), []
+    if at is None:
+        return []
+    for system, suffix in (("beam", ""), ("re-ranked", " + re-rank")):
+        name = variant.name + suffix
+        if suffix and variant.name != FULL:
+            continue
+        figures = published(spec.number, name)
+        cells = [
+            _hits(found, at, "asked", spec.scope, BEAMS, figures and figures[place], system, cut)
+            for place, cut in enumerate((1, 5, 10))
+        ]
+        speed = {"queries per second": decimals(_speed(found, at, BEAMS, system), 1)}
+        rows.append({"name": name, "cells": cells, "extras": extras | speed})
+    return rows
+
+
+def _by_condition(found: list[Result]) -> list[Cell]:
+    """Hit rates by condition, averaged over columns, and shares of first IDs of the right modality."""
+    cells = []
+    queries = sum(column["queries"] for column in found[0]["columns"])
+    for condition in CONDITIONS:
+        values = []
+        for result in found:
+            rates = [
+                _rate(column, condition, "global", BEAMS)
+                if condition != CONDITIONS[-1]
+                else column["conditions"][condition]
+                for column in result["columns"]
+                if condition in column["conditions"]
+            ]
+            if rates:
+                values.append(float(np.mean(rates)))
+        cells.append(cell(values, queries) if values else None)
+    cells.append(cell([float(np.mean([column["follows"] for column in one["columns"]])) for one in found], queries))
+    return cells
+
+
+def _hits(
+    found: list[Result],
+    at: int,
+    condition: str,
+    scope: str,
+    beams: int,
+    figure: float | None,
+    system: str = "beam",
+    cut: int | None = None,
+) -> Cell:
+    values = [_rate(result["columns"][at], condition, scope, beams, system, cut) for result in found]
+    return cell(values, found[0]["columns"][at]["queries"], figure)
+
+
+def _rate(
+    column: dict[str, Any], condition: str, scope: str, beams: int, system: str = "beam", cut: int | None = None
+) -> float:
+    by_beams = column["conditions"][condition][scope]
+    return by_beams[str(beams)][system]["hit"][str(cut or column["cut"])]
+
+
+def _speed(found: list[Result], at: int | None, beams: int, system: str) -> float | None:
+    """Queries per second among the candidates of the captions-to-images column, the mean over seeds."""
+    if at is None:
+        return None
+    return float(
+        np.mean([one["columns"][at]["conditions"]["asked"]["local"][str(beams)][system]["per_second"] for one in found])
+    )
+
+
+def _extras(spec: AblationTable, found: list[Result]) -> dict[str, str]:
+    """Further facts of a row."""
+    first = found[0]
+    if spec.number == "S3":
+        clusters = [one["first_code"] for one in found]
+        return {"purity of the first code": percent(float(np.mean([one["purity"] for one in clusters])))} | (
+            {"images, texts and pairs by first code": _counts(clusters[0]["counts"])}
+        )
+    if spec.number in ("5", "S6"):
+        return {
+            "here": f"{first['code_sizes'][-1]} × {len(first['code_sizes'])}",
+            "bytes": str(packed_bytes(first["code_sizes"])),
+            "IDs per item": decimals(float(np.mean([one["ids"] / one["items"] for one in found])), 3),
+        }
+    if spec.number == "S5":
+        return {"millions of parameters": decimals(first["parameters"]["decoder"] / 1e6, 2)}
+    if spec.number == "S7":
+        return {"levels": str(len(first["code_sizes"])), "codes": str(max(first["code_sizes"]))}
+    return {}
+
+
+def _counts(counts: list[list[int]] | None) -> str:
+    return UNKNOWN if counts is None else " / ".join(", ".join(f"{n:,}" for n in row) for row in counts)
+
+
+def _columns(spec: AblationTable, first: Result) -> list[str]:
+    if spec.kind == "cuts":
+        column = first["columns"][_caption_column(first)]
+        return [f"{_column_name(column)}, hit@{cut}" for cut in (1, 5, 10)]
+    if spec.kind == "conditions":
+        return [*CONDITIONS[:-1], "first ID follows a swapped instruction", "first ID follows its own"]
+    names = [_column_name(column) for column in first["columns"]]
+    return names if spec.kind == "rows" else [f"{name}, {scope}" for scope in ("local", "global") for name in names]
+
+
+def _column_name(column: dict[str, Any]) -> str:
+    query, target = (MODALITY_NAMES[modality] for modality in TASKS[column["task"]])
+    cut = "" if column["cut"] == 5 else f" (hit@{column['cut']})"
+    return f"{column['dataset']} {query} → {target}{cut}"
+
+
+def _paper_column(spec: AblationTable, column: dict[str, Any]) -> int:
+    return spec.columns.index(tuple(column["paper"]))
+
+
+def _caption_column(result: Result) -> int | None:
+    return next((at for at, one in enumerate(result["columns"]) if tuple(one["paper"]) == CAPTION_TO_IMAGE), None)
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """The whole report."""
+    parts = [
+        f"# Ablations: {report['run']} on {report['collection']}",
+        f"`{report['command']}`",
+        report["size"],
+        INTRODUCTION.strip(),
+        "Stand-ins for the paper's columns: " + "; ".join(report["standing"]) + ".",
+    ]
+    if report["claims"]:
+        parts += [
+            "## What the paper says, and what holds here",
+            table(
+                [
+                    {"claim": one["claim"], "here": one["verdict"], "difference, points": one["difference"]}
+                    for one in report["claims"]
+                ],
+                text_columns=2,
+            ),
+        ]
+    for one in report["tables"]:
+        pools = "both pools" if one["number"] == "S4" else f"{one['scope']} pools"
+        parts += [f"## {one['name']}: {one['title']}", f"Percent, {pools}, {BEAMS} beams unless said."]
+        for block in one["blocks"]:
+            if len(one["blocks"]) > 1:
+                parts.append(f"{block['name']}:")
+            parts.append(_markdown_rows(one, block))
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_rows(one: dict[str, Any], block: dict[str, Any]) -> str:
+    lines = []
+    for row in block["rows"]:
+        line = {"": row["name"]}
+        for at, (name, found) in enumerate(zip(one["columns"], row["cells"], strict=True)):
+            line |= _cells(name, found, block["rows"], at)
+        lines.append(line | row["extras"])
+    return table(lines)
+
+
+def _cells(name: str, found: Cell | None, rows: list[dict[str, Any]], at: int) -> dict[str, str]:
+    """Our cell, and the published one before it where any row of the block has one."""
+    cells = {}
+    if any(row["cells"][at] and row["cells"][at]["published"] is not None for row in rows):
+        cells[f"paper, {name}"] = percent(found["published"])
+    return cells | {name: UNKNOWN if found is None else shown(found)}
+
+
+def shown(found: Cell) -> str:
+    """A mean and its interval in percent."""
+    low, high = found["interval"]
+    return f"{percent(found['mean'])} [{percent(low)}, {percent(high)}]"

@@ -1,0 +1,189 @@
+"""Train what differs between variants, measure it, and keep the results, so that a killed start goes on.
+
+    RUN/ablations/results/KEY-seedN.json    what was measured of one training; KEY is a checksum of its settings
+    RUN/ablations/queries/                  features of the test queries
+    RUN/ablations/ids-…/                    fusion, quantizer and features of the trainings at work; deleted when done
+
+Shapes: n candidates, d embedding dim.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from genius.collections.mbeir import Collection
+from genius.encoding.features import FeatureFiles
+from genius.encoding.quantize import quantize_all
+from genius.files import write_json
+from genius.models.encoder import Features
+from genius.models.fusion import Fusion
+from genius.models.quantizer import ResidualQuantizer
+from genius.run import Run
+from training import decoder, quantizer
+from training.ablations.measure import Searcher, first_code_clusters, measure
+from training.ablations.query_columns import Column
+from training.ablations.variants import Work
+from training.decoder import Targets
+from training.features import FeatureSet
+from training.id_schemes import SCHEMES, Described
+from training.side_run import share_features
+
+FOLDER, RESULTS, QUERIES = "ablations", "results", "queries"
+EMBEDDING = "embedding"  # digest of the fusion of trainings that have none
+SPLITS = ("train", "val")
+
+
+class NoFusion(nn.Module):
+    """z is the encoder's own embedding, as for the IDs of other retrievers."""
+
+    def __init__(self):
+        super().__init__()
+        self.device = nn.Parameter(torch.zeros(0), requires_grad=False)
+
+    def forward(self, features: Features) -> Tensor:
+        """(b, d), normalized."""
+        return features.embedding()
+
+
+class Trainer:
+    """Trains and measures on the features of one run."""
+
+    def __init__(
+        self, run: Run, collection: Collection, data: dict[str, FeatureSet], columns: Sequence[Column], device: str
+    ):
+        """data: by split, of the run."""
+        self.run, self.collection, self.data, self.columns, self.device = run, collection, data, columns, device
+        self.folder = run.path / FOLDER
+
+    def result_file(self, work: Work, seed: int) -> Path:
+        return self.folder / RESULTS / f"{work.key}-seed{seed}.json"
+
+    def do(self, works: Iterable[Work], seeds: int) -> None:
+        """Train and measure all that has no result yet; trainings that share IDs come one after the other."""
+        wanted = [(seed, work) for seed in range(seeds) for work in works if not self.result_file(work, seed).exists()]
+        wanted.sort(key=lambda one: (one[0], one[1].ids))
+        for number, (seed, work) in enumerate(wanted):
+            print(f"── ablation {number + 1} of {len(wanted)}: {work.key}, seed {seed}", flush=True)
+            side = self.folder / f"ids-{work.ids}-seed{seed}"
+            self._one(work, seed, side)
+            following = wanted[number + 1 : number + 2]
+            if not following or (following[0][0], following[0][1].ids) != (seed, work.ids):
+                shutil.rmtree(side)
+
+    def _one(self, work: Work, seed: int, path: Path) -> None:
+        ids = self._ids(work, seed, path)
+        data, val = self._features(path)
+        settings = work.settings.decoder
+        if work.scheme:
+            sizes = self._scheme_sizes(path)
+            settings = replace(
+                settings, decoder=replace(settings.decoder, levels=len(sizes), sizes=sizes, geometry=False)
+            )
+        checkpoints = path / "checkpoints" / "decoder"
+        if read(path / "decoding.json").get("key") != work.key:  # of another decoder that was killed
+            shutil.rmtree(checkpoints, ignore_errors=True)
+            write_json(path / "decoding.json", {"key": work.key})
+        started = time.perf_counter()
+        model, checkpoint = decoder.fit(Run(path), data, val, ids, settings, seed, self.device)
+        seconds = time.perf_counter() - started
+        modalities = data.candidates.modalities
+        searcher = Searcher(model, ids.codes, modalities, data.candidate_files.embedding, self.device)
+        fusion = NoFusion() if work.scheme else Fusion.load(Run(path).folder("fusion"))
+        with torch.inference_mode():
+            vectors = {
+                (number, condition): fusion.to(self.device)(features.to(self.device)).cpu()
+                for number, column in enumerate(self.columns)
+                for condition, features in column.features.items()
+                if condition in work.conditions
+            }
+        result = {
+            "key": work.key,
+            "seed": seed,
+            "scheme": work.scheme,
+            "code_sizes": list(model.config.code_sizes),
+            "parameters": {"decoder": count(model), "fusion": 0 if work.scheme else count(fusion)},
+            "decoder_weight": model.config.decoder_weight,
+            "first_code": first_code_clusters(ids.codes, modalities, model.config.code_sizes[0]),
+            "ids": len(np.unique(ids.codes, axis=0)),
+            "items": len(ids.codes),
+            "seconds": {"ids": read(path / "made.json")["seconds"], "decoder": seconds},
+            "columns": measure(searcher, self.columns, vectors, work.beams),
+        }
+        self.result_file(work, seed).parent.mkdir(parents=True, exist_ok=True)
+        write_json(self.result_file(work, seed), result)
+        checkpoint.clear()
+
+    def _ids(self, work: Work, seed: int, path: Path) -> Targets:
+        """The IDs of a training, made where they are not there yet."""
+        if not (path / "made.json").exists():
+            started = time.perf_counter()
+            share_features(self.run, path)
+            if work.scheme:
+                self._make_scheme(work, seed, path)
+            else:
+                settings = work.settings.quantizer
+                quantizer.fit(Run(path), *self._features(path), None, settings, seed, self.device)
+            write_json(path / "made.json", {"seconds": time.perf_counter() - started})
+        if work.scheme:
+            return Targets(np.load(path / "codes.npy"), None, EMBEDDING, work.ids)
+        run, (data, _) = Run(path), self._features(path)
+        model = ResidualQuantizer.load(run.folder("quantizer")).to(self.device)
+        digest = run.digest("fusion")
+        codes = quantize_all(data.candidate_files.fused(digest)[:, 0], data.candidates.modalities, model)
+        return Targets(codes, model.cpu(), digest, run.digest("quantizer"))
+
+    def _make_scheme(self, work: Work, seed: int, path: Path) -> None:
+        """Codes of a scheme, and embeddings in the place of fused features."""
+        for files in self._files(path).values():
+            files.fuse(NoFusion(), EMBEDDING)
+        items = list(self.collection.all_candidates())
+        data, config = self.data["train"], work.settings.quantizer.quantizer
+        known = np.zeros(len(items), dtype=bool)
+        known[data.pairs.positives] = True
+        made = SCHEMES[work.scheme](
+            Described(
+                data.candidate_files.embedding[:].astype(np.float32),
+                [item.text or "" for item in items],
+                [item.image for item in items],
+                known,
+                config.levels,
+                config.codebook_size,
+                seed,
+            )
+        )
+        np.save(path / "codes.npy", made.codes)
+        write_json(path / "sizes.json", {"sizes": list(made.code_sizes)})
+
+    def _scheme_sizes(self, path: Path) -> tuple[int, ...]:
+        return tuple(read(path / "sizes.json")["sizes"])
+
+    def _files(self, path: Path) -> dict[str, FeatureFiles]:
+        return {name: FeatureFiles(path / "features" / name) for name in (*SPLITS, "candidates")}
+
+    def _features(self, path: Path) -> tuple[FeatureSet, FeatureSet]:
+        """The training and validation pairs with the features of a side run."""
+        files = self._files(path)
+        return tuple(
+            FeatureSet(self.data[split].candidates, self.data[split].pairs, files[split], files["candidates"])
+            for split in SPLITS
+        )
+
+
+def count(model: nn.Module) -> int:
+    """Trained numbers."""
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+
+
+def read(file: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty if there is none."""
+    return json.loads(file.read_text()) if file.exists() else {}

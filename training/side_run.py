@@ -1,0 +1,62 @@
+"""A second run that shares encoder and features with a trained one, to train the later stages in another way."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from genius.errors import UserError
+from genius.files import link_or_copy
+from genius.reading import first_problem
+from genius.run import Run
+from training.settings import Settings
+
+
+def share_features(run: Run, path: Path) -> Run:
+    """The run at `path`, with the encoder's entry and the features of `run`, without those of its fusion.
+
+    Features are linked, so they stay if those of `run` are computed again meanwhile.
+    """
+    side = Run(path)
+    with side.changing() as manifest:
+        manifest["parts"]["encoder"] = run.manifest["parts"]["encoder"]
+    for folder in (run.path / "features").iterdir():
+        mirrored = path / "features" / folder.name
+        mirrored.mkdir(parents=True, exist_ok=True)
+        for file in folder.glob("*.npy"):
+            if file.name != "fused.npy":
+                (mirrored / file.name).unlink(missing_ok=True)
+                link_or_copy(file, mirrored / file.name)
+        shutil.copyfile(folder / "progress.json", mirrored / "progress.json")
+    return Run(path)
+
+
+def recorded_settings(run: Run) -> Settings:
+    """The settings that a run was trained with. Raises UserError if its manifest lacks those of this version."""
+    try:
+        settings = TypeAdapter(Settings).validate_json(json.dumps(run.manifest["settings"]))
+        settings.check()
+        return settings
+    except (KeyError, ValidationError, ValueError) as error:
+        reason = first_problem(error) if isinstance(error, ValidationError) else error
+        raise UserError(
+            f"the manifest of {run.path} lacks the settings of this version ({reason}); "
+            f"train the run with: python -m training COLLECTION {run.path}"
+        ) from None
+
+
+def fitting(settings: Settings) -> Settings:
+    """The settings with the decoder's sizes made those of the quantizer."""
+    quantizer, decoder = settings.quantizer.quantizer, settings.decoder.decoder
+    plain = dataclasses.replace(
+        decoder, dim=quantizer.dim, levels=quantizer.levels, codebook_size=quantizer.codebook_size, sizes=()
+    )
+    if plain.code_sizes != quantizer.code_sizes:
+        plain = dataclasses.replace(plain, sizes=quantizer.code_sizes)
+    settings = dataclasses.replace(settings, decoder=dataclasses.replace(settings.decoder, decoder=plain))
+    settings.check()
+    return settings
