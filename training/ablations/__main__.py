@@ -25,8 +25,8 @@ from genius.evaluation.paper_ablations import COLUMNS
 from genius.files import disk_errors_explained, write_report
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
+from training.ablations.ablation_report import build, markdown
 from training.ablations.query_columns import read_columns
-from training.ablations.report import build, markdown
 from training.ablations.trainer import FOLDER, QUERIES, Trainer, read
 from training.ablations.variants import CONDITIONS, SCALES, TABLES, Variant, chosen_tables, size_name, work_of, works
 from training.features import FeatureSet
