@@ -20,6 +20,8 @@ from PIL import Image, UnidentifiedImageError
 
 from genius.errors import UserError
 
+Part = tuple[float, float, float, float]  # left, top, right, bottom of an upright image; 0 to 1 of its width or height
+
 FORMATS = ("PNG", "JPEG", "WEBP")
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 MAX_BYTES = 10 * 2**20
@@ -41,11 +43,17 @@ UPRIGHT = {  # EXIF orientation -> the transposition that makes the image uprigh
 
 
 def open_image(
-    source: Path | str | bytes, *, max_side: int | None = None, max_bytes: int = MAX_BYTES, max_pixels: int = MAX_PIXELS
+    source: Path | str | bytes,
+    *,
+    max_side: int | None = None,
+    part: Part | None = None,
+    max_bytes: int = MAX_BYTES,
+    max_pixels: int = MAX_PIXELS,
 ) -> Image.Image:
     """Decode a PNG, JPEG or WebP into an upright RGB image on white.
 
-    source: a file or the encoded bytes. max_side: shrink the image so that no side is longer.
+    source: a file or the encoded bytes. part: crop the upright image to it. max_side: shrink the image, or its part, so
+    that no side is longer.
     Raises UserError for any other format, a damaged image or one that is too large.
     """
     name = "the image" if isinstance(source, bytes) else Path(source).name[:SHOWN]
@@ -56,12 +64,12 @@ def open_image(
             warnings.simplefilter("ignore")  # Pillow warns about large images; _check_size refuses them
             image = Image.open(io.BytesIO(data), formats=FORMATS)
         _check_size(image, name, max_pixels)
-        if max_side:
+        if max_side and part is None:
             image.draft(None, (2 * max_side, 2 * max_side))  # decode a JPEG at reduced size
     with _decoding.reserve(image.width * image.height):
         with _image_errors(name, max_pixels):
             image.load()
-        image = _on_white(_upright(image))
+        image = _on_white(_cropped(_upright(image), part))
         if max_side:
             image.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
     return image
@@ -171,6 +179,15 @@ def _upright(image: Image.Image) -> Image.Image:
         return image
     turn = UPRIGHT.get(orientation) if isinstance(orientation, int) else None
     return image if turn is None else image.transpose(turn)
+
+
+def _cropped(image: Image.Image, part: Part | None) -> Image.Image:
+    """At least one pixel of it."""
+    if part is None:
+        return image
+    (width, height), (left, top, right, bottom) = image.size, part
+    x, y = min(int(left * width), width - 1), min(int(top * height), height - 1)
+    return image.crop((x, y, max(round(right * width), x + 1), max(round(bottom * height), y + 1)))
 
 
 def _on_white(image: Image.Image) -> Image.Image:

@@ -46,6 +46,28 @@ def test_the_three_formats_open_as_rgb(form, tmp_path):
         assert lost <= (0 if form == "PNG" else 6)
 
 
+def test_a_part_is_cut_from_the_upright_image_at_its_full_size_before_it_is_shrunk():
+    seen = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
+    stored = Image.fromarray(np.ascontiguousarray(np.rot90(seen, 1)))  # as by a camera that was turned
+    exif = Image.Exif()
+    exif[images.ORIENTATION] = 6
+    stream = io.BytesIO()
+    stored.save(stream, "PNG", exif=exif)
+    whole = np.asarray(open_image(stream.getvalue()))
+    assert (whole == seen).all()
+    part = (0.25, 0.5, 0.75, 1.0)
+    assert (np.asarray(open_image(stream.getvalue(), part=part)) == seen[20:, 15:45]).all()
+    assert open_image(stream.getvalue(), part=part, max_side=15).size == (15, 10)
+    large = encoded(Image.effect_noise((2_000, 1_000), 50).convert("RGB"), "JPEG")
+    assert open_image(large, part=(0.5, 0.5, 0.6, 0.6), max_side=256).size == (200, 100)  # not of a reduced decoding
+
+
+@pytest.mark.parametrize("part", [(0.999, 0.999, 1, 1), (0, 0, 1e-9, 1e-9), (0.5, 0.5, 0.5001, 0.5001)])
+def test_the_smallest_part_still_has_a_pixel(part):
+    image = open_image(encoded(Image.new("RGB", (3, 2), "teal"), "PNG"), part=part)
+    assert image.size == (1, 1) and image.getpixel((0, 0)) == (0, 128, 128)
+
+
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_exif_orientation_is_applied(orientation):
     seen = np.arange(12, dtype=np.uint8).reshape(3, 4) * 20

@@ -14,12 +14,11 @@ from genius.schema import Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
-from genius.ui.common.components import target_of, uploaded
+from genius.ui.common.components import LARGEST_SIDE, target_of, uploaded
 from genius.ui.common.context import Context
 from genius.ui.event_queue import caller
 from genius.ui.monitoring import searching
 
-LARGEST_SIDE = 1_024  # pixels of a picture; far more than an encoder needs
 MOST_LISTED = 100  # items of one page of code_items
 
 

@@ -50,6 +50,12 @@ class About:
         return {Modality.IMAGE: self.ask, Modality.PAIR: self.ask_with_text}.get(query, ())
 
 
+def default_instruction(about: About, text: Any, image: object | None) -> str:
+    """The run's own instruction for a picture that came without one; a picture alone does not say what to find."""
+    offered = about.offered(Modality.of(text, image)) if image else ()
+    return offered[0] if offered else ""
+
+
 def credits_file(run: Path) -> Path | None:
     """The list of credits of a run; None if there is none. A link is not followed: a run may come from anywhere."""
     file = run / CREDITS

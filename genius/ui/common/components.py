@@ -18,6 +18,9 @@ UI = Path(__file__).parents[1]
 UNLIMITED = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}  # answered at once
 UNQUEUED = {"api_visibility": "private", "show_progress": "hidden", "queue": False}  # faster, but errors are not shown
 TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
+LARGEST_SIDE = 1_024  # pixels of a query's picture; far more than an encoder sees, and it bounds memory under load
+# A phone's camera that looks away from its owner; unmirrored, so that what is written stays readable.
+CAMERA = gr.WebcamOptions(mirror=False, constraints={"video": {"facingMode": {"ideal": "environment"}}})
 REFUSED = "Upload the picture as a file; links and embedded data are not accepted."
 
 
@@ -64,6 +67,23 @@ class UploadedImage(gr.Image):
         if payload is None:
             return None
         return uploaded(payload.path, payload.url, self.GRADIO_CACHE)
+
+
+def query_picture(name: str, height: int) -> UploadedImage:
+    """The picture of a query: a file, the camera or the clipboard. name: its elem_id. height: in pixels.
+
+    Not a class: Gradio sends a browser only what a component's own constructor names.
+    """
+    return UploadedImage(
+        label="Picture",
+        sources=["upload", "webcam", "clipboard"],
+        webcam_options=CAMERA,
+        height=height,
+        buttons=[],
+        placeholder="Drop a picture here\nor click to choose one",
+        alt_text="Your picture",
+        elem_id=name,
+    )
 
 
 def uploaded(path: Any, url: Any, folder: str) -> str:

@@ -101,12 +101,13 @@ def tile(row: int, item: Item, picture: bytes | None, figure: str = "") -> dict[
     return {"row": row, **item_view(item, picture), "text": text, "figure": figure}
 
 
-def describe_query(query: Query, longest: int = 60) -> str:
-    """The query in a few words, so that results show which query they belong to."""
+def describe_query(query: Query, longest: int = 60, part: bool = False) -> str:
+    """The query in a few words, so that results show which query they belong to. part: its picture was cut out."""
     text = query.text.strip()
     text = text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
     words = [f"“{text}”"] if text else []
-    return " and ".join(words + ["the picture"] * (query.image is not None))
+    picture = "the marked part of the picture" if part else "the picture"
+    return " and ".join(words + [picture] * (query.image is not None))
 
 
 def suggest_instructions(instructions: Iterable[tuple[Modality, Modality, str]], query: Modality | None) -> list[str]:

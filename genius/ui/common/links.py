@@ -2,6 +2,7 @@
 
     ?q=a+red+mug&instruction=Find+one.    a search in words
     ?item=7:15171                         items like this one
+    ?q=in+blue&picture=7:15171            a search with the picture of this item
     ?tab=codes&code=0.17.*.5              the items under a code pattern
     ?tab=map                              a tab
 
@@ -19,11 +20,12 @@ from gradio.events import Dependency
 from genius.ui.common.components import UNQUEUED
 from genius.ui.common.context import TABS, Shared, Signal
 
+SEARCH_FIELDS = ("q", "instruction", "item", "picture")  # of a search
 MAX_FIELD_LENGTH = 2_000  # characters of a field
 
 
 def follow(event: Dependency, tab: str, **fields: Component) -> None:
-    """After each success of an event, write these fields into the address: q, instruction, item or code.
+    """After each success of an event, write these fields into the address: SEARCH_FIELDS or code.
 
     Empty ones are left out.
     """
@@ -65,8 +67,10 @@ def parse_address(address: Any) -> tuple[Any, dict[str, str] | None, str | None,
     tab, ask, item, code = field.get("tab", "search"), None, None, None
     if tab == "search" and field.get("item"):
         item = field["item"]
-    elif tab == "search" and (field.get("q") or field.get("instruction")):
+    elif tab == "search" and any(field.get(name) for name in SEARCH_FIELDS):
         ask = {"text": field.get("q", ""), "instruction": field.get("instruction", "")}
+        if field.get("picture"):
+            ask["picture"] = field["picture"]
     elif tab == "codes" and field.get("code"):
         code = field["code"]
     return gr.update(selected=tab) if field.get("tab") in TABS else gr.skip(), ask, item, code

@@ -66,8 +66,8 @@ const lists = ({systems, items, columns}, reference) => {
 const draw = value => {
   if (!value) return [node('div', {class: 'empty'},
     node('h2', {}, 'Nothing compared yet'),
-    node('p', {}, 'Type a description and press Enter, or take your last search, picture and all: five search '
-      + 'systems side by side.'))];
+    node('p', {}, 'Ask with a picture, a text or both, or take your last search: the answers of five search '
+      + 'systems stand side by side.'))];
   let shown = lists(value, value.reference);
   const choice = node('select', {id: 'compare-reference'}, ...value.systems.map((system, place) =>
     node('option', place === value.reference ? {value: place, selected: ''} : {value: place}, system.name)));

@@ -8,14 +8,25 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
+from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.explore.comparison import Comparison, rank_agreement
 from genius.schema import Modality, Query
 from genius.search.checks import MAX_BEAMS, MAX_TEXT, check_query
 from genius.ui.common import formatting
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, target_choice, target_of
+from genius.ui.common.about import default_instruction
+from genius.ui.common.components import (
+    LARGEST_SIDE,
+    UNLIMITED,
+    UNQUEUED,
+    Panel,
+    query_picture,
+    target_choice,
+    target_of,
+)
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.item_card import ItemCard, card
+from genius.ui.common.part import PartOfPicture, part_of
 from genius.ui.compare.view import comparison_view
 
 APART = ("encode", "fuse")  # stages that come before a search
@@ -57,18 +68,29 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
             [engine.index.thumbnail(row) for row in agreed.rows.tolist()],
         )
 
-    def on_typed(text: Any, instruction: Any, target: Any, k: Any, beams: Any, hnsw: bool):
-        query = Query(text=text or "", instruction=instruction or "")
+    def on_asked(
+        text: Any, picture: str | None, box: Any, instruction: Any, target: Any, k: Any, beams: Any, hnsw: bool
+    ):
+        marked = part_of(box)
+        image = open_image(picture, max_side=LARGEST_SIDE, part=marked) if picture else None
+        query = Query(text or "", image, instruction or default_instruction(context.served.about, text, image))
         check_query(query)
         encoded = engine.encode([query])
         embedding, z = (vectors[0].cpu().numpy() for vectors in (encoded.embeddings, encoded.z))
         return found(
-            formatting.describe_query(query), embedding, z, encoded.milliseconds, target_of(target), k, beams, hnsw
+            formatting.describe_query(query, part=marked is not None),
+            embedding,
+            z,
+            encoded.milliseconds,
+            target_of(target),
+            k,
+            beams,
+            hnsw,
         ), None
 
     def on_last(last: LastQuery | None, k: Any, beams: Any, hnsw: bool):
         if last is None:
-            raise UserError("There is no search to compare yet: search first, or type a description here.")
+            raise UserError("There is no search to compare yet: search first, or ask something here.")
         result = last.result
         return found(
             last.title, result.embedding, result.z, result.milliseconds, last.options.modality, k, beams, hnsw
@@ -82,6 +104,9 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         return card(engine, getattr(picked, "id", None))
 
     with gr.Row(elem_id="compare-ask"):
+        with gr.Column(scale=2, min_width=240):
+            picture = query_picture("compare-picture", height=160)
+            part = PartOfPicture("compare-part", "compare-picture")
         text = gr.Textbox(
             label="Description",
             placeholder="What are you looking for?",
@@ -124,7 +149,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     waiting = {"api_visibility": "private", "show_progress_on": panel}
     options, outputs = [k, beams, hnsw], [panel, shown]
     for triggers, ask, inputs in (
-        ([go.click, text.submit], on_typed, [text, instruction, target]),
+        ([go.click, text.submit, part.select], on_asked, [text, picture, part, instruction, target]),
         ([again.click], on_last, [context.shared.last_query]),
     ):
         gr.on(triggers, on_build, hnsw, None, **waiting).success(  # one at a time: they are timed

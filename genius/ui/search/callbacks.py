@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -13,15 +14,16 @@ from genius.examples import Example
 from genius.explore.items import item_query, row_of
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.ui.common import formatting
-from genius.ui.common.components import target_of
+from genius.ui.common.about import default_instruction
+from genius.ui.common.components import LARGEST_SIDE, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
+from genius.ui.common.part import part_of
 from genius.ui.event_queue import caller
 from genius.ui.monitoring import searching
 from genius.ui.search import history, view
 from genius.ui.search.history import Entry
 
-LARGEST_SIDE = 1_024  # pixels; far more than an encoder sees, and it bounds memory under load
 SIDE_BY_SIDE = 4  # results of each instruction if several are shown side by side
 
 Answers = tuple[LastQuery, ...]  # one, or one for each instruction of an example
@@ -36,15 +38,18 @@ class SearchCallbacks:
         self.weight = self.engine.decoder.config.decoder_weight
         self.forced = self.engine.quantizer.config.modality_code == "forced"
 
-    def on_search(self, text: Any, picture: str | None, instruction: Any, stored: Any, *settings: Any):
-        image = open_image(picture, max_side=LARGEST_SIDE) if picture else None
-        chosen = instruction or self.default_instruction(text, image)
-        return self.search([Query(text or "", image, chosen)], stored, settings, added=chosen != (instruction or ""))
-
-    def default_instruction(self, text: Any, image: object | None) -> str:
-        """The run's own instruction for a picture that came without one; a picture alone does not say what to find."""
-        offered = self.served.about.offered(Modality.of(text, image)) if image else ()
-        return offered[0] if offered else ""
+    def on_search(self, text: Any, picture: str | None, instruction: Any, box: Any, stored: Any, *settings: Any):
+        """Search for the form. box: the part of the picture that the visitor marked."""
+        part = part_of(box)
+        image = open_image(picture, max_side=LARGEST_SIDE, part=part) if picture else None
+        chosen = instruction or default_instruction(self.served.about, text, image)
+        return self.search(
+            [Query(text or "", image, chosen)],
+            stored,
+            settings,
+            added=chosen != (instruction or ""),
+            part=image is not None and part is not None,
+        )
 
     def on_example(self, event: gr.EventData, stored: Any, *settings: Any):
         """Run an example with all its instructions."""
@@ -59,7 +64,10 @@ class SearchCallbacks:
     def on_ask(self, message: Any, stored: Any, *settings: Any):
         """Search for a text from another tab or from the address of the page."""
         known = message if isinstance(message, dict) else {}
-        query = Query(known.get("text") or "", None, known.get("instruction") or "")
+        words = known.get("text") or "", known.get("instruction") or ""
+        if known.get("picture"):
+            return self.search_pictured(known["picture"], *words, stored, settings)
+        query = Query(words[0], None, words[1])
         return *form_values(query), *self.search([query], stored, settings)
 
     def on_history(self, event: gr.EventData, stored: Any, *settings: Any):
@@ -67,13 +75,19 @@ class SearchCallbacks:
         entry = history.entry_at(stored, getattr(event, "index", None))
         if entry.item:
             return self.search_like(entry.item, stored, settings)
+        if entry.pictured:
+            return self.search_pictured(entry.pictured, entry.text, entry.instruction, stored, settings)
         query = Query(entry.text, None, entry.instruction)
         return *form_values(query), *self.search([query], stored, settings)
 
-    def on_quick(self, event: gr.EventData, text: Any, picture: str | None, stored: Any, *settings: Any):
+    def on_quick(self, event: gr.EventData, text: Any, picture: str | None, box: Any, stored: Any, *settings: Any):
         """Search with an instruction that was offered for the uploaded picture."""
         instruction = str(getattr(event, "instruction", ""))
-        return instruction, *self.on_search(text, picture, instruction, stored, *settings)
+        return instruction, *self.on_search(text, picture, instruction, box, stored, *settings)
+
+    def on_picture(self, event: gr.EventData, text: Any, instruction: Any, stored: Any, *settings: Any):
+        """Search with the picture of a result; text and instruction stay."""
+        return self.search_pictured(getattr(event, "id", None), text or "", instruction or "", stored, settings)
 
     def on_input(self, text: Any, picture: str | None):
         """Reorder the suggested instructions, and offer some for a picture.
@@ -94,6 +108,20 @@ class SearchCallbacks:
         query = item_query(self.engine.index, row)
         return *form_values(query), *self.search([query], stored, settings, item=(row, id))
 
+    def search_pictured(
+        self, id: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """Fill the form with the picture of an item beside these words, and search. Raises UserError if it has none."""
+        image = item_query(self.engine.index, row_of(self.engine.index, id)).image
+        if image is None:
+            raise UserError("That item is a text without a picture; choose another one.")
+        chosen = instruction or default_instruction(self.served.about, text, image)
+        query = Query(text, image, chosen)
+        added = chosen != instruction
+        return *form_values(replace(query, instruction=instruction)), *self.search(
+            [query], stored, settings, added=added, pictured=id
+        )
+
     def search(
         self,
         queries: Sequence[Query],
@@ -102,23 +130,29 @@ class SearchCallbacks:
         example: Example | None = None,
         item: tuple[int, str] | None = None,
         added: bool = False,
+        part: bool = False,
+        pictured: str = "",
     ) -> tuple[Any, ...]:
         """Search, and return all outputs of the tab. item: row and id, if an item is the query. added: the page added
-        the instruction. Raises UserError."""
+        the instruction. part: the picture is a part of what was uploaded. pictured: id of the item whose picture it is.
+        Raises UserError."""
         options = search_options(*settings, at_most=SIDE_BY_SIDE if len(queries) > 1 else None)
         query = queries[0]
-        entry = Entry(item=item[1]) if item else Entry(query.text, query.instruction, picture=query.image is not None)
+        uploaded = query.image is not None and not pictured
+        entry = Entry(item=item[1]) if item else Entry(query.text, query.instruction, "", uploaded, pictured)
         with searching(query, options, len(queries)):
             results = self.engine.search(queries, options, caller.get())
         answers = tuple(
-            LastQuery(f"item {item[1]}" if item else formatting.describe_query(query), query, options, result)
+            LastQuery(
+                f"item {item[1]}" if item else formatting.describe_query(query, part=part), query, options, result
+            )
             for query, result in zip(queries, results, strict=True)
         )
         title = example.title if example else f"Like item {item[1]}" if item else ""
         panels = (
             self.side_by_side(example, answers)
             if example and len(answers) > 1
-            else self.panels(answers, title, item and item[0], added)
+            else self.panels(answers, title, item and item[0], added, part)
         )
         first = next((hit.item.id for hit in answers[0].result.hits), None)
         return (
@@ -131,7 +165,7 @@ class SearchCallbacks:
             *history.address_fields(entry),
         )
 
-    def panels(self, answers: Answers, title: str, itself: int | None, added: bool) -> tuple[Any, Any, Any]:
+    def panels(self, answers: Answers, title: str, itself: int | None, added: bool, part: bool) -> tuple[Any, Any, Any]:
         """Summary, cards and generated IDs of one query. itself: row of the item that is the query."""
         (answer,) = answers
         result = answer.result
@@ -139,7 +173,7 @@ class SearchCallbacks:
         cards = view.cards(result, self.pictures(result), answer.options.rerank, itself)
         return (
             view.summary(
-                result, answer.query, answer.options.modality, self.forced, title, provenance_of(source), added
+                result, answer.query, answer.options.modality, self.forced, title, provenance_of(source), added, part
             ),
             {"columns": [cards], "exports": exports(answers, self.served.name)},
             view.generated(result, self.weight),

@@ -37,6 +37,25 @@ const actions = (data, column) => node('div', {class: 'actions'},
   action('More like this', 'Search with this item as the query', () => trigger('use_as_query', {id: data.id})),
   action('Blend', 'Mix the query with this result', () => trigger('blend', {column, id: data.id})));
 
+// A result's picture becomes the query's by its button, or dragged there.
+const ITEM = 'application/x-genius-item';
+for (const kind of ['dragover', 'dragleave', 'drop']) document.addEventListener(kind, event => {
+  const target = event.target.closest?.('#picture');
+  if (!target || !event.dataTransfer.types.includes(ITEM)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  target.classList.toggle('receiving', kind === 'dragover');
+  if (kind === 'drop') trigger('use_picture', {id: event.dataTransfer.getData(ITEM)});
+}, true);
+
+const picture = data => {
+  const image = node('img', {src: data.picture, alt: data.text || `Picture ${data.id}`, draggable: 'true'});
+  image.addEventListener('dragstart', ({dataTransfer}) => dataTransfer.setData(ITEM, data.id));
+  return node('div', {class: 'shown'}, image, action('Use picture',
+    'Search with this picture; your words and instruction stay. You can also drag it to the query.',
+    () => trigger('use_picture', {id: data.id})));
+};
+
 const fact = (name, value, title) => node('div', {title}, node('dt', {}, name), node('dd', {}, value));
 
 const card = ({itself}, column) => data => {
@@ -44,7 +63,7 @@ const card = ({itself}, column) => data => {
   if (data.generated_rank !== null) head.append(moved(data));
   head.append(node('span', {class: `badge ${data.kind}`}, data.name));
   const body = node('div', {class: 'body'});
-  if (data.picture) body.append(node('img', {src: data.picture, alt: data.text || `Picture ${data.id}`}));
+  if (data.picture) body.append(picture(data));
   if (data.text) body.append(...written(data.text));
   const made = node('li', {class: `card ${data.kind}`}, head, body,
     node('div', {class: 'foot'},

@@ -14,17 +14,22 @@ MAX_ENTRIES = 20
 
 @dataclass(frozen=True)
 class Entry:
-    """A search that can be repeated: a text, or an item of the index. Uploaded pictures are not kept."""
+    """A search that can be repeated: a text, or an item of the index or its picture. Uploaded pictures are not kept."""
 
     text: str = ""
     instruction: str = ""
     item: str = ""  # id
     picture: bool = False  # a picture was uploaded, too
+    pictured: str = ""  # id of the item whose picture was searched with
 
 
 def add_entry(stored: Any, entry: Entry) -> list[dict[str, Any]]:
     """The entries with a new one first, without duplicates, as they are stored."""
-    kept = list(dict.fromkeys([entry, *read_entries(stored)])) if entry.text or entry.item else read_entries(stored)
+    kept = (
+        list(dict.fromkeys([entry, *read_entries(stored)]))
+        if entry.text or entry.item or entry.pictured
+        else read_entries(stored)
+    )
     return [asdict(one) for one in kept[:MAX_ENTRIES]]
 
 
@@ -33,8 +38,10 @@ def read_entries(stored: Any) -> list[Entry]:
     found = []
     for record in stored[:MAX_ENTRIES] if isinstance(stored, list) else ():
         if isinstance(record, dict):
-            text, instruction, item = (str(record.get(name, ""))[:MAX_TEXT] for name in ("text", "instruction", "item"))
-            found.append(Entry(text, instruction, item, record.get("picture") is True))
+            text, instruction, item, pictured = (
+                str(record.get(name, ""))[:MAX_TEXT] for name in ("text", "instruction", "item", "pictured")
+            )
+            found.append(Entry(text, instruction, item, record.get("picture") is True, pictured))
     return found
 
 
@@ -51,6 +58,6 @@ def history_view(known: Sequence[Entry]) -> dict[str, Any] | None:
     return {"entries": [asdict(one) for one in known]} if known else None
 
 
-def address_fields(entry: Entry) -> tuple[str, str, str]:
-    """Text, instruction and item id for the address of the page; empty if a picture was uploaded."""
-    return ("", "", "") if entry.picture else (entry.text, entry.instruction, entry.item)
+def address_fields(entry: Entry) -> tuple[str, str, str, str]:
+    """Text, instruction, item id and picture for the address of the page; empty if a picture was uploaded."""
+    return ("", "", "", "") if entry.picture else (entry.text, entry.instruction, entry.item, entry.pictured)

@@ -9,9 +9,10 @@ import gradio as gr
 from genius.index.store import Index
 from genius.search.checks import MAX_BEAMS, MAX_TEXT
 from genius.ui.common import formatting, links
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, UploadedImage, target_choice
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, UploadedImage, query_picture, target_choice
 from genius.ui.common.context import Context
 from genius.ui.common.item_card import on_query
+from genius.ui.common.part import PartOfPicture
 from genius.ui.search import history, view
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks, on_why
@@ -20,14 +21,11 @@ from genius.ui.search.why import why_panel
 SECRET = "searches"  # scrambles the history in the browser, without protecting it; a new one would lose the history
 
 
-# A phone's camera that looks away from its owner; unmirrored, so that what is written stays readable.
-CAMERA = gr.WebcamOptions(mirror=False, constraints={"video": {"facingMode": {"ideal": "environment"}}})
-
-
 class Form(NamedTuple):
     """The inputs of a search."""
 
     picture: UploadedImage
+    part: PartOfPicture
     quick: Panel  # instructions to pick for the picture
     text: gr.Textbox
     instruction: gr.Dropdown
@@ -40,9 +38,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     shared, callbacks = context.shared, SearchCallbacks(context)
     stored = gr.BrowserState([], storage_key=f"genius-history-{context.served.name}", secret=SECRET)
     answers = gr.State(())
-    q, instruction, item = address = [
-        gr.Textbox(visible="hidden", elem_id=f"address-{name}") for name in ("q", "instruction", "item")
-    ]
+    address = {name: gr.Textbox(visible="hidden", elem_id=f"address-{name}") for name in links.SEARCH_FIELDS}
     with gr.Row(elem_id="search"):
         with gr.Column(scale=1, min_width=300, elem_id="ask"):
             form = form_for(context.engine.index)
@@ -56,7 +52,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             generated = Panel("generated", "search/generated.js")
 
     filled = [form.text, form.picture, form.instruction]
-    found = [summary, cards, generated, blend, answers, shared.last_query, shared.chosen, stored, *address]
+    found = [summary, cards, generated, blend, answers, shared.last_query, shared.chosen, stored, *address.values()]
     waiting = {
         "show_progress": "minimal",
         "show_progress_on": cards,
@@ -66,7 +62,11 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     }
     events = [
         gr.on(
-            [form.go.click, form.text.submit], callbacks.on_search, [*filled, stored, *form.settings], found, **waiting
+            [form.go.click, form.text.submit, form.part.select],
+            callbacks.on_search,
+            [*filled, form.part, stored, *form.settings],
+            found,
+            **waiting,
         )
     ]
     events += [
@@ -76,19 +76,20 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             (past.select, callbacks.on_history, []),
             (shared.ask.sent, callbacks.on_ask, [shared.ask]),
             (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query]),
+            (cards.use_picture, callbacks.on_picture, [form.text, form.instruction]),
         )
     ]
     events.append(
         form.quick.select(
             callbacks.on_quick,
-            [form.text, form.picture, stored, *form.settings],
+            [form.text, form.picture, form.part, stored, *form.settings],
             [form.instruction, *found],
             trigger_mode="always_last",
             **waiting,
         )
     )
     for event in events:
-        links.follow(event, "search", q=q, instruction=instruction, item=item)
+        links.follow(event, "search", **address)
     cards.use_as_query(on_query, None, shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
     cards.why(on_why, answers, [shared.last_query, shared.chosen], trigger_mode="always_last", **UNLIMITED)
     gr.on(
@@ -104,16 +105,8 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
 
 def form_for(index: Index) -> Form:
     """Lay out the left side: the query and the settings."""
-    picture = UploadedImage(
-        label="Picture",
-        sources=["upload", "webcam", "clipboard"],
-        webcam_options=CAMERA,
-        height=220,
-        buttons=[],
-        placeholder="Drop a picture here\nor click to choose one",
-        alt_text="Your picture",
-        elem_id="picture",
-    )
+    picture = query_picture("picture", height=220)
+    part = PartOfPicture("part", "picture")
     quick = Panel("quick", "search/quick.js")
     text = gr.Textbox(
         label="Description",
@@ -147,7 +140,7 @@ def form_for(index: Index) -> Form:
             info="Set finds the same IDs as Exact, faster. Fast is faster still, but may miss some.",
             elem_id="mode",
         )
-    return Form(picture, quick, text, instruction, go, [beams, k, rerank, mode, target])
+    return Form(picture, part, quick, text, instruction, go, [beams, k, rerank, mode, target])
 
 
 def on_stored(stored: object) -> dict | None:

@@ -1,7 +1,9 @@
 const draw = value => {
   if (!value) return [];
-  const {title, provenance, added, aim, sentence, note, stages} = value;
+  const {title, provenance, added, part, aim, sentence, note, stages} = value;
   const parts = title ? [node('h2', {}, title), ...creditLine(provenance)] : [];
+  if (part) parts.push(node('p', {class: 'marked'}, node('img', {src: part, alt: 'The marked part of your picture'}),
+    'Only this part of your picture was searched.'));
   if (aim) parts.push(...aims(aim));
   parts.push(node('p', {class: 'sentence', role: 'status'}, sentence));
   if (added) parts.push(node('p', {class: 'own-question'}, 'You gave no instruction, so the page asked: ', node('b', {}, added)));

@@ -103,19 +103,21 @@ def summary(
     title: str = "",
     provenance: Mapping[str, str] | None = None,
     added: bool = False,
+    part: bool = False,
 ) -> dict[str, Any]:
     """Target modality, number of results and time of each stage.
 
     only: the one modality that was searched. forced: the first code was trained to be the modality; otherwise it is a
     cluster that emerged. title: of the example that was run. provenance: of the item that is the query. added: the
-    visitor gave no instruction, so the page added one.
+    visitor gave no instruction, so the page added one. part: the query's picture is a part of what was uploaded.
     """
     return {
         "title": title,
         "provenance": provenance_view(provenance or {}),
         "added": query.instruction if added else "",
+        "part": data_uri(webp(query.image)) if part and query.image else None,
         "aim": aim(result, only, forced),
-        "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query)}, "
+        "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=part)}, "
         f"out of {count(result.candidates, 'candidate')}, "
         f"in {milliseconds(sum(result.milliseconds.values()))}.",
         "note": FAR if result.out_of_distribution else "",
@@ -131,6 +133,7 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
         "title": example.title,
         "provenance": None,
         "added": "",
+        "part": None,
         "aim": None,
         "sentence": f"{asked[0].upper()}{asked[1:]}, with {count(len(results), 'instruction')}, in {spent}.",
         "note": FAR if any(result.out_of_distribution for result in results) else "",

@@ -94,6 +94,18 @@ def test_every_way_keeps_to_a_forced_modality_typed_here_or_in_the_last_search(v
     assert set(page.locator("#compare .found-item .badge").all_inner_texts()) == {"Pair"}
 
 
+def test_a_picture_can_be_compared_and_a_part_of_it(visit, photo):
+    page = opened(visit())
+    page.set_input_files("#compare-picture input[type=file]", photo)
+    page.locator("#compare-picture img").wait_for()
+    page.click("#compare-go")
+    page.locator("#compare .sentence", has_text="For the picture, the 5 systems").wait_for()
+    page.locator("#compare-part summary").click()
+    page.locator("#compare-part").get_by_label("left").fill("50")
+    page.locator("#compare-part").get_by_role("button", name="Search this part").click()
+    page.locator("#compare .sentence", has_text="For the marked part of the picture").wait_for()
+
+
 def test_nothing_typed_gets_one_sentence(visit):
     page = opened(visit())
     page.click("#compare-go")

@@ -5,6 +5,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from PIL import Image
 
 from tests.ui.fake_engine import HOSTILE
 
@@ -83,6 +84,84 @@ def test_a_photo_from_the_camera_is_searched(visit, served):
     page.click("#go")
     page.locator("#summary .sentence", has_text="the picture").wait_for()
     assert served.engine.queries[-1][0].image.size == (640, 480)
+
+
+def upload(page, photo, under="#picture"):
+    page.set_input_files(f"{under} input[type=file]", photo)
+    page.locator(f"{under} .part-surface").wait_for()
+
+
+def drag(page, under, left, top, right, bottom):
+    """Draw a box on the picture; the edges are shares of it."""
+    area = page.locator(f"{under} .part-surface").bounding_box()
+    x, y, width, height = (area[name] for name in ("x", "y", "width", "height"))
+    page.mouse.move(x + left * width, y + top * height)
+    page.mouse.down()
+    page.mouse.move(x + right * width, y + bottom * height, steps=3)
+    page.mouse.up()
+
+
+def test_a_box_drawn_on_the_picture_searches_that_part_alone(visit, served, photo):
+    page = visit()
+    upload(page, photo)
+    page.fill("#text textarea", "mug")
+    drag(page, "#picture", 0.25, 0.5, 0.75, 1)
+    page.locator("#summary .marked img").wait_for()
+    query, _ = served.engine.queries[-1]
+    assert query.text == "mug" and all(abs(side - 128) <= 3 for side in query.image.size)
+    assert page.locator("#picture .part-box").is_visible()
+    page.get_by_role("button", name="Whole picture").click()
+    page.locator("#summary .marked").wait_for(state="detached")
+    assert served.engine.queries[-1][0].image.size == (256, 256)
+    assert not page.locator("#picture .part-box").is_visible()
+
+
+def test_the_edges_of_the_box_can_be_typed_and_another_picture_removes_it(visit, served, photo, tmp_path):
+    page = visit()
+    upload(page, photo)
+    page.locator("#part summary").press("Enter")
+    page.get_by_label("left").fill("90")
+    page.get_by_label("right").fill("50")
+    page.get_by_label("right").press("Enter")
+    page.locator("#part .wrong", has_text="Left must be less than right").wait_for()
+    page.get_by_label("left").fill("25")
+    page.get_by_label("left").press("Enter")
+    page.locator("#summary .marked").wait_for()
+    assert served.engine.queries[-1][0].image.size == (64, 256)
+    page.get_by_label("Remove Image").click()
+    page.locator("#part .part").wait_for(state="detached")
+    Image.new("RGB", (80, 60), "teal").save(tmp_path / "other.png")
+    upload(page, tmp_path / "other.png")
+    page.click("#go")
+    page.locator("#summary .marked").wait_for(state="detached")
+    assert served.engine.queries[-1][0].image.size == (80, 60)
+
+
+def test_a_finger_draws_once_the_visitor_asks_for_it(visit, photo):
+    page = visit(width=390)
+    upload(page, photo)
+    touched = lambda: page.locator("#picture .part-surface").evaluate("one => getComputedStyle(one).touchAction")  # noqa: E731
+    assert touched() == "pan-x pan-y"  # scrolls
+    page.get_by_role("button", name="Mark a part").click()
+    assert touched() == "none"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("how", ["button", "dragged"])
+def test_the_picture_of_a_result_becomes_that_of_the_query(visit, served, how):
+    page = visit()
+    search(page, "mug")
+    card = page.locator("#cards .card.pair").first
+    id = card.locator(".item").inner_text().removeprefix("item ")
+    if how == "button":
+        card.get_by_role("button", name="Use picture").click()
+    else:
+        card.locator("img").drag_to(page.locator("#picture"))
+    page.locator("#picture img").wait_for()
+    page.locator("#summary .sentence", has_text="“mug” and the picture").wait_for()
+    query, _ = served.engine.queries[-1]
+    assert query.text == "mug" and query.image is not None
+    assert asked(page) == {"q": "mug", "picture": id}
 
 
 def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit):

@@ -33,25 +33,23 @@ def function(page, name):
     return next(event.fn for event in page.fns.values() if event.name == name)
 
 
-def search(page, text, picture=None, instruction="", beams=5, k=3, rerank=True, mode="set", target="any", stored=None):
+def search(
+    page, text, picture=None, instruction="", beams=5, k=3, rerank=True, mode="set", target="any", stored=None, box=None
+):
     """summary, cards, generated, blend, answers, last query, chosen, history, and the address."""
-    *shown, q, asked, item = function(page, "on_search")(
-        text, picture, instruction, stored or [], beams, k, rerank, mode, target
-    )
-    return (*shown, (q, asked, item))
+    shown = function(page, "on_search")(text, picture, instruction, box, stored or [], beams, k, rerank, mode, target)
+    return (*shown[:-4], shown[-4:])
 
 
 def pick(page, callback, stored=None, k=3, rerank=True, **event):
     """Text, picture and instruction of the form, then the same."""
-    *shown, q, asked, item = function(page, callback)(
-        gr.EventData(None, event), stored or [], 5, k, rerank, "set", "any"
-    )
-    return (*shown, (q, asked, item))
+    shown = function(page, callback)(gr.EventData(None, event), stored or [], 5, k, rerank, "set", "any")
+    return (*shown[:-4], shown[-4:])
 
 
 def send(page, callback, message):
-    *shown, q, asked, item = function(page, callback)(message, [], 5, 3, True, "set", "any")
-    return (*shown, (q, asked, item))
+    shown = function(page, callback)(message, [], 5, 3, True, "set", "any")
+    return (*shown[:-4], shown[-4:])
 
 
 def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
@@ -190,7 +188,7 @@ def test_an_item_becomes_the_query(page, engine, row, has_picture):
     assert (text, picture, instruction) == (query.text, query.image, query.instruction) == (item.text, picture, "")
     assert (picture is not None) == has_picture and summary["title"] == f"Like item {item.id}"
     assert last.title == f"item {item.id}" and cards["columns"][0]["itself"] == row
-    assert address == ("", "", item.id) and stored[0]["item"] == item.id
+    assert address == ("", "", item.id, "") and stored[0]["item"] == item.id
 
 
 @pytest.mark.parametrize("id", ["9:9", "", None, 5, ["1:0"]])
@@ -203,7 +201,7 @@ def test_words_from_another_tab_fill_the_form_and_are_asked(page, engine):
     shown = send(page, "on_ask", {"text": "a mug", "instruction": "Find one."})
     query, _ = engine.queries[-1]
     assert shown[:3] == ("a mug", None, "Find one.") and (query.text, query.instruction) == ("a mug", "Find one.")
-    assert shown[-1] == ("a mug", "Find one.", "")
+    assert shown[-1] == ("a mug", "Find one.", "", "")
 
 
 @pytest.mark.parametrize("message", [None, "mug", {}, {"text": 3}, {"text": ["x"]}])
@@ -214,9 +212,9 @@ def test_a_message_that_asks_nothing_gets_one_sentence(page, message):
 
 def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, photo):
     *_, stored, address = search(page, "mug", instruction="Find one.")
-    assert address == ("mug", "Find one.", "")
+    assert address == ("mug", "Find one.", "", "")
     *_, stored, address = search(page, "mug", str(photo), stored=stored)
-    assert address == ("", "", "") and [entry["picture"] for entry in stored] == [True, False]
+    assert address == ("", "", "", "") and [entry["picture"] for entry in stored] == [True, False]
     *_, again, _ = search(page, "", str(photo), stored=stored)
     assert again == stored
 
@@ -228,7 +226,7 @@ def test_what_was_asked_is_asked_again(page, engine):
     assert (
         (query.text, query.instruction, query.image) == shown[:1] + shown[2:3] + (None,) == ("mug", "Find one.", None)
     )
-    assert pick(page, "on_history", stored, index=0)[-1] == ("", "", "1:0")
+    assert pick(page, "on_history", stored, index=0)[-1] == ("", "", "1:0", "")
     with pytest.raises(UserError, match="no longer in the history"):
         pick(page, "on_history", stored, index=2)
 
@@ -289,14 +287,14 @@ def test_a_run_can_name_the_questions(engine):
 
 def test_a_question_is_asked_with_the_picture_and_fills_the_instruction(page, engine, photo):
     event = gr.EventData(None, {"instruction": "What is this?"})
-    instruction, summary, *_ = function(page, "on_quick")(event, "", str(photo), [], 5, 3, True, "set", "any")
+    instruction, summary, *_ = function(page, "on_quick")(event, "", str(photo), None, [], 5, 3, True, "set", "any")
     query, _ = engine.queries[-1]
     assert instruction == query.instruction == "What is this?" and query.image and "the picture" in summary["sentence"]
 
 
 def test_a_question_about_a_picture_that_is_gone_gets_one_sentence(page):
     with pytest.raises(UserError, match="add a picture"):
-        function(page, "on_quick")(gr.EventData(None, {}), "", None, [], 5, 3, True, "set", "any")
+        function(page, "on_quick")(gr.EventData(None, {}), "", None, None, [], 5, 3, True, "set", "any")
 
 
 def test_a_picture_without_an_instruction_gets_the_first_one_that_the_run_offers(engine, photo):
@@ -309,12 +307,47 @@ def test_a_picture_without_an_instruction_gets_the_first_one_that_the_run_offers
         ("", str(photo), "Find one.", "Find one."),
         ("a mug", None, "", ""),
     ):
-        callbacks.on_search(text, picture, instruction, [], *settings)
+        callbacks.on_search(text, picture, instruction, None, [], *settings)
         assert engine.queries[-1][0].instruction == expected
 
 
 def test_a_run_that_offers_nothing_leaves_the_instruction_empty(engine, photo):
     SearchCallbacks(Context(engine, Served(Path("made-up")), None)).on_search(
-        "", str(photo), "", [], 5, 3, True, "set", "any"
+        "", str(photo), "", None, [], 5, 3, True, "set", "any"
     )
     assert engine.queries[-1][0].instruction == ""
+
+
+def test_a_marked_part_is_searched_alone_and_shown(page, engine, photo):
+    box = {"left": 0.5, "top": 0.25, "right": 1, "bottom": 0.75}
+    summary, *_ = search(page, "", str(photo), box=box)
+    assert engine.queries[-1][0].image.size == (128, 128)
+    assert summary["part"].startswith("data:image/webp") and search(page, "", str(photo))[0]["part"] is None
+    assert search(page, "mug", box=box)[0]["part"] is None  # the picture was removed meanwhile
+    with pytest.raises(UserError, match="mark it again"):
+        search(page, "", str(photo), box=[0, 0, 1, 1])
+
+
+def use_picture(page, id, text="", instruction=""):
+    event = gr.EventData(None, {"id": id})
+    return function(page, "on_picture")(event, text, instruction, [], 5, 3, True, "set", "any")
+
+
+def test_the_picture_of_a_result_is_asked_with_the_words_that_stand_there(page, engine):
+    text, picture, instruction, *rest, stored, _, _, _, _ = use_picture(page, "1:300", "in blue", "Find one.")
+    query, _ = engine.queries[-1]
+    assert (text, instruction) == (query.text, query.instruction) == ("in blue", "Find one.")
+    assert picture is query.image and picture.size == (192, 128)
+    assert stored[0]["pictured"] == "1:300" and rest[-1] == rest[-2].result.hits[0].item.id
+    (*_, address) = send(page, "on_ask", {"text": "in blue", "instruction": "Find one.", "picture": "1:300"})
+    assert address == ("in blue", "Find one.", "", "1:300") and engine.queries[-1][0].image.size == (192, 128)
+    again = pick(page, "on_history", stored, index=0)
+    assert again[-1] == address and again[0] == "in blue"
+
+
+@pytest.mark.parametrize(
+    "id, sentence", [("2:301", "is a text without a picture"), ("9:9", "There is no item"), (None, "no item")]
+)
+def test_an_item_without_a_picture_gets_one_sentence(page, id, sentence):
+    with pytest.raises(UserError, match=sentence):
+        use_picture(page, id)

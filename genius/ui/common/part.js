@@ -1,0 +1,135 @@
+// The box lies over the picture of Gradio's own component, which draws the picture anew when it changes.
+const SMALLEST = .04;    // of the width or height; a smaller box is a slip of the hand
+const EDGES = ['left', 'top', 'right', 'bottom'];
+const WHOLE = {left: 0, top: 0, right: 1, bottom: 1};
+const surface = node('div', {class: 'part-surface', 'aria-hidden': 'true'}, node('i', {class: 'part-box', hidden: ''}));
+let source = null, shown = '', drawing = false, typing = false, start = null;
+
+const clamp = number => Math.min(1, Math.max(0, number));
+const image = () => source.querySelector('.image-frame img');
+
+// The surface covers what is painted of the picture, which may be smaller than its element.
+const place = () => {
+  const picture = image();
+  if (!picture?.naturalWidth || !surface.parentElement) return;
+  const {offsetLeft, offsetTop, clientWidth, clientHeight, naturalWidth, naturalHeight} = picture;
+  const scale = Math.min(1, clientWidth / naturalWidth, clientHeight / naturalHeight);
+  const [width, height] = [naturalWidth * scale, naturalHeight * scale];
+  Object.assign(surface.style, {width: `${width}px`, height: `${height}px`,
+    left: `${offsetLeft + (clientWidth - width) / 2}px`, top: `${offsetTop + (clientHeight - height) / 2}px`});
+};
+
+const outline = box => {
+  const [line] = surface.children;
+  line.hidden = !box;
+  if (box) Object.assign(line.style, {left: `${100 * box.left}%`, top: `${100 * box.top}%`,
+    width: `${100 * (box.right - box.left)}%`, height: `${100 * (box.bottom - box.top)}%`});
+};
+
+const between = (one, other) => ({left: Math.min(one.x, other.x), top: Math.min(one.y, other.y),
+  right: Math.max(one.x, other.x), bottom: Math.max(one.y, other.y)});
+const at = event => {
+  const {left, top, width, height} = surface.getBoundingClientRect();
+  return {x: clamp((event.clientX - left) / width), y: clamp((event.clientY - top) / height)};
+};
+const large = box => box.right - box.left >= SMALLEST && box.bottom - box.top >= SMALLEST;
+
+const choose = box => {
+  props.value = box;
+  redraw();
+  trigger('select', {});
+};
+
+// A finger scrolls the page, unless the visitor said that it should draw.
+surface.addEventListener('pointerdown', event => {
+  if (event.button || (event.pointerType === 'touch' && !drawing)) return;
+  event.preventDefault();
+  surface.setPointerCapture(event.pointerId);
+  start = at(event);
+});
+surface.addEventListener('pointermove', event => start && outline(between(start, at(event))));
+surface.addEventListener('pointerup', event => {
+  if (!start) return;
+  const box = between(start, at(event));
+  start = null;
+  if (large(box)) choose(box);
+  else outline(props.value);
+});
+surface.addEventListener('pointercancel', () => { start = null; outline(props.value); });
+
+const toggle = () => {
+  drawing = !drawing;
+  redraw();
+};
+
+const field = (edge, box) => {
+  const input = node('input', {type: 'number', min: 0, max: 100, step: 1, value: Math.round(100 * box[edge]),
+    'data-edge': edge, inputmode: 'numeric'});
+  return node('label', {}, `${edge} `, input, ' %');
+};
+
+const numbers = box => {
+  const form = node('form', {}, ...EDGES.map(edge => field(edge, box)), node('button', {type: 'submit'}, 'Search this part'));
+  const told = node('p', {class: 'wrong', role: 'status'});
+  form.addEventListener('submit', event => {
+    event.preventDefault();
+    const typed = Object.fromEntries([...form.querySelectorAll('input')].map(input =>
+      [input.dataset.edge, clamp(input.valueAsNumber / 100)]));
+    if (large(typed)) choose(typed);
+    else told.textContent = 'Left must be less than right, and top less than bottom.';
+  });
+  const folded = node('details', typing ? {open: ''} : {}, node('summary', {}, 'Type its edges instead'), form, told);
+  folded.addEventListener('toggle', () => { typing = folded.open; });
+  return folded;
+};
+
+const draw = box => {
+  surface.classList.toggle('drawing', drawing);
+  outline(box);
+  if (!shown) return [];
+  const mark = node('button', {type: 'button', class: 'plain', 'aria-pressed': String(drawing)},
+    drawing ? 'Drag a box on the picture' : 'Mark a part');
+  mark.addEventListener('click', toggle);
+  const parts = [mark];
+  if (box) {
+    const whole = node('button', {type: 'button', class: 'plain whole'}, 'Whole picture');
+    whole.addEventListener('click', () => { drawing = false; choose(null); });
+    parts.push(whole);
+  }
+  return [node('div', {class: 'part', role: 'group', 'aria-label': 'Part of the picture to search'},
+    node('p', {class: 'label', role: 'status'}, box ? 'Only the marked part is searched.'
+      : 'To search only a part of the picture, drag a box over it.'),
+    node('div', {class: 'choices'}, ...parts), numbers(box || WHOLE))];
+};
+const redraw = () => element.querySelector('.panel').replaceChildren(...draw(props.value));
+
+// Another picture, or none: the box belonged to the last one.
+const follow = () => {
+  const picture = image(), now = picture?.src ?? '';
+  if (picture && surface.parentElement !== picture.parentElement) {
+    picture.after(surface);
+    sizes.disconnect();
+    sizes.observe(picture);
+    picture.addEventListener('load', place);
+    picture.draggable = false;
+  }
+  if (now === shown) return;
+  shown = now;
+  drawing = false;
+  props.value = null;
+  redraw();
+  place();
+};
+const sizes = new ResizeObserver(place);
+const begin = () => {
+  source = document.getElementById(props.picture);
+  if (!source) return false;    // Gradio loads its component later
+  new MutationObserver(follow).observe(source, {childList: true, subtree: true, attributes: true, attributeFilter: ['src']});
+  follow();
+  return true;
+};
+if (!begin()) {
+  const coming = new MutationObserver(() => begin() && coming.disconnect());
+  coming.observe(document.body, {childList: true, subtree: true});
+}
+watch('value', redraw);
