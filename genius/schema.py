@@ -122,6 +122,7 @@ class SearchOptions:
     budget: int = 200  # mode fast: candidates to re-rank
     certify: bool = False  # check whether the IDs are provably the best; mode exact always does
     widen: bool = False  # double the beams until they are, up to a limit
+    prefix: tuple[int, ...] = ()  # codes that every generated ID begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,12 @@ class LevelTrace:
     score: np.ndarray  # (c,) sum that prefixes are ranked by
     kept: np.ndarray  # (c,) bool: became a beam; these come first, in beam order
     items: np.ndarray  # (c,) items below the prefix
-    masked: np.ndarray  # (w,) probability of the level's codes that the trie rules out, by parent beam
+    valid: np.ndarray  # (w,) probability of the level's codes that continue an ID, by parent beam
+
+    @property
+    def masked(self) -> np.ndarray:
+        """(w,) probability of the codes that the trie rules out, by parent beam."""
+        return np.maximum(1 - self.valid, 0)
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ class Profiles:
 
     def nearness(self, matches: Matches, top: int = 6) -> Nearness:
         """The matching items nearest to their mean embedding, and those farthest from it."""
-        rows = np.sort(_spread(matches.rows, SAMPLE_SIZE))
+        rows = np.sort(spread(matches.rows, SAMPLE_SIZE))
         if not len(rows):
             return Nearness([], [], 0)
         vectors = self._embeddings(rows)
@@ -106,7 +106,7 @@ class Profiles:
         words, texts = siblings.get(code, ([], 0))
         matches, others = self.table.match(pattern), self.table.match(tuple(parent))
         factors = characteristic_values(
-            *(self.index.items(_spread(group.rows, SAMPLE_SIZE // 4)) for group in (matches, others))
+            *(self.index.items(spread(group.rows, SAMPLE_SIZE // 4)) for group in (matches, others))
         )
         return Meaning(words, texts, len(siblings), factors)
 
@@ -143,8 +143,8 @@ class Profiles:
                     np.flatnonzero(kind) for kind in (modalities != Modality.IMAGE, modalities == Modality.IMAGE)
                 )
                 self._vocabulary = Vocabulary.from_texts(
-                    [item.text for item in self.index.items(_spread(texts, SAMPLE_SIZE))],
-                    self._embeddings(_spread(pictures, SAMPLE_SIZE)),
+                    [item.text for item in self.index.items(spread(texts, SAMPLE_SIZE))],
+                    self._embeddings(spread(pictures, SAMPLE_SIZE)),
                     self._encode,
                 )
             return self._vocabulary
@@ -164,7 +164,7 @@ class Profiles:
         )
 
 
-def _spread(values: np.ndarray, most: int) -> np.ndarray:
+def spread(values: np.ndarray, most: int) -> np.ndarray:
     """At most `most` evenly spaced values; the same positions for arrays of the same length."""
     if len(values) <= most:
         return values
@@ -176,4 +176,4 @@ def _sampled(codes: np.ndarray, rows: np.ndarray) -> list[tuple[int, np.ndarray]
     order = np.argsort(codes, kind="stable")
     used, first = np.unique(codes[order], return_index=True)
     share = max(MIN_PER_CODE, SAMPLE_SIZE // max(len(used), 1))
-    return [(int(code), _spread(own, share)) for code, own in zip(used, np.split(rows[order], first[1:]), strict=False)]
+    return [(int(code), spread(own, share)) for code, own in zip(used, np.split(rows[order], first[1:]), strict=False)]

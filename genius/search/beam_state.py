@@ -147,8 +147,7 @@ class Recorder:
 
     def _trace_level(self, prefixes: Prefixes, continuations: Continuations, best: Tensor) -> None:
         owners = (continuations.query, continuations.beam)
-        mass = torch.zeros_like(prefixes.score).index_put_(owners, continuations.log_prob.exp(), accumulate=True)
-        masked = (1 - mass).clamp_(min=0)
+        valid = torch.zeros_like(prefixes.score).index_put_(owners, continuations.log_prob.exp(), accumulate=True)
         for i, query in enumerate(prefixes.query.tolist()):
             shown = best[i][best[i] >= 0]
             columns = (
@@ -158,7 +157,7 @@ class Recorder:
                 continuations.score[shown],
                 torch.arange(len(shown)) < self._beams,
                 self._trie.item_counts(continuations.node[shown]),
-                masked[i],
+                valid[i],
             )
             self._traces[query].append(LevelTrace(*(column.cpu().numpy() for column in columns)))
 

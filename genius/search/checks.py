@@ -10,6 +10,8 @@ from genius.errors import UserError, quoted
 from genius.models.encoder import normalize_text
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.beam import MODES
+from genius.trie.code_table import CodeTable
+from genius.trie.ids import IDTable
 
 MAX_BEAMS = 200  # that a query may ask for
 MAX_WIDENED_BEAMS = 500  # where `SearchOptions.widen` stops doubling
@@ -33,6 +35,8 @@ def checked_options(options: SearchOptions) -> SearchOptions:
             f"The modality must be one of {', '.join(kind.name.lower() for kind in Modality)}, "
             f"not {quoted(options.modality)}."
         )
+    if not isinstance(options.prefix, tuple) or not all(type(code) is int for code in options.prefix):
+        raise UserError(f"The prefix must be a tuple of codes, not {quoted(options.prefix)}.")
     return replace(
         options,
         beams=_whole_number("beam size", options.beams, MAX_BEAMS),
@@ -44,6 +48,14 @@ def checked_options(options: SearchOptions) -> SearchOptions:
 def checked_k(k: int) -> int:
     """The number of results. Raises UserError with its range."""
     return _whole_number("number of results", k, MAX_RESULTS)
+
+
+def check_prefix(prefix: tuple[int, ...], table: IDTable) -> None:
+    """Raise UserError unless an item's ID begins with these codes."""
+    sizes = table.code_sizes
+    known = len(prefix) <= len(sizes) and all(0 <= code < size for code, size in zip(prefix, sizes, strict=False))
+    if not known or not len(CodeTable(table).match(prefix)):
+        raise UserError(f"No item that may be found has an ID that begins with {quoted(' · '.join(map(str, prefix)))}.")
 
 
 def check_query(query: Query) -> None:

@@ -39,7 +39,7 @@ from genius.schema import FAST_DTYPES, Modality, Query, SearchOptions, SearchRes
 from genius.search.batching import ANYONE, Batcher, Caller
 from genius.search.beam import beam_search, widened_search
 from genius.search.beam_state import Beams
-from genius.search.checks import MAX_BUDGET, MAX_WIDENED_BEAMS, check_query, checked_k, checked_options
+from genius.search.checks import MAX_BUDGET, MAX_WIDENED_BEAMS, check_prefix, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
 from genius.search.ood_detector import OODDetector
 from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, generated_ids, hits, rank
@@ -278,7 +278,7 @@ class Engine:
     def _batch_options(self, options: SearchOptions | None) -> BatchOptions:
         """Checked, and the pool that the options allow made ready. Raises UserError for an invalid option."""
         shared = BatchOptions(checked_options(options or SearchOptions()), self._versions.current)
-        shared.version.pool_of(shared.options.modality)
+        check_prefix(shared.options.prefix, shared.version.pool_of(shared.options.modality).table)
         return shared
 
     @torch.inference_mode()
@@ -296,6 +296,7 @@ class Engine:
     ) -> Retrieved:
         spent, count = dict(encoded.milliseconds), len(encoded.z)
         pool = pool or version.pool_of(options.modality)
+        trie = pool.trie.below(options.prefix)
         weight = options.decoder_weight
         weight = self.decoder.config.decoder_weight if weight is None else weight
         mode = search_mode(options)
@@ -303,10 +304,10 @@ class Engine:
         how = {"mode": mode, "decoder_weight": weight, "budget": options.budget, "trace": options.trace}
         with self._timed("beam", spent, count):
             if options.widen:
-                beams = widened_search(decoder, encoded.z, pool.trie, options.beams, MAX_WIDENED_BEAMS, **how)
+                beams = widened_search(decoder, encoded.z, trie, options.beams, MAX_WIDENED_BEAMS, **how)
             else:
                 beams = beam_search(
-                    decoder, encoded.z, pool.trie, options.beams, **how, certify=options.certify or mode == "exact"
+                    decoder, encoded.z, trie, options.beams, **how, certify=options.certify or mode == "exact"
                 )
         with self._timed("expand", spent, count):
             candidates = expand(beams, pool.table, MAX_BUDGET if mode == "fast" else MAX_CANDIDATES)

@@ -15,6 +15,8 @@ Shapes: p prefixes given, c children found, n items, x crowded prefixes, e edges
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,6 +55,7 @@ class Trie:
         """crowded: the result of `find_crowded_prefixes` for this table if it is known."""
         self.crowded = find_crowded_prefixes(table) if crowded is None else crowded
         self.levels = len(table.code_sizes)
+        self.prefix: tuple[int, ...] = ()  # codes that every ID must begin with
         self.root = len(table) if table.distinct > 1 else ~0
         self._fields = fields(table.code_sizes)
         self._bounds = self.crowded.levels.tolist()
@@ -73,8 +76,25 @@ class Trie:
         """Memory of the crowded prefixes; packed and shared IDs belong to the table."""
         return sum(array.nbytes for array in self.crowded)
 
+    def below(self, prefix: Sequence[int]) -> Trie:
+        """The same trie, in which only IDs with this prefix are valid; shares all arrays.
+
+        The prefix must be one of the trie's. Numbers of IDs and items are those of the whole table.
+        """
+        restricted = copy.copy(self)
+        restricted.prefix = tuple(prefix)
+        return restricted
+
     def children(self, nodes: Tensor, level: int) -> Children:
         """All extensions of the prefixes `nodes` (p,), each `level` codes long, by one code."""
+        found = self._children(nodes, level)
+        if level >= len(self.prefix):
+            return found
+        wanted = found.code == self.prefix[level]
+        return Children(found.owner[wanted], found.code[wanted], found.node[wanted])
+
+    def _children(self, nodes: Tensor, level: int) -> Children:
+        """As `children`, of all items."""
         low = self.lowest(nodes)
         sizes = torch.where(nodes < 0, 1, (nodes & 0xFFFFFFFF) - low)  # for a single ID its first item is enough
         crowded = sizes > MAX_SCANNED

@@ -20,7 +20,7 @@ def level(parent, code, step, kept, masked) -> LevelTrace:
         step,
         np.array(kept, dtype=bool),
         np.arange(len(code)) + 1,
-        np.array(masked),
+        1 - np.array(masked),
     )
 
 

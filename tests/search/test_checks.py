@@ -21,6 +21,7 @@ from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_optio
         ("trace", 0),
         ("certify", None),
         ("widen", "no"),
+        *(("prefix", value) for value in ([0, 1], (0, "1"), (True,), 0, None)),
         *(("modality", value) for value in (0, 3, "image", True)),
     ],
 )

@@ -212,6 +212,30 @@ def test_a_forced_modality_finds_the_best_items_of_that_modality(engine, modalit
         np.testing.assert_allclose(result.first_code_probabilities, unforced.first_code_probabilities, rtol=1e-4)
 
 
+@pytest.mark.parametrize("mode", ["exact", "set", "fast"])
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_a_prefix_leaves_its_ids_with_the_scores_that_they_have_among_all(engine, mode, length):
+    """With all IDs as beams, the IDs below a prefix are those of the unrestricted search, in its order."""
+    for query in QUERIES:
+        (free,) = engine.search([query], SearchOptions(beams=200, k=40, mode="exact"))
+        prefix = free.generated[-1].codes[:length]
+        (found,) = engine.search([query], SearchOptions(beams=200, k=40, mode=mode, prefix=prefix))
+        below = {one.codes: one.score for one in free.generated if one.codes[:length] == prefix}
+        assert {hit.codes for hit in found.hits} == set(below)
+        assert {hit.item.id for hit in found.hits} == {hit.item.id for hit in free.hits if hit.codes in below}
+        if mode == "exact":
+            assert [one.codes for one in found.generated] == list(below)
+            np.testing.assert_allclose([one.score for one in found.generated], list(below.values()), atol=1e-4)
+
+
+@pytest.mark.parametrize("prefix", [(0, 99), (-1,), (2, 4, 4, 4, 4), (1 << 40,)])
+def test_a_prefix_without_items_is_refused_in_one_sentence(engine, prefix):
+    with pytest.raises(UserError, match="^No item that may be found has an ID that begins with "):
+        engine.search(QUERIES[:1], SearchOptions(prefix=prefix))
+    with pytest.raises(UserError, match="^No item that may be found"):
+        engine.search(QUERIES[:1], SearchOptions(prefix=(1,), modality=Modality.IMAGE))
+
+
 def test_a_modality_that_the_index_lacks_is_refused_in_one_sentence(tmp_path):
     engine = Engine.load(publish_tiny_run(tmp_path / "run", n=2).path, "cpu")  # a picture and a text
     with pytest.raises(UserError, match="holds no items of the modality pair; search for another"):

@@ -124,3 +124,18 @@ def test_a_trie_from_known_crowded_prefixes_equals_one_that_finds_them():
     sizes = (3, 9, 9)
     table, trie = build(np.random.default_rng(3).integers(sizes, size=(300, 3)), sizes)
     assert walk(Trie(table, crowded=trie.crowded), 3) == walk(trie, 3)
+
+
+@pytest.mark.parametrize("sizes, n", SHAPES)
+def test_below_a_prefix_only_its_ids_are_reached_and_items_keep_their_numbers(sizes, n):
+    codes = np.random.default_rng(n).integers(sizes, size=(n, len(sizes)))
+    _, trie = build(codes, sizes)
+    everything = walk(trie, len(sizes))
+    for given in range(len(sizes) + 1):
+        prefix = tuple(codes[n // 2, :given].tolist())
+        for length, found in enumerate(walk(trie.below(prefix), len(sizes))):
+            shared = min(length, given)
+            assert found == {
+                codes: node for codes, node in everything[length].items() if codes[:shared] == prefix[:shared]
+            }
+    assert trie.prefix == ()

@@ -23,6 +23,7 @@ from genius.ui.event_queue import caller
 from genius.ui.monitoring import searching
 from genius.ui.search import history, view
 from genius.ui.search.history import Entry
+from genius.ui.search.strip import follow
 
 SIDE_BY_SIDE = 4  # results of each instruction if several are shown side by side
 
@@ -141,7 +142,7 @@ class SearchCallbacks:
         uploaded = query.image is not None and not pictured
         entry = Entry(item=item[1]) if item else Entry(query.text, query.instruction, "", uploaded, pictured)
         with searching(query, options, len(queries)):
-            results = self.engine.search(queries, options, caller.get())
+            results = self.engine.search(queries, replace(options, trace=True), caller.get())
         answers = tuple(
             LastQuery(
                 f"item {item[1]}" if item else formatting.describe_query(query, part=part), query, options, result
@@ -158,6 +159,7 @@ class SearchCallbacks:
         return (
             *panels,
             None,
+            *follow(self.engine, answers, 0, None),
             answers,
             answers[0],
             first,

@@ -16,6 +16,7 @@ from genius.ui.common.part import PartOfPicture
 from genius.ui.search import history, view
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks, on_why
+from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
 
 SECRET = "searches"  # scrambles the history in the browser, without protecting it; a new one would lose the history
@@ -45,14 +46,17 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             with gr.Accordion("History", open=False, elem_id="past"):
                 past = Panel("history", "search/history.js")
         with gr.Column(scale=3, min_width=320, elem_id="found"):
-            strip = Panel("examples", "search/examples.js", view.examples(context.served.examples))
-            summary, cards = Panel("summary", "search/summary.js"), Panel("cards", "search/cards.js")
+            examples = Panel("examples", "search/examples.js", view.examples(context.served.examples))
+            summary = Panel("summary", "search/summary.js")
+            strip = strip_panel(context, answers)
+            cards = Panel("cards", "search/cards.js")
             why_panel(context)
             blend = blend_panel(context, cards, answers)
             generated = Panel("generated", "search/generated.js")
 
     filled = [form.text, form.picture, form.instruction]
-    found = [summary, cards, generated, blend, answers, shared.last_query, shared.chosen, stored, *address.values()]
+    panels = [summary, cards, generated, blend, *strip.outputs]
+    found = [*panels, answers, shared.last_query, shared.chosen, stored, *address.values()]
     waiting = {
         "show_progress": "minimal",
         "show_progress_on": cards,
@@ -72,7 +76,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     events += [
         trigger(callback, [*said, stored, *form.settings], [*filled, *found], trigger_mode="always_last", **waiting)
         for trigger, callback, said in (
-            (strip.select, callbacks.on_example, []),
+            (examples.select, callbacks.on_example, []),
             (past.select, callbacks.on_history, []),
             (shared.ask.sent, callbacks.on_ask, [shared.ask]),
             (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query]),

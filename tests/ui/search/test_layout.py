@@ -1,4 +1,4 @@
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import gradio as gr
@@ -36,7 +36,7 @@ def function(page, name):
 def search(
     page, text, picture=None, instruction="", beams=5, k=3, rerank=True, mode="set", target="any", stored=None, box=None
 ):
-    """summary, cards, generated, blend, answers, last query, chosen, history, and the address."""
+    """summary, cards, generated, blend, the strip's three, answers, last query, chosen, history, and the address."""
     shown = function(page, "on_search")(text, picture, instruction, box, stored or [], beams, k, rerank, mode, target)
     return (*shown[:-4], shown[-4:])
 
@@ -57,7 +57,7 @@ def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
     query, options = engine.queries[-1]
     assert (query.text, query.instruction) == ("a red mug", "Find one.")
     assert query.image.size == (256, 256) and query.image.mode == "RGB"
-    assert options == SearchOptions(beams=7, k=4, rerank=False, mode="fast", modality=Modality.TEXT)
+    assert options == SearchOptions(beams=7, k=4, rerank=False, mode="fast", modality=Modality.TEXT, trace=True)
 
 
 def test_empty_fields_count_as_nothing(page, engine):
@@ -96,7 +96,7 @@ def test_every_panel_gets_its_data(page):
 def test_other_tabs_get_the_query_and_its_first_result(page, engine):
     *_, answers, last, chosen, _, _ = search(page, "mug", instruction="Find one.")
     assert answers == (last,) and last.title == "“mug”" and last.query.instruction == "Find one."
-    assert chosen == last.result.hits[0].item.id and last.options == engine.queries[-1][1]
+    assert chosen == last.result.hits[0].item.id and replace(last.options, trace=True) == engine.queries[-1][1]
     *_, last, chosen, _, _ = search(page, "nothing")
     assert last.result.hits == [] and chosen is None
 
@@ -150,12 +150,12 @@ def test_an_example_fills_the_form_and_is_asked_as_if_typed(page, engine):
     query, options = engine.queries[-1]
     assert (text, picture, instruction) == (query.text, query.image, query.instruction)
     assert (text, picture, instruction) == ("a dog on a beach", None, "Find an image that matches the caption.")
-    assert options == SearchOptions(beams=5, k=3, rerank=True, mode="set")
+    assert options == SearchOptions(beams=5, k=3, rerank=True, mode="set", trace=True)
     assert (summary["title"], len(cards["columns"][0]["cards"]), len(generated["rows"])) == ("In words", 3, 5)
 
 
 def test_one_picture_is_asked_under_each_instruction_side_by_side(page, engine):
-    text, picture, instruction, summary, cards, generated, _, answers, last, *_ = pick(
+    text, picture, instruction, summary, cards, generated, *_, answers, last, _, _, _ = pick(
         page, "on_example", index=0, k=10
     )
     instructions = [each.instruction for each in EXAMPLES[0].instructions]
@@ -170,7 +170,7 @@ def test_one_picture_is_asked_under_each_instruction_side_by_side(page, engine):
 
 def test_examples_take_the_settings_too(page, engine):
     pick(page, "on_example", index=0, k=2, rerank=False)
-    assert engine.queries[-1][1] == SearchOptions(beams=5, k=2, rerank=False, mode="exact")
+    assert engine.queries[-1][1] == SearchOptions(beams=5, k=2, rerank=False, mode="exact", trace=True)
 
 
 @pytest.mark.parametrize("index", [-1, 3, "0", None, True, 1.0])
@@ -251,13 +251,13 @@ def test_a_result_is_chosen_among_those_of_its_own_instruction(page):
 )
 @pytest.mark.parametrize("callback", ["on_why", "on_blend"])
 def test_a_result_that_is_not_there_gets_one_sentence(page, callback, event):
-    answers = search(page, "mug")[4]
+    answers = search(page, "mug")[7]
     with pytest.raises(UserError, match="no longer there; search again"):
         function(page, callback)(gr.EventData(None, event), answers)
 
 
 def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
-    answers = search(page, "mug", k=10)[4]
+    answers = search(page, "mug", k=10)[7]
     hit = answers[0].result.hits[4]
     shown = function(page, "on_blend")(gr.EventData(None, {"column": 0, "id": hit.item.id}), answers)
     weights = [step["weight"] for step in shown["steps"]]

@@ -14,7 +14,13 @@ NAMES = ("Image", "Text", "Pair")
 def level(parent, code, step, kept, items, masked) -> LevelTrace:
     step = np.log(step)
     return LevelTrace(
-        np.array(parent), np.array(code), step, step - 1, np.array(kept, dtype=bool), np.array(items), np.array(masked)
+        np.array(parent),
+        np.array(code),
+        step,
+        step - 1,
+        np.array(kept, dtype=bool),
+        np.array(items),
+        1 - np.array(masked),
     )
 
 
@@ -24,7 +30,7 @@ def tree():
     return beam_tree(
         SearchTrace(
             [
-                level([0, 0], [2, 0], [0.7, 0.2], [True, True], [4, 9], [0.1]),
+                level([0, 0], [2, 0], [0.7, 0.2], [True, True], [4, 9], [0.25]),
                 level([0, 0, 1], [7, 9, 4], [0.9, 0.05, 0.01], [True, True, False], [3, 1, 9], [0.05, 0.5]),
             ]
         )
@@ -70,7 +76,7 @@ def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
         "Cumulative log p": ["−0.36", "−3.35"],
         "Rank at its level": ["1", "2"],
         "Items with this prefix": ["4", "1"],
-        "Masked by the trie": ["10 %", "5.0 %"],
+        "Masked by the trie": ["25 %", "5.0 %"],
     }
     assert explanation(why(tree, (2, 7)), tree, (2, 3), 2, True, "exact", NAMES)["flags"] == [
         "the best generated ID",

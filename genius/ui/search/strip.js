@@ -1,0 +1,109 @@
+const STEP = 240, ALL = 1700;    // milliseconds: of a column, and at most of all columns
+let timer;
+
+// Items of a level: thumbnails, then the first words of those without a picture.
+const shown = (rows, items) => {
+  const some = rows.map(row => items[row]);
+  const title = ({text, name, id}) => text || `${name} ${id}`;
+  return node('ul', {}, ...some.filter(one => one.picture).map(one => node('li', {class: one.kind},
+    node('img', {src: one.picture, alt: title(one), title: title(one)}))),
+  ...some.filter(one => !one.picture).map(one =>
+    node('li', {class: `excerpt ${one.kind}`, title: title(one)}, one.text)));
+};
+
+const chip = ({code, name}) => node('span', {class: 'code'}, name ? `${code} ${name}` : String(code));
+
+const other = choice => {
+  const {level, code, name, probability, items} = choice;
+  const told = `${name || code}, ${probability ?? 'not decoded'}, ${items}: what if it had been chosen?`;
+  const one = node('button', {type: 'button', class: 'other', title: told, 'aria-label': told},
+    chip(choice), node('span', {class: 'figure'}, probability ?? ''));
+  one.addEventListener('click', () => trigger('branch', {level, code}));
+  return node('li', {}, one);
+};
+
+// Which ID is shown: of which search, the best one, or that of the first result; or the way back from another code.
+const choices = (paths, branched) => paths.length > 1 || branched ? [node('div',
+  {class: 'choices', role: 'group', 'aria-label': 'Which ID'}, ...paths.map(({name, column, rank, chosen}) => {
+    const state = branched ? {} : {'aria-pressed': String(chosen)};
+    const one = node('button', {type: 'button', class: 'choice', ...state}, name);
+    one.addEventListener('click', () => trigger('follow', {column, rank}));
+    return one;
+  }))] : [];
+
+const probability = ({code, settled, masked}) => {
+  if (!code || settled) return '';
+  if (!code.probability) return 'not decoded';
+  const title = masked ? `${masked} of the probability was on codes that no item has` : '';
+  return node('span', {title}, code.probability);
+};
+
+const ROWS = [
+  ['id', 'Code', ({code}) => [code ? chip(code) : '']],
+  ['share', 'Probability', column => [probability(column)]],
+  ['left', 'Items still possible', ({items, share}) => [node('b', {}, items),
+    node('i', {class: 'funnel', 'aria-hidden': 'true', style: `width: ${100 * share}%`})]],
+  ['some', 'Some of them', ({rows}, items) => [shown(rows, items)]],
+  ['others', 'Other codes', ({others}) => others.length ? [node('ul', {}, ...others.map(other))] : ['']],
+];
+
+const cell = (tag, step, {settled}, more, ...children) =>
+  node(tag, {class: settled ? 'settled' : '', 'data-step': step, ...more}, ...children);
+
+// A column per level. Where one ID is left, the last columns share one cell with what has it.
+const table = ({columns, items, ending}) => {
+  const first = columns.findIndex(({settled}) => settled), open = first < 0 ? columns : columns.slice(0, first);
+  const rest = columns.length - open.length;
+  const line = ([kind, name, fill]) => {
+    const joined = rest && (kind === 'some' || kind === 'others');
+    const cells = (joined ? open : columns).map((column, step) => cell('td', step, column, {}, ...fill(column, items)));
+    if (joined && kind === 'some') cells.push(cell('td', open.length, {settled: true}, {colspan: rest, rowspan: 2},
+      node('div', {class: 'ending'}, shown(ending.rows, items), node('p', {}, ending.note))));
+    return node('tr', {class: `row-${kind}`}, node('th', {scope: 'row', class: 'name'}, name), ...cells);
+  };
+  return node('table', {},
+    node('thead', {}, node('tr', {}, node('td', {class: 'name'}), ...columns.map((column, step) =>
+      cell('th', step, column, {scope: 'col'}, column.head)))),
+    node('tbody', {}, ...ROWS.map(line)));
+};
+
+// Shows one column after another, from the first that the visitor has not seen.
+const player = (strip, columns, first) => {
+  const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  const button = node('button', {type: 'button', class: 'plain play'}, 'Play again');
+  const cells = [...strip.querySelectorAll('[data-step]')];
+  const until = step => cells.forEach(one => one.classList.toggle('ahead', one.dataset.step > step));
+  const stop = () => {
+    clearInterval(timer);
+    timer = undefined;
+    until(columns.length);
+    button.textContent = 'Play again';
+  };
+  const play = from => {
+    clearInterval(timer);
+    let step = from - 1;
+    until(step);
+    button.textContent = 'Stop';
+    timer = setInterval(() => {
+      until(++step);
+      if (step >= columns.length - 1) stop();
+    }, Math.min(STEP, ALL / (columns.length - from)));
+  };
+  button.addEventListener('click', () => timer ? stop() : play(1));
+  for (const part of [button, strip]) part.addEventListener('keydown', ({key}) => { if (key === 'Escape') stop(); });
+  if (!calm && first < columns.length) play(first);
+  return calm ? [] : [button];
+};
+
+const draw = value => {
+  clearInterval(timer);
+  timer = undefined;
+  if (!value) return [];
+  const {title, sentence, note, columns, paths, branched, play} = value;
+  const levels = table(value);
+  return [node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
+    node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...player(levels, columns, play)),
+    node('p', {class: 'sentence', role: 'status'}, sentence),
+    node('div', {class: 'levels', tabindex: '0', role: 'region', 'aria-label': 'The ID, level by level'}, levels),
+    node('p', {class: 'note'}, note))];
+};

@@ -1,0 +1,195 @@
+"""The generation strip: how one generated ID narrows down the collection, level by level, and what if.
+
+It shows the search's own trace. Choosing another code searches again with the same query and options, among the IDs
+that begin with the codes up to that one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from genius.errors import UserError
+from genius.explore.narrowing import Narrowing, narrowing
+from genius.schema import Hit, Item, SearchResult
+from genius.search.engine import EncodedQueries
+from genius.trie.code_table import CodeTable
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
+from genius.ui.common.context import Context, LastQuery
+from genius.ui.common.formatting import count, tile
+from genius.ui.common.item_card import on_query
+from genius.ui.event_queue import caller
+from genius.ui.search import strip_view
+
+if TYPE_CHECKING:
+    from genius.search.engine import Engine
+
+FOUND = 12  # results of a what-if
+GONE = "That step is no longer there; search again."
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What a visitor's strip shows."""
+
+    column: int  # of the visitor's answers
+    rank: int | None  # of the result whose ID it is; None: the best generated ID
+    own: Narrowing  # as the search generated it
+    shown: Narrowing  # another one after a what-if
+
+
+@dataclass(frozen=True)
+class Strip:
+    """The components, outputs of a search in this order."""
+
+    panel: Panel
+    state: gr.State
+    found: Panel
+
+    @property
+    def outputs(self) -> list[gr.components.Component]:
+        return [self.panel, self.state, self.found]
+
+
+def strip_panel(context: Context, answers: gr.State) -> Strip:
+    """Lay out the strip and wire it. answers: the searches that the page shows."""
+    engine = context.engine
+    strip = Strip(Panel("strip", "search/strip.js"), gr.State(None), Panel("strip-found", "common/tiles.js"))
+
+    def on_follow(picked: gr.EventData, known: Any):
+        """Another search of several, or the ID of a result."""
+        return follow(engine, known or (), getattr(picked, "column", None), getattr(picked, "rank", None))
+
+    def on_branch(picked: gr.EventData, known: Any, shown: Followed | None):
+        return branch(engine, known or (), shown, getattr(picked, "level", None), getattr(picked, "code", None))
+
+    waiting = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": strip.panel, "trigger_mode": "always_last"}
+    searching = waiting | {"concurrency_id": "search", "concurrency_limit": 32}
+    strip.panel.follow(on_follow, answers, strip.outputs, **waiting)
+    strip.panel.branch(on_branch, [answers, strip.state], strip.outputs, **searching)
+    strip.found.select(on_query, None, context.shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
+    return strip
+
+
+def follow(
+    engine: Engine, answers: tuple[LastQuery, ...], column: Any, rank: Any
+) -> tuple[dict[str, Any] | None, Followed | None, None]:
+    """The strip for one of the answers, its state, and no results of a what-if; nothing if nothing was traced.
+
+    rank: of the result whose ID is shown, or None for the best generated ID. Raises UserError if there is none.
+    """
+    if type(column) is not int or not 0 <= column < len(answers):
+        raise UserError(GONE)
+    answer = answers[column]
+    result = answer.result
+    if result.trace is None or not result.generated:
+        return None, None, None
+    hit = None if rank is None else next((hit for hit in result.hits if hit.rank == rank), None)
+    if (hit is None) != (rank is None):
+        raise UserError(GONE)
+    own = narrowing(result, code_table(engine, answer), hit.codes if hit else ())
+    state = Followed(column, rank, own, own)
+    return drawn(engine, answers, state), state, None
+
+
+def branch(
+    engine: Engine, answers: tuple[LastQuery, ...], state: Followed | None, level: Any, code: Any
+) -> tuple[dict[str, Any], Followed, dict[str, Any]]:
+    """The strip, its state and the results if the search had chosen another code at a level.
+
+    Raises UserError for a code that the search did not consider there.
+    """
+    if state is None or not 0 <= state.column < len(answers) or type(level) is not int or type(code) is not int:
+        raise UserError(GONE)
+    shown = state.shown
+    if not 0 <= level < len(shown.steps) or code not in {other.code for other in shown.steps[level].others}:
+        raise UserError(GONE)
+    answer = answers[state.column]
+    prefix = (*shown.codes[:level], code)
+    asked = EncodedQueries.from_vectors(answer.result.embedding[None], answer.result.z[None])
+    options = replace(answer.options, k=min(answer.options.k, FOUND), trace=True, prefix=prefix)
+    (result,) = engine.search_encoded(asked, options, caller.get())
+    after = narrowing(result, code_table(engine, answer))
+    now = replace(state, shown=shown.branched(level, code, after))
+    return drawn(engine, answers, now, level, result), now, results(engine, result, prefix, after)
+
+
+def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
+    """The IDs among which the answer was generated."""
+    return CodeTable(engine.pool_of(answer.options.modality).table)
+
+
+def drawn(
+    engine: Engine,
+    answers: tuple[LastQuery, ...],
+    state: Followed,
+    level: int | None = None,
+    result: SearchResult | None = None,
+) -> dict[str, Any]:
+    """Data of the panel. level: at which a what-if replaced the code. result: of the what-if."""
+    answer, shown = answers[state.column], state.shown
+    rows = {row for step in shown.steps for row in step.shown} | {*shown.shown}
+    return strip_view.strip(
+        shown,
+        fetched(engine, rows),
+        engine.quantizer.config.modality_code == "forced",
+        levels=len(answer.result.query_codes),
+        hits=(result or answer.result).hits,
+        paths=paths(answers, state),
+        instead=None if level is None else (level, state.own.codes[level]),
+        play=1 if level is None else level + 2,
+    )
+
+
+def paths(answers: tuple[LastQuery, ...], state: Followed) -> list[dict[str, Any]]:
+    """What else may be shown: of several searches each, of a single one its best ID and that of the first result; after
+    a what-if the way back."""
+    if state.shown is not state.own:
+        ends = [("Back to what the search chose", state.column, state.rank)]
+    elif len(answers) > 1:
+        ends = [(answer.query.instruction, column, None) for column, answer in enumerate(answers)]
+    else:
+        result = answers[0].result
+        ends = [("The best ID", 0, None)]
+        ends += [("The ID of result 1", 0, 1)] * is_other(result.hits, result.generated[0].codes)
+    return [
+        {
+            "name": name,
+            "column": column,
+            "rank": rank,
+            "chosen": state.shown is state.own and (column, rank) == (state.column, state.rank),
+        }
+        for name, column, rank in ends
+    ]
+
+
+def is_other(hits: list[Hit], best: tuple[int, ...]) -> bool:
+    """Whether the first result has another ID than the best one."""
+    return bool(hits) and hits[0].codes[: len(best)] != best
+
+
+def fetched(engine: Engine, rows: set[int]) -> dict[int, tuple[Item, bytes | None]]:
+    """Item and thumbnail by row."""
+    ordered = sorted(rows)
+    return {
+        row: (item, engine.index.thumbnail(row)) for row, item in zip(ordered, engine.index.items(ordered), strict=True)
+    }
+
+
+def results(engine: Engine, result: SearchResult, prefix: tuple[int, ...], after: Narrowing) -> dict[str, Any]:
+    """The results of a what-if, as tiles."""
+    begun = " · ".join(map(str, prefix))
+    possible = count(after.steps[len(prefix) - 1].chosen.items, "item")
+    return {
+        "groups": [
+            {
+                "title": f"Results that begin with {begun}",
+                "note": f"out of {possible}; choose one to search with it",
+                "tiles": [
+                    tile(hit.row, hit.item, engine.index.thumbnail(hit.row), f"{hit.cosine:.3f}") for hit in result.hits
+                ],
+            }
+        ]
+    }

@@ -1,0 +1,127 @@
+"""Data for the generation strip, as plain JSON made from a `Narrowing`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from genius.explore.beam_figure import format_probability
+from genius.explore.narrowing import CodeChoice, CodeStep, Narrowing
+from genius.schema import Hit, Item, Modality
+from genius.ui.common.formatting import NAMES, count, tile
+
+NOTE = (
+    "A probability is that of a code among those of its level that continue an existing ID. The search follows many "
+    "IDs at once and keeps the best; the dimmed codes are the most probable alternatives to this one."
+)
+OPEN = " The search stopped here: re-ranking by embedding orders the items that are left."
+
+
+def strip(
+    found: Narrowing,
+    items: Mapping[int, tuple[Item, bytes | None]],
+    forced: bool,
+    *,
+    levels: int,
+    hits: Sequence[Hit] = (),
+    paths: Sequence[Mapping[str, Any]] = (),
+    instead: tuple[int, int] | None = None,
+    play: int = 0,
+) -> dict[str, Any]:
+    """What strip.js draws. items: item and thumbnail by row, of all rows that are shown.
+
+    levels: codes of an ID. hits: of the search. paths: which IDs may be shown. instead: level and code that the search
+    itself chose, if this is a what-if. play: the first column that appears late.
+    """
+    codes = found.codes
+    return {
+        "title": "How the ID was generated" if instead is None else "What if …",
+        "sentence": sentence(found, hits, levels) if instead is None else what_if(found, instead, forced),
+        "note": NOTE + OPEN * (len(codes) < levels),
+        "columns": [
+            {
+                "head": "Start",
+                "code": None,
+                "items": f"{found.items:,}",
+                "share": 1.0,
+                "settled": False,
+                "others": [],
+                "rows": list(found.shown),
+            },
+            *(column(level, step, found.items, forced) for level, step in enumerate(found.steps)),
+        ],
+        "ending": ending(found),
+        "items": {str(row): small(row, item, picture) for row, (item, picture) in items.items()},
+        "paths": list(paths),
+        "branched": instead is not None,
+        "play": play,
+    }
+
+
+def column(level: int, step: CodeStep, total: int, forced: bool) -> dict[str, Any]:
+    """One level."""
+    return {
+        "head": "Modality" if forced and level == 0 else str(level) if step.settled else f"Level {level}",
+        "code": choice(step.chosen, level, forced),
+        "masked": None if step.masked is None else format_probability(step.masked),
+        "items": f"{step.chosen.items:,}",
+        "share": (1 + math.log(step.chosen.items)) / (1 + math.log(total)),
+        "settled": step.settled,
+        "others": [] if step.settled else [choice(other, level, forced) for other in step.others],
+        "rows": [] if step.settled else list(step.shown),
+    }
+
+
+def choice(one: CodeChoice, level: int, forced: bool) -> dict[str, Any]:
+    """A code with its probability, None if it was not decoded."""
+    return {
+        "level": level,
+        "code": one.code,
+        "name": NAMES[Modality(one.code)] if forced and level == 0 else "",
+        "probability": None if one.probability is None else format_probability(one.probability),
+        "items": count(one.items, "item"),
+    }
+
+
+def small(row: int, item: Item, picture: bytes | None) -> dict[str, Any]:
+    """An item as a thumbnail or a few words."""
+    shown = tile(row, item, picture)
+    return {name: shown[name] for name in ("id", "name", "kind", "text", "picture")}
+
+
+def sentence(found: Narrowing, hits: Sequence[Hit], levels: int) -> str:
+    """The narrowing in words, and where its items stand among the results."""
+    told = (
+        f"The search wrote an ID of {count(levels, 'code')}, one at a time. Each code left fewer items: {way(found)}."
+    )
+    rank = next((hit.rank for hit in hits if hit.codes[: len(found.codes)] == found.codes), None)
+    if rank is not None:
+        told += f" {'That item is' if found.left == 1 else 'The best of them is'} result {rank}."
+    if found.place and found.place > 1:
+        told += f" Its ID was number {found.place} of those that the search kept."
+    return told
+
+
+def way(found: Narrowing) -> str:
+    """How many items were possible, each number once: 12,663 → 4,259 → 1."""
+    narrowed = [found.items, *(step.chosen.items for step in found.steps)]
+    distinct = [items for items, before in zip(narrowed, [None, *narrowed], strict=False) if items != before]
+    return " → ".join(f"{items:,}" for items in distinct)
+
+
+def ending(found: Narrowing) -> dict[str, Any]:
+    """The items whose ID is the only one left, where it is known before its last code."""
+    settled = sum(step.settled for step in found.steps)
+    more = "One ID is left, so its last code is" if settled == 1 else f"One ID is left, so its last {settled} codes are"
+    alone = "" if found.left == 1 else f" {found.left:,} items have it."
+    return {"rows": list(found.steps[-1].shown), "note": f"{more} certain.{alone}"}
+
+
+def what_if(found: Narrowing, instead: tuple[int, int], forced: bool) -> str:
+    """Which code was replaced by which."""
+    level, code = instead
+    before, after = (
+        choice(CodeChoice(one, None, 0), level, forced)["name"] or str(one) for one in (code, found.codes[level])
+    )
+    return f"With {after} in place of {before} at level {level}, the search goes on from there by itself: {way(found)}."

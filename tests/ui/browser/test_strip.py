@@ -1,0 +1,134 @@
+"""The generation strip, as a visitor meets it, over a tiny run that was not trained."""
+
+import re
+
+import pytest
+
+from tests.ui.tiny_page import serving
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """run, engine, page, url: a page over a real engine, whose searches leave a trace."""
+    with serving(tmp_path_factory.mktemp("strip") / "run") as server:
+        yield server
+
+
+def search(page, text="A red dog."):
+    page.fill("#text textarea", text)
+    page.press("#text textarea", "Enter")
+    page.locator("#summary .sentence", has_text=f"“{text}”").wait_for()
+    return page.locator("#strip")
+
+
+def settled(strip):
+    """It has played to its end."""
+    strip.locator(".play", has_text="Play again").wait_for()
+
+
+def codes(strip):
+    return strip.locator(".row-id .code").all_inner_texts()
+
+
+def hidden(strip):
+    return strip.locator(".ahead").count()
+
+
+def test_it_plays_once_in_less_than_two_seconds_and_stays(visit):
+    strip = search(visit())
+    settled(strip)
+    assert hidden(strip) == 0 and len(codes(strip)) == 4
+    spent = strip.page.evaluate(
+        """async () => {
+        const button = document.querySelector('#strip .play'), begun = performance.now();
+        button.click();
+        const ahead = document.querySelectorAll('#strip .ahead').length;
+        while (button.textContent !== 'Play again') await new Promise(requestAnimationFrame);
+        return [ahead, performance.now() - begun];
+    }"""
+    )
+    assert spent[0] > 0 and spent[1] < 2_000
+    assert hidden(strip) == 0
+
+
+@pytest.mark.parametrize("how", ["click", "Enter", "Escape"])
+def test_it_can_be_stopped_and_then_shows_everything(visit, how):
+    strip = search(visit())
+    settled(strip)
+    strip.page.evaluate("window.setInterval = () => 7")  # so that it never goes on by itself
+    play = strip.locator(".play")
+    play.click()
+    assert play.inner_text() == "Stop" and hidden(strip) > 0
+    play.click() if how == "click" else play.press(how)
+    assert play.inner_text() == "Play again" and hidden(strip) == 0
+
+
+def test_reduced_motion_shows_everything_at_once(visit):
+    page = visit()
+    page.emulate_media(reduced_motion="reduce")
+    page.evaluate(
+        """() => new MutationObserver(() => { window.moved ||= !!document.querySelector('#strip .ahead'); })
+        .observe(document.body, {subtree: true, childList: true, attributes: true})"""
+    )
+    strip = search(page)
+    assert len(codes(strip)) == 4 and not page.evaluate("window.moved ?? false")
+    assert strip.locator(".play").count() == 0
+
+
+def test_another_code_is_chosen_and_taken_back(visit):
+    page = visit()
+    strip = search(page)
+    settled(strip)
+    before = codes(strip)
+    other = strip.locator(".other").last
+    chosen = other.locator(".code").inner_text()
+    other.focus()
+    page.keyboard.press("Enter")
+    strip.locator(".branched").wait_for()
+    settled(strip)
+    assert chosen in codes(strip) and codes(strip) != before
+    found = page.locator("#strip-found")
+    assert re.match(r"Results that begin with \d", found.locator("h2").inner_text())
+    assert found.locator(".tile").count() > 0
+    strip.get_by_role("button", name="Back to what the search chose").click()
+    strip.locator(".branched").wait_for(state="detached")
+    assert codes(strip) == before
+    found.locator(".tile").first.wait_for(state="detached")
+
+
+def test_a_result_of_another_code_becomes_the_query(visit):
+    page = visit()
+    strip = search(page)
+    strip.locator(".other").first.click()
+    page.locator("#strip-found .tile").first.click()
+    page.locator("#summary h2", has_text="Like item").wait_for()
+    strip.locator(".generation:not(.branched)").wait_for()
+    assert page.locator("#strip-found .tile").count() == 0
+
+
+def test_it_is_a_table_with_a_header_for_each_level_and_row(visit):
+    strip = search(visit())
+    settled(strip)
+    heads = strip.locator("thead th").all_inner_texts()
+    assert heads[:2] == ["Start", "Modality"] and len(heads) == 5
+    rows = strip.locator("tbody th[scope=row]").all_inner_texts()
+    assert rows == ["Code", "Probability", "Items still possible", "Some of them", "Other codes"]
+    left = [int(text) for text in strip.locator(".row-left b").all_inner_texts()]
+    assert left[0] == 40 and left == sorted(left, reverse=True) and left[-1] >= 1
+    told = strip.locator(".other").first.get_attribute("aria-label")
+    assert re.search(r"[\d.]+ %, \d+ items?: what if", told)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_on_a_phone_it_scrolls_by_level_and_the_page_does_not(visit, theme):
+    page = visit(f"/?__theme={theme}", width=390)
+    strip = search(page)
+    settled(strip)
+    levels = strip.locator(".levels")
+    assert levels.evaluate("part => part.scrollWidth > part.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    levels.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.querySelector('#strip .levels').scrollLeft > 0")

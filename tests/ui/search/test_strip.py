@@ -1,0 +1,137 @@
+from dataclasses import replace
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+from genius.errors import UserError
+from genius.schema import Modality, Query, SearchOptions
+from genius.search.engine import Engine
+from genius.ui.common.context import Context, LastQuery, Served, Shared
+from genius.ui.search.strip import GONE, follow, strip_panel
+from tests.search.tiny import LEVELS, publish_tiny_run
+
+OPTIONS = SearchOptions(beams=7, k=6)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("strip") / "run").path, "cpu")
+
+
+@pytest.fixture(scope="module")
+def page(engine):
+    with gr.Blocks() as page:
+        strip_panel(Context(engine, Served(Path("tiny")), Shared.create(gr.Tabs())), gr.State(()))
+    return page
+
+
+@pytest.fixture
+def event(page):
+    def call(name, *known, **data):
+        (found,) = (event.fn for event in page.fns.values() if event.name == name)
+        return found(gr.EventData(None, data), *known)
+
+    return call
+
+
+def asked(engine, text="A red dog.", trace=True, **options) -> LastQuery:
+    query, options = Query(text), replace(OPTIONS, **options)
+    return LastQuery(text, query, options, engine.search([query], replace(options, trace=trace))[0])
+
+
+def a_choice(shown):
+    """Level and code of an alternative."""
+    return next((one["level"], one["code"]) for column in reversed(shown["columns"]) for one in column["others"])
+
+
+def test_a_search_shows_the_best_id_with_a_column_for_each_level(engine):
+    last = asked(engine)
+    shown, state, found = follow(engine, (last,), 0, None)
+    assert [column["code"] and column["code"]["code"] for column in shown["columns"]] == [
+        None,
+        *last.result.generated[0].codes,
+    ]
+    assert [column["head"] for column in shown["columns"][:2]] == ["Start", "Modality"]
+    assert shown["columns"][1]["code"]["name"] in ("Image", "Text", "Pair")
+    assert shown["columns"][0]["items"] == "40" and shown["play"] == 1 and not shown["branched"]
+    rows = {str(row) for column in shown["columns"] for row in column["rows"]} | set(map(str, shown["ending"]["rows"]))
+    assert rows == set(shown["items"]) and found is None and state.own is state.shown
+
+
+def test_a_search_of_one_modality_counts_its_items_alone(engine):
+    shown, *_ = follow(engine, (asked(engine, modality=Modality.TEXT),), 0, None)
+    assert shown["columns"][0]["items"] == "13"
+    assert {item["kind"] for item in shown["items"].values()} == {"text"}
+
+
+def test_without_a_trace_there_is_no_strip(engine):
+    assert follow(engine, (asked(engine, trace=False),), 0, None) == (None, None, None)
+
+
+def test_another_code_searches_below_it_with_the_same_options(engine, event, monkeypatch):
+    last = asked(engine, k=4)
+    shown, state, _ = follow(engine, (last,), 0, None)
+    level, code = a_choice(shown)
+    searches, search = [], engine.search_encoded
+    monkeypatch.setattr(engine, "search_encoded", lambda *given: searches.append(given[1]) or search(*given))
+    branched, now, found = event("on_branch", (last,), state, level=level, code=code)
+    prefix = (*state.own.codes[:level], code)
+    assert searches == [replace(OPTIONS, k=4, trace=True, prefix=prefix)]
+    assert [column["code"]["code"] for column in branched["columns"][1 : level + 2]] == list(prefix)
+    assert branched["branched"] and branched["play"] == level + 2 and f"at level {level}" in branched["sentence"]
+    (group,) = found["groups"]
+    assert group["title"].endswith(" · ".join(map(str, prefix)))
+    ids = {hit.item.id: hit.codes for hit in engine.search([last.query], replace(OPTIONS, k=40, prefix=prefix))[0].hits}
+    assert group["tiles"] and all(ids[tile["id"]][: level + 1] == prefix for tile in group["tiles"])
+    again, _, gone = event("on_follow", (last,), column=0, rank=None)
+    assert again["columns"] == shown["columns"] and gone is None
+    back, *_ = event("on_branch", (last,), now, level=level, code=state.own.codes[level])
+    assert [column["code"] for column in back["columns"]] == [column["code"] for column in shown["columns"]]
+
+
+def test_what_was_not_offered_is_refused_with_a_sentence(engine, event):
+    last = asked(engine)
+    _, state, _ = follow(engine, (last,), 0, None)
+    for known, data in (
+        (None, {"level": 1, "code": 1}),
+        (state, {"level": "1", "code": 1}),
+        (state, {"level": 1, "code": 99}),
+        (state, {"level": LEVELS, "code": 0}),
+        (state, {"level": -1, "code": 0}),
+        (state, {}),
+    ):
+        with pytest.raises(UserError, match=GONE):
+            event("on_branch", (last,), known, **data)
+    for data in ({"column": 1}, {"column": True}, {"column": 0, "rank": 99}, {"column": 0, "rank": "x"}, {}):
+        with pytest.raises(UserError, match=GONE):
+            event("on_follow", (last,), **data)
+    with pytest.raises(UserError, match=GONE):
+        event("on_branch", (), state, level=1, code=1)
+
+
+def test_the_id_of_the_first_result_is_offered_where_it_is_another(engine, event):
+    for words in ("A red dog.", "A blue boat.", "A large house.", "A small cat.", "street"):
+        last = asked(engine, words)
+        shown, *_ = follow(engine, (last,), 0, None)
+        other = last.result.hits[0].codes != last.result.generated[0].codes
+        assert [path["rank"] for path in shown["paths"]] == [None, 1][: 1 + other]
+        if other:
+            first, *_ = event("on_follow", (last,), column=0, rank=1)
+            assert [column["code"]["code"] for column in first["columns"][1:]] == list(last.result.hits[0].codes)
+            assert "That item is result 1." in first["sentence"] or "The best of them is result 1." in first["sentence"]
+            assert [path["chosen"] for path in first["paths"]] == [False, True]
+            break
+    else:
+        raise AssertionError("every best ID was that of the first result")
+
+
+def test_each_of_several_searches_has_its_strip(engine, event):
+    answers = tuple(
+        replace(one, query=replace(one.query, instruction=name))
+        for one, name in ((asked(engine), "Find it."), (asked(engine, "A blue boat."), "Name it."))
+    )
+    shown, *_ = follow(engine, answers, 0, None)
+    assert [(path["name"], path["chosen"]) for path in shown["paths"]] == [("Find it.", True), ("Name it.", False)]
+    second, state, _ = event("on_follow", answers, column=1, rank=None)
+    assert state.column == 1 and [path["chosen"] for path in second["paths"]] == [False, True]
