@@ -29,7 +29,7 @@ from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.queries import QuerySet, read_queries
-from genius.explore.map_data import PART, MappedQuery, Maps, View
+from genius.explore.map_data import COARSE, PART, MappedQuery, Maps, View
 from genius.files import disk_errors_explained
 from genius.index.store import Index
 from genius.models.encoder import Encoder, Features, query_text
@@ -108,7 +108,13 @@ def _draw(root: Path, path: Path, device: str) -> None:
     views, layouts = lay_out(run, side, parts, index.modalities[rows], settings.seed, device)
     names = {int(number): collection.dataset_name(int(number)) for number in np.unique(key_dataset(keys))}
     maps = Maps(
-        views, layouts, keys, tuple(mapped(sets, index)), names, split, {"with": measured, "without": health(side)}
+        views,
+        layouts,
+        keys,
+        tuple(mapped(sets, index)),
+        names,
+        split,
+        {"with": measured, "without": health(side) | {COARSE: 0.0}},
     )
     run.publish(PART, maps.save, ("fusion", "quantizer"))
     shutil.rmtree(side.path)

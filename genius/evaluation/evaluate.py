@@ -22,7 +22,7 @@ from genius.evaluation.all_phrasings import average_phrasings, measure_phrasings
 from genius.evaluation.encoded_queries import BATCH, EncodedSplit
 from genius.evaluation.fused_items import fused_items
 from genius.evaluation.instruction_following import measure_following
-from genius.evaluation.pools import read_pools
+from genius.evaluation.pools import PoolKind, Pools, read_pools
 from genius.evaluation.queries import Phrasing, read_queries, training_targets
 from genius.evaluation.summary import RowLabels, summarize
 from genius.evaluation.systems import RowResults, search_all_systems
@@ -71,8 +71,9 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     )
     pools = read_pools(collection, index, [queries.row for queries in sets], options.split)
     headline, targets = pools.kinds[0], training_targets(collection, index)
+    swept = [kind for kind in pools.kinds if kind == headline or kind in compared_kinds(pools, options.split)]
     encoded = EncodedSplit.encode(engine, collection, sets).rows
-    tables, sweep = defaultdict(dict), defaultdict(dict)  # by pool kind, by beam size: row number -> (labels, results)
+    tables, sweep = defaultdict(dict), defaultdict(dict)  # by pool kind, and beam size: row number -> (labels, results)
     phrased, instructions = {}, collection.instructions()
     with tempfile.TemporaryDirectory() as scratch:
         fused, baseline = fused_items(engine, collection, options.fused, Path(scratch) / "items"), None
@@ -82,15 +83,15 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
             pool = engine.pool if len(shared.rows) == index.n else index.pool(shared.rows, engine.device)
             for number, kinds in shared.uses.items():
                 queries, rows, weight = sets[number], shared.rows, options.decoder_weight
-                sizes = options.beams if headline in kinds else options.beams[-1:]
+                sizes = options.beams if any(kind in swept for kind in kinds) else options.beams[-1:]
                 labels = RowLabels.read(queries, index, rows, targets)
                 untrained = baseline.search(rows, number, queries.qrels) if baseline else RowResults({})
                 found = search_all_systems(engine, pool, rows, encoded[number], queries.qrels, sizes, weight, fused)
                 for kind in kinds:
                     tables[kind][number] = labels, untrained | found[widest]
-                if headline in kinds:
-                    for beams in sizes:
-                        sweep[beams][number] = labels, untrained | found[beams]
+                for kind in kinds:
+                    for beams in sizes if kind in swept else ():
+                        sweep[kind, beams][number] = labels, untrained | found[beams]
                 if headline in kinds and options.every_phrasing:
                     phrased[number] = measure_phrasings(
                         engine, collection, instructions, queries, pool, rows, widest, weight
@@ -125,8 +126,20 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         "phrasings": average_phrasings([phrased[number] for number in sorted(phrased)]) if phrased else None,
         "following": following,
         "codes": measure_codes(index, pools.candidates(), options.seed),
-        "sweep": [{"beams": beams} | figures(sweep[beams]) for beams in options.beams],
+        "sweep": [{"beams": beams} | figures(sweep[headline, beams]) for beams in options.beams],
+        "swept": [
+            asdict(kind) | {"sweep": [{"beams": beams} | figures(sweep[kind, beams]) for beams in options.beams]}
+            for kind in swept
+            if kind != headline and len(options.beams) > 1
+        ],
     }
+
+
+def compared_kinds(pools: Pools, split: str) -> list[PoolKind]:
+    """The pools that the paper's tables are compared with: those of the split alone, as M-BEIR's, if there are any."""
+    return [kind for kind in pools.kinds if kind.items == split] or [
+        kind for kind in pools.kinds if kind.items == pools.kinds[0].items
+    ]
 
 
 def measure_codes(index: Index, candidates: np.ndarray, seed: int) -> dict[str, Any]:

@@ -19,16 +19,16 @@ OTHER_DATA = (
 
 def paper_tables(report: dict[str, Any]) -> list[str]:
     """Headings, sentences and tables; none if no row has a counterpart in the paper."""
-    parts, headline = [], report["pools"][0]
+    parts, items = [], compared_items(report)
     for paper in TABLES:
-        pools = [pool for pool in report["pools"] if (pool["scope"], pool["items"]) == (paper.scope, headline["items"])]
+        pools = [pool for pool in report["pools"] if (pool["scope"], pool["items"]) == (paper.scope, items)]
         rows = [row for pool in pools for row in pool["rows"] if paper.counterpart(row["task"], row["dataset"])]
         if not rows:
             continue
         published = pd.DataFrame(
             [paper.counterpart(row["task"], row["dataset"]) for row in rows], columns=list(paper.systems), dtype=float
         )
-        ours = _ours(rows, _swept_rows(report, paper) if pools[0] is headline else {})
+        ours = _ours(rows, _swept_rows(report, pools[0], paper))
         names = {
             "task": [*(task_name(row["task"]) for row in rows), "**average**"],
             "dataset": [*(dataset_name(row) for row in rows), ""],
@@ -36,8 +36,8 @@ def paper_tables(report: dict[str, Any]) -> list[str]:
         same = all(paper.holds(row["dataset"]) for row in rows)
         parts += [
             f"### Next to the paper's {paper.name}",
-            f"{SAME_DATA if same else OTHER_DATA} {paper.scope.capitalize()} pools. Shares in the last line are those "
-            "of the averages.",
+            f"{SAME_DATA if same else OTHER_DATA} {paper.scope.capitalize()} pools, {items} items. "
+            "Shares in the last line are those of the averages.",
             table(
                 pd.concat(
                     [
@@ -62,11 +62,21 @@ def _side(label: str, rates: pd.DataFrame, dense: str, reranked: str) -> pd.Data
     return cells.rename(columns={rates.columns[0]: f"{label}: {rates.columns[0]}"})
 
 
-def _swept_rows(report: dict[str, Any], paper: PaperTable) -> dict[int, list[dict[str, Any]]]:
-    """Beam size -> rows, for the beam sizes of the sweep that the paper prints separately."""
+def compared_items(report: dict[str, Any]) -> str:
+    """The items of the pools that are compared with the paper's, M-BEIR's test pools: of the split, if it has pools."""
+    split = report["split"]
+    return split if any(pool["items"] == split for pool in report["pools"]) else report["pools"][0]["items"]
+
+
+def _swept_rows(report: dict[str, Any], pool: dict[str, Any], paper: PaperTable) -> dict[int, list[dict[str, Any]]]:
+    """Beam size -> rows of a pool, for the beam sizes of its sweep that the paper prints separately."""
+    sweep = report["sweep"] if pool is report["pools"][0] else []
+    for other in report.get("swept", ()):  # old reports lack it
+        if (other["scope"], other["items"]) == (pool["scope"], pool["items"]):
+            sweep = other["sweep"]
     return {
         entry["beams"]: entry["rows"]
-        for entry in report["sweep"]
+        for entry in sweep
         if any(f"{entry['beams']} beams" in system for system in paper.systems)
     }
 

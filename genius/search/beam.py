@@ -16,7 +16,7 @@ that what the trie masks and what it leaves add up to 1; they rank nothing.
 Three modes, and what each guarantees against the published algorithm (transformers' `generate` with
 `prefix_allowed_tokens_fn`, the same weights, the same number of beams):
 
-    exact   the same IDs and scores, within 1e-4 in fp32; the order may differ only between closer scores. The
+    exact   the same IDs and scores, within 2e-4 in fp32; the order may differ only between closer scores. The
             softmax is over the whole vocabulary before the trie masks it, and an ID has no end token.
     set     the same IDs, in another order: for re-ranking. A query is finished once each of its beams has one ID
             left, because nothing can be discarded any more. Scores are those of the codes decoded until then.

@@ -155,16 +155,36 @@ def test_swept_beam_sizes_are_shown_next_to_the_papers(report):
     header, coco, *_ = cells(text, "### Next to the paper's Table 9")
 
     assert header[-3:] == ["here: dense", "beam, 30", "beam + re-rank, 30"]
-    thirty = report["sweep"][1]["rows"][0]["systems"]
+    swept = {(pool["scope"], pool["items"]): pool["sweep"] for pool in report["swept"]}
+    assert swept.keys() == {("global", "test"), ("local", "test")}
+    thirty = swept["global", "test"][1]["rows"][0]["systems"]
+    assert coco[-2:] == [f"{100 * thirty[system]['headline']:.1f}" for system in ("beam", "beam + re-rank")]
+
+    header, coco, *_ = cells(text, "### Next to the paper's Table 8")
+
+    assert header[-3:] == ["here: dense", "beam, 30", "beam + re-rank, 30"]
+    thirty = swept["local", "test"][1]["rows"][0]["systems"]
     assert coco[-2:] == [f"{100 * thirty[system]['headline']:.1f}" for system in ("beam", "beam + re-rank")]
 
 
-def renamed(report, *names):
-    """With other names of its datasets, and other rates in global and local pools."""
-    changed = json.loads(json.dumps(report))
-    for row, name in zip(changed["sweep"][1]["rows"], names, strict=True):
+def test_the_papers_pools_are_those_of_the_split_and_not_of_all_splits(report):
+    """M-BEIR's 5.6 million candidates are the test pool; training and validation pools hold others."""
+    text = markdown(renamed(report, "mscoco", "webqa", "visualnews"))
+    assert "Global pools, test items." in text and "Local pools, test items." in text
+    indexed = json.loads(json.dumps(report))  # of an index of one pool: there is one kind of each scope
+    indexed["pools"] = [pool | {"items": "shipped"} for pool in indexed["pools"][1::2]]
+    for row, name in zip(indexed["pools"][0]["rows"], ("mscoco", "webqa", "visualnews"), strict=True):
         row["dataset"] = name
-    for pool in (changed["pools"][0], changed["pools"][2]):
+    assert "Global pools, shipped items." in markdown(indexed | {"sweep": [], "swept": []})
+
+
+def renamed(report, *names):
+    """With other names of its datasets, and other rates in global and local pools of the test split."""
+    changed = json.loads(json.dumps(report))
+    for swept in changed["swept"]:
+        for row, name in zip(swept["sweep"][1]["rows"], names, strict=True):
+            row["dataset"] = name
+    for pool in (changed["pools"][1], changed["pools"][3]):
         for row, name, rates in zip(
             pool["rows"], names, ((0.8, 0.5, 0.6), (0.4, 0.3, 0.4), (0.1, 0.1, 0.1)), strict=True
         ):

@@ -12,7 +12,7 @@ import numpy as np
 
 from genius.explore.distinctive_words import Word
 from genius.explore.map_colors import Group, Palette
-from genius.explore.map_data import MappedQuery, Maps, View
+from genius.explore.map_data import COARSE, MappedQuery, Maps, View
 from genius.schema import Item, Modality
 from genius.ui.common import formatting
 from genius.ui.common.export import FORMULA
@@ -55,6 +55,11 @@ def note(palette: Palette, view: int, levels: int, unsearched: bool) -> dict[str
             f"What all {levels} codes keep of {drawn} if fusion and quantizer are trained without the "
             "contrastive loss (supplement C.1 of the paper)."
         )
+        if maps.health["without"].get(COARSE):
+            sentences.append(
+                "This second training kept the supervised contrastive loss on the items’ kinds, which the paper does "
+                "not have, so the IDs do not collapse as the paper’s do."
+            )
     if different < len(palette.points):
         places = f"{different:,} different points" if different > 1 else "one point"
         sentences.append(f"They fall on {places}; items that share one are spread around it.")

@@ -1,13 +1,18 @@
 """The Map tab's callbacks over HTTP, on a tiny run with made-up maps."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from genius.explore.map_data import COARSE
 from genius.ui.common.figures import MOST_LASSOED
 from genius.ui.map import callbacks
-from tests.ui.fake_engine import HOSTILE
-from tests.ui.fake_maps import FEW, QUERIES, serving_maps
+from genius.ui.map.view import note
+from tests.ui.fake_engine import HOSTILE, FakeIndex
+from tests.ui.fake_maps import FEW, QUERIES, many_maps, serving_maps
 
 DRAWN = ("features", "modality", 1, "drawn", "pan", None)
 
@@ -46,6 +51,16 @@ def test_before_and_after_are_compared_where_all_codes_are_shown(ask):
         assert ["items in the largest bucket", "3", "4,321"] in note["table"]["rows"]
     said = " ".join(note["sentences"])
     assert f"{FEW} different points" in said and "without the contrastive loss" in said
+
+
+@pytest.mark.parametrize("weight", [None, 0.0, 0.16])
+def test_a_second_training_that_kept_a_contrastive_loss_says_so(weight):
+    maps = many_maps()
+    if weight is not None:
+        maps = replace(maps, health=maps.health | {"without": maps.health["without"] | {COARSE: weight}})
+    palette = SimpleNamespace(maps=maps, index=FakeIndex(), points=np.arange(len(maps.keys)), whole=True)
+    said = " ".join(note(palette, 2, len(FakeIndex.code_sizes), False)["sentences"])
+    assert ("kept the supervised contrastive loss" in said) == bool(weight)
 
 
 def test_without_a_search_likeness_says_so_and_shows_modalities(ask):
