@@ -36,7 +36,7 @@ from genius.reading import EXACT, first_problem, read_json
 
 FORMAT = 1
 PARTS = ("encoder", "fusion", "quantizer", "decoder", "index")  # what a search needs
-EXTRAS = ("maps",)  # what a run may hold in addition
+EXTRAS = ("maps", "ranker")  # what a run may hold in addition
 BUILT_FROM = {  # parts that each part is built from, at least
     "encoder": set(),
     "fusion": {"encoder"},
@@ -44,6 +44,7 @@ BUILT_FROM = {  # parts that each part is built from, at least
     "decoder": {"quantizer"},
     "index": {"encoder", "fusion", "quantizer"},
     "maps": {"fusion", "quantizer"},
+    "ranker": {"encoder", "fusion", "quantizer", "decoder"},
 }
 TEMPORARY = ".tmp-"
 HASHED = 256 * 2**20  # bytes; larger files (embeddings of millions) are checked by size when loading

@@ -15,6 +15,7 @@ from PIL import Image
 
 PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
 FAST_DTYPES = ("float32", "bfloat16")  # arithmetic of the decoder in mode fast
+RANKINGS = ("cosine", "ranker")  # what re-ranking orders by: the embeddings' cosine, as published, or the run's ranker
 
 
 class Modality(IntEnum):
@@ -114,7 +115,8 @@ class SearchOptions:
 
     beams: int = 50
     k: int = 10  # hits returned
-    rerank: bool = True  # order hits by embedding instead of by ID score
+    rerank: bool = True  # order hits by embedding or by the run's ranker instead of by ID score
+    ranking: str | None = None  # one of RANKINGS; None: by the ranker if the run has one
     modality: Modality | None = None  # of the candidates; None: any
     decoder_weight: float | None = None  # 1 decoder alone, 0 geometry alone, None: as the run was tuned
     trace: bool = False  # record every level of the beam search
@@ -148,6 +150,8 @@ class Hit:
     generated_rank: int  # 1 is best, by ID score, before re-ranking
     score: float  # of the generated ID
     cosine: float  # between the embeddings of query and item
+    shares: tuple[float, ...] = ()  # of the ranker's parts and the modality in its score, from the mean candidate on;
+    # empty: it did not rank
 
 
 @dataclass(frozen=True)
@@ -188,6 +192,7 @@ class SearchResult:
     candidates: int  # items that were re-ranked
     modality_code: str = "forced"  # forced: the first code is the item's Modality; emergent: a learned cluster
     mode: str = "exact"  # of the beam search
+    ranking: str | None = None  # what the hits are ordered by, one of RANKINGS; None: by ID score
     dtype: str = "float32"  # of the decoder, one of FAST_DTYPES
     decoded: int = 0  # beams scored, over all levels
     certified: bool | None = None  # the generated IDs are provably the best of all; None: not checked

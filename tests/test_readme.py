@@ -106,6 +106,8 @@ ELSEWHERE = {
     "torchrun --nproc-per-node 2 -m training my-collection my-run --device cpu": "tests/training/test_distributed.py",
     "python -m genius.evaluation.ood assets/demo $GENIUS_DATA/flickr8k/images": "tests/evaluation/test_ood.py",
     "python -m genius.evaluation my-run --answerable": "tests/evaluation/test_evaluate.py",
+    "python -m genius.evaluation my-run --fused": "tests/evaluation/test_fused_items.py",
+    "python -m training.ranker my-collection my-run": "tests/training/test_ranker.py",
     "python -m training.benchmarks.captions my-run $GENIUS_DATA/flickr8k": "tests/training/benchmarks/",
     "python -m training.benchmarks.uploads my-run $GENIUS_DATA --out sheets": "tests/training/benchmarks/",
     "python -m training.benchmarks.growing_scale 1000000": "tests/training/benchmarks/, slow, with fewer items",

@@ -46,6 +46,7 @@ from training.optimization import adamw, cosine, set_learning_rate
 from training.pairs import CandidateTable, split_batches
 from training.settings import Arguments, DecoderSettings, parse_arguments
 from training.stage import publish, record_epoch, run_stage, seconds_per_step
+from training.validation import unseen_queries
 
 BEAMS = 20  # of the validation search
 PER_ROW = 100  # validation queries of each (task, dataset) row
@@ -187,12 +188,7 @@ class Validation:
     def __init__(self, data: FeatureSet, samples: Samples, fusion_digest: str, device: str, seed: int):
         """Raises UserError if there are no such queries."""
         pairs, trained = data.pairs, np.unique(samples.data.pairs.positives)
-        seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])
-        rng = np.random.default_rng(seed)
-        rows = [
-            rng.permutation(np.flatnonzero((pairs.rows == row) & ~seen))[:PER_ROW] for row in range(len(pairs.datasets))
-        ]
-        self.chosen = np.sort(np.concatenate(rows))
+        self.chosen = unseen_queries(pairs, trained, PER_ROW, seed)
         if not len(self.chosen):
             raise UserError(
                 "every validation query has a training target; add queries with other targets to the val split"

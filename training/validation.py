@@ -1,4 +1,4 @@
-"""Hit rates of fusion and quantizer on validation queries, in blocks over all candidates.
+"""Validation: queries with unseen targets, and hit rates of fusion and quantizer in blocks over all candidates.
 
 Shapes: s queries.
 """
@@ -12,6 +12,7 @@ from torch import Tensor
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from training.features import FeatureSet
+from training.pairs import Pairs
 
 SAMPLE = 2000  # validation queries
 
@@ -36,6 +37,19 @@ def hit_rates(
         for top in best
     )
     return float(plain), float(quantized)
+
+
+def unseen_queries(pairs: Pairs, trained: np.ndarray, per_row: int, seed: int) -> np.ndarray:
+    """Numbers of queries none of whose positives was a training target, ascending; at most per_row of each row.
+
+    trained: candidate rows of the training targets.
+    """
+    seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])
+    rng = np.random.default_rng(seed)
+    rows = [
+        rng.permutation(np.flatnonzero((pairs.rows == row) & ~seen))[:per_row] for row in range(len(pairs.datasets))
+    ]
+    return np.sort(np.concatenate(rows))
 
 
 class TopRows:

@@ -90,7 +90,7 @@ def search_all_systems(
     decoder_weight: float | None = None,
     fused: np.ndarray | None = None,
 ) -> dict[int, RowResults]:
-    """Beam size -> results of "dense", "quantized" and the systems of `beam_systems`.
+    """Beam size -> results of "dense", "quantized" and the systems of `beam_systems`, a ranker's too if there is one.
 
     rows: index rows of the pool. fused (n, d): fused features of the items; with them also the system "fused".
     """
@@ -109,7 +109,7 @@ def search_all_systems(
     results = {}
     for size in beams:
         results[size] = exhaustive
-        for name, options in beam_systems(size, decoder_weight).items():
+        for name, options in beam_systems(size, decoder_weight, engine.has_ranker).items():
             results[size] |= search_beam(name, engine, pool, encoded, qrels, options)
     return results
 
@@ -129,7 +129,7 @@ def ranks_by_system(
         "dense": lambda: search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)[0],
         "quantized": lambda: search_quantized(engine, pool, encoded, qrels)[0],
     }
-    by_beams = beam_systems(beams, decoder_weight)
+    by_beams = beam_systems(beams, decoder_weight, engine.has_ranker)
     return {
         name: exhaustive[name]()
         if name in exhaustive
@@ -138,18 +138,26 @@ def ranks_by_system(
     }
 
 
-def beam_systems(beams: int, decoder_weight: float | None) -> dict[str, SearchOptions]:
+def beam_systems(beams: int, decoder_weight: float | None, ranker: bool = False) -> dict[str, SearchOptions]:
     """System -> its options: by geometry alone, and by the decoder, each in every mode.
 
-    decoder_weight: of the decoder against geometry; None: the run's tuned weight.
+    decoder_weight: of the decoder against geometry; None: the run's tuned weight. ranker: also with candidates in the
+    order of the run's ranker.
     """
 
     def by(weight: float | None, name: str, fast: str) -> dict[str, SearchOptions]:
-        options = SearchOptions(beams=beams, k=K, decoder_weight=weight)
-        return {
-            name: replace(options, mode="exact", rerank=False),  # the only mode whose order is that of the scores
+        options = SearchOptions(beams=beams, k=K, decoder_weight=weight, ranking="cosine")
+        reranked = {
             f"{name} + re-rank": replace(options, mode="set"),
             f"{fast} + re-rank": replace(options, mode="fast"),
+        }
+        ranked = {
+            system.replace("re-rank", "ranker"): replace(how, ranking="ranker") for system, how in reranked.items()
+        }
+        return {
+            name: replace(options, mode="exact", rerank=False),  # the only mode whose order is that of the scores
+            **reranked,
+            **(ranked if ranker else {}),
         }
 
     return by(0.0, "geometry", "fast geometry") | by(decoder_weight, "beam", "fast")

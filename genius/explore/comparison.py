@@ -35,9 +35,16 @@ class SearchSystem:
 
 FLAT = SearchSystem("faiss flat", "Compares the query’s embedding with those of all items: exact.")
 HNSW = SearchSystem("faiss HNSW", "Walks a graph of near neighbors from item to item: approximate.")
+RANKER = SearchSystem(  # where the run has one, next to re-ranking
+    "Generation + ranker",
+    "The same IDs; the run’s ranker orders the items by embeddings, fused features, IDs and the decoder together.",
+    SearchOptions(mode="set", ranking="ranker"),
+)
 SYSTEMS = (  # in the order shown
     SearchSystem("Generation", "The decoder generates IDs by beam search; ID scores order the items.", EXACT),
-    SearchSystem("Generation + re-rank", "The same IDs; embeddings order the items.", SearchOptions(mode="set")),
+    SearchSystem(
+        "Generation + re-rank", "The same IDs; embeddings order the items.", SearchOptions(mode="set", ranking="cosine")
+    ),
     SearchSystem(
         "Geometry",
         "The same beam search with codeword distances only, without the decoder.",
@@ -97,6 +104,11 @@ class Comparison:
         self._building = threading.Lock()
 
     @property
+    def systems(self) -> tuple[SearchSystem, ...]:
+        """In the order shown."""
+        return (*SYSTEMS[:2], RANKER, *SYSTEMS[2:]) if self.engine.has_ranker else SYSTEMS
+
+    @property
     def built(self) -> bool:
         """Whether the HNSW graph of the current index is built."""
         return self._graph_index is self.engine.index
@@ -135,7 +147,7 @@ class Comparison:
                 for vector in (embedding, z)
             ),
         )
-        for system in SYSTEMS:
+        for system in self.systems:
             if system.options:
                 options = replace(system.options, k=checked.k, beams=checked.beams, modality=modality)
                 yield _median(system, partial(self._generate, encoded, options))

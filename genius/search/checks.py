@@ -8,7 +8,7 @@ from numbers import Real
 
 from genius.errors import UserError, quoted
 from genius.models.encoder import normalize_text
-from genius.schema import Modality, Query, SearchOptions
+from genius.schema import RANKINGS, Modality, Query, SearchOptions
 from genius.search.beam import MODES
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
@@ -30,6 +30,8 @@ def checked_options(options: SearchOptions) -> SearchOptions:
         raise UserError(f"The decoder weight must be a number from 0 to 1, not {quoted(weight)}.")
     if options.mode is not None and options.mode not in MODES:
         raise UserError(f"The mode must be one of {', '.join(MODES)}, not {quoted(options.mode)}.")
+    if options.ranking is not None and options.ranking not in RANKINGS:
+        raise UserError(f"The ranking must be one of {', '.join(RANKINGS)}, not {quoted(options.ranking)}.")
     if options.modality is not None and not isinstance(options.modality, Modality):
         raise UserError(
             f"The modality must be one of {', '.join(kind.name.lower() for kind in Modality)}, "

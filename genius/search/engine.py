@@ -32,6 +32,7 @@ from genius.models.encoder import Encoder, Features, query_text
 from genius.models.fusion import Fusion
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
+from genius.models.ranker import Ranker
 from genius.reading import one_line
 from genius.run import Run
 from genius.runtime import usable_device
@@ -42,6 +43,7 @@ from genius.search.beam_state import Beams
 from genius.search.checks import MAX_BUDGET, MAX_WIDENED_BEAMS, check_prefix, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
 from genius.search.ood_detector import OODDetector
+from genius.search.ranking import Ranking
 from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, generated_ids, hits, rank
 from genius.search.snapshots import Version, Versions
 from genius.trie.ids import fields, read_level
@@ -113,6 +115,7 @@ class Engine:
         ood_detector: OODDetector | None = None,
         run: Run | None = None,
         fast_dtype: str = "float32",
+        ranker: Ranker | None = None,
     ):
         """run: as it was read when the parts were loaded; without it `reload` finds no newer index. Where its manifest
         says "normalize_embeddings", as for published weights, re-ranking normalizes the stored embeddings again, as the
@@ -120,6 +123,8 @@ class Engine:
 
         fast_dtype: arithmetic of the decoder in mode fast, one of FAST_DTYPES; the other modes compute in float32.
         Raises UserError for an unknown one.
+
+        ranker: orders candidates unless a search asks for the published order by cosine.
         """
         if fast_dtype not in FAST_DTYPES:
             raise UserError(f"fast_dtype must be one of {', '.join(FAST_DTYPES)}, not {fast_dtype!r}.")
@@ -129,6 +134,7 @@ class Engine:
         )
         self._normalize_embeddings = run is not None and run.manifest.get("normalize_embeddings", False)
         self.ood_detector, self.run = ood_detector, run
+        self._ranking = ranker and Ranking(ranker.to(self.device).eval(), self.quantizer.codebooks)
         self._versions = Versions(index, self.device, run)
         self._decoder = self._fast_decoder = IncrementalDecoder(self.decoder)
         if fast_dtype != "float32":
@@ -151,6 +157,7 @@ class Engine:
             load_index(opened),
         )
         encoder, fusion, quantizer, decoder, index = parts
+        ranker = Ranker.load(folder("ranker")) if opened.has("ranker") else None
         _require_equal(
             run,
             "embedding size",
@@ -159,6 +166,7 @@ class Engine:
             quantizer=quantizer.config.dim,
             decoder=decoder.config.dim,
             index=index.config.dim,
+            **({} if ranker is None else {"ranker": ranker.config.dim}),
         )
         _require_equal(
             run,
@@ -170,7 +178,7 @@ class Engine:
         first = read_level(index.packed, fields(index.code_sizes)[0])
         if quantizer.config.modality_code == "forced" and (first != index.modalities).any():
             raise UserError(f"an item of {run} has the ID of another modality; build the index again")
-        engine = cls(*parts, chosen, OODDetector.load(index.folder), opened, fast_dtype)
+        engine = cls(*parts, chosen, OODDetector.load(index.folder), opened, fast_dtype, ranker)
         engine._check(run)
         return engine
 
@@ -206,6 +214,22 @@ class Engine:
         Raises UserError if there are none.
         """
         return self._versions.current.pool_of(modality)
+
+    @property
+    def has_ranker(self) -> bool:
+        """Whether the run has a ranker, which then orders results unless a search asks for another order."""
+        return self._ranking is not None
+
+    def ranking_of(self, options: SearchOptions) -> str | None:
+        """What results are ordered by with these options, one of RANKINGS; None: by ID score.
+
+        Raises UserError if they ask for a ranker that the run does not have.
+        """
+        if options.ranking == "ranker" and not self.has_ranker:
+            raise UserError("This run has no ranker; choose cosine, or train one with python -m training.ranker.")
+        if not options.rerank:
+            return None
+        return options.ranking or ("ranker" if self.has_ranker else "cosine")
 
     def reload(self) -> bool:
         """Search the newest index of the run from now on; returns whether there was a newer one.
@@ -278,6 +302,7 @@ class Engine:
     def _batch_options(self, options: SearchOptions | None) -> BatchOptions:
         """Checked, and the pool that the options allow made ready. Raises UserError for an invalid option."""
         shared = BatchOptions(checked_options(options or SearchOptions()), self._versions.current)
+        self.ranking_of(shared.options)
         check_prefix(shared.options.prefix, shared.version.pool_of(shared.options.modality).table)
         return shared
 
@@ -312,14 +337,20 @@ class Engine:
         with self._timed("expand", spent, count):
             candidates = expand(beams, pool.table, MAX_BUDGET if mode == "fast" else MAX_CANDIDATES)
         with self._timed("rerank", spent, count):
-            ranked = rank(
-                candidates,
-                version.index.embeddings,
-                encoded.embeddings.cpu().numpy(),
-                options.k,
-                options.rerank,
-                self._normalize_embeddings,
-            )
+            index, normalize, judged = version.index, self._normalize_embeddings, None
+            if self.ranking_of(options) == "ranker":
+                judged = self._ranking.judge(
+                    candidates,
+                    beams,
+                    pool.table,
+                    index.embeddings,
+                    index.modalities,
+                    encoded.embeddings,
+                    encoded.z,
+                    normalize,
+                )
+            queries = encoded.embeddings.cpu().numpy()
+            ranked = rank(candidates, index.embeddings, queries, options.k, options.rerank, normalize, judged)
         return Retrieved(beams, candidates, ranked, spent)
 
     def _search(self, queries: Sequence[Query], shared: BatchOptions) -> list[SearchResult]:
@@ -354,6 +385,7 @@ class Engine:
                 modality_code=self.quantizer.config.modality_code,
                 candidates=int(found.candidates.counts[i]),
                 mode=mode,
+                ranking=self.ranking_of(options),
                 dtype=self.fast_dtype if mode == "fast" else "float32",
                 decoded=int(found.beams.scored[i]),
                 certified=None if certified is None else bool(certified[i]),

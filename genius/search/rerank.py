@@ -1,9 +1,12 @@
-"""From generated IDs to ranked items: collect the items below each ID, re-rank them by embedding, fetch the records.
+"""From generated IDs to ranked items: collect the items below each ID, re-rank them, fetch the records.
+
+Items are re-ranked by embedding, as published, or by what a ranker says of them (ranking.py).
 
 A beam search returns whole IDs or, in mode fast, prefixes with few items. No returned prefix is a prefix of another,
 so candidates are unique.
 
-Axes: b queries, w beams, t candidates of all queries together, k results, d embedding dim, M levels.
+Axes: b queries, w beams, t candidates of all queries together, k results, d embedding dim, M levels, p parts of
+a ranker.
 """
 
 from __future__ import annotations
@@ -28,9 +31,19 @@ class Candidates:
     query: np.ndarray  # (t,)
     row: np.ndarray  # (t,) in the index
     id: np.ndarray  # (t,) number of its ID in the table
+    beam: np.ndarray  # (t,) its number among the beams of all queries: query · w + beam of the query
     score: np.ndarray  # (t,) of the beam
     generated_rank: np.ndarray  # (t,) 1 is best
     counts: np.ndarray  # (b,) candidates of each query
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the ranker says of candidates."""
+
+    cosines: np.ndarray  # (t,) of the embeddings
+    scores: np.ndarray  # (t,) that order them
+    shares: np.ndarray  # (t, p + 1) of the parts and of the modality in the score, from the query's mean candidate on
 
 
 @dataclass(frozen=True)
@@ -42,6 +55,7 @@ class Ranked:
     scores: np.ndarray  # (b, k) of the beam
     cosines: np.ndarray  # (b, k) between the embeddings of query and item
     generated_rank: np.ndarray  # (b, k) before re-ranking
+    shares: np.ndarray | None = None  # (b, k, p + 1) of the ranker's parts; None: it did not rank
 
 
 def expand(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candidates:
@@ -56,6 +70,7 @@ def expand(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candi
         query,
         table.rows[position].astype(np.int64),
         table.ids_of(position),
+        beam,
         scores.ravel()[beam],
         _place(counts) + 1,
         counts,
@@ -69,24 +84,27 @@ def rank(
     k: int,
     rerank: bool = True,
     normalize: bool = False,
+    judged: Judged | None = None,
 ) -> Ranked:
     """The k best candidates of each query, by cosine or, without re-ranking, in generated order.
 
     embeddings (n, d) of the index, memory-mapped; queries (b, d); both normalized. normalize: divide by the norms of
-    the embeddings, which half precision changed by up to 3e-4. Equal cosines keep the generated order.
+    the embeddings, which half precision changed by up to 3e-4. judged: what the ranker says of the candidates, whose
+    score then takes the place of the cosine. Equal cosines or scores keep the generated order.
     """
+    rerank |= judged is not None
     chosen = np.arange(len(candidates.row)) if rerank else np.flatnonzero(candidates.generated_rank <= k)
     query, row = candidates.query[chosen], candidates.row[chosen]
-    cosine = _cosines(embeddings, row, queries, query, normalize)
+    cosine = _cosines(embeddings, row, queries, query, normalize) if judged is None else judged.cosines
     if rerank:
-        order = np.lexsort((candidates.generated_rank, -cosine, query))
+        order = np.lexsort((candidates.generated_rank, -(cosine if judged is None else judged.scores), query))
         chosen, query, cosine = chosen[order], query[order], cosine[order]
     place = _place(np.bincount(query, minlength=len(queries)))
     at = np.flatnonzero(place < k)
     chosen, query, place = chosen[at], query[at], place[at]
 
     def padded(values: np.ndarray, padding: float) -> np.ndarray:
-        out = np.full((len(queries), k), padding, dtype=values.dtype)
+        out = np.full((len(queries), k, *values.shape[1:]), padding, dtype=values.dtype)
         out[query, place] = values
         return out
 
@@ -96,6 +114,7 @@ def rank(
         padded(candidates.score[chosen], -np.inf),
         padded(cosine[at], -np.inf),
         padded(candidates.generated_rank[chosen], 0),
+        None if judged is None else padded(judged.shares[chosen], 0),
     )
 
 
@@ -108,12 +127,13 @@ def hits(index: Index, ranked: Ranked, table: IDTable) -> list[list[Hit]]:
         table.codes(ranked.ids[query, place]),
         place + 1,
         *(values[query, place] for values in (ranked.generated_rank, ranked.scores, ranked.cosines)),
+        [()] * len(rows) if ranked.shares is None else ranked.shares[query, place],
     )
     result: list[list[Hit]] = [[] for _ in ranked.rows]
-    for number, item, row, codes, *values in zip(
-        query, index.items(rows), *(column.tolist() for column in columns), strict=True
+    for number, item, row, codes, *values, shares in zip(
+        query, index.items(rows), *(np.asarray(column).tolist() for column in columns), strict=True
     ):
-        result[number].append(Hit(row, item, tuple(codes), *values))
+        result[number].append(Hit(row, item, tuple(codes), *values, tuple(shares)))
     return result
 
 

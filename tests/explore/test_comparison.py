@@ -7,9 +7,10 @@ import pytest
 from genius.errors import UserError
 from genius.explore import comparison as compare
 from genius.explore.comparison import FLAT, HNSW, SYSTEMS, Comparison, SystemResults, rank_agreement
-from genius.schema import Modality, Query
+from genius.schema import Modality, Query, SearchOptions
 from genius.search.dense import build_hnsw
 from genius.search.engine import Engine
+from tests.search.test_ranking import drawn_ranker
 from tests.search.tiny import publish_tiny_run
 
 QUERY = Query(text="A red dog.")
@@ -48,6 +49,21 @@ def test_each_system_agrees_with_the_engine(engine, comparison, vectors):
     assert by_system[FLAT.name].rows.tolist() == rows[0].tolist()
     assert by_system[HNSW.name].rows.tolist() == rows[0].tolist()  # 40 items: the graph misses none
     assert by_system[HNSW.name].cosines == pytest.approx(cosines[0], abs=1e-4)
+
+
+def test_a_run_with_a_ranker_is_compared_with_and_without_it(tmp_path):
+    run = publish_tiny_run(tmp_path / "run")
+    run.publish("ranker", drawn_ranker().save, ("encoder", "fusion", "quantizer", "decoder"))
+    ranked = Engine.load(run.path, "cpu")
+    (result,) = ranked.search([QUERY])
+
+    by_system = {one.system.name: one for one in Comparison(ranked).search(result.embedding, result.z, k=9, beams=6)}
+
+    names = [system.name for system in SYSTEMS]
+    assert list(by_system) == [*names[:2], "Generation + ranker", *names[2:]]
+    for name, ranking in (("Generation + ranker", "ranker"), ("Generation + re-rank", "cosine")):
+        (expected,) = ranked.search([QUERY], SearchOptions(k=9, beams=6, ranking=ranking))
+        assert by_system[name].rows.tolist() == [hit.row for hit in expected.hits]
 
 
 @pytest.mark.parametrize("modality", Modality)

@@ -319,7 +319,7 @@ def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, 
     run = publish_tiny_run(tmp_path / "run", n=6)
     run.record(normalize_embeddings=True)
     published = Engine.load(run.path, "cpu")
-    monkeypatch.setattr(engine_module, "rank", lambda *given: used.append(given[-1]) or rank(*given))
+    monkeypatch.setattr(engine_module, "rank", lambda *given: used.append(given[5]) or rank(*given))
     for each in (engine, published):
         each.search(QUERIES[:1])
     assert used == [False, True]

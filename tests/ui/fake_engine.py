@@ -136,6 +136,7 @@ class FakeEngine:
     """Answers like genius.search.engine.Engine, after `seconds`; keeps the queries it got."""
 
     device = "cpu"
+    has_ranker = False
     decoder = SimpleNamespace(config=SimpleNamespace(decoder_weight=1.0))
     quantizer = SimpleNamespace(config=SimpleNamespace(modality_code="forced"))
 
@@ -205,6 +206,7 @@ class FakeEngine:
             modality_code="emergent" if query.text == "emergent" else "forced",
             candidates=512,
             mode=options.mode or "set",
+            ranking=(options.ranking or "cosine") if options.rerank else None,
             out_of_distribution=None if query.image is None else query.text == "far away",
             certified=len(query.text) % 2 == 0 if options.mode == "exact" else None,
             milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "expand": 0.6, "rerank": 2.4, "fetch": 3.9},

@@ -10,6 +10,7 @@ from genius.collections.images import open_image
 from genius.errors import UserError, quoted
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.items import describe_item, row_of
+from genius.models.ranker import PARTS
 from genius.schema import Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
@@ -33,15 +34,18 @@ def endpoints(context: Context) -> list[Callable]:
         k: int = 10,
         beams: int = 50,
         modality: str = "any",
+        ranking: str = "",
     ) -> dict:
-        """Search with a text, a picture or both: generate IDs, then re-rank their items by embedding.
+        """Search with a text, a picture or both: generate IDs, then re-rank their items.
 
         picture: an uploaded PNG, JPEG or WebP. instruction: what kind of result is wanted. modality: any, image, text
-        or pair. Returns hits, best first, generated IDs, the query's own codes, the probability of each first code
-        (by modality, where the first code of this run is the modality) and milliseconds per stage.
+        or pair. ranking: cosine of the embeddings, as published, or ranker, which also says how much each part added
+        to a hit's score; by default the ranker if the run has one. Returns hits, best first, generated IDs, the query's
+        own codes, the probability of each first code (by modality, where the first code of this run is the modality)
+        and milliseconds per stage.
         """
         image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
-        options = SearchOptions(beams=beams, k=k, modality=target_of(modality))
+        options = SearchOptions(beams=beams, k=k, modality=target_of(modality), ranking=ranking or None)
         query = Query(text=text, image=image, instruction=instruction)
         with searching(query, options):
             (result,) = engine.search([query], options, caller.get())
@@ -54,6 +58,7 @@ def endpoints(context: Context) -> list[Callable]:
                     "cosine": hit.cosine,
                     "score": hit.score,
                     "generated_rank": hit.generated_rank,
+                    "shares": dict(zip((*PARTS, "modality"), hit.shares, strict=False)),
                 }
                 for hit in result.hits
             ],
@@ -64,6 +69,7 @@ def endpoints(context: Context) -> list[Callable]:
             "query_codes": list(result.query_codes),
             "first_code_probabilities": result.first_code_probabilities.tolist(),
             "modality_probabilities": _by_modality(result),
+            "ranking": result.ranking,
             "milliseconds": result.milliseconds,
         }
 

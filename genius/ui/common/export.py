@@ -16,7 +16,7 @@ FIELDS = {  # of the JSON file, where their names do not say enough
     "score": "orders the generated IDs",
     "log_probability": "natural logarithm, summed over the decoded codes; each among all codes of its level",
     "first_code_probabilities": "among the first codes, before any restriction of the modality",
-    "cosine": "of the embeddings of query and item; orders the results if rerank is true",
+    "cosine": "of the embeddings of query and item; orders the results if ranking is cosine",
 }
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes texts that start with these
 
@@ -64,6 +64,7 @@ def _search(answer: LastQuery) -> dict[str, Any]:
             "beams": options.beams,
             "results": options.k,
             "rerank": options.rerank,
+            "ranking": result.ranking,
             "mode": result.mode,
             "modality": options.modality and options.modality.name.lower(),
         },

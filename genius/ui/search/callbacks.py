@@ -222,13 +222,18 @@ def find_example(event: gr.EventData, examples: Sequence[Example]) -> Example:
 
 
 def search_options(
-    beams: Any, k: Any, rerank: Any, mode: Any, target: Any, at_most: int | None = None
+    beams: Any, k: Any, rerank: Any, mode: Any, target: Any, ranking: Any = None, at_most: int | None = None
 ) -> SearchOptions:
     """From the values of the settings. at_most: limit of results. Raises UserError for an unknown target."""
     if mode == "set" and not rerank:  # only exact search gives the order of the IDs
         mode = "exact"
     return SearchOptions(
-        beams=beams, k=k if at_most is None else min(k, at_most), rerank=rerank, mode=mode, modality=target_of(target)
+        beams=beams,
+        k=k if at_most is None else min(k, at_most),
+        rerank=rerank,
+        ranking=ranking,
+        mode=mode,
+        modality=target_of(target),
     )
 
 

@@ -42,7 +42,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     address = {name: gr.Textbox(visible="hidden", elem_id=f"address-{name}") for name in links.SEARCH_FIELDS}
     with gr.Row(elem_id="search"):
         with gr.Column(scale=1, min_width=300, elem_id="ask"):
-            form = form_for(context.engine.index)
+            form = form_for(context.engine.index, context.engine.has_ranker)
             with gr.Accordion("History", open=False, elem_id="past"):
                 past = Panel("history", "search/history.js")
         with gr.Column(scale=3, min_width=320, elem_id="found"):
@@ -107,8 +107,8 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     gr.on(None, on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
 
 
-def form_for(index: Index) -> Form:
-    """Lay out the left side: the query and the settings."""
+def form_for(index: Index, has_ranker: bool) -> Form:
+    """Lay out the left side: the query and the settings. has_ranker: re-ranking may be by the run's ranker."""
     picture = query_picture("picture", height=220)
     part = PartOfPicture("part", "picture")
     quick = Panel("quick", "search/quick.js")
@@ -135,7 +135,17 @@ def form_for(index: Index) -> Form:
         beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info="Number of IDs to generate")
         k = gr.Slider(1, 100, value=10, step=1, label="Results")
         rerank = gr.Checkbox(
-            True, label="Re-rank by embedding", info="If off, results keep the order of their generated IDs"
+            True,
+            label="Re-rank" if has_ranker else "Re-rank by embedding",
+            info="If off, results keep the order of their generated IDs",
+        )
+        ranking = gr.Radio(
+            [("Ranker", "ranker"), ("Embedding", "cosine")],
+            value="ranker" if has_ranker else None,
+            label="Re-rank by",
+            info="The ranker weighs embedding, fused features, ID and decoder together. Published: embedding alone.",
+            visible=has_ranker,
+            elem_id="ranking",
         )
         mode = gr.Radio(
             [("Exact", "exact"), ("Set", "set"), ("Fast", "fast")],
@@ -144,7 +154,7 @@ def form_for(index: Index) -> Form:
             info="Set finds the same IDs as Exact, faster. Fast is faster still, but may miss some.",
             elem_id="mode",
         )
-    return Form(picture, part, quick, text, instruction, go, [beams, k, rerank, mode, target])
+    return Form(picture, part, quick, text, instruction, go, [beams, k, rerank, mode, target, ranking])
 
 
 def on_stored(stored: object) -> dict | None:

@@ -16,17 +16,26 @@ const identity = (data, levels) => node('tr', {class: 'identity'}, node('th', {s
 const step = ({name, figures}, levels) => node('tr', {}, node('th', {scope: 'row'}, name),
   ...levels.map(level => node('td', {}, figures[level] ?? '–')));
 
+// What one part of the ranker adds to or takes from the score.
+const share = ({name, share, bar}) => node('tr', {}, node('th', {scope: 'row'}, name), node('td', {}, share),
+  node('td', {class: 'share'}, node('span', {class: bar < 0 ? 'less' : 'more', style: `width: ${Math.abs(bar) * 50}%`})));
+
 const draw = value => {
   if (!value) {
     return [node('p', {class: 'waiting', role: 'status'}, 'Tracing the search …')];
   }
-  const {title, id, name, kind, sentence, flags, note, ids, first_codes, steps, legend} = value;
+  const {title, id, name, kind, sentence, flags, note, ids, first_codes, steps, legend, shares} = value;
   const levels = [...ids[0].codes.keys()];
   return [node('section', {class: 'why', 'aria-label': title},
     node('h2', {}, `${title} `, node('span', {class: `badge ${kind}`}, name),
       node('span', {class: 'item'}, ` item ${id}`)),
     node('p', {class: 'sentence', role: 'status'}, sentence),
     node('ul', {class: 'flags'}, ...flags.map(flag => node('li', {}, flag))),
+    ...(shares.length ? [
+      node('h3', {}, 'What the ranker weighed'),
+      node('table', {class: 'shares'}, node('tbody', {}, ...shares.map(share))),
+      node('p', {class: 'note'}, 'How much each part raises or lowers the score of this result, compared with the mean of all '
+        + 'candidates of the query. The sum of the parts orders the results.')] : []),
     node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Its codes, level by level'},
       node('table', {},
         node('thead', {}, node('tr', {}, node('th', {scope: 'col'}, 'Level'),

@@ -91,6 +91,8 @@ def why_panel(context: Context) -> None:
         if search is None or search.last is not last:
             search = Retraced.of(last, engine)
         hit = search.hit(id)
+        own = next(one for one in last.result.hits if one.item.id == id)
+        hit = replace(hit, rank=own.rank, shares=own.shares)  # the ranker's, as the visitor's search had it
         why = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
         explanation = why_view.explanation(
             why,

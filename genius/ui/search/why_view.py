@@ -10,8 +10,11 @@ import numpy as np
 from genius.explore.beam_figure import FATES, format_probability
 from genius.explore.beam_tree import BeamTree, Fate
 from genius.explore.explanation import Explanation
+from genius.schema import Hit
 from genius.ui.common.formatting import NAMES, count, identifier, number
 
+PART_NAMES = ("Embedding", "Fused features", "Quantized vector", "Decoder", "First code")  # of the ranker's PARTS
+MODALITY_NAME = "Kind of item"
 RETRACED = {  # by the mode of the visitor's search
     "exact": "",
     "set": "Traced with exact search and the same beam size. Your search found the same IDs but stopped once they were "
@@ -51,6 +54,7 @@ def explanation(
         "sentence": sentence(reason, tree, beams, reranked),
         "flags": flags(reason),
         "note": RETRACED[mode],
+        "shares": shares(hit),
         "ids": ids,
         "first_codes": list(first_codes),
         "steps": steps(reason, tree),
@@ -58,12 +62,33 @@ def explanation(
     }
 
 
+def shares(hit: Hit) -> list[dict[str, Any]]:
+    """What each part of the ranker adds to the item's score, compared with the mean candidate; none without a ranker.
+
+    bar: its size relative to the largest, from −1 to 1.
+    """
+    if not hit.shares:
+        return []
+    largest = max(map(abs, hit.shares)) or 1.0
+    return [
+        {"name": name, "share": signed(share), "bar": share / largest}
+        for name, share in zip((*PART_NAMES, MODALITY_NAME), hit.shares, strict=True)
+    ]
+
+
+def signed(share: float) -> str:
+    """0.5 -> +0.50."""
+    text = number(round(share, 2) + 0.0, 2)
+    return f"+{text}" if round(share, 2) > 0 else text
+
+
 def sentence(reason: Explanation, tree: BeamTree, beams: int, reranked: bool) -> str:
     """How the item was found."""
     hit = reason.hit
     found = [generated(reason, tree, beams)]
     if reranked:
-        found.append(f"Re-ranking by embedding {moved(hit.generated_rank, hit.rank)} (cosine {number(hit.cosine, 3)}).")
+        by = "The ranker" if hit.shares else "Re-ranking by embedding"
+        found.append(f"{by} {moved(hit.generated_rank, hit.rank)} (cosine {number(hit.cosine, 3)}).")
     else:
         found.append(f"Without re-ranking it is {ordinal(hit.rank)}.")
     about = "" if reason.dense_rank_is_exact else "about "

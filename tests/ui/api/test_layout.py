@@ -59,7 +59,14 @@ def test_first_codes_are_no_modalities_where_they_emerged(client):
 
 def test_what_is_left_out_has_a_default(client, served):
     assert len(client.predict(text="mug", api_name="/search")["hits"]) == 10
-    assert served.engine.queries[-1][0].image is None
+    query, options = served.engine.queries[-1]
+    assert query.image is None and options.ranking is None
+
+
+def test_the_published_order_can_be_asked_for(client, served):
+    found = client.predict(text="mug", ranking="cosine", api_name="/search")
+    assert served.engine.queries[-1][1].ranking == found["ranking"] == "cosine"
+    assert found["hits"][0]["shares"] == {}
 
 
 def test_an_item_is_told_in_full_with_its_picture(client):

@@ -27,6 +27,7 @@ def answer(*texts: str, instruction: str = "Find it.") -> LastQuery:
         np.ones(3) / 3,
         8,
         mode="set",
+        ranking="cosine",
     )
     return LastQuery("“a mug”", Query("a mug", None, instruction), OPTIONS, result)
 
@@ -73,7 +74,14 @@ def test_json_tells_what_was_asked_how_and_what_came():
         "picture": False,
         "codes": [2, 0, 0],
     }
-    assert search["options"] == {"beams": 7, "results": 3, "rerank": True, "mode": "set", "modality": "pair"}
+    assert search["options"] == {
+        "beams": 7,
+        "results": 3,
+        "rerank": True,
+        "ranking": "cosine",
+        "mode": "set",
+        "modality": "pair",
+    }
     assert search["first_code_probabilities"] == pytest.approx([1 / 3] * 3)
     assert "among all codes of its level" in read["fields"]["log_probability"]
     assert search["generated"] == [{"codes": [2, 4, 0], "score": -1.5, "log_probability": -2.5, "items": 1}]

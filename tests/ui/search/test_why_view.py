@@ -5,8 +5,9 @@ import pytest
 
 from genius.explore.beam_tree import beam_tree
 from genius.explore.explanation import explain
+from genius.models.ranker import PARTS
 from genius.schema import Hit, Item, LevelTrace, Modality, SearchTrace
-from genius.ui.search.why_view import explanation, logarithm, moved, ordinal, prefixes, sentence
+from genius.ui.search.why_view import PART_NAMES, explanation, logarithm, moved, ordinal, prefixes, sentence
 
 NAMES = ("Image", "Text", "Pair")
 
@@ -48,6 +49,21 @@ def test_the_sentence_of_another_beam_than_the_best(tree):
         "other item has this ID. Re-ranking by embedding moved it from rank 5 to 1 (cosine 0.312). Dense search over "
         "all 12,663 items would rank it 42nd."
     )
+
+
+def test_what_the_ranker_weighed_is_told_for_each_of_its_parts(tree):
+    assert explanation(why(tree, (2, 9)), tree, (2, 3), 2, True, "set", NAMES)["shares"] == []
+    shares = (0.5, -1.0, 0.004, 0.0, -0.25, 0.125)
+    reason = why(tree, (2, 9))
+    reason = replace(reason, hit=replace(reason.hit, shares=shares))
+
+    told = explanation(reason, tree, (2, 3), 2, True, "set", NAMES)
+
+    assert len(PART_NAMES) == len(PARTS)
+    assert [row["name"] for row in told["shares"]] == [*PART_NAMES, "Kind of item"]
+    assert [row["share"] for row in told["shares"]] == ["+0.50", "−1.00", "0.00", "0.00", "−0.25", "+0.12"]
+    assert [row["bar"] for row in told["shares"]] == [0.5, -1.0, 0.004, 0.0, -0.25, 0.125]
+    assert " The ranker moved it from rank 5 to 1 (cosine 0.312)." in told["sentence"]
 
 
 def test_the_sentence_of_the_best_beam(tree):

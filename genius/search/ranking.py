@@ -1,0 +1,90 @@
+"""Score the candidates of a search by the run's ranker: its parts, from what the index stores and the search found.
+
+Shapes: b queries, t candidates of all queries together, d dim, M levels, p parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from genius.models.ranker import PARTS, Ranker
+from genius.search.beam_state import Beams
+from genius.search.rerank import BLOCK, Candidates, Judged
+from genius.trie.ids import IDTable
+
+
+class Ranking:
+    """A ranker with the codebooks that its candidates' IDs are of."""
+
+    def __init__(self, ranker: Ranker, codebooks: Sequence[Tensor]):
+        self.ranker = ranker
+        self._words = torch.cat([*codebooks]).float()  # codewords of all levels
+        self._offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])
+
+    @torch.inference_mode()
+    def judge(
+        self,
+        candidates: Candidates,
+        beams: Beams,
+        table: IDTable,
+        embeddings: np.ndarray,
+        modalities: np.ndarray,
+        queries: Tensor,
+        z: Tensor,
+        normalize: bool = False,
+    ) -> Judged:
+        """Score all candidates; arguments as of `measure`."""
+        parts = self.measure(candidates, beams, table, embeddings, modalities, queries, z, normalize)
+        query = torch.from_numpy(candidates.query).to(z.device)
+        modality = torch.from_numpy(modalities[candidates.row].astype(np.int64)).to(z.device)
+        scores, shares = self.ranker(parts, modality)
+        count = torch.from_numpy(candidates.counts).to(z.device).clamp(min=1)[:, None]
+        mean = torch.zeros(len(z), shares.shape[1], device=z.device).index_add_(0, query, shares) / count  # (b, p + 1)
+        return Judged(*(values.cpu().numpy() for values in (parts[:, 0], scores, shares - mean[query])))
+
+    @torch.inference_mode()
+    def measure(
+        self,
+        candidates: Candidates,
+        beams: Beams,
+        table: IDTable,
+        embeddings: np.ndarray,
+        modalities: np.ndarray,
+        queries: Tensor,
+        z: Tensor,
+        normalize: bool = False,
+    ) -> Tensor:
+        """The ranker's PARTS (t, p) of all candidates.
+
+        beams: from which `expand` made the candidates, with this table. embeddings (n, d) and modalities (n,): of the
+        index. queries and z (b, d): embeddings and fused features, normalized. normalize: as for `rank`.
+        """
+        turned, added = self.ranker.residual_queries(z)  # (b, 3, d), (b, 3)
+        log_probs = beams.log_probs.flatten()
+        parts = torch.empty(len(candidates.row), len(PARTS), device=z.device)
+        for first in range(0, len(parts), BLOCK):
+            block = slice(first, first + BLOCK)
+            rows, tokens = candidates.row[block], table.codes(candidates.id[block]) + self._offsets
+            query, beam, modality, tokens = (
+                torch.from_numpy(numbers.astype(np.int64)).to(z.device)
+                for numbers in (candidates.query[block], candidates.beam[block], modalities[rows], tokens)
+            )
+            vectors = torch.from_numpy(embeddings[rows].astype(np.float32)).to(z.device)  # (t, d)
+            if normalize:
+                vectors = F.normalize(vectors, dim=-1)
+            quantized = F.embedding_bag(tokens, self._words, mode="sum")  # (t, d)
+            inner = (z[query] * quantized).sum(1)
+            columns = (
+                (queries[query] * vectors).sum(1),
+                inner + (turned[query, modality] * vectors).sum(1) + added[query, modality],
+                2 * inner - quantized.square().sum(1),
+                log_probs[beam],
+                beams.first_log_probs[query, tokens[:, 0]],
+            )
+            parts[block] = torch.stack(columns, dim=1)
+        return parts

@@ -1,0 +1,74 @@
+"""genius/models/ranker.py: the derived features against least squares of numpy, the sum against its parts."""
+
+import numpy as np
+import torch
+
+from genius.models.ranker import PARTS, Ranker, RankerConfig
+from genius.schema import Modality
+
+DIM, N = 5, 60
+
+
+def items(seed: int = 0):
+    rng = np.random.default_rng(seed)
+    embeddings, quantized = rng.normal(size=(N, DIM)), rng.normal(size=(N, DIM))
+    modality = np.arange(N) % 2  # no pairs
+    truth = rng.normal(size=(2, DIM, DIM))
+    z = quantized + np.einsum("nij,nj->ni", truth[modality], embeddings) + 0.1 * rng.normal(size=(N, DIM)) + 0.5
+    return z, quantized, embeddings, modality
+
+
+def test_what_the_quantizer_lost_is_fitted_by_least_squares_for_each_modality():
+    z, quantized, embeddings, modality = items()
+    ranker = Ranker(RankerConfig(DIM))
+
+    explained = ranker.fit_residuals(
+        *(torch.from_numpy(array).float() for array in (z, quantized, embeddings)), torch.from_numpy(modality), 0.0
+    )
+
+    left = total = 0.0
+    maps = ranker.residual_map.view(len(Modality), DIM, DIM).numpy()
+    for kind in (0, 1):
+        own = modality == kind
+        inputs = np.hstack([embeddings[own], np.ones((own.sum(), 1))])
+        solved, *_ = np.linalg.lstsq(inputs, (z - quantized)[own], rcond=None)
+        np.testing.assert_allclose(maps[kind], solved[:DIM].T, atol=1e-4)
+        np.testing.assert_allclose(ranker.residual_bias[kind].numpy(), solved[DIM], atol=1e-4)
+        left += (((z - quantized)[own] - inputs @ solved) ** 2).sum()
+        total += ((z - quantized)[own] ** 2).sum()
+    assert abs(explained - (1 - left / total)) < 1e-4 and explained > 0.9
+    assert not maps[Modality.PAIR].any() and not ranker.residual_bias[Modality.PAIR].any()
+
+
+def test_a_query_turned_by_the_map_compares_with_embeddings_as_with_derived_features():
+    z, quantized, embeddings, modality = items()
+    ranker = Ranker(RankerConfig(DIM))
+    given = [torch.from_numpy(array).float() for array in (z, quantized, embeddings)]
+    ranker.fit_residuals(*given, torch.from_numpy(modality), 0.01)
+    query = torch.randn(3, DIM, generator=torch.Generator().manual_seed(1))
+
+    turned, added = ranker.residual_queries(query)
+
+    maps = ranker.residual_map.view(len(Modality), DIM, DIM)
+    for kind in Modality:
+        derived = given[2] @ maps[kind].T + ranker.residual_bias[kind]  # (n, d)
+        torch.testing.assert_close(turned[:, kind] @ given[2].T + added[:, kind, None], query @ derived.T)
+
+
+def test_a_score_is_the_sum_of_its_shares_by_modality(tmp_path):
+    torch.manual_seed(0)
+    ranker = Ranker(RankerConfig(DIM))
+    with torch.no_grad():
+        ranker.weight.normal_()
+        ranker.bias.normal_()
+    ranker.save(tmp_path)
+    parts, modality = torch.randn(7, len(PARTS)), torch.arange(7) % 3
+
+    with torch.no_grad():
+        scores, shares = Ranker.load(tmp_path)(parts, modality)
+
+    weight, bias = ranker.weight.tolist(), ranker.bias.tolist()
+    for number, kind in enumerate(modality.tolist()):
+        expected = [one * part for one, part in zip(weight[kind], parts[number].tolist(), strict=True)]
+        torch.testing.assert_close(shares[number], torch.tensor([*expected, bias[kind]]))
+        torch.testing.assert_close(scores[number], shares[number].sum())

@@ -1,0 +1,288 @@
+"""Train the ranker of a run: it orders candidates by all that a search knows of them (ours).
+
+    python -m training.ranker COLLECTION RUN [--device cpu]
+
+It learns from validation queries none of whose targets was a training target, so that it learns how far each part can
+be trusted where encoder, fusion and decoder do not remember the answer. Their candidates come from the run's own beam
+search over all candidates of the collection, in modes set and fast. The loss is listwise: the probability that a
+softmax over the scores gives to the targets among the candidates. Prints what the ranker finds of queries that a model
+of the other queries ranks (cross-validation), next to the cosine.
+
+Shapes: n items, q queries, t candidates of all queries together, d dim, p parts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genius.collections.mbeir import Collection
+from genius.encoding.quantize import QUANTIZE_BLOCK, quantize_all
+from genius.errors import UserError, exit_on_user_error
+from genius.files import disk_errors_explained
+from genius.metrics.hit_rate import headline_cut
+from genius.models.decoder import IDDecoder
+from genius.models.incremental_decoder import IncrementalDecoder
+from genius.models.quantizer import ResidualQuantizer
+from genius.models.ranker import PARTS, Ranker, RankerConfig
+from genius.models.saving import round_to_half
+from genius.run import BUILT_FROM, Run
+from genius.runtime import usable_device
+from genius.schema import Modality, SearchOptions
+from genius.search.beam import beam_search
+from genius.search.checks import MAX_BUDGET
+from genius.search.engine import batch_size
+from genius.search.ranking import Ranking
+from genius.search.rerank import MAX_CANDIDATES, Candidates, expand
+from genius.trie.ids import pack
+from genius.trie.pool import Pool
+from training.features import FeatureSet
+from training.pairs import CandidateTable
+from training.stage import RESUME, only_trainer
+from training.validation import unseen_queries
+
+PART = "ranker"
+PER_ROW = 300  # validation queries of each (task, dataset) row
+MIN_QUERIES = 50  # with a target among their candidates
+BEAMS = SearchOptions().beams
+MODES = ("set", "fast")
+FOLDS = 5  # of the cross-validation
+RIDGE = 0.01  # of the map that derives fused features, see Ranker.fit_residuals
+PENALTY = 1e-3  # of squared weights, each in units of its part's spread
+STEPS = 200  # of L-BFGS
+RESIDUALS = 200_000  # items at most that the map is fitted on
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Candidates of q queries, one list after the other."""
+
+    query: np.ndarray  # (t,) ascending
+    parts: Tensor  # (t, p)
+    modality: Tensor  # (t,)
+    positive: Tensor  # (t,) bool
+    number: np.ndarray  # (q,) of the query in its split; each was searched for in every mode
+    row: np.ndarray  # (q,) the query's (task, dataset) row
+    cut: np.ndarray  # (q,) the k of its hit rate
+
+    def select(self, queries: np.ndarray) -> Lists:
+        """The lists of some queries; queries (q,) bool."""
+        kept = torch.from_numpy(queries[self.query])
+        place = np.cumsum(queries) - 1
+        return Lists(
+            place[self.query[kept.numpy()]],
+            self.parts[kept],
+            self.modality[kept],
+            self.positive[kept],
+            self.number[queries],
+            self.row[queries],
+            self.cut[queries],
+        )
+
+    def hits(self, scores: Tensor) -> np.ndarray:
+        """(q,) bool: a target is among the first `cut` of its candidates in the order of these scores (t,)."""
+        order = np.lexsort((np.arange(len(scores)), -scores.numpy(), self.query))
+        first = np.searchsorted(self.query, np.arange(len(self.row)))
+        place = np.arange(len(order)) - first[self.query]
+        found = self.positive.numpy()[order] & (place < self.cut[self.query])
+        return np.bincount(self.query[found], minlength=len(self.row)) > 0
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.ranker", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
+    parser.add_argument("run", type=Path, help="a trained run")
+    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
+    given = parser.parse_args(arguments)
+    train(given.collection, given.run, str(usable_device(given.device)))
+
+
+def train(root: Path, path: Path, device: str) -> None:
+    """Train the ranker and publish it as a part of the run.
+
+    Raises UserError if the run was not trained on this collection, has too few validation queries with unseen targets
+    or cannot be written, or if another process is changing it.
+    """
+    if not (path / "manifest.json").is_file():
+        raise UserError(f"{path} is not a run; train one with: python -m training COLLECTION RUN")
+    with only_trainer(path), disk_errors_explained(path, RESUME):
+        _train(Collection(root), Run(path), device)
+
+
+def is_trained(run: Run) -> bool:
+    """Whether the run has a ranker of its present models."""
+    built_from = run.manifest["parts"][PART]["built_from"] if run.has(PART) else None
+    return built_from is not None and all(run.digest(part) == digest for part, digest in built_from.items())
+
+
+def _train(collection: Collection, run: Run, device: str) -> None:
+    started, seed = time.perf_counter(), run.manifest.get("settings", {}).get("seed", 0)
+    quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
+    decoder = IDDecoder.load(run.folder("decoder")).to(device)
+    candidates = CandidateTable.read(collection)
+    data = FeatureSet(run, collection, candidates, "val", seed)
+    fused = data.candidate_files.fused(run.digest("fusion"))[:, 0]
+    codes = quantize_all(fused, candidates.modalities, quantizer)
+    ranker = Ranker(RankerConfig(quantizer.config.dim)).to(device)
+    explained = fit_residuals(ranker, quantizer, fused, codes, data.candidate_files.embedding, candidates.modalities)
+    round_to_half(ranker)
+    print(f"ranker: embeddings explain {explained:.1%} of what the quantizer lost", flush=True)
+    trained = np.unique(FeatureSet(run, collection, candidates, "train", seed).pairs.positives)
+    lists = gather(run, data, quantizer, decoder, ranker, codes, unseen_queries(data.pairs, trained, PER_ROW, seed))
+    ranked = cross_validated(lists, seed)
+    for name, scores in (("cosine", lists.parts[:, 0]), ("ranker", ranked)):
+        print(f"ranker: hit rate of {len(lists.row)} lists by {name} {mean_over_rows(lists, lists.hits(scores)):.1%}")
+    fit(ranker, lists)
+    round_to_half(ranker)
+    for kind, weights, bias in zip(Modality, ranker.weight.tolist(), ranker.bias.tolist(), strict=True):
+        named = "  ".join(f"{name} {weight:.3g}" for name, weight in zip(PARTS, weights, strict=True))
+        print(f"ranker: {kind.name.lower():5s} {named}  bias {bias:.3g}")
+    run.publish(PART, lambda folder: ranker.save(folder, half=True), tuple(sorted(BUILT_FROM[PART])))
+    print(f"ranker: {time.perf_counter() - started:.0f} s")
+
+
+def fit_residuals(
+    ranker: Ranker,
+    quantizer: ResidualQuantizer,
+    fused: np.ndarray,
+    codes: np.ndarray,
+    embeddings: np.ndarray,
+    modalities: np.ndarray,
+) -> float:
+    """Fit the map from embeddings to what the quantizer lost, on a sample of items; returns the explained share."""
+    device = quantizer.codebook_0.device
+    rows = np.unique(np.linspace(0, len(fused) - 1, RESIDUALS).astype(np.int64))
+    z, vectors = (torch.from_numpy(array[rows].astype(np.float32)) for array in (fused, embeddings))
+    quantized = torch.cat(
+        [
+            quantizer.decode(part.to(device)).cpu()
+            for part in torch.from_numpy(codes[rows].astype(np.int64)).split(QUANTIZE_BLOCK)
+        ]
+    )
+    return ranker.cpu().fit_residuals(z, quantized, vectors, torch.from_numpy(modalities[rows]), RIDGE)
+
+
+@torch.no_grad()
+def gather(
+    run: Run,
+    data: FeatureSet,
+    quantizer: ResidualQuantizer,
+    decoder: IDDecoder,
+    ranker: Ranker,
+    codes: np.ndarray,
+    chosen: np.ndarray,
+) -> Lists:
+    """Search for the chosen validation queries in each of MODES; lists without a target among them are left out."""
+    device, modalities = quantizer.codebook_0.device, data.candidates.modalities
+    pool = Pool.build(pack(codes, quantizer.config.code_sizes), quantizer.config.code_sizes, device=device)
+    searched, ranking = IncrementalDecoder(decoder), Ranking(ranker.to(device), quantizer.codebooks)
+    embeddings, weight = data.candidate_files.embedding, decoder.config.decoder_weight
+    fused = data.query_files.fused(run.digest("fusion"))
+    normalize = run.manifest.get("normalize_embeddings", False)
+    cuts = np.array([headline_cut(dataset) for dataset in data.pairs.datasets])
+    query, parts, modality, positive, numbers, searches = [], [], [], [], [], 0
+    for mode in MODES:
+        for batch in np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS))):
+            z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
+            own = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
+            beams = beam_search(searched, z, pool.trie, BEAMS, mode=mode, decoder_weight=weight)
+            found = expand(beams, pool.table, MAX_BUDGET if mode == "fast" else MAX_CANDIDATES)
+            measured = ranking.measure(found, beams, pool.table, embeddings, modalities, own, z, normalize)
+            right = is_target(found, data, batch)
+            query.append(found.query + searches)
+            parts.append(measured.cpu())
+            modality.append(modalities[found.row].astype(np.int64))
+            positive.append(right)
+            numbers.append(batch)
+            searches += len(batch)
+    number = np.concatenate(numbers)
+    row = data.pairs.rows[number]
+    lists = Lists(
+        np.concatenate(query),
+        torch.cat(parts),
+        torch.from_numpy(np.concatenate(modality)),
+        torch.from_numpy(np.concatenate(positive)),
+        number,
+        row,
+        cuts[row],
+    )
+    found = np.bincount(lists.query[lists.positive.numpy()], minlength=len(row)) > 0
+    if found.sum() < MIN_QUERIES:
+        raise UserError(
+            f"the search finds the targets of {found.sum()} validation queries with unseen targets, and a ranker needs "
+            f"{MIN_QUERIES}; add queries to the val split"
+        )
+    return lists.select(found)
+
+
+def is_target(found: Candidates, data: FeatureSet, batch: np.ndarray) -> np.ndarray:
+    """(t,) bool: the candidate is a target of its query."""
+    pairs, right = data.pairs, np.zeros(len(found.row), dtype=bool)
+    ends = np.cumsum(found.counts)
+    for number, (query, end) in enumerate(zip(batch, ends, strict=True)):
+        own = slice(end - found.counts[number], end)
+        right[own] = np.isin(found.row[own], pairs.positives[pairs.offsets[query] : pairs.offsets[query + 1]])
+    return right
+
+
+def fit(ranker: Ranker, lists: Lists) -> None:
+    """Set the weights: −log of the probability of the targets, averaged over (task, dataset) rows."""
+    ranker.cpu()
+    query, count = torch.from_numpy(lists.query), len(lists.row)
+    share = torch.from_numpy(1 / np.bincount(lists.row)[lists.row]).float()
+    share /= share.sum()
+    center, spread = lists.parts.mean(0), lists.parts.std(0).clamp(min=1e-6)
+    inputs = (lists.parts - center) / spread
+    first = torch.from_numpy(np.searchsorted(lists.query, np.arange(count)))
+    place, longest = torch.arange(len(query)) - first[query], int(np.bincount(lists.query).max())
+    scaled = torch.zeros(len(Modality), len(PARTS), requires_grad=True)  # weights in units of the spreads
+    bias = torch.zeros(len(Modality), requires_grad=True)
+    optimizer = torch.optim.LBFGS([scaled, bias], max_iter=STEPS, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        scores = (scaled[lists.modality] * inputs).sum(1) + bias[lists.modality]
+        table = torch.full((2, count, longest), -torch.inf)
+        table[0, query, place] = scores
+        table[1, query, place] = scores.masked_fill(~lists.positive, -torch.inf)
+        everything, targets = table.logsumexp(-1)
+        return (share * (everything - targets)).sum() + PENALTY * (scaled.square().sum() + bias.square().sum())
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        value = loss()
+        value.backward()
+        return value
+
+    optimizer.step(closure)
+    with torch.no_grad():
+        ranker.weight.copy_(scaled / spread)
+        ranker.bias.copy_(bias - ranker.weight @ center)
+
+
+def cross_validated(lists: Lists, seed: int) -> Tensor:
+    """(t,) scores, each by a ranker that was fitted without the list's query."""
+    fold = np.random.default_rng(seed).integers(FOLDS, size=lists.number.max() + 1)[lists.number]
+    scores = torch.zeros(len(lists.query))
+    for part in range(FOLDS):
+        ranker = Ranker(RankerConfig(1))
+        fit(ranker, lists.select(fold != part))
+        left_out = torch.from_numpy(fold[lists.query] == part)
+        scores[left_out] = ranker(lists.parts[left_out], lists.modality[left_out])[0].detach()
+    return scores
+
+
+def mean_over_rows(lists: Lists, hits: np.ndarray) -> float:
+    return float(np.mean([hits[lists.row == row].mean() for row in np.unique(lists.row)]))
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main()
