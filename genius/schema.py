@@ -15,6 +15,7 @@ from PIL import Image
 
 PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
 FAST_DTYPES = ("float32", "bfloat16")  # arithmetic of the decoder in mode fast
+RANKER_PARTS = ("cosine", "fused", "quantized", "decoder", "first code")  # see genius/models/ranker.py
 RANKINGS = ("cosine", "ranker")  # what re-ranking orders by: the embeddings' cosine, as published, or the run's ranker
 
 

@@ -30,11 +30,11 @@ from genius.metrics.hit_rate import headline_cut
 from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
-from genius.models.ranker import PARTS, Ranker, RankerConfig
+from genius.models.ranker import Ranker, RankerConfig
 from genius.models.saving import round_to_half
 from genius.run import BUILT_FROM, Run
 from genius.runtime import usable_device
-from genius.schema import Modality, SearchOptions
+from genius.schema import RANKER_PARTS, Modality, SearchOptions
 from genius.search.beam import beam_search
 from genius.search.checks import MAX_BUDGET
 from genius.search.engine import batch_size
@@ -143,7 +143,7 @@ def _train(collection: Collection, run: Run, device: str) -> None:
     fit(ranker, lists)
     round_to_half(ranker)
     for kind, weights, bias in zip(Modality, ranker.weight.tolist(), ranker.bias.tolist(), strict=True):
-        named = "  ".join(f"{name} {weight:.3g}" for name, weight in zip(PARTS, weights, strict=True))
+        named = "  ".join(f"{name} {weight:.3g}" for name, weight in zip(RANKER_PARTS, weights, strict=True))
         print(f"ranker: {kind.name.lower():5s} {named}  bias {bias:.3g}")
     run.publish(PART, lambda folder: ranker.save(folder, half=True), tuple(sorted(BUILT_FROM[PART])))
     print(f"ranker: {time.perf_counter() - started:.0f} s")
@@ -243,7 +243,7 @@ def fit(ranker: Ranker, lists: Lists) -> None:
     inputs = (lists.parts - center) / spread
     first = torch.from_numpy(np.searchsorted(lists.query, np.arange(count)))
     place, longest = torch.arange(len(query)) - first[query], int(np.bincount(lists.query).max())
-    scaled = torch.zeros(len(Modality), len(PARTS), requires_grad=True)  # weights in units of the spreads
+    scaled = torch.zeros(len(Modality), len(RANKER_PARTS), requires_grad=True)  # weights in units of the spreads
     bias = torch.zeros(len(Modality), requires_grad=True)
     optimizer = torch.optim.LBFGS([scaled, bias], max_iter=STEPS, line_search_fn="strong_wolfe")
 

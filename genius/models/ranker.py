@@ -29,9 +29,7 @@ from torch import Tensor, nn
 
 from genius.models.saving import load_model, save_model
 from genius.reading import EXACT, Size
-from genius.schema import Modality
-
-PARTS = ("cosine", "fused", "quantized", "decoder", "first code")
+from genius.schema import RANKER_PARTS, Modality
 
 
 @with_config(EXACT)
@@ -43,12 +41,12 @@ class RankerConfig:
 
 
 class Ranker(nn.Module):
-    """A weighted sum of PARTS, with weights for each modality of candidates."""
+    """A weighted sum of RANKER_PARTS, with weights for each modality of candidates."""
 
     def __init__(self, config: RankerConfig):
         super().__init__()
         self.config = config
-        self.weight = nn.Parameter(torch.zeros(len(Modality), len(PARTS)))
+        self.weight = nn.Parameter(torch.zeros(len(Modality), len(RANKER_PARTS)))
         self.bias = nn.Parameter(torch.zeros(len(Modality)))
         self.register_buffer(
             "residual_map", torch.zeros(len(Modality) * config.dim, config.dim)

@@ -12,7 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from genius.models.ranker import PARTS, Ranker
+from genius.models.ranker import Ranker
+from genius.schema import RANKER_PARTS
 from genius.search.beam_state import Beams
 from genius.search.rerank import BLOCK, Candidates, Judged
 from genius.trie.ids import IDTable
@@ -59,14 +60,14 @@ class Ranking:
         z: Tensor,
         normalize: bool = False,
     ) -> Tensor:
-        """The ranker's PARTS (t, p) of all candidates.
+        """The RANKER_PARTS (t, p) of all candidates.
 
         beams: from which `expand` made the candidates, with this table. embeddings (n, d) and modalities (n,): of the
         index. queries and z (b, d): embeddings and fused features, normalized. normalize: as for `rank`.
         """
         turned, added = self.ranker.residual_queries(z)  # (b, 3, d), (b, 3)
         log_probs = beams.log_probs.flatten()
-        parts = torch.empty(len(candidates.row), len(PARTS), device=z.device)
+        parts = torch.empty(len(candidates.row), len(RANKER_PARTS), device=z.device)
         for first in range(0, len(parts), BLOCK):
             block = slice(first, first + BLOCK)
             rows, tokens = candidates.row[block], table.codes(candidates.id[block]) + self._offsets

@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from genius.models.ranker import PARTS, Ranker, RankerConfig
-from genius.schema import Modality
+from genius.models.ranker import Ranker, RankerConfig
+from genius.schema import RANKER_PARTS, Modality
 
 DIM, N = 5, 60
 
@@ -62,7 +62,7 @@ def test_a_score_is_the_sum_of_its_shares_by_modality(tmp_path):
         ranker.weight.normal_()
         ranker.bias.normal_()
     ranker.save(tmp_path)
-    parts, modality = torch.randn(7, len(PARTS)), torch.arange(7) % 3
+    parts, modality = torch.randn(7, len(RANKER_PARTS)), torch.arange(7) % 3
 
     with torch.no_grad():
         scores, shares = Ranker.load(tmp_path)(parts, modality)

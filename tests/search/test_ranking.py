@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from genius.errors import UserError
-from genius.models.ranker import PARTS, Ranker, RankerConfig
-from genius.schema import Modality, Query, SearchOptions
+from genius.models.ranker import Ranker, RankerConfig
+from genius.schema import RANKER_PARTS, Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from tests.search.tiny import DIM, publish_tiny_run, tiny_decoder
 
@@ -86,7 +86,7 @@ def test_hits_carry_the_shares_and_the_result_names_the_order(engine):
     )
 
     assert (ranked.ranking, plain.ranking, generated.ranking) == ("ranker", "cosine", None)
-    assert all(len(hit.shares) == len(PARTS) + 1 for hit in ranked.hits)
+    assert all(len(hit.shares) == len(RANKER_PARTS) + 1 for hit in ranked.hits)
     scores = [sum(hit.shares) for hit in ranked.hits]
     assert scores == sorted(scores, reverse=True)
     assert not any(hit.shares for hit in (*plain.hits, *generated.hits))

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from genius.errors import UserError
-from genius.models.ranker import PARTS, Ranker, RankerConfig
+from genius.models.ranker import Ranker, RankerConfig
 from genius.run import Run
-from genius.schema import Query, SearchOptions
+from genius.schema import RANKER_PARTS, Query, SearchOptions
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
@@ -29,7 +29,7 @@ def path(collection, tmp_path_factory):
 def lists(queries: int = 80, length: int = 12, seed: int = 0) -> Lists:
     """The target is the candidate with the best `quantized`; the other parts are noise. Two lists for each query."""
     rng = np.random.default_rng(seed)
-    parts = rng.normal(size=(queries * length, len(PARTS))) * [1, 0.1, 3, 10, 1]
+    parts = rng.normal(size=(queries * length, len(RANKER_PARTS))) * [1, 0.1, 3, 10, 1]
     best = parts[:, 2].reshape(queries, length).argmax(1) + length * np.arange(queries)
     return Lists(
         np.repeat(np.arange(queries), length),

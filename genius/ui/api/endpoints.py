@@ -10,8 +10,7 @@ from genius.collections.images import open_image
 from genius.errors import UserError, quoted
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.items import describe_item, row_of
-from genius.models.ranker import PARTS
-from genius.schema import Item, Modality, Query, SearchOptions, SearchResult
+from genius.schema import RANKER_PARTS, Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
@@ -58,7 +57,7 @@ def endpoints(context: Context) -> list[Callable]:
                     "cosine": hit.cosine,
                     "score": hit.score,
                     "generated_rank": hit.generated_rank,
-                    "shares": dict(zip((*PARTS, "modality"), hit.shares, strict=False)),
+                    "shares": dict(zip((*RANKER_PARTS, "modality"), hit.shares, strict=False)),
                 }
                 for hit in result.hits
             ],

@@ -13,7 +13,7 @@ from genius.explore.explanation import Explanation
 from genius.schema import Hit
 from genius.ui.common.formatting import NAMES, count, identifier, number
 
-PART_NAMES = ("Embedding", "Fused features", "Quantized vector", "Decoder", "First code")  # of the ranker's PARTS
+PART_NAMES = ("Embedding", "Fused features", "Quantized vector", "Decoder", "First code")  # of RANKER_PARTS
 MODALITY_NAME = "Kind of item"
 RETRACED = {  # by the mode of the visitor's search
     "exact": "",

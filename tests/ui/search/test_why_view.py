@@ -5,8 +5,7 @@ import pytest
 
 from genius.explore.beam_tree import beam_tree
 from genius.explore.explanation import explain
-from genius.models.ranker import PARTS
-from genius.schema import Hit, Item, LevelTrace, Modality, SearchTrace
+from genius.schema import RANKER_PARTS, Hit, Item, LevelTrace, Modality, SearchTrace
 from genius.ui.search.why_view import PART_NAMES, explanation, logarithm, moved, ordinal, prefixes, sentence
 
 NAMES = ("Image", "Text", "Pair")
@@ -59,7 +58,7 @@ def test_what_the_ranker_weighed_is_told_for_each_of_its_parts(tree):
 
     told = explanation(reason, tree, (2, 3), 2, True, "set", NAMES)
 
-    assert len(PART_NAMES) == len(PARTS)
+    assert len(PART_NAMES) == len(RANKER_PARTS)
     assert [row["name"] for row in told["shares"]] == [*PART_NAMES, "Kind of item"]
     assert [row["share"] for row in told["shares"]] == ["+0.50", "−1.00", "0.00", "0.00", "−0.25", "+0.12"]
     assert [row["bar"] for row in told["shares"]] == [0.5, -1.0, 0.004, 0.0, -0.25, 0.125]
