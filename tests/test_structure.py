@@ -43,6 +43,7 @@ SAME_NAME = {  # files of one name, and why
     "quantizer": "the model, and the stage that trains it",
     "decoder": "the model, and the stage that trains it",
     "features": "the files, and the stage that fills them",
+    "ranker": "the model, and the command that trains it",
     "layout": "one in each tab of the page",
     "callbacks": "one in each tab of the page",
     "view": "one in each tab of the page",
