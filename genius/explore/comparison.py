@@ -41,7 +41,7 @@ RANKER = SearchSystem(  # where the run has one, next to re-ranking
     SearchOptions(mode="set", ranking="ranker"),
 )
 SYSTEMS = (  # in the order shown
-    SearchSystem("Generation", "The decoder generates IDs by beam search; ID scores order the items.", EXACT),
+    SearchSystem("Generation", "Beam search generates IDs; ID scores order the items.", EXACT),
     SearchSystem(
         "Generation + re-rank", "The same IDs; embeddings order the items.", SearchOptions(mode="set", ranking="cosine")
     ),
@@ -49,6 +49,11 @@ SYSTEMS = (  # in the order shown
         "Geometry",
         "The same beam search with codeword distances only, without the decoder.",
         replace(EXACT, decoder_weight=0.0),
+    ),
+    SearchSystem(
+        "Decoder alone",
+        "The same beam search as in the paper, by the decoder’s log-probabilities only.",
+        replace(EXACT, decoder_weight=1.0),
     ),
     FLAT,
     HNSW,
@@ -69,6 +74,7 @@ class SystemResults:
     rows: np.ndarray  # (≤ k,) of the index, best first
     cosines: np.ndarray  # (≤ k,) between the embeddings of query and item
     milliseconds: dict[str, float]  # by stage, without encoding, which all systems share
+    weight: float | None = None  # of the decoder against geometry; None: a dense search
 
     @property
     def total(self) -> float:
@@ -130,13 +136,16 @@ class Comparison:
         beams: int,
         modality: Modality | None = None,
         hnsw: bool = True,
+        decoder_weight: float | None = None,
     ) -> Iterator[SystemResults]:
         """Yield the results of each system for one query, given as embedding (d,) and fused feature z (d,).
 
-        modality: restrict the results to it. hnsw: include HNSW, and build its graph if necessary. Raises UserError for
-        an invalid k or beam size, and for a modality without items.
+        decoder_weight: against geometry, of the systems that name none; None: the run's. modality: restrict the
+        results to it. hnsw: include HNSW, and build its graph if necessary. Raises UserError for an invalid k, beam
+        size or weight, and for a modality without items.
         """
-        checked = checked_options(SearchOptions(k=k, beams=beams, modality=modality))
+        checked = checked_options(SearchOptions(k=k, beams=beams, modality=modality, decoder_weight=decoder_weight))
+        usual = self.engine.decoder.config.decoder_weight if decoder_weight is None else decoder_weight
         index, embeddings = self.engine.index, np.float32(embedding)[None]
         rows = None if modality is None else np.flatnonzero(index.modalities == modality)
         walk = faiss.SearchParametersHNSW(efSearch=EFFORT, sel=None if rows is None else faiss.IDSelectorBatch(rows))
@@ -149,8 +158,12 @@ class Comparison:
         )
         for system in self.systems:
             if system.options:
-                options = replace(system.options, k=checked.k, beams=checked.beams, modality=modality)
-                yield _median(system, partial(self._generate, encoded, options))
+                fixed = system.options.decoder_weight
+                weight = usual if fixed is None else fixed
+                options = replace(
+                    system.options, k=checked.k, beams=checked.beams, modality=modality, decoder_weight=weight
+                )
+                yield replace(_median(system, partial(self._generate, encoded, options)), weight=weight)
             elif system is FLAT:
                 yield _median(system, partial(_timed, flat_search, index.embeddings, embeddings, checked.k, rows))
             elif hnsw:

@@ -41,7 +41,7 @@ def found(*systems: list[int]) -> list[SystemResults]:
 
 def test_each_system_agrees_with_the_engine(engine, comparison, vectors):
     by_system = {one.system.name: one for one in comparison.search(*vectors, k=7, beams=6)}
-    for system in SYSTEMS[:3]:
+    for system in SYSTEMS[:4]:
         (expected,) = engine.search([QUERY], replace(system.options, k=7, beams=6))
         assert by_system[system.name].rows.tolist() == [hit.row for hit in expected.hits]
         assert by_system[system.name].cosines == pytest.approx([hit.cosine for hit in expected.hits], abs=1e-4)
@@ -74,9 +74,18 @@ def test_with_a_modality_each_system_finds_the_best_items_of_it(engine, comparis
     theirs = np.flatnonzero(engine.index.modalities == modality)
     nearest = theirs[np.argsort(-(np.float32(engine.index.embeddings[theirs]) @ vectors[0]), kind="stable")]
     assert by_system[FLAT.name] == by_system[HNSW.name] == nearest[:7].tolist()
-    for system in SYSTEMS[:3]:
+    for system in SYSTEMS[:4]:
         (expected,) = engine.search([QUERY], replace(system.options, k=7, beams=6, modality=modality))
         assert by_system[system.name] == [hit.row for hit in expected.hits]
+
+
+def test_every_beam_search_says_its_weight_and_a_visitor_chooses_that_of_generation(engine, comparison, vectors):
+    own = engine.decoder.config.decoder_weight
+    for chosen, expected in ((None, own), (0.3, 0.3)):
+        weights = [one.weight for one in comparison.search(*vectors, k=3, beams=4, decoder_weight=chosen)]
+        assert weights == [expected, expected, 0.0, 1.0, None, None]
+    named = {one.system.name: one for one in comparison.search(*vectors, k=7, beams=6, decoder_weight=1.0)}
+    assert named["Generation"].rows.tolist() == named["Decoder alone"].rows.tolist()
 
 
 def test_encoding_is_not_counted_among_a_systems_milliseconds(comparison, vectors):

@@ -116,6 +116,19 @@ def target_choice(index: Index, name: str) -> gr.Radio:
     )
 
 
+def weight_slider(weight: float, name: str) -> gr.Slider:
+    """The decoder's weight in a search. weight: the run's own. name: its elem_id."""
+    return gr.Slider(
+        0,
+        1,
+        value=weight,
+        step=0.05,
+        label="Decoder weight",
+        elem_id=name,
+        info=f"1: the decoder alone, as in the paper. 0: codeword geometry alone. This run was tuned to {weight:g}.",
+    )
+
+
 def target_of(name: Any) -> Modality | None:
     """The modality that one of TARGETS names. Raises UserError for another name."""
     if not isinstance(name, str) or name not in TARGETS:

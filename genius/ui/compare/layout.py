@@ -1,4 +1,4 @@
-"""The Compare tab: one query, answered by generation, with and without re-ranking, geometry and dense search."""
+"""The Compare tab: one query, answered by generation, geometry, the decoder alone and dense search."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from genius.ui.common.components import (
     query_picture,
     target_choice,
     target_of,
+    weight_slider,
 )
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.item_card import ItemCard, card
@@ -55,8 +56,9 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         k: Any,
         beams: Any,
         hnsw: bool,
+        weight: Any,
     ) -> dict[str, Any]:
-        by_system = list(comparison.search(embedding, z, k, beams, only, hnsw))
+        by_system = list(comparison.search(embedding, z, k, beams, only, hnsw, weight))
         title += "" if only is None else f", {formatting.PLURALS[only]} only"
         agreed = rank_agreement(by_system)
         return comparison_view(
@@ -69,7 +71,15 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         )
 
     def on_asked(
-        text: Any, picture: str | None, box: Any, instruction: Any, target: Any, k: Any, beams: Any, hnsw: bool
+        text: Any,
+        picture: str | None,
+        box: Any,
+        instruction: Any,
+        target: Any,
+        k: Any,
+        beams: Any,
+        hnsw: bool,
+        weight: Any,
     ):
         marked = part_of(box)
         image = open_image(picture, max_side=LARGEST_SIDE, part=marked) if picture else None
@@ -86,14 +96,15 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
             k,
             beams,
             hnsw,
+            weight,
         ), None
 
-    def on_last(last: LastQuery | None, k: Any, beams: Any, hnsw: bool):
+    def on_last(last: LastQuery | None, k: Any, beams: Any, hnsw: bool, weight: Any):
         if last is None:
             raise UserError("There is no search to compare yet: search first, or ask something here.")
         result = last.result
         return found(
-            last.title, result.embedding, result.z, result.milliseconds, last.options.modality, k, beams, hnsw
+            last.title, result.embedding, result.z, result.milliseconds, last.options.modality, k, beams, hnsw, weight
         ), None
 
     def on_open(last: LastQuery | None):
@@ -133,6 +144,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         target = target_choice(engine.index, "compare-target")
         k = gr.Slider(1, 50, value=10, step=1, label="Results per system")
         beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info="Number of IDs to generate")
+        weight = weight_slider(engine.decoder.config.decoder_weight, "compare-weight")
         hnsw = gr.Checkbox(
             engine.index.n <= LARGE,
             label="faiss HNSW",
@@ -147,7 +159,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         shown = ItemCard("compare-card", context)
 
     waiting = {"api_visibility": "private", "show_progress_on": panel}
-    options, outputs = [k, beams, hnsw], [panel, shown]
+    options, outputs = [k, beams, hnsw, weight], [panel, shown]
     for triggers, ask, inputs in (
         ([go.click, text.submit, part.select], on_asked, [text, picture, part, instruction, target]),
         ([again.click], on_last, [context.shared.last_query]),

@@ -65,12 +65,17 @@ def _system(found: SystemResults, agreed: Agreement, number: int, slowest: float
     ]
     return {
         "name": found.system.name,
-        "how": found.system.how,
+        "how": found.system.how + weight_note(found.weight),
         "time": formatting.milliseconds(found.total),
         "share": found.total / slowest if slowest else 0.0,
         "stages": ", ".join(stages),
         "only": int(agreed.found_by_one[number].sum()),
     }
+
+
+def weight_note(weight: float | None) -> str:
+    """The decoder's weight against codeword geometry, as a sentence after another; empty for a dense search."""
+    return "" if weight is None else f" Decoder weight {weight:g}."
 
 
 def _pair(agreed: Agreement, one: int, other: int) -> dict[str, Any] | None:

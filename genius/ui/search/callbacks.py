@@ -175,11 +175,24 @@ class SearchCallbacks:
         cards = view.cards(result, self.pictures(result), answer.options.rerank, itself)
         return (
             view.summary(
-                result, answer.query, answer.options.modality, self.forced, title, provenance_of(source), added, part
+                result,
+                answer.query,
+                answer.options.modality,
+                self.forced,
+                title,
+                provenance_of(source),
+                added,
+                part,
+                self.weight_of(answer),
             ),
             {"columns": [cards], "exports": exports(answers, self.served.name)},
-            view.generated(result, self.weight),
+            view.generated(result, self.weight_of(answer)),
         )
+
+    def weight_of(self, answer: LastQuery) -> float:
+        """Of the decoder against geometry, in a search."""
+        weight = answer.options.decoder_weight
+        return self.weight if weight is None else weight
 
     def side_by_side(self, example: Example, answers: Answers) -> tuple[Any, Any, Any]:
         """The same for several instructions, without the generated IDs."""
@@ -222,9 +235,17 @@ def find_example(event: gr.EventData, examples: Sequence[Example]) -> Example:
 
 
 def search_options(
-    beams: Any, k: Any, rerank: Any, mode: Any, target: Any, ranking: Any = None, at_most: int | None = None
+    beams: Any,
+    k: Any,
+    rerank: Any,
+    mode: Any,
+    target: Any,
+    ranking: Any = None,
+    weight: Any = None,
+    at_most: int | None = None,
 ) -> SearchOptions:
-    """From the values of the settings. at_most: limit of results. Raises UserError for an unknown target."""
+    """From the values of the settings. weight: of the decoder against geometry; None: the run's. at_most: limit of
+    results. Raises UserError for an unknown target."""
     if mode == "set" and not rerank:  # only exact search gives the order of the IDs
         mode = "exact"
     return SearchOptions(
@@ -234,6 +255,7 @@ def search_options(
         ranking=ranking,
         mode=mode,
         modality=target_of(target),
+        decoder_weight=weight,
     )
 
 

@@ -6,10 +6,18 @@ from typing import NamedTuple
 
 import gradio as gr
 
-from genius.index.store import Index
 from genius.search.checks import MAX_BEAMS, MAX_TEXT
+from genius.search.engine import Engine
 from genius.ui.common import formatting, links
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, UploadedImage, query_picture, target_choice
+from genius.ui.common.components import (
+    UNLIMITED,
+    UNQUEUED,
+    Panel,
+    UploadedImage,
+    query_picture,
+    target_choice,
+    weight_slider,
+)
 from genius.ui.common.context import Context
 from genius.ui.common.item_card import on_query
 from genius.ui.common.part import PartOfPicture
@@ -42,7 +50,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     address = {name: gr.Textbox(visible="hidden", elem_id=f"address-{name}") for name in links.SEARCH_FIELDS}
     with gr.Row(elem_id="search"):
         with gr.Column(scale=1, min_width=300, elem_id="ask"):
-            form = form_for(context.engine.index, context.engine.has_ranker)
+            form = form_for(context.engine)
             with gr.Accordion("History", open=False, elem_id="past"):
                 past = Panel("history", "search/history.js")
         with gr.Column(scale=3, min_width=320, elem_id="found"):
@@ -107,8 +115,9 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     gr.on(None, on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
 
 
-def form_for(index: Index, has_ranker: bool) -> Form:
-    """Lay out the left side: the query and the settings. has_ranker: re-ranking may be by the run's ranker."""
+def form_for(engine: Engine) -> Form:
+    """Lay out the left side: the query and the settings, which start at the run's own."""
+    index, has_ranker = engine.index, engine.has_ranker
     picture = query_picture("picture", height=220)
     part = PartOfPicture("part", "picture")
     quick = Panel("quick", "search/quick.js")
@@ -154,7 +163,8 @@ def form_for(index: Index, has_ranker: bool) -> Form:
             info="Set finds the same IDs as Exact, faster. Fast is faster still, but may miss some.",
             elem_id="mode",
         )
-    return Form(picture, part, quick, text, instruction, go, [beams, k, rerank, mode, target, ranking])
+        weight = weight_slider(engine.decoder.config.decoder_weight, "weight")
+    return Form(picture, part, quick, text, instruction, go, [beams, k, rerank, mode, target, ranking, weight])
 
 
 def on_stored(stored: object) -> dict | None:

@@ -104,12 +104,14 @@ def summary(
     provenance: Mapping[str, str] | None = None,
     added: bool = False,
     part: bool = False,
+    weight: float | None = None,
 ) -> dict[str, Any]:
     """Target modality, number of results and time of each stage.
 
     only: the one modality that was searched. forced: the first code was trained to be the modality; otherwise it is a
     cluster that emerged. title: of the example that was run. provenance: of the item that is the query. added: the
     visitor gave no instruction, so the page added one. part: the query's picture is a part of what was uploaded.
+    weight: of the decoder against geometry; None: not said.
     """
     return {
         "title": title,
@@ -119,10 +121,18 @@ def summary(
         "aim": aim(result, only, forced),
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=part)}, "
         f"out of {count(result.candidates, 'candidate')}, "
-        f"in {milliseconds(sum(result.milliseconds.values()))}.",
+        f"in {milliseconds(sum(result.milliseconds.values()))}." + weighed(weight),
         "note": FAR if result.out_of_distribution else "",
         "stages": stages([result]),
     }
+
+
+def weighed(weight: float | None) -> str:
+    """By what the IDs were generated, as a sentence after another."""
+    if weight is None:
+        return ""
+    made = {0: "codeword geometry alone", 1: "the decoder alone"}
+    return f" IDs by {made.get(weight, f'the decoder (weight {weight:g}) and codeword geometry')}."
 
 
 def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, Any]:

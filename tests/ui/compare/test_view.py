@@ -1,5 +1,7 @@
 """The Compare tab over a tiny run of real models, and its panel's data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ def found(at: int, rows: list[int], **milliseconds: float) -> SystemResults:
 
 @pytest.fixture
 def shown():
-    by_system = [found(0, [5, 1], beam=8, expand=1), found(2, [1], beam=3.5), found(3, [1, 8], search=4.5)]
+    by_system = [found(0, [5, 1], beam=8, expand=1), found(2, [1], beam=3.5), found(4, [1, 8], search=4.5)]
     agreed = rank_agreement(by_system)
     items = [ITEMS[row] for row in agreed.rows.tolist()]
     return comparison_view("“boat”", {"encode": 38.2, "fuse": 1.06}, by_system, agreed, items, [b"one", None, b"eight"])
@@ -42,13 +44,20 @@ def test_each_system_has_its_time_by_stage_and_its_share_of_the_slowest(shown):
     assert [system["only"] for system in shown["systems"]] == [1, 0, 1]
 
 
+@pytest.mark.parametrize(("weight", "end"), [(None, "exact."), (0.25, "exact. Decoder weight 0.25.")])
+def test_a_beam_search_says_the_weight_of_the_decoder(weight, end):
+    by_system = [replace(found(4, [1]), weight=weight)]
+    one = comparison_view("x", {}, by_system, rank_agreement(by_system), [ITEMS[1]], [None])
+    assert one["systems"][0]["how"].endswith(end)
+
+
 def test_pairs_say_overlap_and_shift_and_a_system_is_not_compared_with_itself(shown):
     assert shown["agreement"][0][0] is None
     assert shown["agreement"][0][1] == {"share": 0.5, "overlap": "50 %", "shift": "±1.0"}
 
 
 def test_without_common_items_there_is_no_shift():
-    by_system = [found(0, [1]), found(3, [5])]
+    by_system = [found(0, [1]), found(4, [5])]
     one = comparison_view("x", {}, by_system, rank_agreement(by_system), [ITEMS[1], ITEMS[5]], [None, None])
     assert one["agreement"][0][1] == {"share": 0, "overlap": "0 %", "shift": "–"}
 

@@ -89,6 +89,18 @@ def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took
     assert sum(stage["share"] for stage in shown["stages"]) == pytest.approx(1)
 
 
+@pytest.mark.parametrize(
+    ("weight", "end"),
+    [
+        (1.0, "in 1.2 s. IDs by the decoder alone."),
+        (0.25, "in 1.2 s. IDs by the decoder (weight 0.25) and codeword geometry."),
+        (0, "in 1.2 s. IDs by codeword geometry alone."),
+    ],
+)
+def test_the_summary_says_by_what_the_ids_were_generated(weight, end):
+    assert view.summary(result(), Query("mug"), weight=weight)["sentence"].endswith(end)
+
+
 def test_the_summary_names_an_instruction_only_if_the_page_added_it():
     query = Query("", Image.new("RGB", (2, 2)), "Find a caption.")
     assert view.summary(result(), query, added=True)["added"] == "Find a caption."
