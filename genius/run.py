@@ -36,7 +36,7 @@ from genius.reading import EXACT, first_problem, read_json
 
 FORMAT = 1
 PARTS = ("encoder", "fusion", "quantizer", "decoder", "index")  # what a search needs
-EXTRAS = ("maps", "ranker")  # what a run may hold in addition
+EXTRAS = ("maps", "names", "ranker")  # what a run may hold in addition
 BUILT_FROM = {  # parts that each part is built from, at least
     "encoder": set(),
     "fusion": {"encoder"},
@@ -45,6 +45,7 @@ BUILT_FROM = {  # parts that each part is built from, at least
     "index": {"encoder", "fusion", "quantizer"},
     "maps": {"fusion", "quantizer"},
     "ranker": {"encoder", "fusion", "quantizer", "decoder"},
+    "names": {"encoder", "fusion", "quantizer"},
 }
 TEMPORARY = ".tmp-"
 HASHED = 256 * 2**20  # bytes; larger files (embeddings of millions) are checked by size when loading
@@ -146,10 +147,11 @@ class Run:
                 )
         for other, digest in entry["built_from"].items():
             if not self.has(other) or self.digest(other) != digest:
+                command = f"python -m training{f'.{part}' if part in EXTRAS else ''}"
+                if part != "names":  # which need no collection
+                    command += f" {self.manifest.get('collection', 'COLLECTION')}"
                 raise UserError(
-                    f"the {part} of {self.path} was built from another {other}; build it again: "
-                    f"python -m training{f'.{part}' if part in EXTRAS else ''} "
-                    f"{self.manifest.get('collection', 'COLLECTION')} {self.path}"
+                    f"the {part} of {self.path} was built from another {other}; build it again: {command} {self.path}"
                 )
         if missing := BUILT_FROM[part] - entry["built_from"].keys():
             raise UserError(

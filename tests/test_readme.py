@@ -85,6 +85,7 @@ SLOW = (
     "python -m genius.evaluation assets/demo",
 )
 ELSEWHERE = {
+    "python -m training.names my-run": "tests/explore/test_code_names.py",
     "python -m training.folder photos my-run": "tests/training/test_folder.py",
     "pip install -r requirements.txt && python app.py": ".ci/run installs; test_the_demo_answers_a_program serves",
     "pip install -r requirements.txt && pytest": ".ci/run",

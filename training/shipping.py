@@ -45,7 +45,7 @@ def check_destination(destination: Path) -> None:
 
 
 def ship_run(run: Run, destination: Path, facts: dict[str, Any], add_files: Callable[[Path], object]) -> None:
-    """Copy parts, maps, reports and manifest, let `add_files` write into the copy, and replace the destination.
+    """Copy parts, reports and manifest, let `add_files` write into the copy, and replace the destination.
 
     facts: replace those of the manifest.
     """

@@ -92,7 +92,7 @@ class Profiles:
         rows = np.sort(spread(matches.rows, SAMPLE_SIZE))
         if not len(rows):
             return Nearness([], [], 0)
-        vectors = self._embeddings(rows)
+        vectors = self.embeddings(rows)
         mean = vectors.mean(0)
         cosines = vectors @ (mean / max(float(np.linalg.norm(mean)), 1e-9))
         order = np.argsort(-cosines, kind="stable")
@@ -123,7 +123,7 @@ class Profiles:
         silent = ~worded & ~np.isin(codes, list(texts))
         pictures = _sampled(codes[silent], matches.rows[silent])
         if pictures:
-            means = np.stack([self._embeddings(rows).mean(0) for _, rows in pictures])
+            means = np.stack([self.embeddings(rows).mean(0) for _, rows in pictures])
             words |= {
                 code: (found, 0) for (code, _), found in zip(pictures, self.vocabulary().nearest(means), strict=True)
             }
@@ -144,12 +144,12 @@ class Profiles:
                 )
                 self._vocabulary = Vocabulary.from_texts(
                     [item.text for item in self.index.items(spread(texts, SAMPLE_SIZE))],
-                    self._embeddings(spread(pictures, SAMPLE_SIZE)),
+                    self.embeddings(spread(pictures, SAMPLE_SIZE)),
                     self._encode,
                 )
             return self._vocabulary
 
-    def _embeddings(self, rows: np.ndarray) -> np.ndarray:
+    def embeddings(self, rows: np.ndarray) -> np.ndarray:
         """(s, d) float32, in file order."""
         return self.index.embeddings[np.sort(rows)].astype(np.float32)
 

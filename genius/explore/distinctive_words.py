@@ -26,6 +26,7 @@ MOST_WORDS = 10_000  # the most frequent words of all groups
 VOCABULARY_SIZE = 600  # encoded words
 MIN_TEXTS = 3  # texts that contain a word of the vocabulary
 MIN_WORDS = 30  # with fewer words of its own, a collection is described with common English words
+NEAREST = 0.05  # share of all images that a word fits
 MIN_OFFSET = 0.05  # distance of a group's mean from the mean of all; embeddings have length 1
 
 
@@ -78,6 +79,7 @@ class Vocabulary:
     words: Sequence[str]
     vectors: np.ndarray  # (w, d) unit vectors from the mean of all words
     center: np.ndarray  # (d,) mean embedding of all images
+    near: np.ndarray  # (w,) what the similarity of a word to an image must exceed to be one of its NEAREST
 
     @classmethod
     def from_texts(
@@ -89,8 +91,13 @@ class Vocabulary:
         """
         words = common_words(texts)
         words = words if len(words) >= MIN_WORDS else english_words()
-        vectors = encode(words)
-        return cls(words, _directions(vectors - vectors.mean(0)), pictures.mean(0))
+        vectors, center = encode(words), pictures.mean(0)
+        vectors = _directions(vectors - vectors.mean(0))
+        return cls(words, vectors, center, np.quantile((pictures - center) @ vectors.T, 1 - NEAREST, axis=0))
+
+    def shares(self, pictures: np.ndarray) -> np.ndarray:
+        """(w,) for each word, the share of pictures (p, d) that are among the NEAREST to it of all."""
+        return ((pictures - self.center) @ self.vectors.T > self.near).mean(0)
 
     def nearest(self, means: np.ndarray, top: int = 6) -> list[list[Word]]:
         """The words nearest to the mean embeddings (g, d) of groups of images.

@@ -146,6 +146,7 @@ def build(engine: Engine, served: Served) -> Page:
                 **UNQUEUED,  # in the browser, without the server
                 js=f"() => [{{__type__: 'update', selected: {opens!r}}}]",
             )
+        page.load(context.namer.labels, None, shared.names, **UNQUEUED)
         for trigger in (page.load, shared.changed.sent):
             trigger(heading, None, header, **UNQUEUED)
         links.restore(page, shared)

@@ -30,7 +30,8 @@ from genius.ui.security import Guard, Policy
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
-SCRIPTS = ("common/links.js", "common/reveal.js", "search/keys.js")  # of the page; panels bring their own
+# Of the page; panels bring their own
+SCRIPTS = ("common/links.js", "common/reveal.js", "common/names.js", "search/keys.js")
 SESSIONS = 200  # visitors whose state is kept
 DELIVERY = 5  # seconds for clients to fetch the last answers when the server shuts down
 WAKE = 1  # seconds after which the main thread sees a signal that the system gave to another thread

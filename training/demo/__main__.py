@@ -18,9 +18,10 @@ from genius.collections.mbeir import Collection
 from genius.demo_world.write import SCALE, write_world
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.redraw import picture_digest
+from genius.explore.code_names import are_named
 from genius.run import PARTS, Run
 from genius.runtime import usable_device
-from training import maps
+from training import maps, names
 from training.__main__ import train
 from training.demo.vocabulary import teacher_folder
 from training.demo.worked_examples import write_examples
@@ -55,6 +56,8 @@ def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> N
     train(Arguments(world, run, "demo", settings, device))
     if not maps.are_drawn(Run(run)):
         maps.draw(world, run, device)
+    if not are_named(Run(run)):
+        names.name(run, device)
     ship(Run(run), Collection(world), destination)
     for name, size in sizes(Run(destination)).items():
         print(f"{name:28s} {size:6.2f} MB of {BUDGETS[name]:.0f}{'' if size <= BUDGETS[name] else ': too large'}")

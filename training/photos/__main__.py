@@ -16,9 +16,10 @@ from functools import partial
 from pathlib import Path
 
 from genius.errors import exit_on_user_error
+from genius.explore.code_names import are_named
 from genius.run import Run
 from genius.runtime import usable_device
-from training import maps
+from training import maps, names
 from training.__main__ import train
 from training.photos.collection import SHIPPED, build_photo_collection
 from training.photos.credits import write_credits
@@ -69,6 +70,8 @@ def make(data: Path, destination: Path, work: Path, settings: Settings, device: 
     train(Arguments(collection, run, "photos", settings, device))
     if not maps.are_drawn(Run(run)):
         maps.draw(collection, run, device)
+    if not are_named(Run(run)):
+        names.name(run, device)
     ship_run(Run(run), destination, {"collection": collection.name, "about": ABOUT}, partial(add_files, data=data))
     size = sum(file.stat().st_size for file in destination.rglob("*") if file.is_file()) / 1e6
     print(f"{destination}: {size:.1f} MB of {LARGEST:.0f}{'' if size <= LARGEST else ': too large'}")

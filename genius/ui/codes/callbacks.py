@@ -34,7 +34,7 @@ class CodesCallbacks:
         self.engine, self.served = context.engine, context.served
         self.code_sizes = context.engine.index.code_sizes
         self.forced = context.engine.quantizer.config.modality_code == "forced"
-        self.profiles_of = lru_cache(1)(lambda index: Profiles(self.engine, index))
+        self.profiles_of = context.namer.profiles_of
         self.health_of = lru_cache(1)(self.measure_health)
 
     def on_pattern(self, text: Any):

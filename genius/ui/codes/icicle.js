@@ -5,7 +5,7 @@ const cell = ({name, key, pattern, words, count, share, kind}, depth) => {
   const label = node('span', {}, node('b', {}, name), words ? ` ${words}` : '');
   if (key === null) return node('div', {class: 'cell others', title: told}, node('span', {}, `${name}, ${share}`));
   const one = node('button', {type: 'button', class: `cell ${kind}`, title: told, 'aria-label': told,
-    'data-key': key, tabindex: depth ? -1 : 0}, label);
+    'data-key': key, 'data-prefix': key, tabindex: depth ? -1 : 0}, label);
   one.addEventListener('click', () => trigger('select', {key}));
   return one;
 };

@@ -10,6 +10,7 @@ import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,11 @@ import gradio as gr
 
 from genius.errors import UserError
 from genius.examples import Example, read_examples
+from genius.explore.code_names import CodeNamer
 from genius.run import Run
 from genius.schema import Query, SearchOptions, SearchResult
 from genius.ui.common.about import About
+from genius.ui.common.components import Panel
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
@@ -110,6 +113,13 @@ class Signal(gr.HTML):
         return {"type": "object"}
 
 
+class Names(Panel):
+    """Hands names of codes, {"0.17": "boat, sea"}, to the page's script, which shows them wherever a code stands."""
+
+    def __init__(self):
+        super().__init__("code-names", "common/code_names.js", visible="hidden")
+
+
 @dataclass(frozen=True)
 class Shared:
     """The components by which tabs pass values. The page opens the tab of a signal, not the sender."""
@@ -119,6 +129,7 @@ class Shared:
     use_as_query: Signal  # an item id: Search takes the item as its query
     open_code: Signal  # a code pattern such as "0.17.*.5": Codes opens there
     changed: Signal  # any value: items were added or removed, so views of the collection are refreshed
+    names: Names  # names of codes by prefix, for the browser, which keeps all that it ever got
     chosen: Signal  # id of the result that Why explains; sent by Search after each search and choice
     last_query: gr.State  # LastQuery or None; Search writes it before it sends `chosen`
 
@@ -127,7 +138,9 @@ class Shared:
         """Inside the page's Blocks, before the tabs."""
         return cls(
             tabs,
-            *(Signal(name) for name in ("ask", "use-as-query", "open-code", "changed", "chosen")),
+            *(Signal(name) for name in ("ask", "use-as-query", "open-code", "changed")),
+            Names(),
+            Signal("chosen"),
             last_query=gr.State(None),
         )
 
@@ -139,3 +152,8 @@ class Context:
     engine: Engine
     served: Served
     shared: Shared
+
+    @cached_property
+    def namer(self) -> CodeNamer:
+        """The names of codes."""
+        return CodeNamer(self.engine, self.served.path)

@@ -12,7 +12,8 @@ const chips = ({codes, shared, decoded = codes.length, open = false}) => {
   const list = node('span', {class: 'codes'});
   codes.forEach((code, level) => {
     const kind = (level < shared ? ' shared' : '') + (level < decoded ? '' : ' followed');
-    const one = node('span', {class: 'level'}, node('span', {class: `code${kind}`}, String(code)));
+    const one = node('span', {class: 'level'},
+      node('span', {class: `code${kind}`, 'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)));
     if (level + 1 < codes.length) one.append(' ·');
     list.append(one, ' ');
   });

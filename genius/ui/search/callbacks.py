@@ -35,7 +35,7 @@ class SearchCallbacks:
     outputs of `search`; `settings` are the values of the settings. They keep nothing of a visitor."""
 
     def __init__(self, context: Context):
-        self.engine, self.served = context.engine, context.served
+        self.engine, self.served, self.namer = context.engine, context.served, context.namer
         self.weight = self.engine.decoder.config.decoder_weight
         self.forced = self.engine.quantizer.config.modality_code == "forced"
 
@@ -159,7 +159,7 @@ class SearchCallbacks:
         return (
             *panels,
             None,
-            *follow(self.engine, answers, 0, None),
+            *follow(self.engine, self.namer, answers, 0, None),
             answers,
             answers[0],
             first,

@@ -11,13 +11,25 @@ const shown = (rows, items) => {
     node('li', {class: `excerpt ${one.kind}`, title: title(one)}, one.text)));
 };
 
-const chip = ({code, name}) => node('span', {class: 'code'}, name ? `${code} ${name}` : String(code));
+const chip = ({code, name, prefix}) => node('span', {class: 'code', 'data-prefix': prefix},
+  name ? `${code} ${name}` : String(code));
 
-const other = choice => {
-  const {level, code, name, probability, items} = choice;
-  const told = `${name || code}, ${probability ?? 'not decoded'}, ${items}: what if it had been chosen?`;
+// The name of a code, which may come later.
+const meaning = ({prefix, name}) => node('span', {class: 'meaning', ...name ? {} : {'data-meaning': prefix}});
+const fillMeanings = () => element.querySelectorAll('[data-meaning]').forEach(one => {
+  one.textContent = genius.names[one.dataset.meaning] ?? '';
+});
+document.addEventListener('names', fillMeanings);
+
+// Another code with an item that is typical of it: its picture, or else its name or text.
+const other = (choice, items) => {
+  const {level, code, name, probability, items: left, row} = choice;
+  const told = `${name || code}, ${probability ?? 'not decoded'}, ${left}: what if it had been chosen?`;
+  const typical = items[row], like = name || !typical ? []
+    : typical.picture ? [node('img', {src: typical.picture, alt: ''})]
+      : [node('span', {class: 'like'}, typical.text)];
   const one = node('button', {type: 'button', class: 'other', title: told, 'aria-label': told},
-    chip(choice), node('span', {class: 'figure'}, probability ?? ''));
+    chip(choice), ...like, node('span', {class: 'figure'}, probability ?? ''));
   one.addEventListener('click', () => trigger('branch', {level, code}));
   return node('li', {}, one);
 };
@@ -40,11 +52,12 @@ const probability = ({code, settled, masked}) => {
 
 const ROWS = [
   ['id', 'Code', ({code}) => [code ? chip(code) : '']],
+  ['meaning', 'Meaning', ({code, settled}) => [code && !settled ? meaning(code) : '']],
   ['share', 'Probability', column => [probability(column)]],
   ['left', 'Items still possible', ({items, share}) => [node('b', {}, items),
     node('i', {class: 'funnel', 'aria-hidden': 'true', style: `width: ${100 * share}%`})]],
   ['some', 'Some of them', ({rows}, items) => [shown(rows, items)]],
-  ['others', 'Other codes', ({others}) => others.length ? [node('ul', {}, ...others.map(other))] : ['']],
+  ['others', 'Other codes', ({others}, items) => others.length ? [node('ul', {}, ...others.map(one => other(one, items)))] : ['']],
 ];
 
 const cell = (tag, step, {settled}, more, ...children) =>
@@ -68,7 +81,8 @@ const table = ({columns, items, ending}) => {
 };
 
 // Shows one column after another, from the first that the visitor has not seen.
-const player = (strip, columns, first) => {
+// done: what to do when it has ended for the first time.
+const player = (strip, columns, first, done) => {
   const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
   const button = node('button', {type: 'button', class: 'plain play'}, 'Play again');
   const cells = [...strip.querySelectorAll('[data-step]')];
@@ -78,6 +92,8 @@ const player = (strip, columns, first) => {
     timer = undefined;
     until(columns.length);
     button.textContent = 'Play again';
+    done();
+    done = () => {};
   };
   const play = from => {
     clearInterval(timer);
@@ -91,7 +107,8 @@ const player = (strip, columns, first) => {
   };
   button.addEventListener('click', () => timer ? stop() : play(1));
   for (const part of [button, strip]) part.addEventListener('keydown', ({key}) => { if (key === 'Escape') stop(); });
-  if (!calm && first < columns.length) play(first);
+  if (calm || first >= columns.length) done();
+  else play(first);
   return calm ? [] : [button];
 };
 
@@ -99,10 +116,11 @@ const draw = value => {
   clearInterval(timer);
   timer = undefined;
   if (!value) return [];
-  const {title, sentence, note, columns, paths, branched, play} = value;
-  const levels = table(value);
+  const {title, sentence, note, columns, paths, branched, play, unnamed} = value;
+  const levels = table(value), ask = () => { if (unnamed) trigger('name', {}); };
+  requestAnimationFrame(fillMeanings);
   return [node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
-    node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...player(levels, columns, play)),
+    node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...player(levels, columns, play, ask)),
     node('p', {class: 'sentence', role: 'status'}, sentence),
     node('div', {class: 'levels', tabindex: '0', role: 'region', 'aria-label': 'The ID, level by level'}, levels),
     node('p', {class: 'note'}, note))];

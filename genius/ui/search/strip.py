@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from genius.errors import UserError
-from genius.explore.narrowing import Narrowing, narrowing
+from genius.explore.code_names import MIN_ITEMS, CodeNamer
+from genius.explore.narrowing import Narrowing, narrowing, sample
 from genius.schema import Hit, Item, SearchResult
 from genius.search.engine import EncodedQueries
 from genius.trie.code_table import CodeTable
@@ -55,26 +56,31 @@ class Strip:
 
 def strip_panel(context: Context, answers: gr.State) -> Strip:
     """Lay out the strip and wire it. answers: the searches that the page shows."""
-    engine = context.engine
+    engine, namer = context.engine, context.namer
     strip = Strip(Panel("strip", "search/strip.js"), gr.State(None), Panel("strip-found", "common/tiles.js"))
 
     def on_follow(picked: gr.EventData, known: Any):
         """Another search of several, or the ID of a result."""
-        return follow(engine, known or (), getattr(picked, "column", None), getattr(picked, "rank", None))
+        return follow(engine, namer, known or (), getattr(picked, "column", None), getattr(picked, "rank", None))
 
     def on_branch(picked: gr.EventData, known: Any, shown: Followed | None):
-        return branch(engine, known or (), shown, getattr(picked, "level", None), getattr(picked, "code", None))
+        return branch(engine, namer, known or (), shown, getattr(picked, "level", None), getattr(picked, "code", None))
+
+    def on_names(shown: Followed | None) -> dict[str, str]:
+        """Names of the codes that are shown, for a run that has none in store."""
+        return namer.labels_beside(nameable(shown.shown)) if shown else {}
 
     waiting = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": strip.panel, "trigger_mode": "always_last"}
     searching = waiting | {"concurrency_id": "search", "concurrency_limit": 32}
     strip.panel.follow(on_follow, answers, strip.outputs, **waiting)
     strip.panel.branch(on_branch, [answers, strip.state], strip.outputs, **searching)
+    strip.panel.name(on_names, strip.state, context.shared.names, trigger_mode="always_last", **UNLIMITED)
     strip.found.select(on_query, None, context.shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
     return strip
 
 
 def follow(
-    engine: Engine, answers: tuple[LastQuery, ...], column: Any, rank: Any
+    engine: Engine, namer: CodeNamer, answers: tuple[LastQuery, ...], column: Any, rank: Any
 ) -> tuple[dict[str, Any] | None, Followed | None, None]:
     """The strip for one of the answers, its state, and no results of a what-if; nothing if nothing was traced.
 
@@ -91,11 +97,11 @@ def follow(
         raise UserError(GONE)
     own = narrowing(result, code_table(engine, answer), hit.codes if hit else ())
     state = Followed(column, rank, own, own)
-    return drawn(engine, answers, state), state, None
+    return drawn(engine, namer, answers, state), state, None
 
 
 def branch(
-    engine: Engine, answers: tuple[LastQuery, ...], state: Followed | None, level: Any, code: Any
+    engine: Engine, namer: CodeNamer, answers: tuple[LastQuery, ...], state: Followed | None, level: Any, code: Any
 ) -> tuple[dict[str, Any], Followed, dict[str, Any]]:
     """The strip, its state and the results if the search had chosen another code at a level.
 
@@ -113,7 +119,17 @@ def branch(
     (result,) = engine.search_encoded(asked, options, caller.get())
     after = narrowing(result, code_table(engine, answer))
     now = replace(state, shown=shown.branched(level, code, after))
-    return drawn(engine, answers, now, level, result), now, results(engine, result, prefix, after)
+    return drawn(engine, namer, answers, now, level, result), now, results(engine, result, prefix, after)
+
+
+def nameable(shown: Narrowing) -> list[tuple[int, ...]]:
+    """The prefixes of a strip that have items enough for a name."""
+    return [
+        (*shown.codes[:level], choice.code)
+        for level, step in enumerate(shown.steps)
+        for choice in (step.chosen, *step.others)
+        if choice.items >= MIN_ITEMS
+    ]
 
 
 def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
@@ -123,6 +139,7 @@ def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
 
 def drawn(
     engine: Engine,
+    namer: CodeNamer,
     answers: tuple[LastQuery, ...],
     state: Followed,
     level: int | None = None,
@@ -130,7 +147,8 @@ def drawn(
 ) -> dict[str, Any]:
     """Data of the panel. level: at which a what-if replaced the code. result: of the what-if."""
     answer, shown = answers[state.column], state.shown
-    rows = {row for step in shown.steps for row in step.shown} | {*shown.shown}
+    typical = typical_rows(engine, namer, code_table(engine, answer), shown)
+    rows = {row for step in shown.steps for row in step.shown} | {*shown.shown} | {*typical.values()}
     return strip_view.strip(
         shown,
         fetched(engine, rows),
@@ -140,7 +158,20 @@ def drawn(
         paths=paths(answers, state),
         instead=None if level is None else (level, state.own.codes[level]),
         play=1 if level is None else level + 2,
+        rows=typical,
+        unnamed=namer.stored is None,
     )
+
+
+def typical_rows(engine: Engine, namer: CodeNamer, table: CodeTable, shown: Narrowing) -> dict[tuple[int, ...], int]:
+    """An item of each code that might have been chosen: the one nearest to the mean, if it is known, or any."""
+    prefixes = [(*shown.codes[:level], other.code) for level, step in enumerate(shown.steps) for other in step.others]
+    names = {prefix: name for prefix in prefixes if (name := namer.name(prefix)) and name.pictures}
+    known = dict(zip(names, engine.index.rows_of([name.pictures[0] for name in names.values()]), strict=True))
+    return {
+        prefix: int(row) if (row := known.get(prefix, -1)) >= 0 else sample(table.match(prefix))[0]
+        for prefix in prefixes
+    }
 
 
 def paths(answers: tuple[LastQuery, ...], state: Followed) -> list[dict[str, Any]]:

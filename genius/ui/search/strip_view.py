@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from genius.explore.beam_figure import format_probability
+from genius.explore.code_patterns import format_pattern
 from genius.explore.narrowing import CodeChoice, CodeStep, Narrowing
 from genius.schema import Hit, Item, Modality
 from genius.ui.common.formatting import NAMES, count, tile
 
 NOTE = (
     "A probability is that of a code among those of its level that continue an existing ID. The search follows many "
-    "IDs at once and keeps the best; the dimmed codes are the most probable alternatives to this one."
+    "IDs at once and keeps the best as a whole, so a code need not be the most probable one. Choose another to see "
+    "what it would have found."
 )
 OPEN = " The search stopped here: re-ranking by embedding orders the items that are left."
 
@@ -28,13 +30,16 @@ def strip(
     paths: Sequence[Mapping[str, Any]] = (),
     instead: tuple[int, int] | None = None,
     play: int = 0,
+    rows: Mapping[tuple[int, ...], int] | None = None,
+    unnamed: bool = False,
 ) -> dict[str, Any]:
     """What strip.js draws. items: item and thumbnail by row, of all rows that are shown.
 
     levels: codes of an ID. hits: of the search. paths: which IDs may be shown. instead: level and code that the search
-    itself chose, if this is a what-if. play: the first column that appears late.
+    itself chose, if this is a what-if. play: the first column that appears late. rows: of a
+    typical item of a prefix. unnamed: the names of the codes are not known yet.
     """
-    codes = found.codes
+    codes, rows = found.codes, rows or {}
     return {
         "title": "How the ID was generated" if instead is None else "What if …",
         "sentence": sentence(found, hits, levels) if instead is None else what_if(found, instead, forced),
@@ -49,39 +54,51 @@ def strip(
                 "others": [],
                 "rows": list(found.shown),
             },
-            *(column(level, step, found.items, forced) for level, step in enumerate(found.steps)),
+            *(column(codes[:level], step, found.items, forced, rows) for level, step in enumerate(found.steps)),
         ],
         "ending": ending(found),
         "items": {str(row): small(row, item, picture) for row, (item, picture) in items.items()},
         "paths": list(paths),
         "branched": instead is not None,
         "play": play,
+        "unnamed": unnamed,
     }
 
 
-def column(level: int, step: CodeStep, total: int, forced: bool) -> dict[str, Any]:
-    """One level."""
+def column(
+    before: tuple[int, ...], step: CodeStep, total: int, forced: bool, rows: Mapping[tuple[int, ...], int]
+) -> dict[str, Any]:
+    """One level. before: the codes of those before it. rows: of a typical item of a prefix."""
+    level = len(before)
     return {
         "head": "Modality" if forced and level == 0 else str(level) if step.settled else f"Level {level}",
-        "code": choice(step.chosen, level, forced),
+        "code": choice(before, step.chosen, forced),
         "masked": None if step.masked is None else format_probability(step.masked),
         "items": f"{step.chosen.items:,}",
         "share": (1 + math.log(step.chosen.items)) / (1 + math.log(total)),
         "settled": step.settled,
-        "others": [] if step.settled else [choice(other, level, forced) for other in step.others],
+        "others": []
+        if step.settled
+        else [choice(before, other, forced) | {"row": rows.get((*before, other.code))} for other in step.others],
         "rows": [] if step.settled else list(step.shown),
     }
 
 
-def choice(one: CodeChoice, level: int, forced: bool) -> dict[str, Any]:
-    """A code with its probability, None if it was not decoded."""
+def choice(before: tuple[int, ...], one: CodeChoice, forced: bool) -> dict[str, Any]:
+    """A code with its probability, None if it was not decoded. before: the codes before it."""
     return {
-        "level": level,
+        "level": len(before),
         "code": one.code,
-        "name": NAMES[Modality(one.code)] if forced and level == 0 else "",
+        "prefix": format_pattern((*before, one.code), "."),
+        "name": first_code(one.code) if forced and not before else "",
         "probability": None if one.probability is None else format_probability(one.probability),
         "items": count(one.items, "item"),
     }
+
+
+def first_code(code: int) -> str:
+    """The modality that a first code stands for."""
+    return NAMES[Modality(code)]
 
 
 def small(row: int, item: Item, picture: bytes | None) -> dict[str, Any]:
@@ -121,7 +138,5 @@ def ending(found: Narrowing) -> dict[str, Any]:
 def what_if(found: Narrowing, instead: tuple[int, int], forced: bool) -> str:
     """Which code was replaced by which."""
     level, code = instead
-    before, after = (
-        choice(CodeChoice(one, None, 0), level, forced)["name"] or str(one) for one in (code, found.codes[level])
-    )
+    before, after = (first_code(one) if forced and level == 0 else str(one) for one in (code, found.codes[level]))
     return f"With {after} in place of {before} at level {level}, the search goes on from there by itself: {way(found)}."

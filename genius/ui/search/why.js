@@ -5,7 +5,7 @@ const code = (data, level) => {
   if (!data.opens) return node('span', {class: kind}, shown);
   const prefix = data.codes.slice(0, level + 1);
   const title = `Show the items with prefix ${prefix.join(' · ')} in Codes`;
-  const one = node('button', {type: 'button', class: kind, title}, shown);
+  const one = node('button', {type: 'button', class: kind, title, 'data-prefix': prefix.join('.')}, shown);
   one.addEventListener('click', () => trigger('select', {value: prefix.join('.')}));
   return one;
 };

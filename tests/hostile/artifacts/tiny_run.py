@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,9 @@ from transformers import BertConfig, BertTokenizer
 
 from genius.encoding.quantize import reconstruction_errors
 from genius.examples import read_examples
+from genius.explore import code_names
 from genius.explore import report_data as reports
+from genius.explore.code_names import CodeName, save_names
 from genius.explore.map_data import PART, read_maps
 from genius.files import describe
 from genius.index import update, writing
@@ -83,6 +86,8 @@ def write_run(path: Path) -> Path:
         update.remove(path, ["0:5", "0:40"])
     maps = fake_maps([item.id for item in items[:39]], tiny.LEVELS)
     Run(path).publish(PART, maps.save, ("fusion", "quantizer"))
+    names = {(0,): CodeName((), ("0:0",)), (1, 2): CodeName(("dog", "boat"), ())}
+    Run(path).publish(code_names.PART, partial(save_names, names), ("encoder", "fusion", "quantizer"))
     write_reports(path)
     write_examples(path / "examples", images[0])
     (path / "CREDITS.md").write_text("# Credits\n\nAll of this was made by a test.\n")
@@ -170,6 +175,8 @@ def answers(path: Path) -> str:
         numbers.update(maps.places.tobytes() + maps.keys.tobytes())
         numbers.update(repr((maps.views, maps.queries, maps.names, maps.split, maps.health)).encode())
         maps.points([answer for query in maps.queries for answer in query.answers])
+    names = code_names.read_names(path)
+    numbers.update(repr(names and sorted(names.items())).encode())
     read_examples(path)
     About.read(path, Run(path).manifest)
     for name, draw in REPORTS.items():

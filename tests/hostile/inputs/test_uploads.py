@@ -65,7 +65,9 @@ def test_a_forged_file_is_not_opened(client, judge, file, page):
         answer = judge(search(client, file), file)
     else:
         function = next(number for number, name in client.functions.items() if name == page)
-        answer = judge(client.join(function, [None, file, None, None, [], 20, 5, True, "set", "any", "cosine", 0.25]), file)
+        answer = judge(
+            client.join(function, [None, file, None, None, [], 20, 5, True, "set", "any", "cosine", 0.25]), file
+        )
     assert not answer.success
 
 

@@ -5,6 +5,7 @@ import gradio as gr
 import pytest
 
 from genius.errors import UserError
+from genius.explore.code_names import MIN_ITEMS, CodeName, CodeNamer
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from genius.ui.common.context import Context, LastQuery, Served, Shared
@@ -17,6 +18,11 @@ OPTIONS = SearchOptions(beams=7, k=6)
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
     return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("strip") / "run").path, "cpu")
+
+
+@pytest.fixture(scope="module")
+def namer(engine):
+    return CodeNamer(engine, Path("tiny"))
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +51,9 @@ def a_choice(shown):
     return next((one["level"], one["code"]) for column in reversed(shown["columns"]) for one in column["others"])
 
 
-def test_a_search_shows_the_best_id_with_a_column_for_each_level(engine):
+def test_a_search_shows_the_best_id_with_a_column_for_each_level(engine, namer):
     last = asked(engine)
-    shown, state, found = follow(engine, (last,), 0, None)
+    shown, state, found = follow(engine, namer, (last,), 0, None)
     assert [column["code"] and column["code"]["code"] for column in shown["columns"]] == [
         None,
         *last.result.generated[0].codes,
@@ -55,23 +61,24 @@ def test_a_search_shows_the_best_id_with_a_column_for_each_level(engine):
     assert [column["head"] for column in shown["columns"][:2]] == ["Start", "Modality"]
     assert shown["columns"][1]["code"]["name"] in ("Image", "Text", "Pair")
     assert shown["columns"][0]["items"] == "40" and shown["play"] == 1 and not shown["branched"]
-    rows = {str(row) for column in shown["columns"] for row in column["rows"]} | set(map(str, shown["ending"]["rows"]))
-    assert rows == set(shown["items"]) and found is None and state.own is state.shown
+    rows = {row for column in shown["columns"] for row in column["rows"]} | {*shown["ending"]["rows"]}
+    rows |= {one["row"] for column in shown["columns"] for one in column["others"]}
+    assert set(map(str, rows)) == set(shown["items"]) and found is None and state.own is state.shown
 
 
-def test_a_search_of_one_modality_counts_its_items_alone(engine):
-    shown, *_ = follow(engine, (asked(engine, modality=Modality.TEXT),), 0, None)
+def test_a_search_of_one_modality_counts_its_items_alone(engine, namer):
+    shown, *_ = follow(engine, namer, (asked(engine, modality=Modality.TEXT),), 0, None)
     assert shown["columns"][0]["items"] == "13"
     assert {item["kind"] for item in shown["items"].values()} == {"text"}
 
 
-def test_without_a_trace_there_is_no_strip(engine):
-    assert follow(engine, (asked(engine, trace=False),), 0, None) == (None, None, None)
+def test_without_a_trace_there_is_no_strip(engine, namer):
+    assert follow(engine, namer, (asked(engine, trace=False),), 0, None) == (None, None, None)
 
 
-def test_another_code_searches_below_it_with_the_same_options(engine, event, monkeypatch):
+def test_another_code_searches_below_it_with_the_same_options(engine, namer, event, monkeypatch):
     last = asked(engine, k=4)
-    shown, state, _ = follow(engine, (last,), 0, None)
+    shown, state, _ = follow(engine, namer, (last,), 0, None)
     level, code = a_choice(shown)
     searches, search = [], engine.search_encoded
     monkeypatch.setattr(engine, "search_encoded", lambda *given: searches.append(given[1]) or search(*given))
@@ -90,9 +97,9 @@ def test_another_code_searches_below_it_with_the_same_options(engine, event, mon
     assert [column["code"] for column in back["columns"]] == [column["code"] for column in shown["columns"]]
 
 
-def test_what_was_not_offered_is_refused_with_a_sentence(engine, event):
+def test_what_was_not_offered_is_refused_with_a_sentence(engine, namer, event):
     last = asked(engine)
-    _, state, _ = follow(engine, (last,), 0, None)
+    _, state, _ = follow(engine, namer, (last,), 0, None)
     for known, data in (
         (None, {"level": 1, "code": 1}),
         (state, {"level": "1", "code": 1}),
@@ -110,10 +117,10 @@ def test_what_was_not_offered_is_refused_with_a_sentence(engine, event):
         event("on_branch", (), state, level=1, code=1)
 
 
-def test_the_id_of_the_first_result_is_offered_where_it_is_another(engine, event):
+def test_the_id_of_the_first_result_is_offered_where_it_is_another(engine, namer, event):
     for words in ("A red dog.", "A blue boat.", "A large house.", "A small cat.", "street"):
         last = asked(engine, words)
-        shown, *_ = follow(engine, (last,), 0, None)
+        shown, *_ = follow(engine, namer, (last,), 0, None)
         other = last.result.hits[0].codes != last.result.generated[0].codes
         assert [path["rank"] for path in shown["paths"]] == [None, 1][: 1 + other]
         if other:
@@ -126,12 +133,42 @@ def test_the_id_of_the_first_result_is_offered_where_it_is_another(engine, event
         raise AssertionError("every best ID was that of the first result")
 
 
-def test_each_of_several_searches_has_its_strip(engine, event):
+def test_each_of_several_searches_has_its_strip(engine, namer, event):
     answers = tuple(
         replace(one, query=replace(one.query, instruction=name))
         for one, name in ((asked(engine), "Find it."), (asked(engine, "A blue boat."), "Name it."))
     )
-    shown, *_ = follow(engine, answers, 0, None)
+    shown, *_ = follow(engine, namer, answers, 0, None)
     assert [(path["name"], path["chosen"]) for path in shown["paths"]] == [("Find it.", True), ("Name it.", False)]
     second, state, _ = event("on_follow", answers, column=1, rank=None)
     assert state.column == 1 and [path["chosen"] for path in second["paths"]] == [False, True]
+
+
+def test_another_code_shows_the_item_nearest_to_its_mean_if_its_name_is_stored(engine, namer):
+    last = asked(engine)
+    shown, state, _ = follow(engine, namer, (last,), 0, None)
+    level, code = a_choice(shown)
+    prefix = (*state.own.codes[:level], code)
+    named = CodeNamer(engine, Path("tiny"))
+    named.stored = {prefix: CodeName(("boat",), ("0:3",))}
+    known, *_ = follow(engine, named, (last,), 0, None)
+    rows = {(one["level"], one["code"]): one["row"] for column in known["columns"] for one in column["others"]}
+    assert rows[level, code] == engine.index.rows_of(["0:3"])[0] and str(rows[level, code]) in known["items"]
+    for (level, code), row in rows.items():
+        if (*state.own.codes[:level], code) != prefix:
+            assert tuple(engine.index.codes([row])[0][: level + 1]) == (*state.own.codes[:level], code)
+    assert shown["unnamed"] and not known["unnamed"]
+
+
+def test_a_run_without_names_gets_those_of_the_shown_codes_on_request(engine, namer, page):
+    (on_names,) = (event.fn for event in page.fns.values() if event.name == "on_names")
+    assert on_names(None) == {}
+    shown, state, _ = follow(engine, namer, (asked(engine),), 0, None)
+    names = on_names(state)
+    large = {
+        choice["prefix"]
+        for column in shown["columns"][2:]
+        for choice in [column["code"], *column["others"]]
+        if int(choice["items"].split()[0]) >= MIN_ITEMS
+    }
+    assert large and large <= set(names) and all(names.values())

@@ -24,7 +24,15 @@ def test_the_columns_tell_code_probability_and_items():
     start, first, second, third, fourth = drawn()["columns"]
     assert (start["head"], start["code"], start["items"], start["rows"]) == ("Start", None, "100", [0, 1, 2, 3])
     assert (first["head"], second["head"], third["head"], fourth["head"]) == ("Modality", "Level 1", "2", "3")
-    assert first["code"] == {"level": 0, "code": 2, "name": "Pair", "probability": "98 %", "items": "40 items"}
+    assert first["code"] == {
+        "level": 0,
+        "code": 2,
+        "prefix": "2",
+        "name": "Pair",
+        "probability": "98 %",
+        "items": "40 items",
+    }
+    assert [other["prefix"] for other in second["others"]] == ["2.5", "2.6"]
     assert [(other["code"], other["probability"], other["items"]) for other in second["others"]] == [
         (5, "60 %", "9 items"),
         (6, None, "1 item"),
@@ -74,3 +82,8 @@ def test_a_what_if_names_both_codes():
 def test_long_texts_are_cut_and_pictures_are_inline():
     item = drawn()["items"]["1"]
     assert len(item["text"]) <= 201 and item["picture"].startswith("data:image/webp;base64,")
+
+
+def test_another_code_has_a_typical_item_if_one_is_known():
+    second = drawn(rows={(2, 5): 3})["columns"][2]
+    assert [other["row"] for other in second["others"]] == [3, None]

@@ -1,0 +1,197 @@
+"""Names of codes: the words that set the items of a prefix apart, and the pictures nearest to their mean embedding.
+
+    names.json    the named prefixes with their words and pictures
+
+`python -m training.names RUN` computes them once and stores them as a part of the run. A prefix is named if at least
+MIN_ITEMS items have it; its words are those of the Codes tab (distinctive_words.py), of which only those count that
+hold for at least MIN_ITEMS and MIN_SHARE of the items: a text contains the word, or a picture is among the twentieth of
+all pictures that is nearest to it. If no word does, the items have no common meaning, and the name says so.
+
+Shapes: s sampled items, w words.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, Field
+
+from genius.errors import UserError
+from genius.explore.code_patterns import format_pattern
+from genius.explore.code_profile import Profiles, spread
+from genius.explore.distinctive_words import Word
+from genius.reading import EXACT, one_line, read_json
+from genius.run import Run
+from genius.schema import Modality
+from genius.trie.code_table import Matches, Pattern
+
+if TYPE_CHECKING:
+    from genius.search.engine import Engine
+
+PART = "names"
+COMMAND = "python -m training.names RUN"
+FILE = "names.json"
+MIN_ITEMS = 3  # of a prefix that is named
+MIN_SHARE = 0.5  # of its items that a word must hold for, and never fewer than MIN_ITEMS: two may agree by chance
+WORDS, PICTURES = 3, 2  # of a name
+SAMPLE = 200  # pictures of a prefix that words are compared with
+MOST = 5_000  # prefixes, the shortest first
+
+
+@dataclass(frozen=True)
+class CodeName:
+    """What the items of a prefix have in common."""
+
+    words: tuple[str, ...]  # most distinctive first; empty: nothing
+    pictures: tuple[str, ...]  # ids of the items whose pictures are nearest to the mean
+
+    @property
+    def label(self) -> str:
+        return ", ".join(self.words) or "no common meaning"
+
+
+Names = Mapping[Pattern, CodeName]
+
+
+class NamesFile(BaseModel):
+    """names.json, by columns."""
+
+    model_config = EXACT
+    prefixes: Annotated[
+        list[Annotated[str, Field(pattern=r"^\d{1,5}(\.\d{1,5})*$", max_length=400)]], Field(max_length=MOST)
+    ]
+    words: list[Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=WORDS)]]
+    pictures: list[Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=PICTURES)]]
+
+
+def code_names(profiles: Profiles, forced: bool) -> dict[Pattern, CodeName]:
+    """The names of all prefixes with at least MIN_ITEMS items, at most MOST.
+
+    forced: the first code is the modality, which needs no other name; it gets pictures only.
+    """
+    names: dict[Pattern, CodeName] = {}
+    parents: list[Pattern] = [()]
+    while parents and len(names) < MOST:
+        following: list[Pattern] = []
+        for parent in parents:
+            below = dict(_names_below(profiles, parent, forced and not parent))
+            names |= below
+            following += below
+        parents = following
+    return dict(list(names.items())[:MOST])
+
+
+def _names_below(profiles: Profiles, parent: Pattern, is_modality: bool) -> Iterator[tuple[Pattern, CodeName]]:
+    """The prefixes that extend one by a code, with their names."""
+    codes, counts = profiles.table.match(parent).children()
+    large = codes[counts >= MIN_ITEMS].tolist()
+    found = profiles.words_below(parent) if large and not is_modality else {}
+    for code in large:
+        matches = profiles.table.match((*parent, code))
+        words, texts = found.get(code, ([], 0))
+        yield matches.pattern, CodeName(_common(profiles, matches, words, texts), _typical(profiles, matches))
+
+
+def _common(profiles: Profiles, matches: Matches, words: Sequence[Word], texts: int) -> tuple[str, ...]:
+    """The words that hold for enough of the items. texts: number from which they are; 0: they are for pictures."""
+    if not words:
+        return ()
+    if texts:
+        shares = {word.word: word.share for word in words}
+    else:
+        vocabulary, rows = profiles.vocabulary(), spread(matches.rows, SAMPLE)
+        found, texts = vocabulary.shares(profiles.embeddings(rows)), len(rows)
+        shares = dict(zip(vocabulary.words, found, strict=True))
+    least = max(MIN_ITEMS / texts, MIN_SHARE) - 1e-6  # rounding of the share
+    return tuple(word.word for word in words if shares[word.word] >= least)[:WORDS]
+
+
+def _typical(profiles: Profiles, matches: Matches) -> tuple[str, ...]:
+    """Ids of the items whose pictures are nearest to the mean of all; none for texts."""
+    modalities = profiles.index.modalities[matches.rows]
+    if (modalities == Modality.TEXT).any():
+        return ()
+    rows = [row for row, _ in profiles.nearness(matches, PICTURES).typical]
+    return tuple(item.id for item in profiles.index.items(rows))
+
+
+def save_names(names: Names, folder: Path) -> None:
+    """Write names.json into a folder."""
+    columns = {
+        "prefixes": [format_pattern(prefix, ".") for prefix in names],
+        "words": [list(name.words) for name in names.values()],
+        "pictures": [list(name.pictures) for name in names.values()],
+    }
+    (folder / FILE).write_text(json.dumps(columns, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def load_names(folder: Path) -> dict[Pattern, CodeName]:
+    """Read names.json. Raises UserError for a damaged file."""
+    try:
+        columns = read_json(folder / FILE, NamesFile)
+        return {
+            tuple(map(int, prefix.split("."))): CodeName(tuple(words), tuple(pictures))
+            for prefix, words, pictures in zip(columns.prefixes, columns.words, columns.pictures, strict=True)
+        }
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"the names of codes in {folder} cannot be read ({one_line(error)}); make them again: {COMMAND}"
+        ) from None
+
+
+def read_names(path: Path) -> dict[Pattern, CodeName] | None:
+    """The names that are stored with a run, or None. Raises UserError if they are damaged or of another quantizer."""
+    run = Run(path)
+    return load_names(run.folder(PART)) if run.has(PART) else None
+
+
+def are_named(run: Run) -> bool:
+    """Whether the run has names of its present encoder, fusion and quantizer."""
+    built_from = run.manifest["parts"][PART]["built_from"] if run.has(PART) else None
+    return built_from is not None and all(run.digest(part) == digest for part, digest in built_from.items())
+
+
+class CodeNamer:
+    """The names of an engine's codes: those that are stored with its run, or computed when they are asked for."""
+
+    def __init__(self, engine: Engine, path: Path):
+        """path: the run. Stored names that cannot be read are left out, with a warning in the log."""
+        self.engine = engine
+        self.forced = engine.quantizer.config.modality_code == "forced"
+        try:
+            self.stored = read_names(path)
+        except UserError as error:
+            logging.getLogger(__name__).warning("%s", error)
+            self.stored = None
+        self.profiles_of = lru_cache(1)(lambda index: Profiles(engine, index))
+
+    @property
+    def profiles(self) -> Profiles:
+        """Of the current index."""
+        return self.profiles_of(self.engine.index)
+
+    def name(self, prefix: Pattern) -> CodeName | None:
+        """The stored name of a prefix, if there is one."""
+        return (self.stored or {}).get(tuple(prefix))
+
+    def labels(self) -> dict[str, str]:
+        """All stored names by prefix, such as 0.17; the first code by its modality if it is one."""
+        modalities = {str(int(modality)): modality.name.capitalize() for modality in Modality}
+        given = {format_pattern(prefix, "."): name.label for prefix, name in (self.stored or {}).items()}
+        return given | (modalities if self.forced else {})
+
+    def labels_beside(self, prefixes: Iterable[Pattern]) -> dict[str, str]:
+        """The names of these prefixes and of those beside them, computed now."""
+        parents = {prefix[:-1] for prefix in prefixes}
+        return {
+            format_pattern(prefix, "."): name.label
+            for parent in sorted(parents)
+            if parent or not self.forced
+            for prefix, name in _names_below(self.profiles, parent, False)
+        }

@@ -1,0 +1,164 @@
+import json
+import logging
+
+import numpy as np
+import pytest
+
+from genius.errors import UserError
+from genius.explore import code_names as module
+from genius.explore.code_names import CodeName, CodeNamer, are_named, code_names, load_names, read_names, save_names
+from genius.explore.code_profile import Profiles
+from genius.explore.distinctive_words import Vocabulary
+from genius.run import Run
+from genius.search.engine import Engine
+from tests.search.tiny import publish_tiny_run
+from training import names as command
+
+N = 60
+NAMES = {(0,): CodeName((), ("0:3",)), (1, 17): CodeName(("boat", "ƒ“sea"), ())}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    path = publish_tiny_run(tmp_path_factory.mktemp("names") / "run", N).path
+    command.main([str(path), "--device", "cpu"])
+    return Run(path)
+
+
+@pytest.fixture(scope="module")
+def engine(run):
+    return Engine.load(run.path, "cpu")
+
+
+@pytest.fixture(scope="module")
+def profiles(engine):
+    return Profiles(engine, engine.index)
+
+
+def test_every_prefix_with_enough_items_is_named(run, engine):
+    codes = engine.index.codes(range(N))
+    expected = set()
+    for depth in range(1, codes.shape[1] + 1):
+        prefixes, counts = np.unique(codes[:, :depth], axis=0, return_counts=True)
+        expected |= {tuple(row) for row in prefixes[counts >= module.MIN_ITEMS].tolist()}
+    assert set(read_names(run.path)) == expected and are_named(run)
+
+
+def test_a_word_of_texts_holds_for_enough_of_them(run, engine):
+    codes, worded = engine.index.codes(range(N)), 0
+    for prefix, name in read_names(run.path).items():
+        rows = np.flatnonzero((codes[:, : len(prefix)] == prefix).all(1))
+        if prefix[0] == 0 or len(prefix) == 1:  # pictures without texts
+            continue
+        assert len(name.words) <= module.WORDS
+        for word in name.words:
+            holds = [word in item.text.lower() for item in engine.index.items(rows)]
+            assert sum(holds) >= module.MIN_ITEMS and np.mean(holds) >= module.MIN_SHARE
+            worded += 1
+    assert worded
+
+
+def test_the_first_code_that_is_a_modality_gets_no_words(run):
+    assert {read_names(run.path)[code,].words for code in range(3)} == {()}
+
+
+def test_the_pictures_are_those_nearest_to_the_mean(run, engine):
+    codes = engine.index.codes(range(N))
+    for prefix, name in read_names(run.path).items():
+        rows = np.flatnonzero((codes[:, : len(prefix)] == prefix).all(1))
+        if prefix[0] == 1:
+            assert name.pictures == ()
+            continue
+        vectors = engine.index.embeddings[rows].astype(np.float32)
+        best = vectors @ vectors.mean(0)
+        chosen = engine.index.rows_of(name.pictures)
+        assert len(chosen) == module.PICTURES and set(chosen) <= set(rows)
+        assert min(best[np.isin(rows, chosen)]) >= np.sort(best)[-module.PICTURES] - 1e-5
+
+
+def test_a_word_fits_a_picture_that_is_among_the_nearest_to_it():
+    """Of 40 pictures, two show a boat; 5 % of 40 are two."""
+    pictures = np.full((40, 2), [0.0, 1.0], dtype=np.float32)
+    pictures[:2] = [[1, 0], [0.9, 0.1]]
+    vocabulary = Vocabulary.from_texts([], pictures, lambda words: np.eye(len(words), 2, dtype=np.float32))
+    shares = vocabulary.shares(pictures[:4])
+    assert shares[0] == 0.5
+
+
+def test_code_without_a_word_that_holds_says_so(profiles, monkeypatch):
+    monkeypatch.setattr(module, "MIN_SHARE", 1.1)
+    names = code_names(profiles, True)
+    assert {name.label for name in names.values()} == {"no common meaning"}
+
+
+def test_there_is_a_limit_and_the_shortest_prefixes_come_first(profiles, monkeypatch):
+    monkeypatch.setattr(module, "MOST", 9)
+    names = code_names(profiles, True)
+    assert len(names) == 9 and [len(prefix) for prefix in names] == sorted(len(prefix) for prefix in names)
+    assert {(0,), (1,), (2,)} <= set(names)
+
+
+def test_saved_names_are_loaded_unchanged(tmp_path):
+    save_names(NAMES, tmp_path)
+    assert load_names(tmp_path) == NAMES
+    assert NAMES[1, 17].label == "boat, ƒ“sea"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"prefixes": ["0"]},
+        {"prefixes": ["0", "1.x"]},
+        {"words": [[], ["a", "b", "c", "d"]]},
+        {"words": [[], ["x" * 101]]},
+        {"pictures": "0:3"},
+        {"more": 1},
+    ],
+)
+def test_files_that_do_not_fit_are_refused_with_the_command_that_makes_new_ones(tmp_path, change):
+    save_names(NAMES, tmp_path)
+    file = tmp_path / module.FILE
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(UserError, match="make them again: python -m training.names"):
+        load_names(tmp_path)
+
+
+def test_a_run_may_have_no_names_and_another_quantizer_needs_new_ones(tmp_path):
+    run = publish_tiny_run(tmp_path / "run", 12)
+    assert read_names(run.path) is None and not are_named(run)
+    command.name(run.path, "cpu")
+    assert are_named(Run(run.path))
+    with pytest.raises(UserError, match="is not a run"):
+        command.name(tmp_path, "cpu")
+    quantizer = run.folder("quantizer")
+
+    def other(folder):
+        for file in quantizer.iterdir():
+            (folder / file.name).write_bytes(file.read_bytes() + b" " * (file.suffix == ".json"))
+
+    run.publish("quantizer", other, ("encoder", "fusion"))
+    assert not are_named(Run(run.path))
+    with pytest.raises(UserError, match=r"built from another quantizer.*python -m training\.names"):
+        read_names(run.path)
+
+
+def test_a_namer_gives_what_is_stored_and_computes_what_is_not(run, engine, tmp_path, caplog):
+    stored = CodeNamer(engine, run.path)
+    names = read_names(run.path)
+    prefix = next(prefix for prefix in names if len(prefix) == 2)
+    assert stored.name(prefix) == names[prefix] and stored.name((2, 4_000)) is None
+    labels = stored.labels()
+    assert labels["1"] == "Text" and labels[".".join(map(str, prefix))] == names[prefix].label
+    empty = CodeNamer(engine, tmp_path)
+    assert empty.stored is None and empty.labels() == {"0": "Image", "1": "Text", "2": "Pair"}
+    computed = empty.labels_beside([prefix])
+    assert computed == {label: text for label, text in labels.items() if label in computed}
+    assert ".".join(map(str, prefix)) in computed and empty.labels_beside([(0,)]) == {}
+
+
+def test_damaged_names_are_left_out_with_a_warning(tmp_path, engine, caplog):
+    run = publish_tiny_run(tmp_path / "run", 12)
+    run.publish("names", lambda folder: (folder / module.FILE).write_text("{}"), ("encoder", "fusion", "quantizer"))
+    with caplog.at_level(logging.WARNING):
+        assert CodeNamer(engine, run.path).stored is None
+    assert "make them again" in caplog.text

@@ -1,0 +1,56 @@
+"""Name the codes of a trained run: distinctive words, and the pictures nearest to the mean.
+
+    python -m training.names RUN [--device cpu]
+
+The names become a small part of the run, which the page shows with each code. They describe the items that the index
+holds now; a run that has grown since may be named again. They fit one encoder, fusion and quantizer: a run that is
+trained again needs new ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from functools import partial
+from pathlib import Path
+
+from genius.errors import UserError, exit_on_user_error
+from genius.explore.code_names import PART, code_names, save_names
+from genius.explore.code_profile import Profiles
+from genius.runtime import usable_device
+from genius.search.engine import Engine
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.names", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path, help="a trained run")
+    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
+    given = parser.parse_args(arguments)
+    name(given.run, str(usable_device(given.device)))
+
+
+def name(path: Path, device: str) -> None:
+    """Name the codes and publish the names as a part of the run.
+
+    Raises UserError for a run that cannot be read or written.
+    """
+    if not (path / "manifest.json").is_file():
+        raise UserError(f"{path} is not a run; train one with: python -m training COLLECTION RUN")
+    started = time.perf_counter()
+    engine = Engine.load(path, device)
+    run = engine.run  # as it was read with the parts, so that the names fit what they are published for
+    names = code_names(Profiles(engine, engine.index), engine.quantizer.config.modality_code == "forced")
+    folder = run.publish(PART, partial(save_names, names), ("encoder", "fusion", "quantizer"))
+    worded = sum(bool(one.words) for one in names.values())
+    size = sum(file.stat().st_size for file in folder.iterdir()) / 1e3
+    print(
+        f"names: {len(names):,} prefixes, {worded:,} of them with words, {size:.0f} kB, "
+        f"{time.perf_counter() - started:.0f} s"
+    )
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main()
