@@ -43,7 +43,7 @@ from genius.search.rerank import MAX_CANDIDATES, Candidates, expand
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from training.features import FeatureSet
-from training.pairs import CandidateTable
+from training.pairs import CandidateTable, Pairs
 from training.stage import RESUME, only_trainer
 from training.validation import unseen_queries
 
@@ -128,23 +128,23 @@ def _train(collection: Collection, run: Run, device: str) -> None:
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
     decoder = IDDecoder.load(run.folder("decoder")).to(device)
     candidates = CandidateTable.read(collection)
-    data = FeatureSet(run, collection, candidates, "val", seed)
+    data = FeatureSet.read(run, collection, candidates, "val", seed)
     fused = data.candidate_files.fused(run.digest("fusion"))[:, 0]
     codes = quantize_all(fused, candidates.modalities, quantizer)
     ranker = Ranker(RankerConfig(quantizer.config.dim)).to(device)
     explained = fit_residuals(ranker, quantizer, fused, codes, data.candidate_files.embedding, candidates.modalities)
     round_to_half(ranker)
     print(f"ranker: embeddings explain {explained:.1%} of what the quantizer lost", flush=True)
-    trained = np.unique(FeatureSet(run, collection, candidates, "train", seed).pairs.positives)
+    trained = np.unique(Pairs.read(collection, "train", candidates).positives)
     lists = gather(run, data, quantizer, decoder, ranker, codes, unseen_queries(data.pairs, trained, PER_ROW, seed))
     ranked = cross_validated(lists, seed)
     for name, scores in (("cosine", lists.parts[:, 0]), ("ranker", ranked)):
         print(f"ranker: hit rate of {len(lists.row)} lists by {name} {mean_over_rows(lists, lists.hits(scores)):.1%}")
     fit(ranker, lists)
     round_to_half(ranker)
-    for kind, weights, bias in zip(Modality, ranker.weight.tolist(), ranker.bias.tolist(), strict=True):
-        named = "  ".join(f"{name} {weight:.3g}" for name, weight in zip(RANKER_PARTS, weights, strict=True))
-        print(f"ranker: {kind.name.lower():5s} {named}  bias {bias:.3g}")
+    named = dict(zip(RANKER_PARTS, ranker.weight.tolist(), strict=True))
+    named |= {kind.name.lower(): bias for kind, bias in zip(Modality, ranker.bias.tolist(), strict=True)}
+    print("ranker: " + "  ".join(f"{name} {weight:.3g}" for name, weight in named.items()))
     run.publish(PART, lambda folder: ranker.save(folder, half=True), tuple(sorted(BUILT_FROM[PART])))
     print(f"ranker: {time.perf_counter() - started:.0f} s")
 
@@ -243,12 +243,12 @@ def fit(ranker: Ranker, lists: Lists) -> None:
     inputs = (lists.parts - center) / spread
     first = torch.from_numpy(np.searchsorted(lists.query, np.arange(count)))
     place, longest = torch.arange(len(query)) - first[query], int(np.bincount(lists.query).max())
-    scaled = torch.zeros(len(Modality), len(RANKER_PARTS), requires_grad=True)  # weights in units of the spreads
+    scaled = torch.zeros(len(RANKER_PARTS), requires_grad=True)  # weights in units of the spreads
     bias = torch.zeros(len(Modality), requires_grad=True)
     optimizer = torch.optim.LBFGS([scaled, bias], max_iter=STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
-        scores = (scaled[lists.modality] * inputs).sum(1) + bias[lists.modality]
+        scores = inputs @ scaled + bias[lists.modality]
         table = torch.full((2, count, longest), -torch.inf)
         table[0, query, place] = scores
         table[1, query, place] = scores.masked_fill(~lists.positive, -torch.inf)

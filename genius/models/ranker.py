@@ -1,6 +1,6 @@
 """The ranker: orders candidates by all that a search knows of them, in place of the embedding's cosine alone (ours).
 
-    score = Σ over parts of  weight[modality, part] · part  +  bias[modality]
+    score = Σ over parts of  weight[part] · part  +  bias[modality]
 
 The parts of a candidate, for a query with embedding e and fused feature z:
 
@@ -13,7 +13,8 @@ The parts of a candidate, for a query with embedding e and fused feature z:
 An index stores ẑ' (the ID) and e', not z'. What the quantizer lost of z' is predicted from e' by one linear map for
 each modality, z' ≈ ẑ' + A e' + a, so that the ranker costs no byte per item.
 
-The sum is linear, so each part's share of a score is known exactly.
+The sum is linear, so each part's share of a score is known exactly. Weights of their own for each modality, or a hidden
+layer, ranked the photographs' validation queries no better.
 
 Shapes: t candidates, b queries, d dim, p parts.
 """
@@ -41,12 +42,12 @@ class RankerConfig:
 
 
 class Ranker(nn.Module):
-    """A weighted sum of RANKER_PARTS, with weights for each modality of candidates."""
+    """A weighted sum of RANKER_PARTS, and a bias for each modality of candidates."""
 
     def __init__(self, config: RankerConfig):
         super().__init__()
         self.config = config
-        self.weight = nn.Parameter(torch.zeros(len(Modality), len(RANKER_PARTS)))
+        self.weight = nn.Parameter(torch.zeros(len(RANKER_PARTS)))
         self.bias = nn.Parameter(torch.zeros(len(Modality)))
         self.register_buffer(
             "residual_map", torch.zeros(len(Modality) * config.dim, config.dim)
@@ -63,7 +64,7 @@ class Ranker(nn.Module):
 
         The last share is the modality's bias.
         """
-        shares = torch.cat([self.weight[modality] * parts, self.bias[modality, None]], dim=1)
+        shares = torch.cat([self.weight * parts, self.bias[modality, None]], dim=1)
         return shares.sum(1), shares
 
     @torch.no_grad()

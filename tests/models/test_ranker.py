@@ -55,7 +55,7 @@ def test_a_query_turned_by_the_map_compares_with_embeddings_as_with_derived_feat
         torch.testing.assert_close(turned[:, kind] @ given[2].T + added[:, kind, None], query @ derived.T)
 
 
-def test_a_score_is_the_sum_of_its_shares_by_modality(tmp_path):
+def test_a_score_is_the_sum_of_its_shares(tmp_path):
     torch.manual_seed(0)
     ranker = Ranker(RankerConfig(DIM))
     with torch.no_grad():
@@ -69,6 +69,6 @@ def test_a_score_is_the_sum_of_its_shares_by_modality(tmp_path):
 
     weight, bias = ranker.weight.tolist(), ranker.bias.tolist()
     for number, kind in enumerate(modality.tolist()):
-        expected = [one * part for one, part in zip(weight[kind], parts[number].tolist(), strict=True)]
+        expected = [one * part for one, part in zip(weight, parts[number].tolist(), strict=True)]
         torch.testing.assert_close(shares[number], torch.tensor([*expected, bias[kind]]))
         torch.testing.assert_close(scores[number], shares[number].sum())

@@ -71,7 +71,7 @@ def test_parts_and_order_are_those_of_sums_by_hand(engine, mode):
     for number in range(len(QUERIES)):
         own = np.flatnonzero(candidates.query == number)
         parts, kinds = zip(*(by_hand(engine, encoded, number, candidates, found.beams, at) for at in own), strict=True)
-        shares = np.array([[*(weight[kind] * values), bias[kind]] for values, kind in zip(parts, kinds, strict=True)])
+        shares = np.array([[*(weight * values), bias[kind]] for values, kind in zip(parts, kinds, strict=True)])
         order = np.argsort(-shares.sum(1), kind="stable")
         assert found.ranked.rows[number][: len(own)].tolist() == candidates.row[own][order].tolist()
         assert (found.ranked.rows[number][len(own) :] == -1).all()
