@@ -8,10 +8,11 @@ Shapes: b batch, d embedding dim, s image side, n tokens.
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import open_clip
@@ -94,6 +95,12 @@ def query_text(instruction: str, text: str) -> str:
     As in the published code: "find it" and "a red car" become "Find it. a red car."
     """
     return normalize_text(f"{normalize_text(instruction)} {text}")
+
+
+@lru_cache(4)
+def clip_tokenizer(length: int, options: str = "{}") -> open_clip.SimpleTokenizer:
+    """CLIP's tokenizer, which takes a quarter of a second to read. options: JSON, a `tokenizer_kwargs` of open_clip."""
+    return open_clip.SimpleTokenizer(context_length=length, **json.loads(options))
 
 
 class ShortTokenizer(open_clip.SimpleTokenizer):
@@ -309,7 +316,7 @@ class Encoder(nn.Module):
         vocabulary = text.get("vocab_size", CLIP_VOCABULARY)
         if vocabulary < CLIP_VOCABULARY:
             return ShortTokenizer(vocabulary, length)
-        return open_clip.SimpleTokenizer(context_length=length, **text.get("tokenizer_kwargs", {}))
+        return clip_tokenizer(length, json.dumps(text.get("tokenizer_kwargs", {})))
 
     @cached_property
     def _masks_padding(self) -> bool:

@@ -12,10 +12,12 @@ import multiprocessing
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +37,7 @@ from genius.evaluation import __main__ as evaluation_command
 from genius.evaluation import growing as growing_command
 from genius.files import write_json
 from genius.index import __main__ as index_command
+from genius.models.encoder import clip_tokenizer
 from genius.run import Run
 from tests.collections.samples import write_source
 from tests.evaluation.micro import write_micro_collection
@@ -213,6 +216,7 @@ class Laboratory:
     def __init__(self, folder: Path):
         self.folder, self.work = folder, folder / "work"
         self.results: dict[str, dict[str, str]] = {}
+        self.repeated: dict[tuple[str, str], tuple[Ended, list[str]]] = {}
 
     def start(self, state: str) -> Path:
         """The folder to work in, in this state."""
@@ -242,6 +246,26 @@ class Laboratory:
             assert ended.status == 0, ended.output
             self.results[name] = contents(self.work)
         return self.results[name]
+
+    def repeat(self, name: str) -> tuple[Ended, list[str]]:
+        """Run a command in the folder as it is, after it was interrupted: how it ends, and what differs from an
+        undisturbed one. From equal folders it is run once."""
+        key = name, fingerprint(self.work)
+        if key not in self.repeated:
+            ended = self.attempt(name)
+            self.repeated[key] = ended, differences(self.results[name], contents(self.work))
+        return self.repeated[key]
+
+    def repeat_elsewhere(self, name: str) -> tuple[Ended, list[str]]:
+        """The same in a copy of the folder, whose command is stopped."""
+        aside = self.folder / "stopped"
+        self.work.rename(aside)  # the copy gets its path, which manifests name
+        shutil.copytree(aside, self.work, symlinks=True)
+        try:
+            return self.repeat(name)
+        finally:
+            shutil.rmtree(self.work)
+            aside.rename(self.work)
 
     def calls(self, name: str, action: str = "") -> list[tuple[str, str]]:
         """The calls of an undisturbed command to the file layer, as the plan's action counts them."""
@@ -279,13 +303,31 @@ class Started:
         self.log.unlink()
         return Ended(status, output)
 
-    def kill(self, seconds: float) -> None:
-        """Let it run for some seconds, then kill it unless it has ended."""
+    def stop(self, seconds: float) -> None:
+        """Let it run for some seconds, then stop it unless it has ended."""
         self.process.join(seconds)
-        self.process.kill()
-        self.end()
+        if self.process.is_alive():
+            os.kill(self.process.pid, signal.SIGSTOP)
+        self.stopped()
+
+    def stopped(self, seconds: float = SECONDS) -> bool:
+        """Wait until all its threads are stopped, or it has ended; whether they are stopped."""
+        deadline = time.monotonic() + seconds
+        while self.process.is_alive():
+            with suppress(OSError):  # it ends meanwhile
+                tasks = [task.read_text() for task in Path(f"/proc/{self.process.pid}/task").glob("*/stat")]
+                if tasks and all(task.rpartition(")")[2].split()[0] == "T" for task in tasks):
+                    return True
+            assert time.monotonic() < deadline, "it neither stopped nor ended"
+            self.process.join(0.002)
+        return False
+
+    def resume(self) -> None:
+        if self.process.is_alive():
+            os.kill(self.process.pid, signal.SIGCONT)
 
 
+clip_tokenizer(tiny_encoder().config.model["text_cfg"]["context_length"])  # so that no child has to read it
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["pytest", __name__])
 
@@ -317,6 +359,7 @@ def execute(target: Callable[[Path], None], root: Path, plan: Plan, log: Path) -
 
 
 TIMES = re.compile("second|time|_ms$|per_query|rate_of")
+RANDOM = re.compile(r"(\d+-)?[0-9a-f]{32}|tmp/\d+")
 
 
 def contents(root: Path) -> dict[str, str]:
@@ -338,6 +381,13 @@ def present(root: Path) -> dict[str, str]:
     return {name: content for name, content in found.items() if name.split("/")[0] in named}
 
 
+def fingerprint(root: Path) -> str:
+    """A checksum of all that a folder holds, but times and the random parts of names."""
+    held = {str(path.relative_to(root)): "" for path in root.rglob("*") if path.is_dir() or path.is_symlink()}
+    held |= contents(root)
+    return hashlib.sha256(RANDOM.sub("", json.dumps(sorted(held.items()))).encode()).hexdigest()
+
+
 def differences(expected: dict[str, str], found: dict[str, str]) -> list[str]:
     """The files that only one of them has, or that differ."""
     names = {
@@ -349,6 +399,12 @@ def differences(expected: dict[str, str], found: dict[str, str]) -> list[str]:
 
 
 def _content(file: Path) -> str:
+    with suppress(ValueError, sqlite3.Error):  # half of a file
+        return _meaning(file)
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _meaning(file: Path) -> str:
     if file.suffix == ".json":
         return json.dumps(_without_times(json.loads(file.read_text())), sort_keys=True)
     if file.suffix == ".md" and file.parent.name == "reports":

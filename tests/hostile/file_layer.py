@@ -1,8 +1,8 @@
-"""A file layer that kills the process, fails or sleeps at a chosen call; for a child process that ends afterwards.
+"""A file layer that kills or stops the process, fails or sleeps at chosen calls; for a child that ends afterwards.
 
 `install` replaces what changes files below a folder: functions of `os`, `open` for writing (by the pure-Python `_pyio`,
 which writes by `os.write`), statements of SQLite that write, and what safetensors writes. Each call has a number; the
-calls of an uninterrupted run are the points at which another one can be killed or fail.
+calls of an uninterrupted run are the points at which it can be stopped, and another one can be killed or fail.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import safetensors.numpy
 import safetensors.torch
 
 SPACE = {"open", "write", "fallocate", "mkdir", "link", "symlink", "sqlite"}  # calls that a full disk refuses
-KILL, FULL, PROTECTED, SLOW = "kill", "full", "protected", "slow"
+KILL, STOP, FULL, PROTECTED, SLOW = "kill", "stop", "full", "protected", "slow"
 SECONDS = 0.002  # that a call to a slow disk takes
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -35,11 +35,13 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 class Plan:
     """What happens at call number `at`: the process is killed there, or this call and all later ones fail.
 
-    Without a number, all calls are noted, and sleep if the action is SLOW.
+    Without a number, all calls are noted; the process sleeps at each if the action is SLOW, and stops at each until
+    somebody continues it if the action is STOP.
     """
 
     action: str = ""
     at: int | None = None
+    kinds: frozenset[str] = frozenset()  # of calls, for STOP; empty: all
     notes: Path | None = None  # gets the calls of a process that ends by itself, as JSON
 
 
@@ -84,20 +86,25 @@ class FileLayer:
         for module in (safetensors.torch, safetensors.numpy):
             module.serialize_file = _serializing(layer, module.serialize_file)
 
-    def call(self, kind: str, path: str, tear: Callable[[], object] | None = None) -> None:
-        """Count a call; kill or fail if it is the one. tear: does half of it."""
+    def call(self, kind: str, path: str, tear: Callable[[], object] | None = None) -> bool:
+        """Count a call; stop, kill or fail if it is the one. tear: does half of it; returns whether that was done."""
         if not path.startswith(self.folder):
-            return
+            return False
         action, at = self.plan.action, self.plan.at
         with self._lock:
             if action == FULL and kind not in SPACE:
-                return
+                return False
             self.calls.append((kind, os.path.relpath(path, self.folder)))
             number = len(self.calls) - 1
         if action == SLOW:
             time.sleep(SECONDS)
+        if action == STOP and (not self.plan.kinds or kind in self.plan.kinds):
+            if tear:
+                tear()
+            os.kill(os.getpid(), signal.SIGSTOP)
+            return bool(tear)
         if at is None or number < at:
-            return
+            return False
         if tear and number == at:
             tear()
         if action == KILL:
@@ -133,12 +140,15 @@ class FileLayer:
         real = getattr(os, name)
 
         def wrapped(handle: int, data: Any, *rest: Any) -> Any:
-            def half() -> None:
-                if name == "write":
-                    real(handle, memoryview(data).cast("B")[: len(memoryview(data).cast("B")) // 2])
-
-            self.call("write", self._path(handle), half)
-            return real(handle, data, *rest)
+            if name != "write":
+                self.call("write", self._path(handle))
+                return real(handle, data, *rest)
+            view = memoryview(data).cast("B")
+            half = len(view) // 2
+            if not self.call("write", self._path(handle), lambda: real(handle, view[:half])):
+                return real(handle, data)
+            real(handle, view[half:])
+            return len(view)
 
         setattr(os, name, wrapped)
 

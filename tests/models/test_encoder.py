@@ -11,7 +11,16 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from genius.errors import UserError
-from genius.models.encoder import MAX_TEXT, MAX_WORD, Encoder, ShortTokenizer, normalize_text, query_text, shorten_text
+from genius.models.encoder import (
+    MAX_TEXT,
+    MAX_WORD,
+    Encoder,
+    ShortTokenizer,
+    clip_tokenizer,
+    normalize_text,
+    query_text,
+    shorten_text,
+)
 from tests.search.tiny import tiny_encoder
 
 
@@ -155,6 +164,16 @@ def test_a_small_vocabulary_has_the_first_merges_and_can_still_read_any_text(voc
     assert (start, end) == (vocabulary - 2, vocabulary - 1)
     assert len(words) == (3 if vocabulary == 514 else 1)
     assert list(tokenizer.encoder)[: vocabulary - 2] == list(whole.encoder)[: vocabulary - 2]
+
+
+def test_encoders_share_a_tokenizer_of_the_same_length_and_options():
+    assert clip_tokenizer(20) is clip_tokenizer(20)
+    short, other = clip_tokenizer(20), clip_tokenizer(20, '{"clean": "canonicalize"}')
+    assert clip_tokenizer(30).context_length == 30 and short.context_length == 20
+    words = ["A  Dog, on a BED!"]
+    assert torch.equal(short(words), open_clip.SimpleTokenizer(context_length=20)(words))
+    assert torch.equal(other(words), open_clip.SimpleTokenizer(context_length=20, clean="canonicalize")(words))
+    assert not torch.equal(short(words), other(words))
 
 
 def test_the_full_vocabulary_gives_clips_own_tokens():

@@ -21,14 +21,13 @@ def protect_at_some_calls(lab: Laboratory, name: str, counts) -> None:
 
 
 def fail_and_repeat(lab: Laboratory, name: str, plan: Plan, counts) -> None:
-    expected = lab.uninterrupted(name)
+    lab.uninterrupted(name)
     lab.start(COMMANDS[name].state)
     before = present(lab.work)
     ended = lab.attempt(name, plan)
     outcome = judge(name, ended, before, present(lab.work))
     counts("disks", outcome)
-    again = lab.attempt(name)
-    wrong = differences(expected, contents(lab.work))
+    again, wrong = lab.repeat(name)
     counts("disks", "identical" if again.status == 0 and not wrong else "not repeatable")
     if outcome != "refused in a sentence" or again.status or wrong:
         print(f"{name}, {plan}: {outcome}, {ended.output[-900:]}; then {again.status}: {wrong} {again.output[-600:]}")

@@ -2,19 +2,24 @@
 
 import pytest
 
-from tests.hostile.kills.killing import PUBLISHING, kill_at_every_call, kill_at_random_moments
+from tests.hostile.kills.killing import PUBLISHING, kill_at_every_call, stop_at_every_call, stop_at_random_moments
 
 CHANGES = ("add", "remove", "compact")
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_killed_at_any_call_a_change_can_be_repeated(name, lab, counts):
-    kill_at_every_call(lab, name, counts)
+    stop_at_every_call(lab, name, counts)
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_killed_at_random_moments_a_change_can_be_repeated(name, lab, counts):
-    kill_at_random_moments(lab, name, counts)
+    stop_at_random_moments(lab, name, counts)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_really_killed_where_it_publishes_a_change_can_be_repeated(name, lab, counts):
+    kill_at_every_call(lab, name, counts, PUBLISHING)
 
 
 @pytest.mark.sample
