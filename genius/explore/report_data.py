@@ -4,6 +4,7 @@
     RUN/reports/speed.json        python -m genius.evaluation.speed RUN/reports --run RUN
     RUN/reports/training.json     {stage: [{"epoch", "loss", …}, …]}, written by training
     RUN/reports/health.json       written by the quantizer's training
+    RUN/reports/ablations.json    python -m training.ablations COLLECTION RUN (ablation_tables.py)
     RUN/reports/uploads.json      python -m training.benchmarks.uploads RUN $GENIUS_DATA
     RUN/reports/hostile.json      python -m training.benchmarks.hostile RUN/reports
 
@@ -32,6 +33,7 @@ COMMANDS = {  # report -> command that writes it
     "speed": "python -m genius.evaluation.speed {run}/reports --run {run}",
     "training": "python -m training COLLECTION {run}",
     "health": "python -m training COLLECTION {run}",
+    "ablations": "python -m training.ablations COLLECTION {run}",
     "uploads": "python -m training.benchmarks.uploads {run} $GENIUS_DATA",
     "hostile": "python -m training.benchmarks.hostile {run}/reports",
 }

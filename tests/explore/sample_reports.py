@@ -129,6 +129,45 @@ UPLOADS = {
     ],
     "far": [{"pictures": "noise", "count": 100, "far": 1.0}],
 }
+
+
+def cell(mean: float, published: float | None = None) -> dict:
+    return {"published": published, "mean": mean, "interval": [mean - 0.05, mean + 0.05], "values": [mean]}
+
+
+ABLATIONS = {
+    "command": "python -m training.ablations COLLECTION RUN",
+    "run": "run",
+    "collection": "world",
+    "size": "Scale small: K × M = 64 × 7.",
+    "standing": ["drawn_mscoco task 0 for mscoco", f"{HOSTILE} task 3 for mscoco"],
+    "claims": [{"claim": "Modality helps (5.5)", "table": "4", "verdict": "holds", "difference": "+9.0 [+1.0, +17.0]"}],
+    "tables": [
+        {
+            "number": "4",
+            "name": "Table 4",
+            "title": "Key components",
+            "scope": "global",
+            "columns": ["drawn_mscoco text → image", f"{HOSTILE} image → text"],
+            "extras": ["seeds"],
+            "blocks": [
+                {
+                    "block": "paper",
+                    "name": "The paper's decoder",
+                    "rows": [
+                        {"name": "GENIUS", "cells": [cell(0.5, 0.554), cell(0.6, 0.827)], "extras": {"seeds": "3"}},
+                        {"name": "w/o L_cl", "cells": [cell(0.1, 0.0), cell(0.2, 0.001)], "extras": {"seeds": "3"}},
+                    ],
+                },
+                {
+                    "block": "ours",
+                    "name": "Our decoder",
+                    "rows": [{"name": "GENIUS", "cells": [cell(0.7), None], "extras": {"seeds": "1"}}],
+                },
+            ],
+        }
+    ],
+}
 HOSTILE_SUITE = {
     "command": "python -m training.benchmarks.hostile OUT",
     "machine": "Linux on 2 cores",
@@ -156,6 +195,7 @@ REPORTS = {
     "speed": SPEED,
     "training": TRAINING,
     "health": HEALTH,
+    "ablations": ABLATIONS,
     "uploads": UPLOADS,
     "hostile": HOSTILE_SUITE,
 }

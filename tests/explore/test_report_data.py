@@ -6,6 +6,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.explore import report_data as reports
+from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables
 from genius.explore.report_data import COMMANDS, Missing, from_report, read_report
 from tests.explore.sample_reports import (
     HEALTH,
@@ -28,6 +29,7 @@ VIEWS = {
     "health": (reports.health_note,),
     "uploads": (reports.uploads_note,),
     "hostile": (reports.hostile_note,),
+    "ablations": (ablation_note, ablation_choices),
 }
 
 TABLES = {
@@ -37,6 +39,7 @@ TABLES = {
     "health": reports.health_tables,
     "uploads": reports.uploads_tables,
     "hostile": reports.hostile_tables,
+    "ablations": ablation_tables,
 }
 
 

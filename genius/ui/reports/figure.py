@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 
 from genius.collections.layout import TASKS
 from genius.evaluation.tables import MODALITY_NAMES
+from genius.explore.ablation_tables import chosen_table
 from genius.explore.report_data import TIMED, Report, is_validation, metric_name, metrics, pool_named, speed_cells
 from genius.ui.common.figures import escaped, plain
 
@@ -59,6 +60,65 @@ def hit_rates(report: Report, pool: str) -> Figure:
             "range": [len(lines) - 0.4, -0.6],
             "zeroline": False,
             "tickfont": {"size": 11},
+        },
+    )
+
+
+def ablations(report: Report, choice: str | None) -> Figure | None:
+    """A line per variant of the first block, a mark per column; hollow ones are published. None for the claims."""
+    table = chosen_table(report, choice)
+    if table is None:
+        return None
+    rows = table["blocks"][0]["rows"]
+    figure = plain(Figure())
+    for number, column in enumerate(table["columns"]):
+        name, color = escaped(column), COLORS[number % len(COLORS)]
+        offset = 0.7 * ((number + 0.5) / len(table["columns"]) - 0.5)
+        known = [(place, row["cells"][number]) for place, row in enumerate(rows) if row["cells"][number]]
+        look = {"color": color, "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8}
+        figure.add_trace(
+            Scatter(
+                x=[100 * cell["mean"] for _, cell in known],
+                y=[place + offset for place, _ in known],
+                name=name,
+                legendgroup=name,
+                mode="markers",
+                marker=look,
+                text=[escaped(rows[place]["name"]) for place, _ in known],
+                error_x={
+                    "array": [100 * (cell["interval"][1] - cell["mean"]) for _, cell in known],
+                    "arrayminus": [100 * (cell["mean"] - cell["interval"][0]) for _, cell in known],
+                    "thickness": 1,
+                    "width": 0,
+                },
+                hovertemplate=f"%{{text}}<br>{name}: %{{x:.1f}} %<extra></extra>",
+            )
+        )
+        printed = [(place, cell) for place, cell in known if cell["published"] is not None]
+        if printed:
+            figure.add_trace(
+                Scatter(
+                    x=[100 * cell["published"] for _, cell in printed],
+                    y=[place + offset for place, _ in printed],
+                    name=name,
+                    legendgroup=name,
+                    showlegend=False,
+                    mode="markers",
+                    marker=look | {"symbol": f"{look['symbol']}-open"},
+                    text=[escaped(rows[place]["name"]) for place, _ in printed],
+                    hovertemplate=f"%{{text}}<br>paper, {name}: %{{x:.1f}} %<extra></extra>",
+                )
+            )
+    return figure.update_layout(
+        xaxis={"title": _title("hit rate, %"), "range": [0, 101]},
+        uirevision=choice,
+        legend=ABOVE,
+        margin={"t": 56},
+        yaxis={
+            "tickvals": list(range(len(rows))),
+            "ticktext": [escaped(row["name"]) for row in rows],
+            "range": [len(rows) - 0.4, -0.6],
+            "zeroline": False,
         },
     )
 

@@ -12,6 +12,7 @@ import gradio as gr
 from plotly.graph_objects import Figure
 
 from genius.explore import report_data as reports
+from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables
 from genius.explore.report_data import STAGES, Missing, Report, Table, from_report
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
@@ -86,6 +87,16 @@ SECTIONS = (
         ),
     ),
     Section("health", "Codes", "health", reports.health_note, reports.health_tables),
+    Section(
+        "ablations",
+        "The paper’s ablations",
+        "ablations",
+        ablation_note,
+        ablation_tables,
+        (Plot("Hit rates of the variants, with intervals; hollow: the paper’s", 520, figure.ablations),),
+        ablation_choices,
+        optional=True,
+    ),
     Section("uploads", "Uploads", "uploads", reports.uploads_note, reports.uploads_tables, optional=True),
     Section(
         "hostile",

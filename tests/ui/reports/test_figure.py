@@ -3,8 +3,8 @@
 import pytest
 
 from genius.explore.report_data import pool_names
-from genius.ui.reports.figure import hit_rates, measured_curves, speed, times, training
-from tests.explore.sample_reports import HOSTILE, HOSTILE_SUITE, RETRIEVAL, SPEED, SYSTEMS, TRAINING
+from genius.ui.reports.figure import ablations, hit_rates, measured_curves, speed, times, training
+from tests.explore.sample_reports import ABLATIONS, HOSTILE, HOSTILE_SUITE, RETRIEVAL, SPEED, SYSTEMS, TRAINING
 
 GLOBAL = pool_names(RETRIEVAL)[0]
 
@@ -57,3 +57,14 @@ def test_losses_are_drawn_above_validation_rates_and_epochs_without_one_are_left
 def test_losses_of_very_different_size_are_drawn_on_a_logarithmic_axis():
     assert training(TRAINING, "quantizer").layout.yaxis.type == "log"
     assert training(TRAINING, "encoder").layout.yaxis.type is None
+
+
+def test_ours_and_the_published_figure_of_a_column_have_one_color_and_lie_on_the_variants_line():
+    figure = ablations(ABLATIONS, "Table 4: Key components")
+    ours, published = figure.data[:2]
+    assert list(ours.x) == pytest.approx([50, 10]) and list(published.x) == pytest.approx([55.4, 0])
+    assert list(ours.y) == list(published.y) and [round(place) for place in ours.y] == [0, 1]
+    assert ours.marker.color == published.marker.color and published.marker.symbol == "circle-open"
+    assert list(ours.error_x.array) == pytest.approx([5, 5])
+    assert HOSTILE not in figure.to_json().replace("\\u003c", "<")
+    assert ablations(ABLATIONS, "What the paper says") is None

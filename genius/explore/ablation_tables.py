@@ -1,0 +1,71 @@
+"""The report of the ablations (RUN/reports/ablations.json, training.ablations) as tables of strings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from genius.evaluation.tables import UNKNOWN, percent
+from genius.explore.report_data import Report, Table
+
+CLAIMS = "What the paper says"
+
+
+def ablation_note(report: Report) -> str:
+    """What was trained at which size, on which rows."""
+    return (
+        f"{report['size']} Every variant shares encoder and features with the run. The paper’s figures are of other "
+        "data and far larger models, so differences between rows can be compared, and hit rates cannot. Stand-ins "
+        f"for the paper’s columns: {'; '.join(report['standing'])}. Brackets are 95 % confidence intervals. "
+        f"Command: {report['command']}"
+    )
+
+
+def ablation_choices(report: Report) -> list[str]:
+    """The claims, if there are any, and every table."""
+    return [CLAIMS] * bool(report["claims"]) + [_name(table) for table in report["tables"]]
+
+
+def chosen_table(report: Report, choice: str | None) -> dict[str, Any] | None:
+    """The table of this name; None for the claims."""
+    return next((table for table in report["tables"] if _name(table) == choice), None)
+
+
+def ablation_tables(report: Report, choice: str | None) -> list[Table]:
+    """The blocks of a table, or the claims."""
+    chosen = chosen_table(report, choice)
+    if chosen is None:
+        rows = [[one["claim"], one["verdict"], one["difference"]] for one in report["claims"]]
+        title = "Differences in percentage points, and whether their 95 % interval lies above 0"
+        return [Table(title, ("Claim of the paper", "Here", "Difference"), rows, words=2)]
+    return [_block(chosen, block) for block in chosen["blocks"]]
+
+
+def _block(table: dict[str, Any], block: dict[str, Any]) -> Table:
+    """A column of the paper stands before ours where it prints a figure for any row."""
+    rows = block["rows"]
+    printed = [
+        any(row["cells"][at] and row["cells"][at]["published"] is not None for row in rows)
+        for at in range(len(table["columns"]))
+    ]
+    columns = ["Variant"]
+    for name, known in zip(table["columns"], printed, strict=True):
+        columns += [f"paper: {name}"] * known + [name]
+    extras = list(rows[0]["extras"])
+    lines = []
+    for row in rows:
+        line = [row["name"]]
+        for cell, known in zip(row["cells"], printed, strict=True):
+            line += [percent(cell and cell["published"])] * known + [_shown(cell)]
+        lines.append([*line, *(row["extras"].get(name, UNKNOWN) for name in extras)])
+    return Table(f"{_name(table)}. {block['name']}. Percent", (*columns, *extras), lines)
+
+
+def _shown(cell: dict[str, Any] | None) -> str:
+    if cell is None:
+        return UNKNOWN
+    low, high = cell["interval"]
+    return f"{percent(cell['mean'])} [{percent(low)}, {percent(high)}]"
+
+
+def _name(table: dict[str, Any]) -> str:
+    return f"{table['name']}: {table['title']}"
