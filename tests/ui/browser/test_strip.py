@@ -114,7 +114,7 @@ def test_it_is_a_table_with_a_header_for_each_level_and_row(visit):
     heads = strip.locator("thead th").all_inner_texts()
     assert heads[:2] == ["Start", "Modality"] and len(heads) == 5
     rows = strip.locator("tbody th[scope=row]").all_inner_texts()
-    assert rows == ["Code", "Probability", "Items still possible", "Some of them", "Other codes"]
+    assert rows == ["Code", "Meaning", "Probability", "Items still possible", "Some of them", "Other codes"]
     left = [int(text) for text in strip.locator(".row-left b").all_inner_texts()]
     assert left[0] == 40 and left == sorted(left, reverse=True) and left[-1] >= 1
     told = strip.locator(".other").first.get_attribute("aria-label")
@@ -132,3 +132,36 @@ def test_on_a_phone_it_scrolls_by_level_and_the_page_does_not(visit, theme):
     levels.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("document.querySelector('#strip .levels').scrollLeft > 0")
+
+
+def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit, served):
+    page = visit()
+    strip = search(page)
+    settled(strip)
+    page.wait_for_function("Object.keys(genius.names).length > 3")  # beyond the modalities
+    named = strip.locator("[data-meaning]").evaluate_all(
+        "all => all.map(one => [one.dataset.meaning, one.textContent])"
+    )
+    names = page.evaluate("genius.names")
+    assert named and all(text == names.get(prefix, "") for prefix, text in named)
+    assert any(text for _, text in named)
+    code = strip.locator(".row-id .code").first
+    code.hover()
+    modality = {"0": "Image", "1": "Text", "2": "Pair"}[code.inner_text().split()[0]]
+    assert code.get_attribute("title").endswith(f": {modality}")
+    first = page.locator("#cards .card .code").first
+    first.hover()
+    assert re.match(r"\d: (Image|Text|Pair)$", first.get_attribute("title"))
+
+
+def test_a_name_from_the_data_stays_a_text(visit):
+    page = visit()
+    page.evaluate("genius.setNames({'0': '<img src=x onerror=alert(1)>', '1': '${alert(2)}', '2': '<b>'})")
+    strip = search(page)
+    settled(strip)
+    page.evaluate(
+        """() => document.querySelectorAll('#strip .code').forEach(one =>
+        genius.setNames({[one.dataset.prefix]: '<img src=x onerror=alert(3)>'}))"""
+    )
+    assert "<img src=x" in strip.locator("[data-meaning]").first.inner_text()
+    assert strip.locator(".meaning img").count() == 0
