@@ -109,6 +109,12 @@ ELSEWHERE = {
     "python -m genius.evaluation my-run --answerable": "tests/evaluation/test_evaluate.py",
     "python -m genius.evaluation my-run --fused": "tests/evaluation/test_fused_items.py",
     "python -m training.ranker my-collection my-run": "tests/training/test_ranker.py",
+    "python -m training.ablations my-collection my-run": "tests/training/ablations/, with tiny models",
+    "python -m training.ablations my-collection my-run --tables 4,S3 --seeds 3": "tests/training/ablations/",
+    "python -m training.ablations my-collection my-run --scale run": "tests/training/ablations/",
+    "python -m genius.evaluation.collection_table my-collection --run my-run": (
+        "tests/evaluation/test_collection_table.py"
+    ),
     "python -m training.benchmarks.captions my-run $GENIUS_DATA/flickr8k": "tests/training/benchmarks/",
     "python -m training.benchmarks.uploads my-run $GENIUS_DATA --out sheets": "tests/training/benchmarks/",
     "python -m training.benchmarks.growing_scale 1000000": "tests/training/benchmarks/, slow, with fewer items",

@@ -120,7 +120,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         "budget": SearchOptions().budget,
         "fast_dtype": engine.fast_dtype,
         "index": {"items": index.n, "ids": engine.pool.table.distinct, "code_sizes": list(index.code_sizes)},
-        "bytes_per_item": _bytes(index.code_sizes, index.config.dim),
+        "bytes_per_item": bytes_per_item(index.code_sizes, index.config.dim),
         "pools": [asdict(kind) | figures(tables[kind]) for kind in pools.kinds],
         "unknown_judgements": sum(queries.unknown for queries in sets),
         "phrasings": average_phrasings([phrased[number] for number in sorted(phrased)]) if phrased else None,
@@ -154,7 +154,7 @@ def measure_codes(index: Index, candidates: np.ndarray, seed: int) -> dict[str, 
     return {"health": code_health(codes, index.modalities, index.code_sizes), "factors": factors}
 
 
-def _bytes(code_sizes: tuple[int, ...], dim: int) -> dict[str, float]:
+def bytes_per_item(code_sizes: tuple[int, ...], dim: int) -> dict[str, float]:
     """Bytes per item, and the paper's figures (supplementary, section on storage)."""
     return {
         "ID": sum((size - 1).bit_length() for size in code_sizes) / 8,
