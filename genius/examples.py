@@ -8,7 +8,7 @@ The results of several instructions of one example are shown side by side. A run
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,13 @@ def read_examples(run: Path) -> tuple[Example, ...]:
         return tuple(_example(record, file.parent) for record in records)
     except (OSError, ValueError) as error:
         raise UserError(f"{file} cannot be shown ({error}); write the examples again or delete {file.parent}") from None
+
+
+def find_example(place: Any, examples: Sequence[Example]) -> Example:
+    """The example at this place, which a browser sent. Raises UserError if there is none."""
+    if type(place) is not int or not 0 <= place < len(examples):
+        raise UserError("There is no such example; reload the page.")
+    return examples[place]
 
 
 def _example(record: Any, folder: Path) -> Example:

@@ -31,7 +31,7 @@ ALLOWED = {
     "search": BASE | {"collections", "encoding", "index", "models", "trie"},
     "demo_world": BASE | {"collections"},
     "evaluation": BASE | {"collections", "demo_world", "encoding", "index", "metrics", "models", "search", "trie"},
-    "explore": BASE | {"collections", "evaluation", "index", "metrics", "models", "search", "trie"},
+    "explore": BASE | {"collections", "evaluation", "examples", "index", "metrics", "models", "search", "trie"},
     "ui": BASE | {"collections", "evaluation", "examples", "explore", "index", "metrics", "search", "trie"},
 }
 LIBRARIES = {"trie": {"numpy", "torch"}}  # all that a package may import from outside

@@ -29,6 +29,7 @@ from genius.ui.map.layout import map_tab
 from genius.ui.reports.layout import reports_tab
 from genius.ui.search.layout import search_tab
 from genius.ui.security import UPLOADS_KEPT
+from genius.ui.tour.layout import tour_panel
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
@@ -133,12 +134,15 @@ def build(engine: Engine, served: Served) -> Page:
         tabs = gr.Tabs(selected="search", elem_id="tabs")
         shared = Shared.create(tabs)
         context = Context(engine, served, shared)
-        with tabs:
-            for name, label in TABS.items():
-                with gr.Tab(label, id=name, elem_id=f"tab-{name}") as tab:
-                    CONTENTS[name](context, tab)
-                links.follow_tab(tab)
-        for signal, opens in ((shared.ask, "search"), (shared.use_as_query, "search"), (shared.open_code, "codes")):
+        # before the listeners of the tabs: Gradio waits for each of a signal before it calls the next one
+        for signal, opens in (
+            (shared.ask, "search"),
+            (shared.use_as_query, "search"),
+            (shared.run_example, "search"),
+            (shared.open_code, "codes"),
+            (shared.map_view, "map"),
+            (shared.compare_example, "compare"),
+        ):
             signal.sent(
                 None,
                 None,
@@ -146,10 +150,16 @@ def build(engine: Engine, served: Served) -> Page:
                 **UNQUEUED,  # in the browser, without the server
                 js=f"() => [{{__type__: 'update', selected: {opens!r}}}]",
             )
+        with tabs:
+            for name, label in TABS.items():
+                with gr.Tab(label, id=name, elem_id=f"tab-{name}") as tab:
+                    CONTENTS[name](context, tab)
+                links.follow_tab(tab)
         page.load(context.namer.labels, None, shared.names, **UNQUEUED)
         for trigger in (page.load, shared.changed.sent):
             trigger(heading, None, header, **UNQUEUED)
         links.restore(page, shared)
+        tour_panel(context, header, page)
     return page
 
 
@@ -181,4 +191,5 @@ def header_view(served: Served, items: int, code_sizes: Sequence[int], device: o
         "facts": [*named, f"{items:,} items", f"IDs of {len(code_sizes)} codes", *named_run, str(device)],
         "run": served.name,
         "runs": list(served.names) if several else [],
+        "tour": bool(served.examples),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,22 @@ class Panel(gr.HTML):
     def postprocess(self, value: Any) -> Any:
         """Data goes to the script as it is; None is the panel's empty state."""
         return value
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "object"}
+
+
+class Download(gr.HTML):
+    """A file that the browser saves: {"name", "type", "text"}, an output of a callback. name: its elem_id."""
+
+    def __init__(self, name: str):
+        nodes = (UI / "common/nodes.js").read_text()
+        saving = "watch('value', () => { if (props.value) save({...props.value, label: ''}).click(); });"
+        super().__init__(None, html_template="<i></i>", visible="hidden", elem_id=name, js_on_load=f"{nodes}\n{saving}")
+
+    def postprocess(self, value: Any) -> Any:
+        """With a unique number, because the browser only notices a value that differs from the last."""
+        return None if value is None else {**value, "number": uuid.uuid4().hex}
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "object"}

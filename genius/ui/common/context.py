@@ -113,6 +113,9 @@ class Signal(gr.HTML):
         return {"type": "object"}
 
 
+SIGNALS = ("ask", "use-as-query", "open-code", "run-example", "compare-example", "map-view", "changed")
+
+
 class Names(Panel):
     """Hands names of codes, {"0.17": "boat, sea"}, to the page's script, which shows them wherever a code stands."""
 
@@ -128,6 +131,9 @@ class Shared:
     ask: Signal  # {"text", "instruction"}: Search runs it
     use_as_query: Signal  # an item id: Search takes the item as its query
     open_code: Signal  # a code pattern such as "0.17.*.5": Codes opens there
+    run_example: Signal  # place of one of the run's examples: Search runs it
+    compare_example: Signal  # the same: Compare compares it
+    map_view: Signal  # name of a map: Map shows it
     changed: Signal  # any value: items were added or removed, so views of the collection are refreshed
     names: Names  # names of codes by prefix, for the browser, which keeps all that it ever got
     chosen: Signal  # id of the result that Why explains; sent by Search after each search and choice
@@ -136,13 +142,7 @@ class Shared:
     @classmethod
     def create(cls, tabs: gr.Tabs) -> Shared:
         """Inside the page's Blocks, before the tabs."""
-        return cls(
-            tabs,
-            *(Signal(name) for name in ("ask", "use-as-query", "open-code", "changed")),
-            Names(),
-            Signal("chosen"),
-            last_query=gr.State(None),
-        )
+        return cls(tabs, *(Signal(name) for name in SIGNALS), Names(), Signal("chosen"), last_query=gr.State(None))
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
+
+from PIL import Image
 
 from genius.schema import Item, Modality, Query, provenance_of
 
@@ -20,6 +23,7 @@ STAGES = {  # in the order they run
     "rerank": "re-rank",
     "fetch": "fetch",
 }
+SHOWN_SIDE = 256  # pixels of a query's picture where it is shown again
 LONGEST_FIELD = 300  # characters of a credit, license or origin
 LONGEST_EXCERPT = 200  # characters of a text on a tile
 MINUS = "\N{MINUS SIGN}"
@@ -51,6 +55,14 @@ def milliseconds(spent: float) -> str:
 def data_uri(webp: bytes) -> str:
     """A picture as part of the answer, without a second request."""
     return "data:image/webp;base64," + base64.b64encode(webp).decode()
+
+
+def small_webp(picture: Image.Image) -> bytes:
+    """A small copy of it."""
+    copy, stream = picture.copy(), io.BytesIO()
+    copy.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+    copy.save(stream, "WEBP", quality=85)
+    return stream.getvalue()
 
 
 def shared_prefix(one: Sequence[int], other: Sequence[int]) -> int:

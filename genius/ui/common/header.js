@@ -4,12 +4,39 @@ const site = (window.gradio_config?.root ?? location.origin).replace(/\/run\/[^/
 const choice = (name, run) => node('li', {}, node('a',
   {href: `${site}/run/${encodeURIComponent(name)}/`, ...name === run ? {'aria-current': 'page'} : {}}, name));
 
-const draw = ({facts, run, runs}) => [node('header', {class: 'masthead'},
+const action = (name, title, act) => {
+  const button = node('button', {type: 'button', class: 'plain', title}, name);
+  button.addEventListener('click', act);
+  return button;
+};
+
+// For a projector: large type, and nothing that needs explaining. Its address keeps it.
+const present = on => {
+  document.documentElement.classList.toggle('present', on);
+  const url = new URL(location);
+  url.searchParams.delete('present');
+  if (on) url.searchParams.set('present', '1');
+  history.replaceState(history.state, '', url);
+};
+const presenting = () => document.documentElement.classList.contains('present');
+present(new URL(location).searchParams.has('present'));
+
+const presenter = () => {
+  const name = () => presenting() ? 'Leave presenter view' : 'Presenter view';
+  const button = action(name(), 'Large type, without settings', () => {
+    present(!presenting());
+    button.textContent = name();
+  });
+  return button;
+};
+
+const draw = ({facts, run, runs, tour}) => [node('header', {class: 'masthead'},
   node('span', {class: 'logo', 'aria-hidden': 'true'}, node('i', {}), node('i', {}), node('i', {})),
   node('div', {},
     node('h1', {}, 'GENIUS Explorer'),
     node('p', {}, 'Search by generating the ID of the item you want, one code at a time.')),
   node('div', {class: 'run'},
-    ...runs.length ? [node('nav', {'aria-label': 'Run'}, node('ul', {class: 'runs'},
-      ...runs.map(name => choice(name, run))))] : [],
+    node('div', {class: 'guides'}, ...runs.length ? [node('nav', {'aria-label': 'Run'}, node('ul', {class: 'runs'},
+      ...runs.map(name => choice(name, run))))] : [], ...tour ? [action('Take the tour', 'Six steps, about two minutes',
+      () => trigger('tour', {}))] : [], presenter()),
     node('ul', {class: 'facts'}, ...facts.map(fact => node('li', {}, fact)))))];

@@ -5,15 +5,19 @@ window.genius = (() => {
   let tab = address.tab ?? 'search';
   const fields = {[tab]: OURS.slice(1).map(name => [name, address[name]])};    // of each tab
 
+  let tour = null;    // the step; while it lasts, it is the address
+
   const write = () => {
     const url = new URL(location);
-    OURS.forEach(name => url.searchParams.delete(name));
-    if (tab !== 'search') url.searchParams.set('tab', tab);
-    for (const [name, value] of fields[tab] ?? []) if (value) url.searchParams.set(name, value);
+    [...OURS, 'tour'].forEach(name => url.searchParams.delete(name));
+    if (tour) url.searchParams.set('tour', tour);
+    else if (tab !== 'search') url.searchParams.set('tab', tab);
+    for (const [name, value] of tour ? [] : fields[tab] ?? []) if (value) url.searchParams.set(name, value);
     history.replaceState(history.state, '', url);
   };
   return {
     address,
+    setTour: step => { tour = step; write(); },
     setTab: chosen => { tab = chosen; write(); },
     setFields: (of, names, values) => {
       fields[of] = names.map((name, place) => [name, values[place]]);

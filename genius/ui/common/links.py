@@ -5,6 +5,7 @@
     ?q=in+blue&picture=7:15171            a search with the picture of this item
     ?tab=codes&code=0.17.*.5              the items under a code pattern
     ?tab=map                              a tab
+    ?tour=2                               a step of the guided tour (genius/ui/tour)
 
 links.js writes it; uploaded pictures are not part of it.
 """
@@ -65,6 +66,8 @@ def parse_address(address: Any) -> tuple[Any, dict[str, str] | None, str | None,
     given = address if isinstance(address, dict) else {}
     field = {name: value[:MAX_FIELD_LENGTH] for name, value in given.items() if isinstance(value, str)}
     tab, ask, item, code = field.get("tab", "search"), None, None, None
+    if field.get("tour"):
+        return gr.skip(), None, None, None
     if tab == "search" and field.get("item"):
         item = field["item"]
     elif tab == "search" and any(field.get(name) for name in SEARCH_FIELDS):

@@ -10,6 +10,7 @@ import numpy as np
 
 from genius.collections.images import open_image
 from genius.errors import UserError
+from genius.examples import find_example
 from genius.explore.comparison import Comparison, rank_agreement
 from genius.schema import Modality, Query
 from genius.search.checks import MAX_BEAMS, MAX_TEXT, check_query
@@ -99,6 +100,15 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
             weight,
         ), None
 
+    def on_example(place: Any, k: Any, beams: Any, hnsw: bool, weight: Any):
+        """Compare an example of the run under its first instruction, which also fills the form."""
+        query = find_example(place, context.served.examples).queries[0]
+        encoded = engine.encode([query])
+        embedding, z = (vectors[0].cpu().numpy() for vectors in (encoded.embeddings, encoded.z))
+        title = formatting.describe_query(query)
+        answers = found(title, embedding, z, encoded.milliseconds, None, k, beams, hnsw, weight)
+        return query.text, query.image, query.instruction, answers, None
+
     def on_last(last: LastQuery | None, k: Any, beams: Any, hnsw: bool, weight: Any):
         if last is None:
             raise UserError("There is no search to compare yet: search first, or ask something here.")
@@ -160,12 +170,16 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
 
     waiting = {"api_visibility": "private", "show_progress_on": panel}
     options, outputs = [k, beams, hnsw, weight], [panel, shown]
-    for triggers, ask, inputs in (
-        ([go.click, text.submit, part.select], on_asked, [text, picture, part, instruction, target]),
-        ([again.click], on_last, [context.shared.last_query]),
+    asked = gr.on([go.click, text.submit, part.select], on_build, hnsw, None, **waiting)
+    repeated = again.click(on_build, hnsw, None, **waiting)
+    sent = context.shared.compare_example.sent(on_build, hnsw, None, **waiting)
+    for built, ask, inputs, filled in (
+        (asked, on_asked, [text, picture, part, instruction, target], []),
+        (repeated, on_last, [context.shared.last_query], []),
+        (sent, on_example, [context.shared.compare_example], [text, picture, instruction]),
     ):
-        gr.on(triggers, on_build, hnsw, None, **waiting).success(  # one at a time: they are timed
-            ask, [*inputs, *options], outputs, concurrency_id="compare", concurrency_limit=1, **waiting
+        built.success(  # one at a time: they are timed
+            ask, [*inputs, *options], [*filled, *outputs], concurrency_id="compare", concurrency_limit=1, **waiting
         )
     tab.select(on_open, context.shared.last_query, again, **UNQUEUED)
     panel.select(on_item, None, shown, trigger_mode="always_last", **UNLIMITED)

@@ -65,6 +65,12 @@ class MapCallbacks:
             view.group_table(groups, palette.modalities, colors(groups, by_modality)),
         )
 
+    def on_view(self, name: Any) -> str:
+        """The map that another part of the page asks for. Raises UserError for an unknown one."""
+        if name not in self.view_names:
+            raise UserError("That map does not exist; reload the page.")
+        return name
+
     def on_point(self, picked: gr.EventData):
         """Show the card of an item; or a query with its answers and the card of the first."""
         point, index = getattr(picked, "value", None), self.engine.index

@@ -91,6 +91,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
         show_progress_on=figure,
         **waiting,
     )
+    shared.map_view.sent(callbacks.on_view, shared.map_view, vectors, **UNQUEUED)
     drag.input(None, drag, None, js=DRAG, **UNQUEUED)
     color.change(on_color, color, level, **UNQUEUED)
     figure.select(callbacks.on_point, None, [query, item], **quick)

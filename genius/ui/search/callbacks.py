@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import gradio as gr
 
 from genius.collections.images import open_image
 from genius.errors import UserError
-from genius.examples import Example
+from genius.examples import Example, find_example
 from genius.explore.items import item_query, row_of
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.ui.common import formatting
@@ -19,6 +20,7 @@ from genius.ui.common.components import LARGEST_SIDE, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
 from genius.ui.common.part import part_of
+from genius.ui.common.saved_page import FILE, as_page
 from genius.ui.event_queue import caller
 from genius.ui.monitoring import searching
 from genius.ui.search import history, view
@@ -54,7 +56,10 @@ class SearchCallbacks:
 
     def on_example(self, event: gr.EventData, stored: Any, *settings: Any):
         """Run an example with all its instructions."""
-        example = find_example(event, self.served.examples)
+        return self.on_run_example(getattr(event, "index", None), stored, *settings)
+
+    def on_run_example(self, place: Any, stored: Any, *settings: Any):
+        example = find_example(place, self.served.examples)
         query = example.queries[0]
         return *form_values(query), *self.search(example.queries, stored, settings, example=example)
 
@@ -102,6 +107,15 @@ class SearchCallbacks:
             return suggested, None
         offered = self.served.about.offered(modality) or formatting.shortest_instructions(known, modality)
         return suggested, {"instructions": list(offered)} if offered else None
+
+    def on_save_page(self, answers: Answers) -> dict[str, str]:
+        """The last search as an HTML file. Raises UserError if there is none."""
+        if not answers:
+            raise UserError("There is no search to save yet; search first.")
+        rows = {hit.row for answer in answers for hit in answer.result.hits}
+        pictures = {row: self.engine.index.thumbnail(row) for row in rows}
+        text = as_page(answers, self.served.name, pictures, datetime.now())
+        return {"name": FILE, "type": "text/html;charset=utf-8", "text": text}
 
     def search_like(self, id: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
         """Fill the form with an item and search. Raises UserError if there is no such item."""
@@ -224,14 +238,6 @@ def find_hit(event: gr.EventData, answers: Answers) -> tuple[LastQuery, Hit]:
             if hit.item.id == id:
                 return answers[column], hit
     raise UserError("That result is no longer there; search again.")
-
-
-def find_example(event: gr.EventData, examples: Sequence[Example]) -> Example:
-    """The example with the index of an event. Raises UserError if there is none."""
-    place = getattr(event, "index", None)
-    if type(place) is not int or not 0 <= place < len(examples):
-        raise UserError("There is no such example; reload the page.")
-    return examples[place]
 
 
 def search_options(

@@ -121,5 +121,7 @@ const draw = value => {
   shown[0].querySelector('.card')?.classList.add('chosen');
   if (!exports.length) return shown;
   return [node('div', {class: 'tools'}, threshold(shown),
-    node('div', {class: 'actions'}, node('span', {class: 'label'}, 'Save as'), ...exports.map(save))), ...shown];
+    node('div', {class: 'actions'}, node('span', {class: 'label'}, 'Save as'), ...exports.map(save),
+      action('HTML', 'Save as one page with all pictures, which opens without this server',
+        () => trigger('save_page', {})))), ...shown];
 };

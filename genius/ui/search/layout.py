@@ -12,6 +12,7 @@ from genius.ui.common import formatting, links
 from genius.ui.common.components import (
     UNLIMITED,
     UNQUEUED,
+    Download,
     Panel,
     UploadedImage,
     query_picture,
@@ -87,6 +88,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             (examples.select, callbacks.on_example, []),
             (past.select, callbacks.on_history, []),
             (shared.ask.sent, callbacks.on_ask, [shared.ask]),
+            (shared.run_example.sent, callbacks.on_run_example, [shared.run_example]),
             (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query]),
             (cards.use_picture, callbacks.on_picture, [form.text, form.instruction]),
         )
@@ -103,6 +105,8 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     for event in events:
         links.follow(event, "search", **address)
     cards.use_as_query(on_query, None, shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
+    page = Download("saved-page")
+    cards.save_page(callbacks.on_save_page, answers, page, **UNLIMITED)
     cards.why(on_why, answers, [shared.last_query, shared.chosen], trigger_mode="always_last", **UNLIMITED)
     gr.on(
         [form.text.change, form.picture.change],

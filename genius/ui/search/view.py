@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-from PIL import Image
 
 from genius.examples import Example
 from genius.explore.beam_figure import format_probability
@@ -23,10 +20,10 @@ from genius.ui.common.formatting import (
     milliseconds,
     number,
     provenance_view,
+    small_webp,
 )
 
 MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
-SHOWN_SIDE = 256  # pixels of an example's picture
 FAR = "This picture looks unlike anything in the collection, so the results may not fit."
 
 
@@ -38,7 +35,7 @@ def examples(worked: Sequence[Example]) -> dict[str, Any] | None:
                 {
                     "title": one.title,
                     "text": one.text,
-                    "picture": data_uri(webp(one.picture)) if one.picture else None,
+                    "picture": data_uri(small_webp(one.picture)) if one.picture else None,
                     "given": MADE_OF[one.modality],
                     "instructions": [given.instruction for given in one.instructions],
                     "targets": [target(given.target) for given in one.instructions],
@@ -54,14 +51,6 @@ def examples(worked: Sequence[Example]) -> dict[str, Any] | None:
 def target(modality: Modality) -> dict[str, str]:
     """The modality an example asks for."""
     return {"name": MADE_OF[modality], "kind": modality.name.lower()}
-
-
-def webp(picture: Image.Image) -> bytes:
-    """A small copy of it."""
-    copy, stream = picture.copy(), io.BytesIO()
-    copy.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
-    copy.save(stream, "WEBP", quality=85)
-    return stream.getvalue()
 
 
 def score_note(decoder_weight: float, mode: str) -> str:
@@ -117,7 +106,7 @@ def summary(
         "title": title,
         "provenance": provenance_view(provenance or {}),
         "added": query.instruction if added else "",
-        "part": data_uri(webp(query.image)) if part and query.image else None,
+        "part": data_uri(small_webp(query.image)) if part and query.image else None,
         "aim": aim(result, only, forced),
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=part)}, "
         f"out of {count(result.candidates, 'candidate')}, "

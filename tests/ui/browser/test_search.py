@@ -164,6 +164,28 @@ def test_the_picture_of_a_result_becomes_that_of_the_query(visit, served, how):
     assert asked(page) == {"q": "mug", "picture": id}
 
 
+def test_a_search_is_saved_as_a_page_that_opens_offline_and_runs_nothing(visit, photo, tmp_path):
+    page = visit()
+    upload(page, photo)
+    search(page, "hostile")
+    with page.expect_download() as saving:
+        page.locator(".tools").get_by_role("button", name="HTML").click()
+    file = tmp_path / saving.value.suggested_filename
+    saving.value.save_as(file)
+    offline = page.context.browser.new_context(offline=True)
+    alone, asked, dialogs = offline.new_page(), [], []
+    alone.on("request", lambda request: asked.append(request.url))
+    alone.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    alone.goto(file.as_uri())
+    assert alone.locator(".cards > li").count() == 10 and HOSTILE in alone.locator(".cards").inner_text()
+    for image in alone.locator("img").all():
+        assert image.evaluate("image => image.naturalWidth") > 0
+    assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()] and not dialogs
+    alone.set_viewport_size({"width": 390, "height": 800})
+    assert alone.evaluate("document.documentElement.scrollWidth") <= 390
+    offline.close()
+
+
 def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit):
     page = visit()
     search(page, "mug")

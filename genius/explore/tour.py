@@ -1,0 +1,163 @@
+"""What a guided tour shows on a run, chosen from its examples and its index; a run that lacks something skips its stop.
+
+Shapes: n items, d embedding dim, M levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genius.examples import Example
+from genius.explore.map_data import View
+from genius.schema import Modality
+from genius.trie.code_table import Pattern
+
+if TYPE_CHECKING:
+    from genius.index.store import Index
+
+SHARED = 4  # codes that the two items of a tour have in common
+CROWD = 8  # items that may share these codes; in a larger group two are less alike
+TRIED = 400  # pairs, and patterns, whose embeddings are read
+LARGEST = 500_000  # items; of a larger index no pair and no pattern is sought
+SAME = 0.97  # cosine; above it two items are copies of each other
+FEWEST, MOST = 8, 200  # items of a pattern
+
+
+class Stop(StrEnum):
+    """The stops, in their order."""
+
+    INSTRUCTIONS = "instructions"  # one picture under several instructions
+    STRIP = "strip"  # how an ID is generated
+    SHARED = "shared"  # two items whose IDs begin alike
+    PATTERN = "pattern"  # the items under a code pattern
+    MAP = "map"  # the map before and after quantization
+    DENSE = "dense"  # the same question, asked of dense search
+
+
+@dataclass(frozen=True)
+class Tour:
+    """What the stops show; None where the run has nothing for one."""
+
+    several: int | None = None  # place of the example with several instructions
+    single: int | None = None  # of the example whose generation is followed, and which dense search is asked, too
+    pair: tuple[int, int] | None = None  # rows of two items
+    shared: tuple[int, ...] = ()  # the codes that they share
+    pattern: Pattern = ()
+    views: tuple[str, str] | None = None  # names of the maps before and after quantization
+
+    @property
+    def stops(self) -> list[Stop]:
+        """Those that this run has."""
+        present = {
+            Stop.INSTRUCTIONS: self.several is not None,
+            Stop.STRIP: self.single is not None,
+            Stop.SHARED: self.pair is not None,
+            Stop.PATTERN: bool(self.pattern),
+            Stop.MAP: self.views is not None,
+            Stop.DENSE: self.single is not None,
+        }
+        return [stop for stop in Stop if present[stop]]
+
+
+def tour_of(index: Index, examples: Sequence[Example], views: Sequence[View]) -> Tour:
+    """Choose what to show. The same run gives the same tour."""
+    several = next((at for at, one in enumerate(examples) if one.picture and len(one.instructions) > 1), None)
+    alone = [at for at, one in enumerate(examples) if len(one.instructions) == 1]
+    words = [at for at in alone if examples[at].picture is None]
+    pair = alike(index)
+    return Tour(
+        several,
+        next(iter(words or alone), None),
+        pair,
+        tuple(index.codes(pair[:1])[0, : shared_codes(index)].tolist()) if pair else (),
+        telling_pattern(index),
+        before_and_after(views),
+    )
+
+
+def shared_codes(index: Index) -> int:
+    """How many codes the two items share: fewer than an ID has."""
+    return min(SHARED, len(index.code_sizes) - 1)
+
+
+def alike(index: Index) -> tuple[int, int] | None:
+    """Rows of two items with pictures that share their first codes but not the next one, and are most alike without
+    being copies; None if there are none."""
+    depth = shared_codes(index)
+    if depth < 2 or index.n > LARGEST:
+        return None
+    codes = all_codes(index)
+    order = np.lexsort(codes.T[::-1])
+    ordered = codes[order]
+    here = (ordered[1:, :depth] == ordered[:-1, :depth]).all(1) & (ordered[1:, depth] != ordered[:-1, depth])
+    here &= (index.modalities[order[1:]] == Modality.IMAGE) & (index.modalities[order[:-1]] == Modality.IMAGE)
+    places = np.flatnonzero(here)
+    starts = np.concatenate([[0], np.flatnonzero((ordered[1:, :depth] != ordered[:-1, :depth]).any(1)) + 1])
+    group = np.searchsorted(starts, places, side="right") - 1
+    sizes = np.diff(np.append(starts, len(ordered)))
+    places = evenly(places[sizes[group] <= CROWD], TRIED)
+    if not len(places):
+        return None
+    one, other = order[places], order[places + 1]
+    cosines = (unit(index, one) * unit(index, other)).sum(1)
+    cosines[cosines > SAME] = -1.0
+    best = int(cosines.argmax())
+    return (int(one[best]), int(other[best])) if cosines[best] > 0 else None
+
+
+def telling_pattern(index: Index) -> Pattern:
+    """Two codes after any first code, whose items are of several modalities and most alike; () if there are none.
+
+    The codes after the first mean the same for every modality, so the pattern holds pictures and texts of one kind.
+    """
+    if len(index.code_sizes) < 3 or index.n > LARGEST:
+        return ()
+    codes = all_codes(index)
+    keys, members = np.unique(codes[:, 1:3], axis=0, return_inverse=True)
+    members = members.ravel()
+    kinds = np.zeros((len(keys), len(Modality)), dtype=np.int64)
+    np.add.at(kinds, (members, index.modalities), 1)
+    sizes = kinds.sum(1)
+    fitting = np.flatnonzero((sizes >= FEWEST) & (sizes <= MOST) & ((kinds >= 3).sum(1) >= 2))
+    if not len(fitting):
+        return ()
+    fitting = fitting[np.argsort(-sizes[fitting], kind="stable")][: TRIED // 10]
+    alikeness = [within(unit(index, np.flatnonzero(members == one)), index, members == one) for one in fitting]
+    return (None, *map(int, keys[fitting[int(np.argmax(alikeness))]]))
+
+
+def within(vectors: np.ndarray, index: Index, of: np.ndarray) -> float:
+    """Mean cosine of items (m, d) with the mean of those of their own modality: pictures and texts lie apart in the
+    space of embeddings even where they mean the same. of: (n,) bool, which items they are."""
+    kinds = index.modalities[of]
+    means = [vectors[kinds == kind].mean(0) for kind in np.unique(kinds)]
+    return float(np.mean([np.linalg.norm(mean) for mean in means]))
+
+
+def before_and_after(views: Sequence[View]) -> tuple[str, str] | None:
+    """Names of the map of the features and of the map with the most codes, both of the run's own training."""
+    own = [view for view in views if view.contrastive]
+    before = [view for view in own if not view.depth]
+    after = sorted((view for view in own if view.depth), key=lambda view: view.depth)
+    return (before[0].name, after[-1].name) if before and after else None
+
+
+def all_codes(index: Index) -> np.ndarray:
+    """(n, M) of all items."""
+    return index.codes(np.arange(index.n))
+
+
+def evenly(places: np.ndarray, most: int) -> np.ndarray:
+    """At most so many of them, spread evenly."""
+    return places[:: max(-(-len(places) // most), 1)]
+
+
+def unit(index: Index, rows: np.ndarray) -> np.ndarray:
+    """(len(rows), d) float32, the embeddings with length 1."""
+    vectors = np.asarray(index.embeddings[np.sort(rows)], dtype=np.float32)[np.argsort(np.argsort(rows))]
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)

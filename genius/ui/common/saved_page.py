@@ -1,0 +1,132 @@
+"""A search as one HTML file that needs nothing else: pictures are part of it, and it has no scripts.
+
+Its own policy (Content-Security-Policy) forbids scripts and requests of any kind, and every text in it is escaped, so
+what items or visitors wrote can run nothing.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from genius.schema import Hit, Query, provenance_of
+from genius.ui.common.context import LastQuery
+from genius.ui.common.formatting import (
+    NAMES,
+    PLURALS,
+    count,
+    data_uri,
+    is_web_address,
+    number,
+    shared_prefix,
+    small_webp,
+)
+
+FILE = "genius-search.html"
+ALT = 120  # characters of a picture's description
+SHOWN_IDS = 10  # generated IDs of each search
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+STYLE = """
+:root { color-scheme: light dark; --ink: #1e293b; --faint: #64748b; --line: #cbd5e1; --paper: #fff; --own: #4f46e5; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #f1f5f9; --faint: #94a3b8; --line: #334155; --paper: #0f172a; --own: #a5b4fc; } }
+body { max-width: 1100px; margin: 0 auto; padding: 24px 16px; font: 16px/1.5 ui-sans-serif, system-ui, sans-serif;
+  color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
+h1 { font-size: 24px; } h2 { font-size: 19px; margin-top: 32px; } p, ol { margin: 8px 0; }
+.faint, dt, figcaption { color: var(--faint); font-size: 14px; }
+.query { display: flex; flex-wrap: wrap; gap: 16px; align-items: flex-start; }
+.query img { max-width: 256px; max-height: 256px; border-radius: 8px; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 200px), 1fr)); gap: 14px; padding: 0;
+  list-style: none; }
+.cards > li { padding: 12px; border: 1px solid var(--line); border-radius: 12px; }
+.cards img { width: 100%; border-radius: 8px; }
+code { padding: 1px 5px; border: 1px solid var(--line); border-radius: 5px; font: 13px ui-monospace, monospace; }
+code.shared { color: var(--own); border-color: var(--own); font-weight: 600; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; } th, td { padding: 4px 12px 4px 0; text-align: left; }
+a { color: var(--own); }
+"""
+
+
+def as_page(answers: Sequence[LastQuery], run: str, pictures: Mapping[int, bytes | None], when: datetime) -> str:
+    """The file. pictures: thumbnails (WebP) of the results by row."""
+    title = f"GENIUS search: {answers[0].title}"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{_text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{_text(title)}</h1>\n"
+        f'<p class="faint">Saved on {when:%d %B %Y, %H:%M} from the collection “{_text(run)}”. Each item has an ID, '
+        "a short sequence of codes from coarse to fine; the search generated the IDs of the items it expected, code by "
+        "code, and then ordered their items.</p>\n"
+        + "".join(_search(answer, pictures, answer is answers[0]) for answer in answers)
+        + "</body>\n</html>\n"
+    )
+
+
+def _search(answer: LastQuery, pictures: Mapping[int, bytes | None], with_picture: bool) -> str:
+    """One query and its results. with_picture: show the query's picture, which several instructions share."""
+    result = answer.result
+    ids = "".join(
+        f"<tr><td>{place}</td><td>{_codes(found.codes, result.query_codes)}</td><td>{number(found.log_prob, 2)}</td>"
+        f"<td>{found.bucket:,}</td></tr>"
+        for place, found in enumerate(result.generated[:SHOWN_IDS], 1)
+    )
+    cards = "".join(_card(hit, pictures.get(hit.row), result.query_codes) for hit in result.hits)
+    return (
+        f"<h2>{_text(answer.query.instruction or 'Search')}</h2>\n"
+        + _asked(answer.query, with_picture)
+        + f'<p class="faint">{count(len(result.hits), "result")} out of {count(result.candidates, "candidate")}, '
+        f"{_order(answer)}.</p>\n"
+        f'<ol class="cards">{cards}</ol>\n'
+        f"<h3>Generated IDs</h3>\n<p>The query’s own ID: {_codes(result.query_codes, result.query_codes)}</p>\n"
+        '<div class="wide"><table><thead><tr><th>#</th><th>ID</th><th>log-probability</th><th>items</th></tr></thead>'
+        f"<tbody>{ids}</tbody></table></div>\n"
+    )
+
+
+def _asked(query: Query, with_picture: bool) -> str:
+    text = f"<blockquote>{_text(query.text)}</blockquote>" if query.text else ""
+    picture = _image(small_webp(query.image), "The picture of the query") if query.image and with_picture else ""
+    return f'<div class="query">{picture}{text}</div>\n'
+
+
+def _order(answer: LastQuery) -> str:
+    options = answer.options
+    ordered = "re-ranked by embedding" if options.rerank else "in the order of their generated IDs"
+    return ordered + (f"; {PLURALS[options.modality]} only" if options.modality is not None else "")
+
+
+def _card(hit: Hit, picture: bytes | None, query_codes: Sequence[int]) -> str:
+    item = hit.item
+    image = _image(picture, item.text[:ALT] or f"Picture {item.id}") if picture else ""
+    text = f"<p>{_text(item.text)}</p>" if item.text else ""
+    return (
+        f"<li><strong>{hit.rank}</strong> {NAMES[item.modality]}{image}{text}"
+        f'<p class="faint">similarity {number(hit.cosine, 3)}</p><p>{_codes(hit.codes, query_codes)}</p>'
+        f'<p class="faint">{_credit(provenance_of(item.source))}item {_text(item.id)}</p></li>\n'
+    )
+
+
+def _credit(provenance: Mapping[str, str]) -> str:
+    named = [_text(provenance[name]) for name in ("credit", "licence") if provenance.get(name)]
+    origin = provenance.get("origin", "")
+    if is_web_address(origin):
+        named.append(f'<a href="{_text(origin)}" rel="noopener noreferrer">origin</a>')
+    return " · ".join(named) + "<br>" if named else ""
+
+
+def _codes(codes: Sequence[int], query_codes: Sequence[int]) -> str:
+    shared = shared_prefix(codes, query_codes)
+    marks = ("<code class=shared>" if level < shared else "<code>" for level in range(len(codes)))
+    return " · ".join(f"{mark}{code}</code>" for mark, code in zip(marks, codes, strict=True))
+
+
+def _image(webp: bytes, description: str) -> str:
+    return f'<img src="{data_uri(webp)}" alt="{_text(description)}">'
+
+
+def _text(text: str) -> str:
+    """Text as HTML, also within the quotes of an attribute."""
+    return html.escape(text, quote=True)

@@ -1,0 +1,100 @@
+"""The guided tour: a panel over the page that leads through it, a step at a time.
+
+The steps come from the run (genius.explore.tour). The address of a step is ?tour=2.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from genius.errors import UserError
+from genius.explore.code_patterns import format_pattern
+from genius.explore.map_data import View, read_maps
+from genius.explore.tour import Stop, Tour, tour_of
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
+from genius.ui.common.context import Context, Signal
+from genius.ui.common.formatting import tile
+from genius.ui.tour.view import step_view
+
+if TYPE_CHECKING:
+    from genius.index.store import Index
+
+NOTHING = "This run has nothing for a tour: it needs examples, pictures whose IDs begin alike, or maps."
+
+
+class TourCallbacks:
+    """The callbacks of one page. They keep nothing of a visitor, only what follows from the current index."""
+
+    def __init__(self, context: Context):
+        self.engine, self.served = context.engine, context.served
+        self.views = views_of(context)
+        self.tour_of = lru_cache(1)(self.choose)
+
+    def choose(self, index: Index) -> Tour:
+        return tour_of(index, self.served.examples, self.views)
+
+    def on_step(self, number: Any) -> tuple[Any, ...]:
+        """The panel at a step, from 1 on, and the signals that show it in the page. Raises UserError without steps."""
+        index = self.engine.index
+        tour = self.tour_of(index)
+        if not tour.stops:
+            raise UserError(NOTHING)
+        number = min(max(number, 1), len(tour.stops)) if type(number) is int else 1
+        stop = tour.stops[number - 1]
+        return (
+            step_view(tour, number, self.pair(index, tour), self.instructions(tour)),
+            {Stop.INSTRUCTIONS: tour.several, Stop.STRIP: tour.single}.get(stop),
+            {Stop.SHARED: format_pattern(tour.shared, "."), Stop.PATTERN: format_pattern(tour.pattern, ".")}.get(stop),
+            tour.views[0] if stop == Stop.MAP else None,
+            tour.single if stop == Stop.DENSE else None,
+        )
+
+    def on_move(self, picked: gr.EventData) -> tuple[Any, ...]:
+        return self.on_step(getattr(picked, "number", 1))
+
+    def on_address(self, address: Any) -> tuple[Any, ...]:
+        """Open the step that the address of the page names, if it names one."""
+        number = address.get("tour") if isinstance(address, dict) else None
+        if not isinstance(number, str) or not number.isdecimal():
+            return (None,) * 5
+        return self.on_step(int(number[:3]))
+
+    def pair(self, index: Index, tour: Tour) -> list[dict[str, Any]]:
+        rows = list(tour.pair or ())
+        return [
+            {**tile(row, item, index.thumbnail(row)), "codes": codes}
+            for row, item, codes in zip(rows, index.items(rows), index.codes(rows).tolist(), strict=True)
+        ]
+
+    def instructions(self, tour: Tour) -> int:
+        return 0 if tour.several is None else len(self.served.examples[tour.several].instructions)
+
+
+def on_view(picked: gr.EventData) -> str:
+    """The name of the map to show."""
+    return str(getattr(picked, "name", ""))
+
+
+def views_of(context: Context) -> tuple[View, ...]:
+    """The maps of the run; none if it has none, or they cannot be read, which the Map tab says."""
+    try:
+        maps = read_maps(context.served.path)
+    except UserError:
+        return ()
+    return maps.views if maps else ()
+
+
+def tour_panel(context: Context, header: Panel, page: gr.Blocks) -> None:
+    """Lay the panel out inside the page's Blocks. header: its event `tour` starts it."""
+    shared, callbacks = context.shared, TourCallbacks(context)
+    panel, address = Panel("tour", "tour/tour.js"), Signal("tour-address")
+    outputs = [panel, shared.run_example, shared.open_code, shared.map_view, shared.compare_example]
+    quick = {**UNLIMITED, "trigger_mode": "always_last"}
+    header.tour(lambda: callbacks.on_step(1), None, outputs, **quick)
+    panel.move(callbacks.on_move, None, outputs, **quick)
+    panel.view(on_view, None, shared.map_view, **UNQUEUED)
+    panel.leave(lambda: None, None, panel, **UNQUEUED)
+    page.load(callbacks.on_address, address, outputs, js="() => [{message: genius.address}]", **quick)

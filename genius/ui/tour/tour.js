@@ -1,0 +1,63 @@
+const button = (label, act, attributes = {}) => {
+  const one = node('button', {type: 'button', class: 'plain', ...attributes}, label);
+  one.addEventListener('click', act);
+  return one;
+};
+
+const go = number => trigger('move', {number});
+const leave = () => {
+  genius.setTour(null);
+  trigger('leave', {});
+  document.querySelector('#header button')?.focus();
+};
+
+const example = item => node('li', {class: `small ${item.kind}`},
+  ...item.picture ? [node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})] : [],
+  node('p', {}, chips({codes: item.codes, shared: item.shared})), ...creditLine(item.provenance));
+
+const views = list => {
+  const made = node('div', {class: 'choices', role: 'group', 'aria-label': 'Map'});
+  const choose = chosen => [...made.children].forEach((one, place) =>
+    one.setAttribute('aria-pressed', String(place === chosen)));
+  made.append(...list.map(({label, name}, place) => button(label, () => {
+    choose(place);
+    trigger('view', {name});
+  })));
+  choose(0);
+  return made;
+};
+
+// The tab of a step may still have to be laid out, and its content to come.
+const reveal = (made, id, tries = 80) => setTimeout(() => {
+  const part = document.getElementById(id);
+  if (!made.isConnected || !tries) return;
+  if (part?.offsetHeight > 1) genius.reveal(part, 'start');
+  else reveal(made, id, tries - 1);
+}, 100);
+
+const draw = value => {
+  document.body.classList.toggle('touring', Boolean(value));
+  if (!value) return [];
+  const {number, of, title, text, pair} = value;
+  const last = number === of;
+  const heading = node('h2', {tabindex: '-1'}, title);
+  const made = node('section', {class: `tour at-${value.stop}`, 'aria-label': 'Guided tour'},
+    node('div', {class: 'told'}, node('p', {class: 'label'}, `Step ${number} of ${of}`), heading,
+      node('p', {role: 'status'}, text), ...value.views.length ? [views(value.views)] : []),
+    ...pair.length ? [node('ul', {class: 'tour-pair'}, ...pair.map(example))] : [],
+    node('div', {class: 'moves'},
+      button('Leave', leave),
+      button('Back', () => go(number - 1), number === 1 ? {disabled: ''} : {}),
+      button(last ? 'Finish' : 'Next', () => last ? leave() : go(number + 1), {class: 'plain next'})));
+  made.addEventListener('keydown', event => event.key === 'Escape' && leave());
+  requestAnimationFrame(() => heading.focus({preventScroll: true}));
+  reveal(made, value.reveals);
+  return [made];
+};
+
+let touring = false;
+watch('value', () => {
+  if (touring || props.value) genius.setTour(props.value ? props.value.number : null);
+  touring = Boolean(props.value);
+});
+show(draw);

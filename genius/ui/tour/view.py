@@ -1,0 +1,88 @@
+"""Data for the panel of the guided tour, as plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from genius.explore.code_patterns import format_pattern
+from genius.explore.tour import Stop, Tour
+from genius.ui.common.formatting import shared_prefix
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
+REVEALED = {  # elem_id of the part of the page that a stop is about
+    Stop.INSTRUCTIONS: "cards",
+    Stop.STRIP: "strip",
+    Stop.SHARED: "codes-here",
+    Stop.PATTERN: "codes-items",
+    Stop.MAP: "map",
+    Stop.DENSE: "compare",
+}
+
+
+def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], instructions: int) -> dict[str, Any]:
+    """What tour.js draws at a stop, numbered from 1.
+
+    items: the two of Stop.SHARED, as `tile` gives them, with "codes". instructions: of the example of
+    Stop.INSTRUCTIONS.
+    """
+    stop = tour.stops[number - 1]
+    title, text = words(tour, stop, instructions)
+    return {
+        "number": number,
+        "of": len(tour.stops),
+        "stop": stop,
+        "title": title,
+        "text": text,
+        "reveals": REVEALED[stop],
+        "pair": [{**item, "shared": shared_prefix(*(one["codes"] for one in items))} for item in items]
+        if stop == Stop.SHARED
+        else [],
+        "views": [
+            {"label": label, "name": name}
+            for label, name in zip(("Before: features", "After: codes"), tour.views or (), strict=False)
+        ]
+        if stop == Stop.MAP
+        else [],
+    }
+
+
+def words(tour: Tour, stop: Stop, instructions: int) -> tuple[str, str]:
+    """Title and text of a stop."""
+    shared = len(tour.shared)
+    return {
+        Stop.INSTRUCTIONS: (
+            f"One picture, {spelled(instructions)} questions",
+            "The picture is the same in every column; only the instruction differs. From its words the search knows "
+            "what you want: a text, a picture, or both.",
+        ),
+        Stop.STRIP: (
+            "How an answer is found",
+            "Every item has an ID, a short row of codes from coarse to fine. The search writes the ID of what it "
+            "expects, one code at a time; each code leaves fewer items.",
+        ),
+        Stop.SHARED: (
+            "Similar things have similar IDs",
+            f"These two pictures share their first {spelled(shared)} codes and differ after that. Nobody assigned the "
+            "codes; they were learned from the collection.",
+        ),
+        Stop.PATTERN: (
+            "Codes have a meaning",
+            f"Below are all items with the codes {format_pattern(tour.pattern)}. The star stands for any kind of item, "
+            "so pictures and texts of the same thing come together.",
+        ),
+        Stop.MAP: (
+            "What the codes keep",
+            "Each point is an item, and similar items lie near each other. After quantization only the codes are "
+            "left of each item; groups that stay together kept their meaning.",
+        ),
+        Stop.DENSE: (
+            "The same question, asked the usual way",
+            "Dense search compares the query with every single item. Generation writes the ID instead. Here are the "
+            "answers of both side by side, with their times.",
+        ),
+    }[stop]
+
+
+def spelled(number: int) -> str:
+    return NUMBERS[number] if number < len(NUMBERS) else str(number)

@@ -1,0 +1,80 @@
+from types import SimpleNamespace
+
+import numpy as np
+from PIL import Image
+
+from genius.examples import Example, TargetedInstruction
+from genius.explore.map_data import View
+from genius.explore.tour import Stop, Tour, alike, before_and_after, telling_pattern, tour_of
+from genius.schema import Modality
+
+ASKED = TargetedInstruction("Find it.", Modality.TEXT)
+PICTURE = Image.new("RGB", (4, 4))
+
+
+def index_of(codes, vectors, sizes=(3, 9, 9, 9, 9, 9)) -> SimpleNamespace:
+    codes, vectors = np.array(codes), np.array(vectors, dtype=np.float32)
+    return SimpleNamespace(
+        n=len(codes),
+        code_sizes=sizes,
+        modalities=codes[:, 0].astype(np.uint8),
+        embeddings=vectors,
+        codes=lambda rows: codes[np.asarray(rows)],
+    )
+
+
+def at(*degrees):
+    return [(np.cos(np.radians(one)), np.sin(np.radians(one))) for one in degrees]
+
+
+def test_the_pair_shares_four_codes_but_not_five_and_is_most_alike_without_being_copies():
+    index = index_of(
+        [
+            (0, 1, 1, 1, 1, 1),  # with the next: alike, 30 degrees
+            (0, 1, 1, 1, 2, 1),
+            (0, 2, 2, 2, 1, 1),  # copies of each other
+            (0, 2, 2, 2, 2, 1),
+            (0, 3, 3, 1, 1, 1),  # share three codes only
+            (0, 3, 3, 2, 1, 1),
+            (1, 4, 4, 4, 1, 1),  # texts
+            (1, 4, 4, 4, 2, 1),
+            (0, 5, 5, 5, 1, 1),  # less alike, 60 degrees
+            (0, 5, 5, 5, 2, 1),
+            (0, 6, 6, 6, 1, 1),  # share five codes
+            (0, 6, 6, 6, 1, 2),
+        ],
+        at(0, 30, 0, 1, 0, 20, 0, 20, 0, 60, 0, 20),
+    )
+    assert sorted(alike(index)) == [0, 1]
+    assert sorted(tour_of(index, (), ()).pair) == [0, 1] and tour_of(index, (), ()).shared == (0, 1, 1, 1)
+
+
+def test_the_pattern_holds_several_modalities_and_the_items_that_are_most_alike():
+    mixed = [(kind, 1, 1, 0, 0, 0) for kind in (0, 1)] * 4
+    scattered = [(kind, 2, 2, 0, 0, 0) for kind in (0, 1)] * 4
+    alone = [(0, 3, 3, 0, 0, 0)] * 8
+    spread = at(*(50 * place for place in range(8)))
+    index = index_of(mixed + scattered + alone, at(*range(8)) + spread + at(*[0] * 8))
+    assert telling_pattern(index) == (None, 1, 1)
+    assert telling_pattern(index_of(alone, at(*[0] * 8))) == ()
+
+
+def test_a_collection_without_pictures_or_depth_has_neither():
+    texts = index_of([(1, 1, 1, 1, 1, 1), (1, 1, 1, 1, 1, 2)], at(0, 10))
+    flat = index_of([(0, 1), (0, 2)], at(0, 10), (3, 9))
+    assert alike(texts) is None and alike(flat) is None and telling_pattern(flat) == ()
+    assert tour_of(texts, (), ()) == Tour() and Tour().stops == []
+
+
+def test_examples_and_maps_give_the_other_stops_in_order():
+    index = index_of([(1, 1, 1, 1, 1, 1)], at(0))
+    examples = [
+        Example("one", "", PICTURE, (ASKED,)),
+        Example("three", "", PICTURE, (ASKED,) * 3),
+        Example("words", "a mug", None, (ASKED,)),
+    ]
+    tour = tour_of(index, examples, [View(9), View(9, False), View(), View(2), View(0, False)])
+    assert (tour.several, tour.single, tour.views) == (1, 2, ("features", "codes-9"))
+    assert tour.stops == [Stop.INSTRUCTIONS, Stop.STRIP, Stop.MAP, Stop.DENSE]
+    assert tour_of(index, examples[:1], ()).single == 0
+    assert before_and_after([View(0, False), View(9)]) is None
