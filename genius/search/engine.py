@@ -43,6 +43,7 @@ from genius.search.beam_state import Beams
 from genius.search.checks import MAX_BUDGET, MAX_WIDENED_BEAMS, check_prefix, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
 from genius.search.ood_detector import OODDetector
+from genius.search.picture_memory import PictureMemory
 from genius.search.ranking import Ranking
 from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, generated_ids, hits, rank
 from genius.search.snapshots import Version, Versions
@@ -136,6 +137,7 @@ class Engine:
         self.ood_detector, self.run = ood_detector, run
         self._ranking = ranker and Ranking(ranker.to(self.device).eval(), self.quantizer.codebooks)
         self._versions = Versions(index, self.device, run)
+        self._pictures = PictureMemory(self.encoder)
         self._decoder = self._fast_decoder = IncrementalDecoder(self.decoder)
         if fast_dtype != "float32":
             self._fast_decoder = IncrementalDecoder(self.decoder, getattr(torch, fast_dtype))
@@ -310,7 +312,7 @@ class Engine:
     def _encode(self, queries: Sequence[Query]) -> EncodedQueries:
         texts, spent = [query_text(query.instruction, query.text) for query in queries], {}
         with self._timed("encode", spent, len(queries)):
-            features = self.encoder.encode([query.image for query in queries], texts)
+            features = self._pictures.encode([query.image for query in queries], texts)
             embeddings = features.embedding()
         with self._timed("fuse", spent, len(queries)):
             z = self.fusion(features)

@@ -1,0 +1,72 @@
+"""genius/search/picture_memory.py: the features are those of the encoder, and no picture passes the tower twice."""
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from genius.schema import Query
+from genius.search.engine import Engine
+from genius.search.picture_memory import PictureMemory
+from tests.search.tiny import publish_tiny_run, tiny_encoder
+
+
+def picture(seed: int) -> Image.Image:
+    return Image.fromarray(np.random.default_rng(seed).integers(0, 255, (20, 30, 3), dtype=np.uint8))
+
+
+@pytest.fixture
+def passed(monkeypatch) -> list[int]:
+    """How many pictures each call of the encoder took."""
+    counts, encode = [], type(tiny_encoder()).encode
+
+    def spy(self, images, texts):
+        counts.append(sum(image is not None for image in images))
+        return encode(self, images, texts)
+
+    monkeypatch.setattr(type(tiny_encoder()), "encode", spy)
+    return counts
+
+
+@torch.inference_mode()
+def test_features_are_those_of_the_encoder(passed):
+    images, texts = [picture(0), None, picture(1), picture(0)], ["A dog.", "A cat.", "", "A boat."]
+    expected, memory = tiny_encoder().encode(images, texts), PictureMemory(tiny_encoder())
+
+    for _ in range(2):
+        found = memory.encode(images, texts)
+        torch.testing.assert_close(found.image, expected.image)
+        torch.testing.assert_close(found.text, expected.text)
+        assert found.image_mask.tolist() == [True, False, True, True]
+        assert found.text_mask.tolist() == expected.text_mask.tolist()
+    assert passed == [3, 2, 0]
+
+
+@torch.inference_mode()
+def test_the_pictures_that_were_not_used_for_longest_are_forgotten(passed):
+    memory = PictureMemory(tiny_encoder(), kept=2)
+    for seed in (0, 1, 0, 2, 0, 1):
+        memory.encode([picture(seed)], [""])
+    assert passed == [1, 1, 0, 1, 0, 1]
+
+
+@torch.inference_mode()
+def test_the_same_bytes_in_another_shape_are_another_picture(passed):
+    memory = PictureMemory(tiny_encoder())
+    pixels = np.arange(1800, dtype=np.uint8).reshape(20, 30, 3)
+    for shape in ((20, 30, 3), (30, 20, 3)):
+        memory.encode([Image.fromarray(pixels.reshape(shape))], [""])
+    assert passed == [1, 1]
+
+
+def test_an_engine_encodes_a_picture_once_for_several_instructions(tmp_path, passed):
+    engine = Engine.load(publish_tiny_run(tmp_path / "run").path, "cpu")
+    passed.clear()
+    queries = [Query("a dog", picture(3), instruction) for instruction in ("Find it.", "Name it.", "")]
+
+    results = engine.search(queries)
+    (again,) = engine.search(queries[1:2])
+
+    assert sum(passed) == 1
+    assert [hit.row for hit in again.hits] == [hit.row for hit in results[1].hits]
+    np.testing.assert_allclose(again.embedding, results[1].embedding, atol=1e-6)
