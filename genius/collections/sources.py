@@ -1,6 +1,7 @@
 """Read a source: a folder of images, with or without a table that describes them.
 
-The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder. A row describes one image:
+The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or Karpathy's JSON file (karpathy.py). A row
+describes one image:
 
     image, img_path or file     path relative to the folder (required)
     text, txt or caption        its text; several rows for one image give several captions
@@ -22,6 +23,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field, Strict, TypeAdapter
 
 from genius.collections.images import SUFFIXES
+from genius.collections.karpathy import find_karpathy, karpathy_rows
 from genius.collections.layout import leaves_folder
 from genius.collections.lines import LineError, json_lines, text_lines, validate
 from genius.errors import UserError
@@ -85,8 +87,10 @@ def read_source(folder: Path) -> Source:
     """Read the table, or the list of image files. Opens no image. Raises UserError with file and line."""
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder; a source is a folder of images, with or without a table")
-    table = _find_table(folder)
-    if table is None:
+    table, karpathy = _find_table(folder), find_karpathy(folder)
+    if table is None and karpathy is not None:
+        table, records = karpathy, _merge(karpathy, karpathy_rows(karpathy))
+    elif table is None:
         records = [Record(id=path, image=path, line=0) for path in _image_files(folder)]
     else:
         records = _merge(table, _csv_rows(table) if table.suffix.lower() == ".csv" else json_lines(table))

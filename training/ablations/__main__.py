@@ -28,7 +28,17 @@ from genius.runtime import keep_freed_memory, usable_device
 from training.ablations.ablation_report import build, markdown
 from training.ablations.query_columns import read_columns
 from training.ablations.trainer import FOLDER, QUERIES, Trainer, read
-from training.ablations.variants import CONDITIONS, SCALES, TABLES, Variant, chosen_tables, size_name, work_of, works
+from training.ablations.variants import (
+    CONDITIONS,
+    DECODERS,
+    SCALES,
+    TABLES,
+    Variant,
+    chosen_tables,
+    size_name,
+    work_of,
+    works,
+)
 from training.features import FeatureSet
 from training.pairs import CandidateTable
 from training.settings import Settings, with_change
@@ -47,6 +57,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--tables", default=",".join(TABLES), metavar="N,N,…", help="tables to make (default: %(default)s)"
     )
+    parser.add_argument(
+        "--blocks",
+        default=",".join(DECODERS),
+        metavar="NAME,…",
+        help="paper: the paper's decoder in every table; ours: ours, in tables 4 and S4 (default: %(default)s)",
+    )
     parser.add_argument("--seeds", type=int, default=1, help="trainings of each variant (default: %(default)s)")
     parser.add_argument(
         "--scale",
@@ -60,7 +76,9 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
     given = parser.parse_args(arguments)
-    tables = chosen_tables(given.tables.split(","))
+    tables, blocks = chosen_tables(given.tables.split(",")), given.blocks.split(",")
+    if unknown := [name for name in blocks if name not in DECODERS]:
+        raise UserError(f"--blocks {given.blocks}: there is no {unknown[0]!r}; choose from {', '.join(DECODERS)}")
     seeds, limit = positive(given.seeds, "--seeds"), positive(given.limit, "--limit")
     if not (given.run / "manifest.json").is_file():
         raise UserError(f"{given.run} is not a run; train one with: python -m training COLLECTION RUN")
@@ -84,6 +102,7 @@ def main(arguments: list[str] | None = None) -> None:
             work_of(variant, block, base).key
             for table in tables
             for block in table.blocks
+            if block in blocks
             for variant in table.variants
         }
         started = time.perf_counter()

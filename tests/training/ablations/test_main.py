@@ -31,7 +31,7 @@ def run(collection, path, *options: str) -> dict:
 
 @pytest.fixture(scope="module")
 def report(collection, path) -> dict:
-    return run(collection, path, "--tables", TABLES, "--seeds", "1")
+    return run(collection, path, "--tables", TABLES, "--blocks", "paper", "--seeds", "1")
 
 
 def tables(report: dict) -> dict[str, dict]:
@@ -110,11 +110,11 @@ def test_a_killed_start_goes_on_with_what_is_missing(report, collection, path, m
 
     monkeypatch.setattr(decoder.Checkpoints, "save", killed)
     with pytest.raises(KeyboardInterrupt):
-        run(collection, path, "--tables", TABLES, "--seeds", "1")
+        run(collection, path, "--tables", TABLES, "--blocks", "paper", "--seeds", "1")
     monkeypatch.setattr(decoder.Checkpoints, "save", save)
     fit = decoder.fit
     monkeypatch.setattr(decoder, "fit", lambda *given: (trained.append(given), fit(*given))[1])
-    again = run(collection, path, "--tables", TABLES, "--seeds", "1")
+    again = run(collection, path, "--tables", TABLES, "--blocks", "paper", "--seeds", "1")
     assert len(trained) == 1
     recovered = json.loads(lost.read_text())
     for column, before in zip(recovered["columns"], kept[lost.name]["columns"], strict=True):
@@ -140,6 +140,11 @@ def test_more_seeds_are_added_and_give_an_interval_of_their_own(report, collecti
 def test_an_unknown_table_is_refused_with_the_known_ones(collection, path):
     with pytest.raises(UserError, match="no table 'S9'; choose from 4, 5, S3"):
         run(collection, path, "--tables", "S9")
+
+
+def test_an_unknown_block_is_refused_with_the_known_ones(collection, path):
+    with pytest.raises(UserError, match="no 'theirs'; choose from paper, ours"):
+        run(collection, path, "--blocks", "theirs")
 
 
 def test_a_folder_without_a_run_is_refused(collection, tmp_path):

@@ -1,0 +1,62 @@
+"""Karpathy's splits of Flickr8k, Flickr30K and MSCOCO: one JSON file beside the images.
+
+    {"images": [{"filepath": "val2014", "filename": "…jpg", "split": "restval", "sentences": [{"raw": "…"}, …]}, …]}
+
+`filepath` is optional. `restval`, the part of MSCOCO's validation images that is trained on, becomes train.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from genius.collections.lines import LineError, validate
+
+PATTERN = "dataset*.json"  # dataset_coco.json, dataset_flickr30k.json, dataset.json
+TRAINED = {"restval": "train"}
+
+
+class Sentence(BaseModel):
+    raw: str
+
+
+class Image(BaseModel):
+    """An image; other fields, such as tokens and numbers, are not read."""
+
+    filename: str
+    filepath: str = ""
+    split: str
+    sentences: list[Sentence]
+
+
+IMAGE = TypeAdapter(Image)
+
+
+def find_karpathy(folder: Path) -> Path | None:
+    """The file of splits in a folder of images; None if there is none, or several."""
+    found = sorted(folder.glob(PATTERN))
+    return found[0] if len(found) == 1 else None
+
+
+def karpathy_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (number of the image, a row of a table). Raises LineError for another layout."""
+    try:
+        images = json.loads(file.read_text(encoding="utf-8"))["images"]
+        if not isinstance(images, list):
+            raise TypeError
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise LineError(file, 0, 'expected {"images": […]}, the layout of Karpathy’s splits') from None
+    for number, one in enumerate(images, start=1):
+        image = validate(IMAGE, file, number, one)
+        yield (
+            number,
+            {
+                "image": f"{image.filepath}/{image.filename}" if image.filepath else image.filename,
+                "captions": [sentence.raw for sentence in image.sentences],
+                "split": TRAINED.get(image.split, image.split),
+            },
+        )
