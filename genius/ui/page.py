@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -109,6 +110,8 @@ class Page(gr.Blocks):
             return await super().call_function(block_fn, processed_input, iterator, requests, event_id, *rest, **named)
 
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], *rest: Any, **named: Any) -> Any:
+        if is_for_programs(block_fn):
+            inputs = completed(block_fn.fn, inputs)
         try:
             traverse(inputs, _check_upload, is_file_obj_with_meta)
             return await super().preprocess_data(block_fn, inputs, *rest, **named)
@@ -168,6 +171,15 @@ def _check_upload(file: dict[str, Any]) -> dict[str, Any]:
     the page is launched."""
     uploaded(file["path"], None, get_upload_folder())
     return file
+
+
+def completed(function: Callable, given: Any) -> Any:
+    """The arguments of an endpoint with the defaults of those that were left out at the end, so that a program which
+    calls it works on when the endpoint gets an optional argument. Unchanged where one without a default is missing."""
+    if not isinstance(given, list):
+        return given
+    missing = [one.default for one in inspect.signature(function).parameters.values()][len(given) :]
+    return given if inspect.Parameter.empty in missing else [*given, *missing]
 
 
 def is_for_programs(block_fn: Any) -> bool:

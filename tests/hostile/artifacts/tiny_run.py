@@ -130,6 +130,8 @@ def seal(path: Path, chain: bool = True) -> None:
     manifest = json.loads(file.read_text())
     digests: dict[str, str] = {}
     for part in BUILT_FROM:
+        if part not in manifest["parts"]:  # a run may lack a ranker
+            continue
         entry = manifest["parts"][part]
         folder = path / entry["folder"]
         large = [name for name in folder.rglob("*") if name.is_file() and name.stat().st_size > HASHED]

@@ -63,6 +63,16 @@ def test_what_is_left_out_has_a_default(client, served):
     assert query.image is None and options.ranking is None
 
 
+@pytest.mark.parametrize("number", [1, 6, 7])
+def test_arguments_at_the_end_may_be_left_out_by_who_calls_without_gradios_client(served, number):
+    given = ["A red dog.", None, "", 7, 20, "any", ""][:number]
+    with httpx.Client(base_url=f"{served.url}/gradio_api/call", timeout=60, trust_env=False) as http:
+        event = http.post("/search", json={"data": given}).json()["event_id"]
+        assert "event: complete" in http.get(f"/search/{event}").text
+        event = http.post("/item", json={"data": []}).json()["event_id"]
+        assert "The arguments do not fit this endpoint" in http.get(f"/item/{event}").text
+
+
 def test_the_published_order_can_be_asked_for(client, served):
     found = client.predict(text="mug", ranking="cosine", api_name="/search")
     assert served.engine.queries[-1][1].ranking == found["ranking"] == "cosine"
