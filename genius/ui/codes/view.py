@@ -76,7 +76,11 @@ def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
         used, codes = overview.next_level["used"], overview.next_level["codes"]
         parts.append(
             f"Level {len(pattern)} uses {used:,} of its {count(codes, 'code')} here"
-            + (f" (perplexity {number(overview.next_level['perplexity'], 1)})." if used > 1 else ".")
+            + (
+                f", as varied as {number(overview.next_level['perplexity'], 1)} equally frequent ones."
+                if used > 1
+                else "."
+            )
         )
     return parts
 
@@ -285,10 +289,10 @@ def health(found: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced:
         "tables": [
             {
                 "caption": "Levels",
-                "columns": ["level", "codes", "used", "dead", "perplexity"],
+                "columns": ["level", "codes", "used", "unused", "effective codes"],
                 "rows": levels,
-                "note": "Dead codes have no items. Perplexity is the number of equally used codes that would carry the "
-                "same information; it is 1 if one code has all items.",
+                "note": "Unused codes have no items. Effective codes (perplexity) is how many equally frequent codes would "
+                "divide the items as finely; it is 1 if one code has all items.",
             },
             {
                 "caption": "Buckets",

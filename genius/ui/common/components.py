@@ -127,9 +127,9 @@ def target_choice(index: Index, name: str) -> gr.Radio:
     return gr.Radio(
         [("Any", "any"), *((NAMES[kind], kind.name.lower()) for kind in kinds)],
         value="any",
-        label="Target modality",
+        label="Kind of result",
         elem_id=name,
-        info="Any: the first code is generated like the others. Otherwise only items of this modality are found.",
+        info="Any: the search decides from your question. Otherwise only items of this kind are found.",
     )
 
 

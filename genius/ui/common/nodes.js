@@ -34,7 +34,7 @@ const creditLine = known => {
 // The three first codes by probability, the chosen one marked, with a bar of their shares; only: what it says where
 // the visitor chose.
 const aims = ({label, targets, only}) => {
-  const names = node('p', {class: 'targets', title: 'Probability of each first code among the three'},
+  const names = node('p', {class: 'targets', title: 'What the search expects you to want: the probability of each first code among the three'},
     node('span', {class: 'label'}, `${label} `));
   targets.forEach((target, place) => {
     if (place) names.append(node('span', {class: 'dot'}, ' · '));

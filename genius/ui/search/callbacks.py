@@ -163,7 +163,7 @@ class SearchCallbacks:
             )
             for query, result in zip(queries, results, strict=True)
         )
-        title = example.title if example else f"Like item {item[1]}" if item else ""
+        title = example.title if example else f"Like {formatting.describe_query(query)}" if item else ""
         panels = (
             self.side_by_side(example, answers)
             if example and len(answers) > 1

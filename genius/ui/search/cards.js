@@ -68,7 +68,7 @@ const card = ({itself}, column) => data => {
   const made = node('li', {class: `card ${data.kind}`}, head, body,
     node('div', {class: 'foot'},
       node('dl', {},
-        fact('cosine', data.cosine, 'How alike the embeddings of query and item are; 1 is the most'),
+        fact('similarity', data.cosine, 'How alike query and item are: the cosine of their embeddings, at most 1'),
         fact('score', data.score, 'Of the generated ID; orders the items before re-ranking')),
       chips(data),
       ...creditLine(data.provenance),
@@ -82,7 +82,7 @@ const list = (found, column) => found.cards.length
   ? node('ol', {class: 'cards'}, ...found.cards.map(card(found, column)))
   : node('div', {class: 'empty'},
     node('h2', {}, 'Nothing found'),
-    node('p', {}, 'No generated ID leads to an item. Try a larger beam size or other words.'));
+    node('p', {}, 'No generated ID leads to an item. Try other words, or a larger beam size in the settings.'));
 
 // The results of one instruction among several.
 const column = (found, place) => node('section', {class: 'instruction'},
@@ -105,7 +105,7 @@ const threshold = shown => {
   };
   slider.addEventListener('input', dim);
   dim();
-  return node('div', {class: 'threshold'}, node('label', {for: 'least'}, 'Dim below cosine'), slider, told);
+  return node('div', {class: 'threshold'}, node('label', {for: 'least'}, 'Dim below similarity'), slider, told);
 };
 
 const draw = value => {
@@ -114,7 +114,7 @@ const draw = value => {
     node('p', {class: 'ask'}, 'Upload a picture, type a description, or both, then press Enter. '
       + 'The instruction says whether you want an image, a text or both.'),
     node('p', {class: 'how'}, 'The model generates the IDs of the items it expects, code by code: first the '
-      + 'modality, then from coarse to fine. Each ID leads to its items, which are re-ranked by embedding.'),
+      + 'modality, then from coarse to fine. Each ID leads to its items, which are then ordered by similarity to your query.'),
     node('p', {}, chips({codes: ['modality', 'coarse', 'finer', '…'], shared: 0})))];
   const {columns, exports} = value;
   const shown = columns.length > 1 ? [node('div', {class: 'beside'}, ...columns.map(column))] : [list(columns[0], 0)];

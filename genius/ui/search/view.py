@@ -157,7 +157,7 @@ def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
 def aim(result: SearchResult, only: Modality | None, forced: bool) -> dict[str, Any]:
     """The first codes with their probabilities, and a note if the visitor chose the modality."""
     note = "" if only is None else f"Only {PLURALS[only]} were searched; the probabilities are those for any modality."
-    return {"label": "Target modality" if forced else "First code", "targets": targets(result, forced), "only": note}
+    return {"label": "Kind of result" if forced else "First code", "targets": targets(result, forced), "only": note}
 
 
 def targets(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:

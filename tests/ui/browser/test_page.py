@@ -35,7 +35,7 @@ def test_a_picture_and_an_instruction_bring_cards(visit, served, photo):
     assert page.locator("#cards .card").count() == 10
     assert page.locator("#summary .target").all_inner_texts() == ["Image 93 %", "Text 5.0 %", "Pair 2.0 %"]
     card = page.locator("#cards .card").first
-    assert re.search(r"\d+ → 1\b", card.inner_text()) and "cosine\n0.412" in card.inner_text()
+    assert re.search(r"\d+ → 1\b", card.inner_text()) and "similarity\n0.412" in card.inner_text()
     assert card.locator(".code").count() == 9
     for image in page.locator("#cards img").all():
         assert image.evaluate("image => image.naturalWidth") > 0 and image.get_attribute("alt")

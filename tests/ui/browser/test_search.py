@@ -54,7 +54,7 @@ def test_a_result_becomes_the_query(visit, served):
     pair = page.locator("#cards .card.pair").first
     id, words = (pair.locator(part).inner_text() for part in (".item", ".words"))
     pair.get_by_role("button", name="More like this").click()
-    page.locator("#summary h2", has_text=f"Like {id}").wait_for()
+    page.locator("#summary h2", has_text=f"Like “{words[:40]}").wait_for()
     query, _ = served.engine.queries[-1]
     assert query.text == words == page.input_value("#text textarea") and query.instruction == ""
     page.locator("#picture img").wait_for()
@@ -70,7 +70,7 @@ def test_a_picture_that_is_the_query_or_part_of_a_blend_keeps_its_credit(visit, 
     assert page.locator("#blend .end .credit").inner_text() == "Ada Example · CC BY 2.0"
     assert 0 < page.locator("#blend .row .credit").count() <= 6
     credited.get_by_role("button", name="More like this").click()
-    page.locator("#summary h2", has_text="Like item").wait_for()
+    page.locator("#summary h2", has_text="Like ").wait_for()
     assert page.locator("#summary .credit").inner_text() == "Ada Example · CC BY 2.0"
 
 
@@ -264,7 +264,7 @@ def test_results_are_saved_as_csv_and_json(visit):
 
 
 @pytest.mark.parametrize(
-    "address, text, title", [("/?q=a+mug&instruction=Find+one.", "a mug", ""), ("/?item=1:300", "", "Like item 1:300")]
+    "address, text, title", [("/?q=a+mug&instruction=Find+one.", "a mug", ""), ("/?item=1:300", "", "Like the picture")]
 )
 def test_an_address_asks(visit, served, address, text, title):
     page = visit(address)
@@ -294,7 +294,7 @@ def test_hostile_items_run_nothing_as_queries_in_blends_or_in_the_history(visit)
     page.locator("#history .entry", has_text=HOSTILE).wait_for()
     search(page, "hostile")
     act(page, 0, "More like this")
-    page.locator("#summary", has_text="Like item").wait_for()
+    page.locator("#summary", has_text="Like ").wait_for()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

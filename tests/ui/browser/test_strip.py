@@ -103,7 +103,7 @@ def test_a_result_of_another_code_becomes_the_query(visit):
     strip = search(page)
     strip.locator(".other").first.click()
     page.locator("#strip-found .tile").first.click()
-    page.locator("#summary h2", has_text="Like item").wait_for()
+    page.locator("#summary h2", has_text="Like ").wait_for()
     strip.locator(".generation:not(.branched)").wait_for()
     assert page.locator("#strip-found .tile").count() == 0
 

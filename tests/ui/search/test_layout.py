@@ -8,6 +8,7 @@ from genius.errors import UserError
 from genius.schema import Modality, SearchOptions
 from genius.ui.common.about import About
 from genius.ui.common.context import Context, Served, Shared
+from genius.ui.common.formatting import describe_query
 from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.history import Entry
 from genius.ui.search.layout import search_tab
@@ -186,7 +187,7 @@ def test_an_item_becomes_the_query(page, engine, row, has_picture):
     text, picture, instruction, summary, cards, *_, last, _, stored, address = send(page, "on_item", item.id)
     query, _ = engine.queries[-1]
     assert (text, picture, instruction) == (query.text, query.image, query.instruction) == (item.text, picture, "")
-    assert (picture is not None) == has_picture and summary["title"] == f"Like item {item.id}"
+    assert (picture is not None) == has_picture and summary["title"] == f"Like {describe_query(query)}"
     assert last.title == f"item {item.id}" and cards["columns"][0]["itself"] == row
     assert address == ("", "", item.id, "") and stored[0]["item"] == item.id
 

@@ -230,7 +230,7 @@ def test_a_text_keeps_its_capitals_in_the_sentence():
 def test_a_column_has_its_instruction_aim_best_id_and_cards():
     asked = Query("mug", instruction="Find a page."), SearchOptions()
     shown = view.column(result(), *asked, [b"webp", None], forced=True)
-    assert (shown["instruction"], shown["aim"]["label"]) == ("Find a page.", "Target modality")
+    assert (shown["instruction"], shown["aim"]["label"]) == ("Find a page.", "Kind of result")
     assert shown["best"] == {"codes": [1, 4, 7], "shared": 0} and len(shown["cards"]) == 2
     assert view.column(result(generated=[], hits=[]), *asked, [], True)["best"] == {"codes": [], "shared": 0}
 
