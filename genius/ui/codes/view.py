@@ -76,13 +76,14 @@ def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
         used, codes = overview.next_level["used"], overview.next_level["codes"]
         parts.append(
             f"Level {len(pattern)} uses {used:,} of its {count(codes, 'code')} here"
-            + (
-                f", as varied as {number(overview.next_level['perplexity'], 1)} equally frequent ones."
-                if used > 1
-                else "."
-            )
+            + (f", as varied as {varied(overview.next_level)}." if used > 1 else ".")
         )
     return parts
+
+
+def varied(use: Mapping[str, Any]) -> str:
+    """The perplexity of a level in words."""
+    return f"{number(use['perplexity'], 1)} equally frequent ones"
 
 
 def modalities(overview: Overview) -> list[dict[str, Any]]:
@@ -291,8 +292,8 @@ def health(found: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced:
                 "caption": "Levels",
                 "columns": ["level", "codes", "used", "unused", "effective codes"],
                 "rows": levels,
-                "note": "Unused codes have no items. Effective codes (perplexity) is how many equally frequent codes would "
-                "divide the items as finely; it is 1 if one code has all items.",
+                "note": "Unused codes have no items. Effective codes (perplexity): how many equally frequent codes "
+                "would divide the items as finely; it is 1 if one code has all items.",
             },
             {
                 "caption": "Buckets",

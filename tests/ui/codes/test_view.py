@@ -48,7 +48,8 @@ def test_a_first_code_that_emerged_is_not_called_a_modality():
         (
             (0, 1),
             OVERVIEW,
-            "20 % of all items, 67 % of those that match 0. Level 2 uses 2 of its 5 codes here, as varied as 2.0 equally frequent ones.",
+            "20 % of all items, 67 % of those that match 0. "
+            "Level 2 uses 2 of its 5 codes here, as varied as 2.0 equally frequent ones.",
         ),
         (
             (0,),
