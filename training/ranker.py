@@ -53,7 +53,7 @@ MIN_QUERIES = 50  # with a target among their candidates
 BEAMS = SearchOptions().beams
 MODES = ("set", "fast")
 FOLDS = 5  # of the cross-validation
-RIDGE = 0.01  # of the map that derives fused features, see Ranker.fit_residuals
+RIDGES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of the map that derives fused features, see Ranker.fit_residuals
 PENALTY = 1e-3  # of squared weights, each in units of its part's spread
 STEPS = 200  # of L-BFGS
 RESIDUALS = 200_000  # items at most that the map is fitted on
@@ -134,7 +134,7 @@ def _train(collection: Collection, run: Run, device: str) -> None:
     ranker = Ranker(RankerConfig(quantizer.config.dim)).to(device)
     explained = fit_residuals(ranker, quantizer, fused, codes, data.candidate_files.embedding, candidates.modalities)
     round_to_half(ranker)
-    print(f"ranker: embeddings explain {explained:.1%} of what the quantizer lost", flush=True)
+    print(f"ranker: embeddings explain {explained:.1%} of what the quantizer lost of other items", flush=True)
     trained = np.unique(Pairs.read(collection, "train", candidates).positives)
     lists = gather(run, data, quantizer, decoder, ranker, codes, unseen_queries(data.pairs, trained, PER_ROW, seed))
     ranked = cross_validated(lists, seed)
@@ -157,7 +157,10 @@ def fit_residuals(
     embeddings: np.ndarray,
     modalities: np.ndarray,
 ) -> float:
-    """Fit the map from embeddings to what the quantizer lost, on a sample of items; returns the explained share."""
+    """Fit the map from embeddings to what the quantizer lost, on a sample of items.
+
+    The ridge is the one whose map of every other item explains most of the items between; returns this share.
+    """
     device = quantizer.codebook_0.device
     rows = np.unique(np.linspace(0, len(fused) - 1, RESIDUALS).astype(np.int64))
     z, vectors = (torch.from_numpy(array[rows].astype(np.float32)) for array in (fused, embeddings))
@@ -167,7 +170,16 @@ def fit_residuals(
             for part in torch.from_numpy(codes[rows].astype(np.int64)).split(QUANTIZE_BLOCK)
         ]
     )
-    return ranker.cpu().fit_residuals(z, quantized, vectors, torch.from_numpy(modalities[rows]), RIDGE)
+    given = (z, quantized, vectors, torch.from_numpy(modalities[rows]))
+    even, odd = (tuple(values[first::2] for values in given) for first in (0, 1))
+    shares = {}
+    for ridge in RIDGES:
+        trial = Ranker(ranker.config)
+        trial.fit_residuals(*even, ridge)
+        shares[ridge] = trial.explained(*odd)
+    best = max(shares, key=shares.get)
+    ranker.cpu().fit_residuals(*given, best)
+    return shares[best]
 
 
 @torch.no_grad()

@@ -68,13 +68,22 @@ class Ranker(nn.Module):
         return shares.sum(1), shares
 
     @torch.no_grad()
-    def fit_residuals(self, z: Tensor, quantized: Tensor, embeddings: Tensor, modality: Tensor, ridge: float) -> float:
+    def explained(self, z: Tensor, quantized: Tensor, embeddings: Tensor, modality: Tensor) -> float:
+        """The share of ‖z − ẑ‖² of items that the map explains; arguments as of `fit_residuals`."""
+        maps = self.residual_map.view(len(Modality), self.config.dim, self.config.dim)
+        left = 0.0
+        for kind in modality.unique().tolist():
+            own = modality == kind
+            derived = quantized[own] + embeddings[own] @ maps[kind].T + self.residual_bias[kind]
+            left += float((z[own] - derived).square().sum())
+        return 1 - left / max(float((z - quantized).square().sum()), 1e-12)
+
+    @torch.no_grad()
+    def fit_residuals(self, z: Tensor, quantized: Tensor, embeddings: Tensor, modality: Tensor, ridge: float) -> None:
         """Fit A and a on items: z, quantized vectors and embeddings (n, d), modality (n,), by least squares.
 
-        ridge: penalty of A, as a share of the embeddings' mean variance times n. Returns the share of ‖z − ẑ‖² that is
-        explained. A modality without items keeps A = 0.
+        ridge: penalty of A, as a share of the embeddings' mean variance times n. A modality without items keeps A = 0.
         """
-        left = total = 0.0
         maps = self.residual_map.view(len(Modality), self.config.dim, self.config.dim)
         for kind in Modality:
             chosen = modality == kind
@@ -87,9 +96,6 @@ class Ranker(nn.Module):
             solved = torch.linalg.solve(x.T @ x + penalty, x.T @ y)  # (d, d)
             maps[kind] = solved.T.float()
             self.residual_bias[kind] = (mean - center @ solved).float()
-            left += float((y - x @ solved).square().sum())
-            total += float(residual.square().sum())
-        return 1 - left / total if total else 0.0
 
     def save(self, folder: Path, half: bool = False) -> None:
         """Write config and weights into `folder`; half: in half precision."""

@@ -22,9 +22,10 @@ def test_what_the_quantizer_lost_is_fitted_by_least_squares_for_each_modality():
     z, quantized, embeddings, modality = items()
     ranker = Ranker(RankerConfig(DIM))
 
-    explained = ranker.fit_residuals(
-        *(torch.from_numpy(array).float() for array in (z, quantized, embeddings)), torch.from_numpy(modality), 0.0
-    )
+    given = [torch.from_numpy(array).float() for array in (z, quantized, embeddings)]
+    given.append(torch.from_numpy(modality))
+    ranker.fit_residuals(*given, 0.0)
+    explained = ranker.explained(*given)
 
     left = total = 0.0
     maps = ranker.residual_map.view(len(Modality), DIM, DIM).numpy()

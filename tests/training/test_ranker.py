@@ -99,6 +99,20 @@ def test_the_fit_is_the_minimum_of_the_listwise_loss():
         assert loss(weight + moved, bias - moved @ center) > least - 1e-5
 
 
+def test_the_ridge_is_the_one_that_explains_items_it_was_not_fitted_on_best(monkeypatch):
+    rng, dim, n = np.random.default_rng(0), 12, 60
+    book = SimpleNamespace(codebook_0=torch.zeros(1), decode=lambda codes: torch.zeros(len(codes), dim))
+    embeddings = rng.normal(size=(n, dim)).astype(np.float32)
+    fused = embeddings @ rng.normal(size=(dim, dim)) / 4 + rng.normal(size=(n, dim)) * 3  # much noise
+    kinds, codes = np.ones(n, dtype=np.uint8), np.zeros((n, 2), dtype=np.uint16)
+    shares = {}
+    for ridges in [(ridge,) for ridge in ranker.RIDGES] + [ranker.RIDGES]:
+        monkeypatch.setattr(ranker, "RIDGES", ridges)
+        shares[ridges] = ranker.fit_residuals(Ranker(RankerConfig(dim)), book, fused, codes, embeddings, kinds)
+    *each, best = shares.values()
+    assert best == max(each) > min(each) and best == each[-1]
+
+
 def test_hits_are_counted_in_the_order_of_the_scores():
     given = lists(9)
     scores = torch.randn(len(given.query), generator=torch.Generator().manual_seed(2))
