@@ -98,7 +98,6 @@ def test_slow_uploads_and_abandoned_searches_delay_nobody_else(tmp_path, counts,
     assert factor < SLOWER, medians
 
 
-@pytest.mark.sample
 def test_a_search_next_to_abandoned_ones_is_right(tmp_path, counts):
     with serving(tmp_path / "run") as served_here:
         engine = Engine.load(served_here.run, "cpu")
