@@ -26,7 +26,7 @@ from genius.files import disk_errors_explained, write_report
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
 from training.ablations.ablation_report import build, markdown
-from training.ablations.query_columns import read_columns
+from training.ablations.query_columns import Column, read_columns
 from training.ablations.trainer import FOLDER, QUERIES, Trainer, read
 from training.ablations.variants import (
     CONDITIONS,
@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None) -> None:
             "command": command,
             "run": run.path.resolve().name,
             "collection": collection.root.resolve().name,
-            "size": sizes(base, given.scale, columns[0].pools["global"], limit, device),
+            "size": sizes(base, given.scale, columns, device),
             "standing": [f"{column.dataset} task {column.task} for {column.paper[1]}" for column in columns],
             "seconds": time.perf_counter() - started,
         } | build(list(TABLES.values()), results)
@@ -132,15 +132,17 @@ def scaled(settings: Settings, scale: str, changes: list[str]) -> Settings:
     return settings
 
 
-def sizes(base: Settings, scale: str, pool: object, limit: int, device: str) -> str:
-    """What was trained at which size, in one sentence."""
+def sizes(base: Settings, scale: str, columns: list[Column], device: str) -> str:
+    """What was trained at which size, in two sentences."""
     quantizer, decoder = base.quantizer, base.decoder
-    of_row = f", {decoder.row_limit} queries of each row in an epoch" if decoder.row_limit else ""
+    of_row = f" of at most {decoder.row_limit} queries a row" if decoder.row_limit else ""
+    queries = sorted(len(column.queries["asked"]) for column in columns)
+    threads = f"{torch.get_num_threads()} thread{'s' * (torch.get_num_threads() > 1)}"
     return (
         f"Scale {scale}: K × M = {size_name(base)} (the paper: 4096 × 9; its other sizes in proportion), decoder of "
         f"{decoder.decoder.layers} layers and width {decoder.decoder.width}, {quantizer.epochs} and {decoder.epochs} "
-        f"epochs{of_row}; at most {limit} test queries of each column, {len(pool):,} candidates in the global pool; "
-        f"{device}, {torch.get_num_threads()} thread{'s' * (torch.get_num_threads() > 1)}."
+        f"epochs{of_row}. {queries[0]} to {queries[-1]} test queries of "
+        f"each column, {len(columns[0].pools['global']):,} candidates in the global pool; {device}, {threads}."
     )
 
 

@@ -182,7 +182,7 @@ TABLES: dict[str, AblationTable] = {
         ),
         AblationTable(
             "R",
-            "Robustness with and without query augmentation (not a table of the paper)",
+            "With and without query augmentation (not a table of the paper)",
             "global",
             (FULL_VARIANT, NO_AUGMENTATION),
             kind="conditions",

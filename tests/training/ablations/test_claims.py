@@ -1,0 +1,57 @@
+"""Verdicts and intervals of the ablations' report against slow references."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from training.ablations.ablation_report import cell
+from training.ablations.claims import claims, difference
+
+
+def row(name: str, *columns: list[float]) -> dict:
+    return {"name": name, "cells": [cell(values, 100) for values in columns]}
+
+
+def table(*rows: dict, number: str = "4", block: str = "paper") -> dict:
+    return {"number": number, "blocks": [{"block": block, "rows": list(rows)}]}
+
+
+def test_the_interval_of_several_seeds_is_students_t():
+    values = [0.2, 0.3, 0.35]
+    found = cell(values, 100, 55.4)
+    low, high = stats.t.interval(0.95, 2, loc=np.mean(values), scale=stats.sem(values))
+    assert found["interval"] == pytest.approx([max(low, 0), high]) and found["published"] == pytest.approx(0.554)
+
+
+def test_the_interval_of_one_seed_is_wilsons():
+    z, n, p = stats.norm.ppf(0.975), 50, 0.3
+    center, half = p + z**2 / (2 * n), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    expected = [(center - half) / (1 + z**2 / n), (center + half) / (1 + z**2 / n)]
+    assert cell([p], n)["interval"] == pytest.approx(expected)
+    low, high = cell([0.0], n)["interval"]
+    assert low == 0 and high > 0.05
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "verdict"),
+    [
+        ([0.60, 0.61, 0.62], [0.20, 0.22, 0.21], "holds"),
+        ([0.20, 0.22, 0.21], [0.60, 0.61, 0.62], "does not hold"),
+        ([0.3, 0.5, 0.4], [0.4, 0.3, 0.5], "undecided"),
+    ],
+)
+def test_a_claim_holds_where_the_interval_of_the_difference_lies_above_0(better, worse, verdict):
+    found = claims([table(row("GENIUS", better, better), row("w/o L_mse", worse, worse))])
+    assert [one["verdict"] for one in found] == [verdict]
+    assert found[0]["difference"].startswith(f"{100 * np.mean(np.subtract(better, worse)):+.1f} [")
+
+
+def test_a_claim_without_its_rows_or_of_our_decoder_is_left_out():
+    rows = row("GENIUS", [0.5]), row("w/o L_mse", [0.4])
+    assert claims([table(*rows, block="ours")]) == [] and claims([table(rows[0])]) == []
+
+
+def test_the_difference_of_seeds_is_paired():
+    better, worse = ([cell([0.1, 0.5, 0.9], 100)], [cell([0.0, 0.4, 0.8], 100)])
+    mean, half = difference(better, worse)
+    assert mean == pytest.approx(0.1) and half == pytest.approx(0, abs=1e-9)

@@ -1,0 +1,34 @@
+"""What a second run takes over from the first."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from genius.errors import UserError
+from genius.run import Run
+from training.settings import DEMO, PAPER, with_change
+from training.side_run import fitting, recorded_settings
+
+DEMO_RUN = Path(__file__).parents[2] / "assets" / "demo"
+
+
+def test_the_settings_of_the_shipped_run_are_its_presets():
+    assert recorded_settings(Run(DEMO_RUN)) == DEMO
+
+
+def test_a_run_without_settings_is_refused(tmp_path):
+    with pytest.raises(UserError, match="lacks the settings of this version"):
+        recorded_settings(Run(tmp_path))
+
+
+def test_the_decoder_takes_the_sizes_of_the_quantizer():
+    settings = PAPER
+    for change in ("quantizer.quantizer.levels=5", "quantizer.quantizer.codebook_size=16"):
+        settings = with_change(settings, change)
+    with pytest.raises(ValueError, match="are equal"):
+        settings.check()
+    decoder = fitting(settings).decoder.decoder
+    assert decoder == replace(PAPER.decoder.decoder, levels=5, codebook_size=16)
+    decoder = fitting(with_change(settings, "quantizer.quantizer.modality_code=none")).decoder.decoder
+    assert decoder.code_sizes == (16,) * 5
