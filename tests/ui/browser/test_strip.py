@@ -134,11 +134,20 @@ def test_on_a_phone_it_scrolls_by_level_and_the_page_does_not(visit, theme):
     page.wait_for_function("document.querySelector('#strip .levels').scrollLeft > 0")
 
 
-def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit, served):
-    page = visit()
+def texts(page):
+    """The strip of a what-if among the texts, whose codes differ."""
     strip = search(page)
     settled(strip)
-    page.wait_for_function("Object.keys(genius.names).length > 3")  # beyond the modalities
+    strip.locator(".other", has_text="Text").click()
+    strip.locator(".branched").wait_for()
+    settled(strip)
+    return strip
+
+
+def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit, served):
+    page = visit()
+    strip = texts(page)
+    page.wait_for_function("[...document.querySelectorAll('#strip [data-meaning]')].some(one => one.textContent)")
     named = strip.locator("[data-meaning]").evaluate_all(
         "all => all.map(one => [one.dataset.meaning, one.textContent])"
     )
@@ -157,8 +166,7 @@ def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit, served)
 def test_a_name_from_the_data_stays_a_text(visit):
     page = visit()
     page.evaluate("genius.setNames({'0': '<img src=x onerror=alert(1)>', '1': '${alert(2)}', '2': '<b>'})")
-    strip = search(page)
-    settled(strip)
+    strip = texts(page)
     page.evaluate(
         """() => document.querySelectorAll('#strip .code').forEach(one =>
         genius.setNames({[one.dataset.prefix]: '<img src=x onerror=alert(3)>'}))"""
