@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import httpx
 import numpy as np
-import pytest
 
 from genius.search.checks import MAX_BEAMS
 from genius.search.engine import Engine
