@@ -93,6 +93,8 @@ def beam_search(
         prefixes, last = extended.best(beams), level == trie.levels - 1
         if fast:
             finished, kept = _within_budget(extended, best >= 0, trie, beams, budget)  # (b,), (b, ≥ v)
+            if level + 1 < len(trie.prefix):  # not all items below these prefixes are valid, unless it is one ID
+                finished &= (prefixes.node < 0).all(1)
             finished |= last
             recorder.record_finished(extended.select(finished), kept[finished])
         elif last or set_only:
