@@ -1,6 +1,11 @@
 """Settings of all tests."""
 
+import os
+
 import pytest
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # before torch starts: several processes share the cores
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 SLOW = 3_600  # seconds that a test marked slow may take; others: `timeout` in pyproject.toml
 

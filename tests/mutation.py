@@ -182,7 +182,7 @@ def passes(tests: list[str], mutant: Mutant | None, timeout: float) -> bool:
             os.dup2(silent, 2)
         if mutant is not None:
             sys.meta_path.insert(0, _Finder(mutant))
-        os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
+        os._exit(pytest.main(["-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]))
     until = time.monotonic() + timeout
     while time.monotonic() < until:
         finished, status = os.waitpid(child, os.WNOHANG)

@@ -103,6 +103,9 @@ ELSEWHERE = {
     ),
     "python -m training.benchmarks.hostile my-run/reports": "tests/training/benchmarks/",
     "python -m training.benchmarks.hostile my-run/reports --part load": "tests/training/benchmarks/",
+    "python -m training.benchmarks.hostile my-run/reports --file tests/hostile/kills/test_stages.py": (
+        "tests/training/benchmarks/"
+    ),
     "pytest tests/training/test_distributed.py": "the suite",
     "pytest -m slow -s tests/training/test_published.py": "the slow suite",
     "torchrun --nproc-per-node 2 -m training my-collection my-run --device cpu": "tests/training/test_distributed.py",

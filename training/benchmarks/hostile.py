@@ -139,7 +139,7 @@ def run_file(file: Path, limit: int) -> Part:
 
 
 def command_for(file: Path, junit: Path) -> list[str]:
-    return [sys.executable, "-m", "pytest", "-q", "-m", "hostile", f"--junitxml={junit}", str(file)]
+    return [sys.executable, "-m", "pytest", "-q", "-n0", "-m", "hostile", f"--junitxml={junit}", str(file)]
 
 
 def processor_seconds() -> float:

@@ -51,7 +51,7 @@ def test_the_shipped_run_is_complete_and_answers_queries(shipped, collection):
 
 def test_it_contains_only_what_serving_needs_and_no_local_path(shipped):
     destination, work, _ = shipped
-    parts = {Run(destination).folder(part).name for part in (*PARTS, "maps")}
+    parts = {Run(destination).folder(part).name for part in (*PARTS, "maps", "names")}
     assert {file.name for file in destination.iterdir()} == parts | {"manifest.json", "reports", "examples"}
     manifest = (destination / "manifest.json").read_text()
     assert str(work.parent) not in manifest and json.loads(manifest)["collection"] == "world"

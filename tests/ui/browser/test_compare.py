@@ -26,25 +26,25 @@ def compare(page, text):
     page.locator("#compare .sentence", has_text=f"“{text}”").wait_for()
 
 
-def test_five_ways_stand_side_by_side_with_their_times_and_agreement(visit):
+def test_six_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     page = opened(visit())
     compare(page, "A red dog.")
-    names = ["Generation", "Generation + re-rank", "Geometry", "faiss flat", "faiss HNSW"]
+    names = ["Generation", "Generation + re-rank", "Geometry", "Decoder alone", "faiss flat", "faiss HNSW"]
     assert page.locator("#compare .system h3").all_inner_texts() == names
     assert page.locator("#compare tbody th").all_inner_texts() == names
     for way in page.locator("#compare .system").all():
         assert way.locator(".found-item").count() == 10
     flat, hnsw = (
-        page.locator("#compare .system").nth(at).locator(".found-item .words").all_inner_texts() for at in (3, 4)
+        page.locator("#compare .system").nth(at).locator(".found-item .words").all_inner_texts() for at in (4, 5)
     )
     assert flat == hnsw
-    assert page.locator("#compare tbody tr").nth(3).locator("td").nth(5).inner_text() == "100 % ±0.0"
+    assert page.locator("#compare tbody tr").nth(4).locator("td").nth(6).inner_text() == "100 % ±0.0"
 
 
 def test_an_item_is_marked_in_every_column_and_opens_its_card(visit):
     page = opened(visit())
     compare(page, "A red dog.")
-    entry = page.locator("#compare .system").nth(3).locator(".found-item").first
+    entry = page.locator("#compare .system").nth(4).locator(".found-item").first
     entry.hover()
     twins = page.locator("#compare .found-item.twin")
     assert twins.count() >= 2 and len(set(twins.locator(".words").all_inner_texts())) == 1
@@ -56,7 +56,7 @@ def test_an_item_is_marked_in_every_column_and_opens_its_card(visit):
 def test_ranks_are_set_against_those_of_another_way_if_asked(visit):
     page = opened(visit())
     compare(page, "A red dog.")
-    flat = page.locator("#compare .system").nth(3)
+    flat = page.locator("#compare .system").nth(4)
     assert flat.locator(".moved").count() == 0
     page.select_option("#compare-reference", label="Generation")
     assert flat.locator(".moved").count() == 10
@@ -80,7 +80,7 @@ def test_every_way_keeps_to_a_forced_modality_typed_here_or_in_the_last_search(v
     page.click("#compare-settings button")
     page.locator("#compare-target").get_by_label("Text", exact=True).check()
     compare(page, "A red dog.")
-    assert ", texts only, the 5 systems" in page.locator("#compare .sentence").inner_text()
+    assert ", texts only, the 6 systems" in page.locator("#compare .sentence").inner_text()
     assert set(page.locator("#compare .found-item .badge").all_inner_texts()) == {"Text"}
     page.get_by_role("tab", name="Search").click()
     page.click("#settings button")
@@ -90,7 +90,7 @@ def test_every_way_keeps_to_a_forced_modality_typed_here_or_in_the_last_search(v
     page.locator("#cards .card").first.wait_for()
     page.get_by_role("tab", name="Compare").click()
     page.locator("#compare-last:enabled", has_text="A blue boat.").click()
-    page.locator("#compare .sentence", has_text="“A blue boat.”, pairs only, the 5 systems").wait_for()
+    page.locator("#compare .sentence", has_text="“A blue boat.”, pairs only, the 6 systems").wait_for()
     assert set(page.locator("#compare .found-item .badge").all_inner_texts()) == {"Pair"}
 
 
@@ -99,7 +99,7 @@ def test_a_picture_can_be_compared_and_a_part_of_it(visit, photo):
     page.set_input_files("#compare-picture input[type=file]", photo)
     page.locator("#compare-picture img").wait_for()
     page.click("#compare-go")
-    page.locator("#compare .sentence", has_text="For the picture, the 5 systems").wait_for()
+    page.locator("#compare .sentence", has_text="For the picture, the 6 systems").wait_for()
     page.locator("#compare-part summary").click()
     page.locator("#compare-part").get_by_label("left").fill("50")
     page.locator("#compare-part").get_by_role("button", name="Search this part").click()

@@ -9,7 +9,7 @@ from tests.search import tiny
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.fake_maps import serving_maps
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 POINT = """number => {    // where a point lies on the screen
   const host = document.querySelector('#map-figure .figure-host'), {xaxis, yaxis} = host._fullLayout;

@@ -9,7 +9,7 @@ import pytest
 from genius.ui.common.about import About
 from tests.ui.fake_engine import EXAMPLES, WORLD, FakeEngine
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NAMES = ("photos", "drawn world")
 ABOUT = About("Photographs", ("<img src=x onerror=alert(1)>",), ("What is this?", "Find similar pictures."), True)
 

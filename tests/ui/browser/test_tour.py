@@ -16,7 +16,7 @@ def move(page, name, expected):
     page.locator("#tour .label", has_text=f"Step {expected} of").wait_for()
 
 
-def test_the_tour_goes_to_its_end_and_back_and_each_step_has_an_address(visit, served):
+def test_the_tour_goes_to_its_end_and_back_and_each_step_has_an_address(visit):
     page = visit()
     page.get_by_role("button", name="Take the tour").click()
     page.locator("#tour .label", has_text="Step 1 of").wait_for()
@@ -37,11 +37,11 @@ def test_the_tour_goes_to_its_end_and_back_and_each_step_has_an_address(visit, s
     page.wait_for_function("!location.search.includes('tour')")
 
 
-def test_an_address_opens_a_step_and_finishing_leaves(visit, served):
+def test_an_address_opens_a_step_and_finishing_leaves(visit):
     page = visit("/?tour=2")
     page.locator("#tour .label", has_text="Step 2 of").wait_for()
     page.locator("#summary .sentence", has_text="a dog on a beach").wait_for()
-    page.goto(f"{served.url}/?tour=99")
+    page = visit("/?tour=99")
     page.locator("#tour .label").wait_for()
     page.locator("#tour").get_by_role("button", name="Finish").click()
     page.locator("#tour .tour").wait_for(state="detached")

@@ -9,7 +9,7 @@ import pytest
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SETTLED = """async selector => {    // it lies still for ten frames
   const part = document.querySelector(selector);
