@@ -119,6 +119,12 @@ class Run:
     def has(self, part: str) -> bool:
         return part in self.manifest["parts"]
 
+    def is_current(self, part: str) -> bool:
+        """Whether the run has this part, built from those that it has now."""
+        return self.has(part) and all(
+            self.has(other) and self.digest(other) == digest for other, digest in self._part(part)["built_from"].items()
+        )
+
     def digest(self, part: str) -> str:
         """Checksum of all files of a part. Raises UserError if the run has no such part."""
         return self._part(part)["digest"]

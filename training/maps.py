@@ -124,12 +124,6 @@ def _draw(root: Path, path: Path, device: str) -> None:
     )
 
 
-def are_drawn(run: Run) -> bool:
-    """Whether the run has maps of its present fusion and quantizer."""
-    built_from = run.manifest["parts"][PART]["built_from"] if run.has(PART) else None
-    return built_from is not None and all(run.digest(part) == digest for part, digest in built_from.items())
-
-
 def sample(index: Index) -> np.ndarray:
     """(m,) rows of the items to draw: all, or a sample that is spread evenly over the sorted IDs."""
     rows = np.arange(index.n)

@@ -117,12 +117,6 @@ def train(root: Path, path: Path, device: str) -> None:
         _train(Collection(root), Run(path), device)
 
 
-def is_trained(run: Run) -> bool:
-    """Whether the run has a ranker of its present models."""
-    built_from = run.manifest["parts"][PART]["built_from"] if run.has(PART) else None
-    return built_from is not None and all(run.digest(part) == digest for part, digest in built_from.items())
-
-
 def _train(collection: Collection, run: Run, device: str) -> None:
     started, seed = time.perf_counter(), run.manifest.get("settings", {}).get("seed", 0)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)

@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from genius.collections.lines import LineError, validate
 
-PATTERN = "dataset*.json"  # dataset_coco.json, dataset_flickr30k.json, dataset.json
+NAMES = ("dataset.json", "dataset_flickr8k.json", "dataset_flickr30k.json", "dataset_coco.json")
 TRAINED = {"restval": "train"}
 
 
@@ -38,7 +38,7 @@ IMAGE = TypeAdapter(Image)
 
 def find_karpathy(folder: Path) -> Path | None:
     """The file of splits in a folder of images; None if there is none, or several."""
-    found = sorted(folder.glob(PATTERN))
+    found = [folder / name for name in NAMES if (folder / name).is_file()]
     return found[0] if len(found) == 1 else None
 
 

@@ -151,12 +151,6 @@ def read_names(path: Path) -> dict[Pattern, CodeName] | None:
     return load_names(run.folder(PART)) if run.has(PART) else None
 
 
-def are_named(run: Run) -> bool:
-    """Whether the run has names of its present encoder, fusion and quantizer."""
-    built_from = run.manifest["parts"][PART]["built_from"] if run.has(PART) else None
-    return built_from is not None and all(run.digest(part) == digest for part, digest in built_from.items())
-
-
 class CodeNamer:
     """The names of an engine's codes: those that are stored with its run, or computed when they are asked for."""
 

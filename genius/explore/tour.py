@@ -1,4 +1,4 @@
-"""What a guided tour shows on a run, chosen from its examples and its index; a run that lacks something skips its stop.
+"""What a guided tour shows on a run, chosen from its examples and its index; a run that lacks something skips its step.
 
 Shapes: n items, d embedding dim, M levels.
 """
@@ -28,8 +28,8 @@ SAME = 0.97  # cosine; above it two items are copies of each other
 FEWEST, MOST = 8, 200  # items of a pattern
 
 
-class Stop(StrEnum):
-    """The stops, in their order."""
+class TourStep(StrEnum):
+    """The steps, in their order."""
 
     INSTRUCTIONS = "instructions"  # one picture under several instructions
     STRIP = "strip"  # how an ID is generated
@@ -41,7 +41,7 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True)
 class Tour:
-    """What the stops show; None where the run has nothing for one."""
+    """What the steps show; None where the run has nothing for one."""
 
     several: int | None = None  # place of the example with several instructions
     single: int | None = None  # of the example whose generation is followed, and which dense search is asked, too
@@ -51,17 +51,17 @@ class Tour:
     views: tuple[str, str] | None = None  # names of the maps before and after quantization
 
     @property
-    def stops(self) -> list[Stop]:
+    def steps(self) -> list[TourStep]:
         """Those that this run has."""
         present = {
-            Stop.INSTRUCTIONS: self.several is not None,
-            Stop.STRIP: self.single is not None,
-            Stop.SHARED: self.pair is not None,
-            Stop.PATTERN: bool(self.pattern),
-            Stop.MAP: self.views is not None,
-            Stop.DENSE: self.single is not None,
+            TourStep.INSTRUCTIONS: self.several is not None,
+            TourStep.STRIP: self.single is not None,
+            TourStep.SHARED: self.pair is not None,
+            TourStep.PATTERN: bool(self.pattern),
+            TourStep.MAP: self.views is not None,
+            TourStep.DENSE: self.single is not None,
         }
-        return [stop for stop in Stop if present[stop]]
+        return [step for step in TourStep if present[step]]
 
 
 def tour_of(index: Index, examples: Sequence[Example], views: Sequence[View]) -> Tour:

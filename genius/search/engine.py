@@ -341,7 +341,7 @@ class Engine:
         with self._timed("rerank", spent, count):
             index, normalize, judged = version.index, self._normalize_embeddings, None
             if self.ranking_of(options) == "ranker":
-                judged = self._ranking.judge(
+                parts = self._ranking.measure(
                     candidates,
                     beams,
                     pool.table,
@@ -351,6 +351,7 @@ class Engine:
                     encoded.z,
                     normalize,
                 )
+                judged = self._ranking.judge(candidates, parts, index.modalities)
             queries = encoded.embeddings.cpu().numpy()
             ranked = rank(candidates, index.embeddings, queries, options.k, options.rerank, normalize, judged)
         return Retrieved(beams, candidates, ranked, spent)

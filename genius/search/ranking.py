@@ -28,24 +28,13 @@ class Ranking:
         self._offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])
 
     @torch.inference_mode()
-    def judge(
-        self,
-        candidates: Candidates,
-        beams: Beams,
-        table: IDTable,
-        embeddings: np.ndarray,
-        modalities: np.ndarray,
-        queries: Tensor,
-        z: Tensor,
-        normalize: bool = False,
-    ) -> Judged:
-        """Score all candidates; arguments as of `measure`."""
-        parts = self.measure(candidates, beams, table, embeddings, modalities, queries, z, normalize)
-        query = torch.from_numpy(candidates.query).to(z.device)
-        modality = torch.from_numpy(modalities[candidates.row].astype(np.int64)).to(z.device)
+    def judge(self, candidates: Candidates, parts: Tensor, modalities: np.ndarray) -> Judged:
+        """Score all candidates by their parts (t, p), as `measure` gives them; modalities (n,) of the index."""
+        query = torch.from_numpy(candidates.query).to(parts.device)
+        modality = torch.from_numpy(modalities[candidates.row].astype(np.int64)).to(parts.device)
         scores, shares = self.ranker(parts, modality)
-        count = torch.from_numpy(candidates.counts).to(z.device).clamp(min=1)[:, None]
-        mean = torch.zeros(len(z), shares.shape[1], device=z.device).index_add_(0, query, shares) / count  # (b, p + 1)
+        count = torch.from_numpy(candidates.counts).to(parts.device).clamp(min=1)[:, None]
+        mean = torch.zeros(len(count), shares.shape[1], device=parts.device).index_add_(0, query, shares) / count
         return Judged(*(values.cpu().numpy() for values in (parts[:, 0], scores, shares - mean[query])))
 
     @torch.inference_mode()

@@ -90,9 +90,8 @@ def rank(
 
     embeddings (n, d) of the index, memory-mapped; queries (b, d); both normalized. normalize: divide by the norms of
     the embeddings, which half precision changed by up to 3e-4. judged: what the ranker says of the candidates, whose
-    score then takes the place of the cosine. Equal cosines or scores keep the generated order.
+    scores then take the place of the cosines in re-ranking. Equal cosines or scores keep the generated order.
     """
-    rerank |= judged is not None
     chosen = np.arange(len(candidates.row)) if rerank else np.flatnonzero(candidates.generated_rank <= k)
     query, row = candidates.query[chosen], candidates.row[chosen]
     cosine = _cosines(embeddings, row, queries, query, normalize) if judged is None else judged.cosines

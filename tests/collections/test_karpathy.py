@@ -49,6 +49,12 @@ def test_images_may_lie_in_the_folder_itself(tmp_path):
     assert read_source(written(tmp_path / "flickr", flat)).records[0].image == "COCO_000.jpg"
 
 
+def test_a_json_file_of_another_name_is_no_table(tmp_path):
+    folder = written(tmp_path / "photos")
+    (folder / "dataset_coco.json").rename(folder / "dataset_infos.json")
+    assert read_source(folder).records[0].captions == []
+
+
 def test_the_test_part_becomes_test_queries_of_captions_and_images(tmp_path):
     build([str(written(tmp_path / "coco"))], tmp_path / "made")
     collection = Collection(tmp_path / "made")

@@ -6,7 +6,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.explore import code_names as module
-from genius.explore.code_names import CodeName, CodeNamer, are_named, code_names, load_names, read_names, save_names
+from genius.explore.code_names import CodeName, CodeNamer, code_names, load_names, read_names, save_names
 from genius.explore.code_profile import Profiles
 from genius.explore.distinctive_words import Vocabulary
 from genius.run import Run
@@ -41,7 +41,7 @@ def test_every_prefix_with_enough_items_is_named(run, engine):
     for depth in range(1, codes.shape[1] + 1):
         prefixes, counts = np.unique(codes[:, :depth], axis=0, return_counts=True)
         expected |= {tuple(row) for row in prefixes[counts >= module.MIN_ITEMS].tolist()}
-    assert set(read_names(run.path)) == expected and are_named(run)
+    assert set(read_names(run.path)) == expected and run.is_current("names")
 
 
 def test_a_word_of_texts_holds_for_enough_of_them(run, engine):
@@ -125,9 +125,9 @@ def test_files_that_do_not_fit_are_refused_with_the_command_that_makes_new_ones(
 
 def test_a_run_may_have_no_names_and_another_quantizer_needs_new_ones(tmp_path):
     run = publish_tiny_run(tmp_path / "run", 12)
-    assert read_names(run.path) is None and not are_named(run)
+    assert read_names(run.path) is None and not run.is_current("names")
     command.name(run.path, "cpu")
-    assert are_named(Run(run.path))
+    assert Run(run.path).is_current("names")
     with pytest.raises(UserError, match="is not a run"):
         command.name(tmp_path, "cpu")
     quantizer = run.folder("quantizer")
@@ -137,7 +137,7 @@ def test_a_run_may_have_no_names_and_another_quantizer_needs_new_ones(tmp_path):
             (folder / file.name).write_bytes(file.read_bytes() + b" " * (file.suffix == ".json"))
 
     run.publish("quantizer", other, ("encoder", "fusion"))
-    assert not are_named(Run(run.path))
+    assert not Run(run.path).is_current("names")
     with pytest.raises(UserError, match=r"built from another quantizer.*python -m training\.names"):
         read_names(run.path)
 

@@ -5,7 +5,7 @@ from PIL import Image
 
 from genius.examples import Example, TargetedInstruction
 from genius.explore.map_data import View
-from genius.explore.tour import Stop, Tour, alike, before_and_after, telling_pattern, tour_of
+from genius.explore.tour import Tour, TourStep, alike, before_and_after, telling_pattern, tour_of
 from genius.schema import Modality
 
 ASKED = TargetedInstruction("Find it.", Modality.TEXT)
@@ -63,7 +63,7 @@ def test_a_collection_without_pictures_or_depth_has_neither():
     texts = index_of([(1, 1, 1, 1, 1, 1), (1, 1, 1, 1, 1, 2)], at(0, 10))
     flat = index_of([(0, 1), (0, 2)], at(0, 10), (3, 9))
     assert alike(texts) is None and alike(flat) is None and telling_pattern(flat) == ()
-    assert tour_of(texts, (), ()) == Tour() and Tour().stops == []
+    assert tour_of(texts, (), ()) == Tour() and Tour().steps == []
 
 
 def test_examples_and_maps_give_the_other_stops_in_order():
@@ -75,6 +75,6 @@ def test_examples_and_maps_give_the_other_stops_in_order():
     ]
     tour = tour_of(index, examples, [View(9), View(9, False), View(), View(2), View(0, False)])
     assert (tour.several, tour.single, tour.views) == (1, 2, ("features", "codes-9"))
-    assert tour.stops == [Stop.INSTRUCTIONS, Stop.STRIP, Stop.MAP, Stop.DENSE]
+    assert tour.steps == [TourStep.INSTRUCTIONS, TourStep.STRIP, TourStep.MAP, TourStep.DENSE]
     assert tour_of(index, examples[:1], ()).single == 0
     assert before_and_after([View(0, False), View(9)]) is None

@@ -89,7 +89,7 @@ def test_nor_does_it_have_the_supervised_contrastive_loss_of_coarse_levels(path,
 
 def test_the_run_is_as_it_was_but_for_its_maps(drawn, path):
     run = Run(path)
-    assert not (path / maps.SIDE).exists() and run.has(PART) and maps.are_drawn(run)
+    assert not (path / maps.SIDE).exists() and run.has(PART) and run.is_current(PART)
     for split in ("train", "val", "candidates"):
         assert FeatureFiles(path / "features" / split).fused(run.digest("fusion")).any()
 
@@ -97,7 +97,7 @@ def test_the_run_is_as_it_was_but_for_its_maps(drawn, path):
 def test_maps_of_a_quantizer_that_was_trained_again_are_not_this_runs(drawn, path):
     run = Run(path)
     run.manifest["parts"]["quantizer"] = run.manifest["parts"]["quantizer"] | {"digest": "0" * 64}
-    assert not maps.are_drawn(run)
+    assert not run.is_current(PART)
 
 
 def test_items_that_are_added_while_the_maps_are_drawn_stay(drawn, path, collection, tmp_path, monkeypatch):

@@ -43,14 +43,14 @@ def lists(queries: int = 80, length: int = 12, seed: int = 0) -> Lists:
 
 
 def test_the_command_adds_a_ranker_to_the_run_which_then_orders_results(path, collection, monkeypatch, capsys):
-    assert not Engine.load(path, "cpu").has_ranker and not ranker.is_trained(Run(path))
+    assert not Engine.load(path, "cpu").has_ranker and not Run(path).is_current("ranker")
     monkeypatch.setattr(ranker, "MIN_QUERIES", 5)
 
     ranker.main([str(collection.root), str(path), "--device", "cpu"])
 
     said = capsys.readouterr().out
     assert "by cosine" in said and "by ranker" in said and "pair" in said
-    assert ranker.is_trained(Run(path))
+    assert Run(path).is_current("ranker")
     (result,) = Engine.load(path, "cpu").search([Query(text="A red boat.")], SearchOptions(beams=5, k=3))
     assert result.ranking == "ranker" and all(np.isfinite(hit.shares).all() for hit in result.hits)
 

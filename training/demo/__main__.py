@@ -18,7 +18,6 @@ from genius.collections.mbeir import Collection
 from genius.demo_world.write import SCALE, write_world
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.redraw import picture_digest
-from genius.explore.code_names import are_named
 from genius.run import PARTS, Run
 from genius.runtime import usable_device
 from training import maps, names
@@ -54,9 +53,9 @@ def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> N
     world, run = work / "world", work / "run"
     draw(world, run, settings.seed)
     train(Arguments(world, run, "demo", settings, device))
-    if not maps.are_drawn(Run(run)):
+    if not Run(run).is_current("maps"):
         maps.draw(world, run, device)
-    if not are_named(Run(run)):
+    if not Run(run).is_current("names"):
         names.name(run, device)
     ship(Run(run), Collection(world), destination)
     for name, size in sizes(Run(destination)).items():

@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 
 from genius.errors import exit_on_user_error
-from genius.explore.code_names import are_named
 from genius.run import Run
 from genius.runtime import usable_device
 from training import maps, names
@@ -68,9 +67,9 @@ def make(data: Path, destination: Path, work: Path, settings: Settings, device: 
         for row in build_photo_collection(data, collection, work / "predictions.npz"):
             print(row)
     train(Arguments(collection, run, "photos", settings, device))
-    if not maps.are_drawn(Run(run)):
+    if not Run(run).is_current("maps"):
         maps.draw(collection, run, device)
-    if not are_named(Run(run)):
+    if not Run(run).is_current("names"):
         names.name(run, device)
     ship_run(Run(run), destination, {"collection": collection.name, "about": ABOUT}, partial(add_files, data=data))
     size = sum(file.stat().st_size for file in destination.rglob("*") if file.is_file()) / 1e6

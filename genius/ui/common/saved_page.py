@@ -26,6 +26,11 @@ from genius.ui.common.formatting import (
 FILE = "genius-search.html"
 ALT = 120  # characters of a picture's description
 SHOWN_IDS = 10  # generated IDs of each search
+ORDERS = {  # by `SearchResult.ranking`
+    None: "in the order of their generated IDs",
+    "cosine": "re-ranked by embedding",
+    "ranker": "re-ranked by the ranker of this collection",
+}
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 STYLE = """
 :root { color-scheme: light dark; --ink: #1e293b; --faint: #64748b; --line: #cbd5e1; --paper: #fff; --own: #4f46e5; }
@@ -93,9 +98,8 @@ def _asked(query: Query, with_picture: bool) -> str:
 
 
 def _order(answer: LastQuery) -> str:
-    options = answer.options
-    ordered = "re-ranked by embedding" if options.rerank else "in the order of their generated IDs"
-    return ordered + (f"; {PLURALS[options.modality]} only" if options.modality is not None else "")
+    modality = answer.options.modality
+    return ORDERS[answer.result.ranking] + ("" if modality is None else f"; {PLURALS[modality]} only")
 
 
 def _card(hit: Hit, picture: bytes | None, query_codes: Sequence[int]) -> str:

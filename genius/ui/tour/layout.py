@@ -13,7 +13,7 @@ import gradio as gr
 from genius.errors import UserError
 from genius.explore.code_patterns import format_pattern
 from genius.explore.map_data import View, read_maps
-from genius.explore.tour import Stop, Tour, tour_of
+from genius.explore.tour import Tour, TourStep, tour_of
 from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
 from genius.ui.common.context import Context, Signal
 from genius.ui.common.formatting import tile
@@ -40,16 +40,19 @@ class TourCallbacks:
         """The panel at a step, from 1 on, and the signals that show it in the page. Raises UserError without steps."""
         index = self.engine.index
         tour = self.tour_of(index)
-        if not tour.stops:
+        if not tour.steps:
             raise UserError(NOTHING)
-        number = min(max(number, 1), len(tour.stops)) if type(number) is int else 1
-        stop = tour.stops[number - 1]
+        number = min(max(number, 1), len(tour.steps)) if type(number) is int else 1
+        step = tour.steps[number - 1]
         return (
             step_view(tour, number, self.pair(index, tour), self.instructions(tour)),
-            {Stop.INSTRUCTIONS: tour.several, Stop.STRIP: tour.single}.get(stop),
-            {Stop.SHARED: format_pattern(tour.shared, "."), Stop.PATTERN: format_pattern(tour.pattern, ".")}.get(stop),
-            tour.views[0] if stop == Stop.MAP else None,
-            tour.single if stop == Stop.DENSE else None,
+            {TourStep.INSTRUCTIONS: tour.several, TourStep.STRIP: tour.single}.get(step),
+            {
+                TourStep.SHARED: format_pattern(tour.shared, "."),
+                TourStep.PATTERN: format_pattern(tour.pattern, "."),
+            }.get(step),
+            tour.views[0] if step == TourStep.MAP else None,
+            tour.single if step == TourStep.DENSE else None,
         )
 
     def on_move(self, picked: gr.EventData) -> tuple[Any, ...]:

@@ -41,7 +41,7 @@ const draw = value => {
   const {number, of, title, text, pair} = value;
   const last = number === of;
   const heading = node('h2', {tabindex: '-1'}, title);
-  const made = node('section', {class: `tour at-${value.stop}`, 'aria-label': 'Guided tour'},
+  const made = node('section', {class: `tour at-${value.step}`, 'aria-label': 'Guided tour'},
     node('div', {class: 'told'}, node('p', {class: 'label'}, `Step ${number} of ${of}`), heading,
       node('p', {role: 'status'}, text), ...value.views.length ? [views(value.views)] : []),
     ...pair.length ? [node('ul', {class: 'tour-pair'}, ...pair.map(example))] : [],

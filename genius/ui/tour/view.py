@@ -6,82 +6,82 @@ from collections.abc import Sequence
 from typing import Any
 
 from genius.explore.code_patterns import format_pattern
-from genius.explore.tour import Stop, Tour
+from genius.explore.tour import Tour, TourStep
 from genius.ui.common.formatting import shared_prefix
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
-REVEALED = {  # elem_id of the part of the page that a stop is about
-    Stop.INSTRUCTIONS: "cards",
-    Stop.STRIP: "strip",
-    Stop.SHARED: "codes-here",
-    Stop.PATTERN: "codes-items",
-    Stop.MAP: "map",
-    Stop.DENSE: "compare",
+REVEALED = {  # elem_id of the part of the page that a step is about
+    TourStep.INSTRUCTIONS: "cards",
+    TourStep.STRIP: "strip",
+    TourStep.SHARED: "codes-here",
+    TourStep.PATTERN: "codes-items",
+    TourStep.MAP: "map",
+    TourStep.DENSE: "compare",
 }
 
 
 def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], instructions: int) -> dict[str, Any]:
-    """What tour.js draws at a stop, numbered from 1.
+    """What tour.js draws at a step, numbered from 1.
 
-    items: the two of Stop.SHARED, as `tile` gives them, with "codes". instructions: of the example of
-    Stop.INSTRUCTIONS.
+    items: the two of TourStep.SHARED, as `tile` gives them, with "codes". instructions: of the example of
+    TourStep.INSTRUCTIONS.
     """
-    stop = tour.stops[number - 1]
-    title, text = words(tour, stop, instructions)
+    step = tour.steps[number - 1]
+    title, text = words(tour, step, instructions)
     return {
         "number": number,
-        "of": len(tour.stops),
-        "stop": stop,
+        "of": len(tour.steps),
+        "step": step,
         "title": title,
         "text": text,
-        "reveals": REVEALED[stop],
+        "reveals": REVEALED[step],
         "pair": [{**item, "shared": shared_prefix(*(one["codes"] for one in items))} for item in items]
-        if stop == Stop.SHARED
+        if step == TourStep.SHARED
         else [],
         "views": [
             {"label": label, "name": name}
             for label, name in zip(("Before: features", "After: codes"), tour.views or (), strict=False)
         ]
-        if stop == Stop.MAP
+        if step == TourStep.MAP
         else [],
     }
 
 
-def words(tour: Tour, stop: Stop, instructions: int) -> tuple[str, str]:
-    """Title and text of a stop."""
+def words(tour: Tour, step: TourStep, instructions: int) -> tuple[str, str]:
+    """Title and text of a step."""
     shared = len(tour.shared)
     return {
-        Stop.INSTRUCTIONS: (
+        TourStep.INSTRUCTIONS: (
             f"One picture, {spelled(instructions)} questions",
             "The picture is the same in every column; only the instruction differs. From its words the search knows "
             "what you want: a text, a picture, or both.",
         ),
-        Stop.STRIP: (
+        TourStep.STRIP: (
             "How an answer is found",
             "Every item has an ID, a short row of codes from coarse to fine. The search writes the ID of what it "
             "expects, one code at a time; each code leaves fewer items.",
         ),
-        Stop.SHARED: (
+        TourStep.SHARED: (
             "Similar things have similar IDs",
             f"These two pictures share their first {spelled(shared)} codes and differ after that. Nobody assigned the "
             "codes; they were learned from the collection.",
         ),
-        Stop.PATTERN: (
+        TourStep.PATTERN: (
             "Codes have a meaning",
             f"Below are all items with the codes {format_pattern(tour.pattern)}. The star stands for any kind of item, "
             "so pictures and texts of the same thing come together.",
         ),
-        Stop.MAP: (
+        TourStep.MAP: (
             "What the codes keep",
             "Each point is an item, and similar items lie near each other. After quantization only the codes are "
             "left of each item; groups that stay together kept their meaning.",
         ),
-        Stop.DENSE: (
+        TourStep.DENSE: (
             "The same question, asked the usual way",
             "Dense search compares the query with every single item. Generation writes the ID instead. Here are the "
             "answers of both side by side, with their times.",
         ),
-    }[stop]
+    }[step]
 
 
 def spelled(number: int) -> str:

@@ -75,6 +75,16 @@ def test_several_instructions_of_one_picture_show_it_once():
     assert [tag for tag, _ in read.tags].count("img") == 1 and "One." in read.text and "Two." in read.text
 
 
+@pytest.mark.parametrize(
+    ("ranking", "told"),
+    [(None, "in the order of their generated IDs"), ("cosine", "by embedding"), ("ranker", "by the ranker")],
+)
+def test_the_page_tells_what_the_results_are_ordered_by(ranking, told):
+    asked = answer("a cup")
+    read = Reader(as_page([replace(asked, result=replace(asked.result, ranking=ranking))], "my-run", {}, WHEN))
+    assert told in read.text
+
+
 @pytest.mark.parametrize("origin", ["javascript:alert(3)", "data:text/html,x", HOSTILE])
 def test_hostile_texts_stay_texts_and_the_file_asks_nothing_of_anyone(origin):
     asked = answer(HOSTILE, instruction=HOSTILE)

@@ -7,7 +7,7 @@ import gradio as gr
 import pytest
 
 from genius.errors import UserError
-from genius.explore.tour import Stop, Tour
+from genius.explore.tour import Tour, TourStep
 from genius.ui.common.context import Context, Served
 from genius.ui.tour.layout import TourCallbacks, on_view
 from genius.ui.tour.view import spelled, step_view
@@ -23,30 +23,30 @@ def callbacks():
 
 
 @pytest.mark.parametrize(
-    "stop, sent",
+    "step, sent",
     [
-        (Stop.INSTRUCTIONS, (0, None, None, None)),
-        (Stop.STRIP, (1, None, None, None)),
-        (Stop.SHARED, (None, "0.4.5.6", None, None)),
-        (Stop.PATTERN, (None, "*.4.5", None, None)),
-        (Stop.MAP, (None, None, "features", None)),
-        (Stop.DENSE, (None, None, None, 1)),
+        (TourStep.INSTRUCTIONS, (0, None, None, None)),
+        (TourStep.STRIP, (1, None, None, None)),
+        (TourStep.SHARED, (None, "0.4.5.6", None, None)),
+        (TourStep.PATTERN, (None, "*.4.5", None, None)),
+        (TourStep.MAP, (None, None, "features", None)),
+        (TourStep.DENSE, (None, None, None, 1)),
     ],
 )
-def test_each_step_sends_what_its_tab_shows(callbacks, monkeypatch, stop, sent):
+def test_each_step_sends_what_its_tab_shows(callbacks, monkeypatch, step, sent):
     monkeypatch.setattr(callbacks, "tour_of", lambda index: WHOLE)
-    panel, *signals = callbacks.on_step(WHOLE.stops.index(stop) + 1)
-    assert panel["stop"] == stop and panel["of"] == 6 and tuple(signals) == sent
-    assert bool(panel["pair"]) == (stop == Stop.SHARED) and bool(panel["views"]) == (stop == Stop.MAP)
+    panel, *signals = callbacks.on_step(WHOLE.steps.index(step) + 1)
+    assert panel["step"] == step and panel["of"] == 6 and tuple(signals) == sent
+    assert bool(panel["pair"]) == (step == TourStep.SHARED) and bool(panel["views"]) == (step == TourStep.MAP)
 
 
 def test_a_run_skips_what_it_lacks_and_numbers_the_rest(callbacks, monkeypatch):
     monkeypatch.setattr(callbacks, "tour_of", lambda index: Tour(single=2))
     panels = [callbacks.on_step(number)[0] for number in (1, 2, 3)]
-    assert [(panel["stop"], panel["number"], panel["of"]) for panel in panels] == [
-        (Stop.STRIP, 1, 2),
-        (Stop.DENSE, 2, 2),
-        (Stop.DENSE, 2, 2),
+    assert [(panel["step"], panel["number"], panel["of"]) for panel in panels] == [
+        (TourStep.STRIP, 1, 2),
+        (TourStep.DENSE, 2, 2),
+        (TourStep.DENSE, 2, 2),
     ]
     monkeypatch.setattr(callbacks, "tour_of", lambda index: Tour())
     with pytest.raises(UserError, match="nothing for a tour"):
@@ -56,7 +56,7 @@ def test_a_run_skips_what_it_lacks_and_numbers_the_rest(callbacks, monkeypatch):
 def test_the_made_up_run_has_a_tour_without_maps(callbacks):
     tour = callbacks.tour_of(callbacks.engine.index)
     assert (tour.several, tour.single, tour.views) == (0, 1, None)
-    assert Stop.MAP not in tour.stops and {Stop.INSTRUCTIONS, Stop.STRIP, Stop.DENSE} <= {*tour.stops}
+    assert TourStep.MAP not in tour.steps and {TourStep.INSTRUCTIONS, TourStep.STRIP, TourStep.DENSE} <= {*tour.steps}
 
 
 @pytest.mark.parametrize("number", [None, "2", 0, -3, True, 2.5, [2]])
