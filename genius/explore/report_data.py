@@ -318,7 +318,7 @@ def hostile_note(report: Report) -> str:
 
 
 def hostile_tables(report: Report, choice: str | None = None) -> list[Table]:
-    """What the attempts of each class came to, and the measured figures."""
+    """What the attempts of each class came to, the measured figures, and with which code each file was run."""
     parts = report["parts"]
     outcomes = _unique(outcome for part in parts.values() for outcome in part["outcomes"])
     figures = [
@@ -344,6 +344,23 @@ def hostile_tables(report: Report, choice: str | None = None) -> list[Table]:
             ],
         ),
         *([Table("Measured", ("Class", "Measure", "Value"), figures, words=2)] if figures else []),
+        Table(
+            "Files of tests",
+            ("File", "Code", "Tests", "Failed", "Attempts", "Seconds", "Seconds of a processor"),
+            [
+                [
+                    name.removeprefix("tests/hostile/"),
+                    file["code"],
+                    f"{file['tests']:,}",
+                    f"{len(file['failures']):,}",
+                    f"{sum(file['outcomes'].values()):,}",
+                    f"{file['seconds']:,.0f}",
+                    f"{file['processor_seconds']:,.0f}",
+                ]
+                for name, file in report["files"].items()
+            ],
+            words=2,
+        ),
     ]
 
 

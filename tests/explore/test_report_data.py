@@ -93,7 +93,7 @@ def test_uploads_have_a_table_of_answers_of_similar_pictures_and_of_far_ones():
 
 
 def test_hostile_testing_has_a_row_for_each_class_and_a_column_for_each_outcome():
-    attempts, figures = tables = reports.hostile_tables(HOSTILE_SUITE)
+    attempts, figures, files = tables = reports.hostile_tables(HOSTILE_SUITE)
     assert all(map(whole, tables))
     assert attempts.columns[5:] == ("refused in a sentence", "answered")
     assert attempts.rows == [
@@ -101,6 +101,7 @@ def test_hostile_testing_has_a_row_for_each_class_and_a_column_for_each_outcome(
         ["load", "2", "0", "1", "400", "0", "10,000"],
     ]
     assert figures.rows == [["load", "searches", "10,000"], ["load", "p99, ms", "812.50"]]  # not the curve
+    assert files.rows == [["inputs/test_uploads.py", "0123abcd", "12", "1", "1,234", "62", "40"]]
     assert "11,234 attempts" in reports.hostile_note(HOSTILE_SUITE) and "1 of which" in reports.hostile_note(
         HOSTILE_SUITE
     )

@@ -5,9 +5,9 @@
     python -m training.benchmarks.hostile OUT --file tests/hostile/load/test_swaps.py
 
 OUT gets hostile.json and hostile.md, written anew after each file of tests. Each file runs in a process of its own,
-which is ended after ten minutes. With --part or --file only these are run, and the figures of the others are kept if
-OUT has a report already. The Reports tab shows the report of a run whose OUT is RUN/reports. The exit status is 1 if a
-test failed.
+which is ended after ten minutes (--limit). With --part or --file only these are run, and the figures of the others are
+kept if OUT has a report already, with the commit of the code that each was run with. The Reports tab shows the report
+of a run whose OUT is RUN/reports. The exit status is 1 if a test failed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,6 +38,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SUITE = Path("tests") / "hostile"
 PARTS = ("inputs", "artifacts", "kills", "races", "disks", "load", "security")
 LIMIT = 600  # seconds for one file
+LIMIT_VARIABLE = "GENIUS_HOSTILE_LIMIT"  # by which the tests are told of it
 SHOWN = 300  # characters of a failure
 
 Part = dict[str, Any]
@@ -121,7 +123,8 @@ def run_file(file: Path, limit: int) -> Part:
     found, started, used = empty(), time.monotonic(), processor_seconds()
     with tempfile.TemporaryDirectory() as folder:
         junit = Path(folder) / "junit.xml"
-        process = subprocess.Popen(command_for(file, junit), cwd=ROOT, start_new_session=True)
+        environment = os.environ | {LIMIT_VARIABLE: str(limit)}
+        process = subprocess.Popen(command_for(file, junit), cwd=ROOT, env=environment, start_new_session=True)
         try:
             ended = process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -135,7 +138,15 @@ def run_file(file: Path, limit: int) -> Part:
                 found["failures"].append(f"{file}: pytest ended with status {ended}")
     found["seconds"] = round(time.monotonic() - started, 1)
     found["processor_seconds"] = round(processor_seconds() - used, 1)
-    return found
+    return found | {"code": code()}
+
+
+def code() -> str:
+    """The commit of this checkout; with a plus sign if files differ from it; empty outside a checkout."""
+    if not shutil.which("git"):
+        return ""
+    describe = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=8", "--exclude=*", "--dirty=+"]
+    return subprocess.run(describe, capture_output=True, text=True).stdout.strip()
 
 
 def command_for(file: Path, junit: Path) -> list[str]:

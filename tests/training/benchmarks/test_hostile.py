@@ -1,3 +1,5 @@
+import re
+import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -45,6 +47,7 @@ FILE = {
     "measured": {"writes": 12},
     "skipped": [],
     "failures": [],
+    "code": "0123abcd",
 }
 ONE, OTHER = "tests/hostile/disks/test_full.py", "tests/hostile/disks/test_served.py"
 
@@ -92,3 +95,28 @@ def test_a_file_that_does_not_end_is_a_failure_and_ends_with_what_it_started(tmp
 
 def test_the_command_knows_the_classes_of_the_suite():
     assert hostile.PARTS == CLASSES
+
+
+def test_a_file_has_as_long_as_the_limit_and_names_the_code_it_was_run_with(monkeypatch):
+    child = (
+        f"import os, sys; sys.exit(5 if os.environ['{hostile.LIMIT_VARIABLE}'] == '77' else 1)"  # 5: no test selected
+    )
+    monkeypatch.setattr(hostile, "command_for", lambda file, junit: [sys.executable, "-c", child])
+    monkeypatch.setattr(hostile, "code", lambda: "0123abcd")
+    found = hostile.run_file(Path(ONE), 77)
+    assert found["failures"] == [] and found["code"] == "0123abcd"
+
+
+def test_the_code_is_named_by_its_commit_and_changes_by_a_sign(tmp_path, monkeypatch):
+    def git(*given):
+        subprocess.run(["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a", *given], check=True)
+
+    monkeypatch.setattr(hostile, "ROOT", tmp_path)
+    assert hostile.code() == ""
+    (tmp_path / "a").write_text("one")
+    git("init", "-q")
+    git("add", "a")
+    git("commit", "-q", "-m", "one")
+    assert re.fullmatch("[0-9a-f]{8}", hostile.code())
+    (tmp_path / "a").write_text("two")
+    assert hostile.code().endswith("+")
