@@ -93,11 +93,11 @@ def compact(root: Path) -> None:
 
 
 def evaluate(root: Path) -> None:
-    evaluation_command.main([str(root / "run"), "--beams", "2,4", "--limit", "4", "--device", "cpu"])
+    evaluation_command.main([str(root / "run"), "--beams", "4", "--limit", "2", "--device", "cpu"])
 
 
 def evaluate_growing(root: Path) -> None:
-    growing_command.main([str(root / "run"), "--fractions", "30", "--beams", "4", "--limit", "4", "--device", "cpu"])
+    growing_command.main([str(root / "run"), "--fractions", "30", "--beams", "4", "--limit", "2", "--device", "cpu"])
 
 
 def train_folder(root: Path) -> None:
@@ -327,7 +327,7 @@ class Started:
             os.kill(self.process.pid, signal.SIGCONT)
 
 
-clip_tokenizer(tiny_encoder().config.model["text_cfg"]["context_length"])  # so that no child has to read it
+clip_tokenizer(tiny_encoder().config.model["text_cfg"]["context_length"], "{}")  # as encoders ask: children inherit it
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["pytest", __name__])
 
