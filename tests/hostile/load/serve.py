@@ -19,7 +19,7 @@ POLL = 0.05  # seconds between two looks for a new version
 
 
 def main(run: Path) -> None:
-    keep_freed_memory()
+    keep_freed_memory(shared=True)
     engine = Engine.load(run, "cpu")
     server = serve([HostedRun(run, lambda: build(engine, Served.read(run)))], Hosting(port=0))
     print("address", server.address, flush=True)
