@@ -20,7 +20,7 @@ CHOSEN, OTHER, FAINT, MASKED = "#6366f1", "#64748b", "rgba(100, 116, 139, .5)", 
 MARKERS = {Fate.FOUND: ("circle", 11), Fate.ENDED: ("circle", 7), Fate.DROPPED: ("circle-open", 9)}
 FATES = {
     Fate.FOUND: "leads to a generated ID",
-    Fate.ENDED: "a beam without a generated ID",
+    Fate.ENDED: "followed, but leads to none",
     Fate.DROPPED: "considered and dropped",
 }
 STEPS = np.array([1e-6, 1e-4, 0.01, 0.1, 0.5])  # probabilities at which edges become thicker

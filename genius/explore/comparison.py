@@ -33,26 +33,30 @@ class SearchSystem:
     options: SearchOptions | None = None  # of a beam search; None: dense search
 
 
-FLAT = SearchSystem("faiss flat", "Compares the query’s embedding with those of all items: exact.")
-HNSW = SearchSystem("faiss HNSW", "Walks a graph of near neighbors from item to item: approximate.")
+FLAT = SearchSystem("faiss flat", "Dense search: compares the query with every item by their embeddings; exact.")
+HNSW = SearchSystem("faiss HNSW", "Dense search along a graph of similar items; faster, but may miss some.")
 RANKER = SearchSystem(  # where the run has one, next to re-ranking
     "Generation + ranker",
-    "The same IDs; the run’s ranker orders the items by embeddings, fused features, IDs and the decoder together.",
+    "The same IDs; a ranker trained for this collection weighs all that is known to order the items.",
     SearchOptions(mode="set", ranking="ranker"),
 )
 SYSTEMS = (  # in the order shown
-    SearchSystem("Generation", "Beam search generates IDs; ID scores order the items.", EXACT),
     SearchSystem(
-        "Generation + re-rank", "The same IDs; embeddings order the items.", SearchOptions(mode="set", ranking="cosine")
+        "Generation", "Writes IDs code by code (beam search); the scores of the IDs order their items.", EXACT
+    ),
+    SearchSystem(
+        "Generation + re-rank",
+        "The same IDs; similarity (of the embeddings) orders their items.",
+        SearchOptions(mode="set", ranking="cosine"),
     ),
     SearchSystem(
         "Geometry",
-        "The same beam search with codeword distances only, without the decoder.",
+        "Writes IDs by distance to the codes’ vectors only, without the decoder.",
         replace(EXACT, decoder_weight=0.0),
     ),
     SearchSystem(
         "Decoder alone",
-        "The same beam search as in the paper, by the decoder’s log-probabilities only.",
+        "Writes IDs by the probabilities of the decoder only, as in the paper.",
         replace(EXACT, decoder_weight=1.0),
     ),
     FLAT,

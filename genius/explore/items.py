@@ -27,11 +27,11 @@ APPROXIMATE = SearchOptions(mode="fast", decoder_weight=0.0, beams=200, budget=5
 
 
 def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any]:
-    """The fields of an item: row, id, modality, text, codes, facts, provenance, neighbours, exact.
+    """The fields of an item: row, id, modality, text, source, codes, facts, provenance, neighbours, exact.
 
     modality is a Modality. facts: [(name, value)] from its source. provenance: see `provenance_of`. neighbours: see
-    `nearest_items`, [{"row", "id", "modality", "text", "cosine"}]; exact: whether they are exact. Raises UserError for
-    an unknown row.
+    `nearest_items`, [{"row", "id", "modality", "text", "source", "cosine"}]; exact: whether they are exact. Raises
+    UserError for an unknown row.
     """
     index = engine.index
     if type(row) is not int or not 0 <= row < index.n:
@@ -101,4 +101,4 @@ def _neighbors(engine: Engine, row: int, k: int) -> list[dict[str, Any]]:
 
 
 def _short(item: Item) -> dict[str, Any]:
-    return {"id": item.id, "modality": item.modality, "text": item.text}
+    return {"id": item.id, "modality": item.modality, "text": item.text, "source": item.source}

@@ -89,7 +89,7 @@ def from_report(run: Path, name: str, draw: Callable[[Report], Drawn]) -> Drawn 
     try:
         report = read_report(run, name)
         return (
-            Missing("This run does not have this report yet. Create it with:", command)
+            Missing("This has not been measured for this run yet. The command is:", command)
             if report is None
             else draw(report)
         )
@@ -441,7 +441,7 @@ def health_tables(health: Report, choice: str | None = None) -> list[Table]:
     return [
         Table(
             "Use of the codes",
-            ("Level", "Codes", "Used", "Perplexity"),
+            ("Level", "Codes", "Used", "Effective codes"),
             [
                 [str(level["level"]), f"{level['codes']:,}", f"{level['used']:,}", f"{level['perplexity']:.1f}"]
                 for level in health["levels"]

@@ -8,7 +8,7 @@ from genius.explore.code_patterns import MAX_PATTERN_LENGTH
 from genius.ui.codes.callbacks import CodesCallbacks
 from genius.ui.codes.view import level_name
 from genius.ui.common import links
-from genius.ui.common.components import UNLIMITED, Panel
+from genius.ui.common.components import UNLIMITED, Panel, introduction
 from genius.ui.common.context import Context, Signal
 from genius.ui.common.item_card import ItemCard
 
@@ -18,6 +18,11 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     callbacks, open_code = CodesCallbacks(context), context.shared.open_code
     code_sizes, forced = callbacks.code_sizes, callbacks.forced
     current, everything = gr.State(None), Signal("codes-everything")
+    introduction(
+        "codes",
+        "A code is one number of an ID. Items whose IDs begin alike are alike: choose a code to see what its items "
+        "have in common, and point at one to read its name.",
+    )
     with gr.Row(elem_id="codes-ask"):
         pattern = gr.Textbox(
             label="Pattern",
@@ -25,14 +30,14 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             max_length=MAX_PATTERN_LENGTH,
             scale=3,
             min_width=240,
-            info="Codes from the first level on; * stands for any code.",
+            info="How an ID begins; * stands for any code.",
             elem_id="codes-pattern",
         )
         level = gr.Dropdown(
             [(level_name(at, forced), at) for at in range(len(code_sizes))],
             value=None,
             label="Level",
-            info="Or choose a level …",
+            info="Or choose a place in the ID …",
             min_width=140,
             elem_id="codes-level",
         )
@@ -54,9 +59,9 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             items = Panel("codes-items", "common/tiles.js")
         with gr.Column(scale=2, min_width=300, elem_id="codes-picked"):
             picked = ItemCard("codes-card", context)
-    with gr.Accordion("Health of the levels", open=False) as healthy:
+    with gr.Accordion("How well each level is used", open=False) as healthy:
         levels = Panel("codes-health", "common/table.js")
-    with gr.Accordion("How codes relate to the items’ factors", open=False) as factored:
+    with gr.Accordion("What the codes know about the items", open=False) as factored:
         factors = Panel("codes-factors", "common/table.js")
 
     outputs = [current, pattern, key, here, icicle, near, items, picked, meaning, table]

@@ -12,12 +12,12 @@ const draw = value => {
   if (value.paragraphs) return [node('section', {class: 'codes-meaning'},
     node('h2', {}, value.title), ...value.paragraphs.map(words => node('p', {}, words)))];
   const {note, guess, words, factors} = value;
-  const parts = [node('h2', {}, guess ? 'Nearest words' : 'Distinctive words')];
+  const parts = [node('h2', {}, guess ? 'Most similar words' : 'Distinctive words')];
   if (words.length) parts.push(node('ol', {class: 'word-list'}, ...words.map(word)), node('p', {class: 'note'}, note));
   else parts.push(node('p', {class: 'note'}, 'No word stands out.'));
-  if (factors.length) parts.push(node('h2', {}, 'Factors of its items'),
+  if (factors.length) parts.push(node('h2', {}, 'What its items are'),
     node('table', {class: 'made-of'},
-      node('thead', {}, node('tr', {}, ...['factor', 'here', 'in sibling codes'].map(name =>
+      node('thead', {}, node('tr', {}, ...['property', 'here', 'in the codes beside it'].map(name =>
         node('th', {scope: 'col'}, name)))),
       node('tbody', {}, ...factors.map(factor))));
   return [node('section', {class: 'codes-meaning'}, ...parts)];

@@ -55,7 +55,7 @@ def here(pattern: Pattern, overview: Overview, total: int, forced: bool) -> dict
 def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
     """Share of all items and use of the next level, in sentences."""
     if not overview.items:
-        return ["No item in this index has these codes. Replace one with * to see similar ones."]
+        return ["No item has these codes. Replace one with * to see similar ones."]
     parts = []
     if pattern:
         parts.append(f"{percent(overview.items / total)} of all items")
@@ -69,21 +69,21 @@ def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
             + (
                 "one item has it."
                 if overview.items == 1
-                else "these items share one bucket, and only re-ranking orders them."
+                else "these items share it, as a bucket, and only re-ranking orders them."
             )
         )
     else:
         used, codes = overview.next_level["used"], overview.next_level["codes"]
         parts.append(
-            f"Level {len(pattern)} uses {used:,} of its {count(codes, 'code')} here"
-            + (f", as varied as {varied(overview.next_level)}." if used > 1 else ".")
+            f"Level {len(pattern)} divides them by {used:,} of its {count(codes, 'code')}"
+            + (f", about as finely as {varied(overview.next_level)}." if used > 1 else ".")
         )
     return parts
 
 
 def varied(use: Mapping[str, Any]) -> str:
     """The perplexity of a level in words."""
-    return f"{number(use['perplexity'], 1)} equally frequent ones"
+    return f"{use['perplexity']:.0f} of equal size"
 
 
 def modalities(overview: Overview) -> list[dict[str, Any]]:
@@ -149,15 +149,17 @@ def introduction(levels: int, forced: bool) -> dict[str, Any]:
 
 def meaning(found: Meaning) -> dict[str, Any]:
     """Distinctive words and factors of a code."""
-    among = f"its {count(found.siblings - 1, 'sibling code')}" if found.siblings > 1 else ""
+    among = f"the {count(found.siblings - 1, 'code')} beside it" if found.siblings > 1 else ""
     if found.texts:
         note = f"From {count(found.texts, 'text')}" + (
-            f", against those of {among} (c-TF-IDF)." if among else "; it has no sibling codes."
+            f": more frequent here than in those of {among}; with the share of the texts (c-TF-IDF)."
+            if among
+            else "; it has no sibling codes."
         )
     else:
         note = (
-            "Estimated by the encoder: these items are pictures without texts, so these are the words of the "
-            "collection nearest to their mean embedding, with the cosine."
+            "These pictures have no texts: the words of the collection that are most similar to them on average, "
+            "with their similarity (cosine), at most 1."
         )
     return {
         "note": note,
@@ -198,9 +200,9 @@ def near(found: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int) ->
             "tiles": [{**tiles[row], "figure": number(cosine, 3)} for row, cosine in pairs],
         }
 
-    groups = [group("Typical", "closest to the mean embedding of its items, with the cosine", found.typical)]
+    groups = [group("Typical", "nearest to the average of its items, with their similarity", found.typical)]
     if found.borderline:
-        groups.append(group("Borderline", "farthest from that mean." + sampled, found.borderline))
+        groups.append(group("Borderline", "farthest from that average." + sampled, found.borderline))
     return {"groups": groups}
 
 
@@ -292,17 +294,17 @@ def health(found: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced:
                 "caption": "Levels",
                 "columns": ["level", "codes", "used", "unused", "effective codes"],
                 "rows": levels,
-                "note": "Unused codes have no items. Effective codes (perplexity): how many equally frequent codes "
-                "would divide the items as finely; it is 1 if one code has all items.",
+                "note": "Unused codes have no items. Effective codes: how many codes of equal size would "
+                "divide the items as finely; it is 1 if one code has all items.",
             },
             {
-                "caption": "Buckets",
+                "caption": "Items that share an ID",
                 "columns": ["items per ID", "IDs", "share of all items"],
                 "rows": shared[:ROWS],
-                "note": f"{found['ids']:,} IDs for "
+                "note": f"A bucket holds the items of one ID. There are {found['ids']:,} IDs for "
                 f"{count(found['items'], 'item')}: {percent(found['items_alone'])} of the items "
-                f"have an ID of their own; the largest bucket holds {count(found['largest_bucket'], 'item')}. "
-                f"{percent(found['modality_purity'])} have the most common first code of their modality.",
+                f"have one of their own, and the largest bucket holds {count(found['largest_bucket'], 'item')}. "
+                f"The first code tells the kind of {percent(found['modality_purity'])} of the items.",
             },
         ]
     }
@@ -313,11 +315,13 @@ def factors(table: Sequence[Mapping[str, Any]] | None, run: str) -> dict[str, An
     if table is None:
         return {
             "tables": [],
-            "note": "This run has no evaluation report; make one to see how codes relate to the items’ factors: "
-            f"python -m genius.evaluation {run}",
+            "note": f"Nobody has measured this for the run yet. The command is python -m genius.evaluation {run}",
         }
     if not table:
-        return {"tables": [], "note": "The items of this collection have no factors."}
+        return {
+            "tables": [],
+            "note": "The collection does not say what its items are made of (their factors), such as kind or color.",
+        }
     levels = [level["level"] for level in table[0]["levels"]]
 
     def measured(caption: str, note: str, figure: str) -> dict[str, Any]:
@@ -332,14 +336,14 @@ def factors(table: Sequence[Mapping[str, Any]] | None, run: str) -> dict[str, An
         "tables": [
             measured(
                 "Each level alone",
-                "Adjusted mutual information of a level’s codes and a factor among items of one "
-                "modality: 0 for chance, 1 if the code determines the factor.",
+                "How much a code of the level tells about a property (factor) of an item: 0 is no more than chance, 1 "
+                "is all (adjusted mutual information among items of one kind).",
                 "in_modality",
             ),
             measured(
                 "Given the earlier codes",
-                "The share of a factor’s remaining uncertainty, given the earlier codes, that the level "
-                "removes beyond chance; empty where none remains.",
+                "What a level adds to the codes before it: the share of what they leave open about a property that it "
+                "settles, beyond chance; empty where nothing is open.",
                 "given_prefix",
             ),
         ],

@@ -14,8 +14,8 @@ const remove = id => {
   return button;
 };
 
-const tile = editable => ({id, name, kind, text, picture}) => node('li', {class: `added ${kind}`},
-  picture ? node('img', {src: picture, alt: text || `Picture ${id}`}) : '',
+const tile = editable => ({id, name, kind, text, label, picture}) => node('li', {class: `added ${kind}`},
+  picture ? node('img', {src: picture, alt: label}) : '',
   text ? node('p', {class: picture ? 'caption' : 'excerpt'}, text) : '',
   node('p', {class: 'line'}, node('span', {class: 'badge'}, name), node('span', {class: 'item'}, `item ${id}`)),
   node('p', {class: 'line'}, act('Use as query', `Search with ${id}`, () => trigger('use_as_query', {id})),

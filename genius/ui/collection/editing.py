@@ -63,15 +63,15 @@ class EditingForm:
             "collection/result.js",
             view.message("The next search finds what you add, for everyone who uses this page."),
         )
-        with gr.Accordion("Remove items or merge segments", open=False, elem_id="collection-more"):
+        with gr.Accordion("Remove items, or tidy the index", open=False, elem_id="collection-more"):
             ids = gr.Textbox(
-                label="Item ids to remove",
+                label="Numbers of the items to remove",
                 placeholder="9:1234 9:1235",
                 elem_id="collection-ids",
-                info="Each result and each item card shows the id of its item.",
+                info="Each result and each card shows the number of its item.",
             )
             remove = gr.Button("Remove", elem_id="collection-remove")
-            compact = gr.Button("Merge segments", elem_id="collection-compact")
+            compact = gr.Button("Merge the parts (segments) of the index", elem_id="collection-compact")
 
         self.waiting = {**ONE_AT_A_TIME, "show_progress_on": self.result}
         go.click(self.on_add, [pictures, lines], [self.result, pictures, lines, self.changed], **self.waiting)

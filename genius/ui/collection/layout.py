@@ -15,7 +15,7 @@ from genius.index.drift import DriftReport
 from genius.index.integrity import advice
 from genius.ui.collection import view
 from genius.ui.collection.editing import EditingForm
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, introduction
 from genius.ui.common.context import Context
 from genius.ui.common.item_card import on_query
 
@@ -74,6 +74,11 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
             raise UserError("There is no such page; reload the page.")
         return page_of(engine.index, page)
 
+    introduction(
+        "collection",
+        "What can be found here, and whether items that were added later fit the codes that were learned before. "
+        "New items need no training.",
+    )
     with gr.Row(elem_id="collection"):
         with gr.Column(scale=3, min_width=320):
             held = Panel("collection-held", "common/table.js")

@@ -40,8 +40,12 @@ def held(contents: Contents, names: Mapping[int, str]) -> dict[str, Any]:
     if len(rows) > 1:
         rows.append(row("all", contents.modalities, contents.added))
     sentences = [
-        f"{count(contents.items, 'item')} in {count(len(contents.segments), 'segment')}, "
-        f"{contents.bytes / 2**20:,.1f} MB on disk."
+        f"{count(contents.items, 'item')}, {contents.bytes / 2**20:,.1f} MB on disk"
+        + (
+            f" in {len(contents.segments):,} parts (segments), one for each addition."
+            if len(contents.segments) > 1
+            else "."
+        )
     ]
     if contents.added:
         sentences.append(f"{count(contents.added, 'item')} were added after training.")
@@ -74,7 +78,7 @@ def verdict(drift: DriftReport, advice: Sequence[str]) -> dict[str, Any]:
     return {
         "well": True,
         "sentences": [
-            "The added items fit the trained IDs; there is no need to train again."
+            "The added items fit the learned codes; there is no need to train again."
             if drift.added
             else "Nothing was added since training; there is no need to train again."
         ],
@@ -86,9 +90,9 @@ def health(drift: DriftReport) -> dict[str, Any]:
     buckets, every = drift.buckets, drift.all_buckets
     rows = [
         ["items", f"{drift.trained:,}", f"{drift.added:,}", f"{drift.trained + drift.added:,}"],
-        ["squared distance of features from their IDs", _known(drift.error), _known(drift.added_error), ""],
+        ["squared distance from an item to what its codes say", _known(drift.error), _known(drift.added_error), ""],
         [
-            "far from their IDs",
+            "items far from their codes",
             *(
                 ("", "")
                 if drift.error is None
@@ -102,10 +106,10 @@ def health(drift: DriftReport) -> dict[str, Any]:
     return {
         "tables": [
             {
-                "caption": "Health",
+                "caption": "How well items fit their codes",
                 "columns": ["", "as trained", "added since", "all"],
                 "rows": [[{"text": cell} for cell in row] for row in rows],
-                "note": f"An item is far from its ID if {percent(QUANTILE)} of the trained items of its modality are "
+                "note": f"An item is far from its codes if {percent(QUANTILE)} of the trained items of its kind are "
                 "closer to theirs.",
             }
         ]
@@ -147,7 +151,9 @@ def removed(result: Removed) -> dict[str, Any]:
 
 def compacted(done: bool) -> dict[str, Any]:
     return message(
-        "All items are in one segment now." if done else "Nothing to do: there is one segment, and nothing was removed."
+        "All items are in one part (segment) now."
+        if done
+        else "Nothing to do: there is one part (segment), and nothing was removed."
     )
 
 

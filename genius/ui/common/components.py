@@ -22,6 +22,7 @@ TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modal
 LARGEST_SIDE = 1_024  # pixels of a query's picture; far more than an encoder sees, and it bounds memory under load
 # A phone's camera that looks away from its owner; unmirrored, so that what is written stays readable.
 CAMERA = gr.WebcamOptions(mirror=False, constraints={"video": {"facingMode": {"ideal": "environment"}}})
+BEAMS_NOTE = "How many IDs the search follows at once: its beam. More finds more, but takes longer."
 REFUSED = "Upload the picture as a file; links and embedded data are not accepted."
 
 
@@ -52,6 +53,11 @@ class Panel(gr.HTML):
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "object"}
+
+
+def introduction(tab: str, text: str) -> Panel:
+    """What a tab shows, in at most two lines at its top."""
+    return Panel(f"{tab}-introduction", "common/introduction.js", {"text": text})
 
 
 class Download(gr.HTML):
@@ -129,7 +135,7 @@ def target_choice(index: Index, name: str) -> gr.Radio:
         value="any",
         label="Kind of result",
         elem_id=name,
-        info="Any: the search decides from your question. Otherwise only items of this kind are found.",
+        info="Any: your question decides. Otherwise only this kind is found.",
     )
 
 
@@ -142,7 +148,7 @@ def weight_slider(weight: float, name: str) -> gr.Slider:
         step=0.05,
         label="Decoder weight",
         elem_id=name,
-        info=f"1: the decoder alone, as in the paper. 0: codeword geometry alone. This run was tuned to {weight:g}.",
+        info=f"1: IDs by the decoder, which predicts codes. 0: by distance to the codes. This run uses {weight:g}.",
     )
 
 

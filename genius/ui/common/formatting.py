@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from PIL import Image
 
-from genius.schema import Item, Modality, Query, provenance_of
+from genius.schema import Item, Modality, Query, provenance_of, source_fields
 
 NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
 PLURALS = {Modality.IMAGE: "images", Modality.TEXT: "texts", Modality.PAIR: "pairs"}
@@ -23,9 +23,19 @@ STAGES = {  # in the order they run
     "rerank": "re-rank",
     "fetch": "fetch",
 }
+STAGE_NOTES = {  # what a stage does, for people outside the field
+    "encode": "Turn words and picture into numbers, their embeddings",
+    "fuse": "Combine the numbers of words and picture into one vector, from which the ID is written",
+    "beam": "Write IDs code by code, always keeping the best beginnings: the beam",
+    "expand": "Look up the items of each ID, its bucket",
+    "rerank": "Order these items by similarity to the query",
+    "fetch": "Read texts and pictures of the results",
+}
 SHOWN_SIDE = 256  # pixels of a query's picture where it is shown again
 LONGEST_FIELD = 300  # characters of a credit, license or origin
 LONGEST_EXCERPT = 200  # characters of a text on a tile
+LONGEST_NAME = 60  # characters of an item's name
+NAMING = ("title", "category", "kind")  # fields of a source that name an item without a text, the best first
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -78,11 +88,27 @@ def identifier(codes: Sequence[int], query_codes: Sequence[int]) -> dict[str, An
     return {"codes": [int(code) for code in codes], "shared": shared_prefix(codes, query_codes)}
 
 
+def excerpt(text: str, longest: int) -> str:
+    """The beginning of a text, in one line."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def item_label(item: Item) -> str:
+    """What an item is called: its text, or for a picture without one what its source says that it shows."""
+    if item.text:
+        return excerpt(item.text, LONGEST_NAME)
+    fields = source_fields(item.source)
+    shown = next((value for name in NAMING if isinstance(value := fields.get(name), str) and value), "")
+    return f"{NAMES[item.modality]}: {excerpt(shown, LONGEST_NAME)}" if shown else f"{NAMES[item.modality]} {item.id}"
+
+
 def item_view(item: Item, picture: bytes | None) -> dict[str, Any]:
-    """An item as panels draw it: its id, modality, text, thumbnail, where it has one, and provenance."""
+    """An item as panels draw it: its id, modality, text, label, thumbnail, where it has one, and provenance."""
     return {
         "id": item.id,
         "name": NAMES[item.modality],
+        "label": item_label(item),
         "kind": item.modality.name.lower(),
         "text": item.text,
         "picture": data_uri(picture) if picture else None,
@@ -115,8 +141,7 @@ def tile(row: int, item: Item, picture: bytes | None, figure: str = "") -> dict[
 
 def describe_query(query: Query, longest: int = 60, part: bool = False) -> str:
     """The query in a few words, so that results show which query they belong to. part: its picture was cut out."""
-    text = query.text.strip()
-    text = text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+    text = excerpt(query.text, longest)
     words = [f"“{text}”"] if text else []
     picture = "the marked part of the picture" if part else "the picture"
     return " and ".join(words + [picture] * (query.image is not None))

@@ -3,7 +3,7 @@ const prefixes = codes => {
   const list = node('p', {class: 'codes', 'aria-label': 'ID'});
   codes.forEach((code, level) => {
     const prefix = codes.slice(0, level + 1);
-    const one = node('button', {type: 'button', class: 'code', title: `all items with prefix ${prefix.join(' · ')}`},
+    const one = node('button', {type: 'button', class: 'code', title: `Show all items whose ID begins with ${prefix.join(' · ')}`},
       String(code));
     one.addEventListener('click', () => trigger('open_code', {codes: prefix}));
     list.append(node('span', {class: 'level'}, one, level + 1 < codes.length ? ' ·' : ''), ' ');
@@ -12,7 +12,7 @@ const prefixes = codes => {
 };
 
 const neighbour = data => {
-  const label = `${data.name} ${data.id}, cosine ${data.cosine}`;
+  const label = `${data.label}, similarity ${data.cosine}`;
   const one = node('button', {type: 'button', class: `near ${data.kind}`, title: data.text || label},
     data.picture ? node('img', {src: data.picture, alt: data.text || label})
       : node('span', {class: 'excerpt'}, data.text),
@@ -49,10 +49,10 @@ const draw = item => {
   if (item.provenance) told.append(provenance(item.provenance));
   told.append(ask);
   const parts = [node('div', {class: 'whole'},
-    ...item.picture ? [node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})] : [], told)];
+    ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [], told)];
   if (item.neighbours.length) parts.push(
-    node('h3', {}, 'Nearest by embedding', node('span', {class: 'label'},
-      item.exact ? ' exact, over all items; with the cosine' : ' approximate, among items with similar IDs; with the cosine')),
+    node('h3', {}, 'Most similar', node('span', {class: 'label'},
+      item.exact ? ' among all items, with their similarity (cosine)' : ' among items with similar IDs, with their similarity (cosine)')),
     node('ol', {class: 'neighbours'}, ...item.neighbours.map(neighbour)));
-  return [node('article', {class: `itemcard ${item.kind}`, 'aria-label': `Item ${item.id}`}, ...parts)];
+  return [node('article', {class: `itemcard ${item.kind}`, 'aria-label': `Item ${item.label}`}, ...parts)];
 };

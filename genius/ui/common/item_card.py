@@ -8,6 +8,7 @@ import gradio as gr
 
 from genius.errors import UserError
 from genius.explore.items import describe_item, row_of
+from genius.schema import Item
 from genius.ui.common import formatting
 from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
 from genius.ui.common.context import Context
@@ -71,5 +72,6 @@ def _drawn(engine: Engine, item: dict[str, Any]) -> dict[str, Any]:
         "name": formatting.NAMES[item["modality"]],
         "kind": item["modality"].name.lower(),
         "text": item["text"],
+        "label": formatting.item_label(Item(item["id"], item["modality"], item["text"], source=item["source"])),
         "picture": formatting.data_uri(picture) if picture else None,
     }

@@ -18,6 +18,7 @@ from genius.ui.common.formatting import (
     count,
     data_uri,
     is_web_address,
+    item_label,
     number,
     shared_prefix,
     small_webp,
@@ -28,7 +29,7 @@ ALT = 120  # characters of a picture's description
 SHOWN_IDS = 10  # generated IDs of each search
 ORDERS = {  # by `SearchResult.ranking`
     None: "in the order of their generated IDs",
-    "cosine": "re-ranked by embedding",
+    "cosine": "re-ranked by similarity",
     "ranker": "re-ranked by the ranker of this collection",
 }
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -104,7 +105,7 @@ def _order(answer: LastQuery) -> str:
 
 def _card(hit: Hit, picture: bytes | None, query_codes: Sequence[int]) -> str:
     item = hit.item
-    image = _image(picture, item.text[:ALT] or f"Picture {item.id}") if picture else ""
+    image = _image(picture, item.text[:ALT] or item_label(item)) if picture else ""
     text = f"<p>{_text(item.text)}</p>" if item.text else ""
     return (
         f"<li><strong>{hit.rank}</strong> {NAMES[item.modality]}{image}{text}"

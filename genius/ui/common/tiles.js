@@ -1,7 +1,7 @@
-const tile = ({id, name, kind, text, picture, figure, provenance}) => {
-  const title = [text || `${name} ${id}`, provenance?.credit, provenance?.licence].filter(Boolean).join('\n');
+const tile = ({id, name, kind, text, label, picture, figure, provenance}) => {
+  const title = [text || label, provenance?.credit, provenance?.licence].filter(Boolean).join('\n');
   const one = node('button', {type: 'button', class: `tile ${kind}`, title},
-    picture ? node('img', {src: picture, alt: text || `Picture ${id}`}) : '',
+    picture ? node('img', {src: picture, alt: text || label}) : '',
     text ? node('span', {class: picture ? 'caption' : 'excerpt'}, text) : '',
     node('span', {class: 'line'}, node('span', {class: 'badge'}, name),
       figure ? node('span', {class: 'figure'}, figure) : ''));

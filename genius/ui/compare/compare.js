@@ -2,7 +2,7 @@ const section = (title, ...children) => node('section', {}, node('h2', {}, title
 
 // One row per system: its time, its overlap with the others, what only it found.
 const matrix = ({systems, agreement, encoding}) => {
-  const head = node('tr', {}, ...['System', 'Time', ...systems.map(system => system.name), 'Only here']
+  const head = node('tr', {}, ...['Way', 'Time', ...systems.map(system => system.name), 'Only here']
     .map(name => node('th', {scope: 'col'}, name)));
   const shared = pair => pair
     ? node('td', {class: 'shared', style: `--share: ${pair.share}`}, node('b', {}, pair.overlap), ` ${pair.shift}`)
@@ -14,8 +14,8 @@ const matrix = ({systems, agreement, encoding}) => {
     ...agreement[place].map(shared),
     node('td', {}, String(system.only))));
   return section('Time and agreement',
-    node('p', {class: 'note'}, `Search time only, as the median of several runs. ${encoding} A cell shows the share of `
-      + 'results that two systems have in common, and by how many ranks these differ on average.'),
+    node('p', {class: 'note'}, `Time is that of the search, the median of several. ${encoding}`),
+    node('p', {class: 'note'}, 'A percentage is the share of results that two ways have in common; ± by how many ranks these differ.'),
     node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Time and agreement'},
       node('table', {}, node('thead', {}, head), node('tbody', {}, ...rows))));
 };
@@ -31,10 +31,10 @@ const shift = (rank, other, name) => {
 const entry = (item, place, cosine, rank, marks) => {
   const one = node('button', {type: 'button', class: `found-item ${item.kind}`, 'data-item': place},
     node('span', {class: 'rank'}, String(rank)),
-    ...item.picture ? [node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})] : [],
-    node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || `${item.name} ${item.id}`),
+    ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [],
+    node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || item.label),
       node('span', {class: 'facts'}, node('span', {class: `badge ${item.kind}`}, item.name),
-        node('span', {class: 'cosine', title: 'cosine of the embeddings'}, cosine)),
+        node('span', {class: 'cosine', title: 'similarity to the query (cosine of the embeddings)'}, cosine)),
       node('span', {class: 'facts'}, ...marks), ...creditLine(item.provenance)));
   one.addEventListener('click', () => trigger('select', {id: item.id}));
   return node('li', {}, one);
@@ -66,8 +66,7 @@ const lists = ({systems, items, columns}, reference) => {
 const draw = value => {
   if (!value) return [node('div', {class: 'empty'},
     node('h2', {}, 'Nothing compared yet'),
-    node('p', {}, 'Ask with a picture, a text or both, or take your last search: the answers of five search '
-      + 'systems stand side by side.'))];
+    node('p', {}, 'Ask with a picture, a text or both, or take your last search: the answers stand side by side.'))];
   let shown = lists(value, value.reference);
   const choice = node('select', {id: 'compare-reference'}, ...value.systems.map((system, place) =>
     node('option', place === value.reference ? {value: place, selected: ''} : {value: place}, system.name)));

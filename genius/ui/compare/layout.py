@@ -17,10 +17,12 @@ from genius.search.checks import MAX_BEAMS, MAX_TEXT, check_query
 from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
 from genius.ui.common.components import (
+    BEAMS_NOTE,
     LARGEST_SIDE,
     UNLIMITED,
     UNQUEUED,
     Panel,
+    introduction,
     query_picture,
     target_choice,
     target_of,
@@ -124,6 +126,11 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     def on_item(picked: gr.EventData):
         return card(engine, getattr(picked, "id", None))
 
+    introduction(
+        "compare",
+        "One question, several ways to search. Generation writes the IDs of what it expects; dense search, the "
+        "usual way, compares the question with every item.",
+    )
     with gr.Row(elem_id="compare-ask"):
         with gr.Column(scale=2, min_width=240):
             picture = query_picture("compare-picture", height=160)
@@ -152,15 +159,15 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
             again = gr.Button("Compare the last search", interactive=False, elem_id="compare-last")
     with gr.Accordion("Settings", open=False, elem_id="compare-settings"):
         target = target_choice(engine.index, "compare-target")
-        k = gr.Slider(1, 50, value=10, step=1, label="Results per system")
-        beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info="Number of IDs to generate")
+        k = gr.Slider(1, 50, value=10, step=1, label="Results of each")
+        beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info=BEAMS_NOTE)
         weight = weight_slider(engine.decoder.config.decoder_weight, "compare-weight")
         hnsw = gr.Checkbox(
             engine.index.n <= LARGE,
-            label="faiss HNSW",
+            label="Dense search along a graph (faiss HNSW)",
             elem_id="compare-hnsw",
             info=(
-                f"Its graph over {engine.index.n:,} items is built once, when it is first needed."
+                f"Its graph of {engine.index.n:,} items is built once, when it is first needed."
                 + " That takes a while for a collection of this size." * (engine.index.n > LARGE)
             ),
         )

@@ -44,7 +44,7 @@ def comparison_view(
 def _sentence(title: str, agreed: Agreement) -> str:
     everywhere, alone = int((agreed.ranks > 0).all(axis=0).sum()), int(agreed.found_by_one.sum())
     return (
-        f"For {title}, the {len(agreed.ranks)} systems found {formatting.count(len(agreed.rows), 'different item')}: "
+        f"For {title}, the {len(agreed.ranks)} ways found {formatting.count(len(agreed.rows), 'different item')}: "
         f"{everywhere:,} by all of them, {alone:,} by only one."
     )
 
@@ -52,7 +52,7 @@ def _sentence(title: str, agreed: Agreement) -> str:
 def _encoding(milliseconds: Mapping[str, float]) -> str:
     spent = [f"{formatting.STAGES[stage]} {formatting.milliseconds(one)}" for stage, one in milliseconds.items()]
     return (
-        f"Encoding the query is not included: {', '.join(spent)}; only the beam searches need the fusion."
+        f"It leaves out what all share, to turn the query into numbers: {', '.join(spent)}."
         if spent
         else "The query was already encoded."
     )

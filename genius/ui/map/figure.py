@@ -116,12 +116,12 @@ def _by_value(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
             marker = scale | {
                 "color": drawing.values[points],
                 "showscale": not traces,
-                "colorbar": {"title": {"text": "cosine"}, "thickness": 12},
+                "colorbar": {"title": {"text": "similarity"}, "thickness": 12},
             }
             traces.append(
                 _items(drawing, places, points, modality, marker).update(
                     name=NAMES[modality],
-                    hovertemplate=f"cosine %{{marker.color:.3f}} · {NAMES[modality]}<extra></extra>",
+                    hovertemplate=f"similarity %{{marker.color:.3f}} · {NAMES[modality]}<extra></extra>",
                 )
             )
     return traces

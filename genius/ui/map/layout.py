@@ -6,7 +6,7 @@ import gradio as gr
 
 from genius.errors import UserError
 from genius.explore.map_data import COMMAND, read_maps
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, introduction
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure
 from genius.ui.common.item_card import ItemCard
@@ -15,7 +15,7 @@ from genius.ui.map.figure import HEIGHT
 from genius.ui.map.view import title
 
 COLORINGS = [
-    ("Modality", "modality"),
+    ("Kind of item", "modality"),
     ("Dataset", "dataset"),
     ("Code", "code"),
     ("Similarity to the last query", "query"),
@@ -42,11 +42,16 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     shared, callbacks = context.shared, MapCallbacks(context, maps)
     levels = callbacks.levels
 
+    introduction(
+        "map",
+        "Each point is an item, each small cross a question; similar ones lie near each other. Compare what the model "
+        "knows about the items (features) with what their codes alone keep of it.",
+    )
     with gr.Row(elem_id="map-controls"):
         vectors = gr.Radio(
             [(title(one, levels), one.name) for one in maps.views],
             value=callbacks.view_names[0],
-            label="Vectors",
+            label="Drawn from",
             elem_id="map-view",
             scale=5,
             min_width=320,
@@ -63,13 +68,13 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
             scale=2,
             min_width=150,
         )
-        queries = gr.Dropdown(QUERIES, value="drawn", label="Queries", elem_id="map-queries", scale=2, min_width=150)
+        queries = gr.Dropdown(QUERIES, value="drawn", label="Questions", elem_id="map-queries", scale=2, min_width=150)
         drag = gr.Radio(DRAGS, value="pan", label="Drag to", elem_id="map-drag", scale=1, min_width=150)
     with gr.Row(elem_id="map"):
         with gr.Column(scale=3, min_width=320):
             figure = PlotlyFigure(
                 "map-figure",
-                "Map of the items and queries; the table below says how many items have each color",
+                "Map of the items and questions; the table below says how many items have each color",
                 height=HEIGHT,
             )
             note = Panel("map-note", "map/note.js")

@@ -1,16 +1,16 @@
-const answer = ({row, id, name, kind}) => {
-  const one = node('button', {type: 'button', class: `answer ${kind}`}, `${name} ${id}`);
+const answer = ({id, label, kind}) => {
+  const one = node('button', {type: 'button', class: `answer ${kind}`}, label);
   one.addEventListener('click', () => trigger('select', {id}));
   return node('li', {}, one);
 };
 
 const hint = () => node('section', {class: 'empty map-hint'},
   node('h2', {}, 'Pick a point'),
-  node('p', {}, 'Click one to see the item, its codes and its true nearest neighbors.'),
+  node('p', {}, 'Click one to see the item, its codes and the items most similar to it.'),
   node('p', {}, 'To see many items, choose “Select” and draw around them, or choose a color in the table.'));
 
 const draw = query => !query ? [hint()] : [node('section', {class: 'map-query'},
-  node('h3', {}, 'A query of the collection'),
+  node('h3', {}, 'A test question of the collection'),
   ...query.text ? [node('p', {class: 'asked'}, `“${query.text}”`)] : [],
   ...query.picture ? [node('p', {class: 'label'}, 'It has a picture, which the run does not keep.')] : [],
   node('p', {}, node('span', {class: 'label'}, 'instruction '), query.instruction),

@@ -11,7 +11,7 @@ const draw = value => {
       node('p', {class: 'actions'}, node('span', {class: 'label'},
         saved < total ? `save the first ${saved.toLocaleString('en')} as ` : 'save as '), ...files.map(save))),
     ...words.length ? [
-      node('p', {class: 'label'}, guessed ? 'These items have no texts; the words nearest to their mean embedding:'
+      node('p', {class: 'label'}, guessed ? 'These items have no texts; the words most similar to them on average:'
         : 'Words that set these items apart from the others, with the share of their texts that contain them:'),
       node('ul', {class: 'map-words'}, ...words.map(word))] : [])];
 };

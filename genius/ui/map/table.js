@@ -1,5 +1,5 @@
 const row = ({label, color, counts}, place) => {
-  const show = node('button', {type: 'button', class: 'pick', title: `show the items of ${label}`}, label);
+  const show = node('button', {type: 'button', class: 'pick', title: `Show the items of ${label}`}, label);
   show.addEventListener('click', () => trigger('select', {group: place}));
   return node('tr', {},
     node('th', {scope: 'row'}, node('i', {class: 'swatch', style: `background: ${color}`}), show),

@@ -44,21 +44,25 @@ def note(palette: Palette, view: int, levels: int, unsearched: bool) -> dict[str
     drawn = f"{n:,} items" if palette.whole else f"{len(palette.points):,} of {n:,} items"
     sentences = []
     if unsearched:
-        sentences.append("There is no search yet, so the colors show the modality.")
+        sentences.append("There is no search yet, so the colors show the kind of item.")
     if not chosen.depth:
-        sentences.append(f"The fused features of {drawn}, from which the quantizer and the decoder start.")
+        sentences.append(
+            f"The features of {drawn}: the numbers that the model makes of words and picture, before there are codes."
+        )
     elif chosen.contrastive:
         codes = f"all {levels} codes" if chosen.depth == levels else f"the first {chosen.depth} of {levels} codes"
-        sentences.append(f"What {codes} keep of {drawn}: the sum of their codewords.")
+        sentences.append(
+            f"What {codes} keep of {drawn}: the sum of their codewords, the vectors that the codes stand for."
+        )
     else:
         sentences.append(
-            f"What all {levels} codes keep of {drawn} if fusion and quantizer are trained without the "
-            "contrastive loss (supplement C.1 of the paper)."
+            f"What all {levels} codes keep of {drawn} if training does not draw questions and answers together "
+            "(no contrastive loss, supplement C.1 of the paper)."
         )
         if maps.health["without"].get(COARSE):
             sentences.append(
-                "This second training kept the supervised contrastive loss on the items’ kinds, which the paper does "
-                "not have, so the IDs do not collapse as the paper’s do."
+                "This training still drew items of the same kind together, which the paper does not, so the IDs do not "
+                "collapse as the paper’s do."
             )
     if different < len(palette.points):
         places = f"{different:,} different points" if different > 1 else "one point"
@@ -66,7 +70,7 @@ def note(palette: Palette, view: int, levels: int, unsearched: bool) -> dict[str
     if not palette.whole:
         sentences.append("The other items were added later, or left out of an even sample over the ID hierarchy.")
     sentences.append(
-        "All views were fitted together, so items stay roughly in place; only the neighborhoods are meaningful."
+        "Only who lies near whom has a meaning. All maps were made together (by UMAP), so items stay roughly in place."
     )
     return {"sentences": sentences, "table": compared(maps) if chosen.depth == levels else None}
 
@@ -105,7 +109,7 @@ def query_view(query: MappedQuery, answers: Sequence[Item]) -> dict[str, Any]:
         "instruction": query.instruction,
         "picture": query.modality != Modality.TEXT,
         "answers": [
-            {"id": item.id, "name": formatting.NAMES[item.modality], "kind": item.modality.name.lower()}
+            {"id": item.id, "label": formatting.item_label(item), "kind": item.modality.name.lower()}
             for item in answers
         ],
     }

@@ -35,6 +35,7 @@ class Section:
 
     name: str
     title: str
+    lead: str  # what the section shows, for people outside the field
     report: str
     note: Callable[[Report], str]
     tables: Callable[[Report, str | None], list[Table]]
@@ -47,6 +48,8 @@ SECTIONS = (
     Section(
         "hits",
         "Hit rate",
+        "How often a right item is among the first results. dense compares the question with every item; beam and fast "
+        "write IDs, geometry does so without the decoder; re-rank orders what they found by similarity.",
         "retrieval",
         reports.retrieval_note,
         reports.hit_tables,
@@ -56,6 +59,8 @@ SECTIONS = (
     Section(
         "times",
         "Search time",
+        "How long a question takes, step by step. encode turns it into numbers; scan compares these with every "
+        "item; beam search writes IDs instead.",
         "retrieval",
         reports.times_note,
         reports.times_table,
@@ -65,6 +70,7 @@ SECTIONS = (
     Section(
         "speed",
         "Speed by collection size",
+        "How the time grows with the number of items: writing an ID takes as long for many items as for few.",
         "speed",
         reports.speed_note,
         reports.speed_tables,
@@ -74,6 +80,8 @@ SECTIONS = (
     Section(
         "training",
         "Training",
+        "How the parts of the model learned: the loss, its error, falls, and validation, how often it is right on "
+        "questions it did not learn from, rises. An epoch is one pass over all data.",
         "training",
         reports.training_note,
         reports.training_tables,
@@ -86,10 +94,19 @@ SECTIONS = (
             for stage in STAGES
         ),
     ),
-    Section("health", "Codes", "health", reports.health_note, reports.health_tables),
+    Section(
+        "health",
+        "Codes",
+        "How many of the codes of each level are in use. Effective codes: how many of equal size would "
+        "divide the items as finely.",
+        "health",
+        reports.health_note,
+        reports.health_tables,
+    ),
     Section(
         "ablations",
         "The paper’s ablations",
+        "What each part of the method is good for: the hit rate when one of them is left out or changed.",
         "ablations",
         ablation_note,
         ablation_tables,
@@ -97,10 +114,19 @@ SECTIONS = (
         ablation_choices,
         optional=True,
     ),
-    Section("uploads", "Uploads", "uploads", reports.uploads_note, reports.uploads_tables, optional=True),
+    Section(
+        "uploads",
+        "Uploads",
+        "How well the page answers about photographs from outside the collection, such as your own.",
+        "uploads",
+        reports.uploads_note,
+        reports.uploads_tables,
+        optional=True,
+    ),
     Section(
         "hostile",
         "Hostile testing",
+        "What came of trying to break the program: by damaged files, attacks, heavy load and sudden ends.",
         "hostile",
         reports.hostile_note,
         reports.hostile_tables,
@@ -115,7 +141,9 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
     for section in SECTIONS:
         head = Panel(f"reports-{section.name}", "reports/report.js")
         with gr.Column(visible=False, elem_id=f"reports-{section.name}-body") as body:
-            choice = gr.Radio([], show_label=False, container=False, elem_id=f"reports-{section.name}-choice")
+            choice = gr.Radio(
+                [], label="Measured with", show_label=False, container=False, elem_id=f"reports-{section.name}-choice"
+            )
             figures = []
             with gr.Row():
                 for number, plot in enumerate(section.plots):
@@ -136,7 +164,7 @@ def _opened(run: Path, section: Section) -> tuple[Any, ...]:
         choices = section.choices(report)
         first = choices[0] if choices else None
         return (
-            {"title": section.title, "note": section.note(report)},
+            {"title": section.title, "lead": section.lead, "note": section.note(report)},
             gr.update(visible=True),
             gr.Radio(choices, value=first, visible=len(choices) > 1),
             *_drawn(section, report, first),
@@ -145,7 +173,7 @@ def _opened(run: Path, section: Section) -> tuple[Any, ...]:
     shown = from_report(run, section.report, opened)
     if isinstance(shown, Missing):
         return (
-            None if section.optional else {"title": section.title, **asdict(shown)},
+            None if section.optional else {"title": section.title, "lead": section.lead, **asdict(shown)},
             gr.update(visible=False),
             *[gr.skip()] * (len(section.plots) + 2),
         )

@@ -10,7 +10,9 @@ const draw = value => {
   if (!value) return [];
   const parts = [];
   if (value.title) parts.push(node('h2', {}, value.title));
-  if (value.note) parts.push(node('p', {class: 'note'}, value.note));
+  if (value.lead) parts.push(node('p', {}, value.lead));
+  if (value.title && value.note) parts.push(node('details', {}, node('summary', {class: 'note'}, 'How it was measured'),
+    node('p', {class: 'note'}, value.note)));
   if (value.command) parts.push(node('p', {class: 'note'}, value.reason), node('pre', {}, value.command));
   parts.push(...(value.tables ?? []).map(table));
   return [node('div', {class: 'report'}, ...parts)];

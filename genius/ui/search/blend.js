@@ -4,9 +4,9 @@ const mixed = ({codes, query, item}) => node('span', {class: 'codes'}, ...codes.
     node('span', {class: `code${level < query ? ' of-query' : ''}${level < item ? ' of-item' : ''}`}, String(code)),
     level + 1 < codes.length ? ' ·' : ''), ' ']));
 
-const tile = ({id, name, kind, text, picture, provenance}, chosen) => node('li',
+const tile = ({name, kind, text, label, picture, provenance}, chosen) => node('li',
   {class: `small ${kind}${chosen ? ' chosen' : ''}`},
-  picture ? node('img', {src: picture, alt: text || `${name} ${id}`}) : node('p', {class: 'excerpt'}, text),
+  picture ? node('img', {src: picture, alt: text || label}) : node('p', {class: 'excerpt'}, text),
   node('span', {class: 'label'}, name), ...creditLine(provenance));
 
 // One cell for each weight; a gap where another ID is generated.
@@ -44,14 +44,14 @@ const draw = value => {
   requestAnimationFrame(() => genius.reveal(element, 'nearest'));
   return [node('section', {class: 'blend', 'aria-label': 'Blend'},
     node('div', {class: 'top'}, node('h2', {}, 'Blend with a result'), close),
-    node('p', {class: 'label'}, 'The search uses weight × query + (1 − weight) × result, as in the paper’s query augmentation (Eq. 11). '
-      + 'Move the slider to see which ID is generated.'),
+    node('p', {class: 'label'}, 'A mixture of the query and this result is searched (the paper’s Eq. 11). Move the slider: the ID changes '
+      + 'code by code, from that of the query to that of the result.'),
     node('div', {class: 'ends'},
       node('p', {class: 'end of-query'}, query),
       node('div', {class: 'way'}, node('label', {for: 'blend-weight'}, 'Weight of the query ', weight), slider, cells),
       node('ul', {class: 'end of-item'}, tile(items[item], true))),
     best,
-    node('p', {class: 'note'}, 'Leading codes shared with the ID of the ',
+    node('p', {class: 'note'}, 'First codes as in the ID of the ',
       node('span', {class: 'code of-query'}, 'query'), ', the ', node('span', {class: 'code of-item'}, 'result'),
       ', or ', node('span', {class: 'code of-query of-item'}, 'both'), '.'),
     found, table(steps))];

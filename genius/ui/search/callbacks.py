@@ -159,7 +159,10 @@ class SearchCallbacks:
             results = self.engine.search(queries, replace(options, trace=True), caller.get())
         answers = tuple(
             LastQuery(
-                f"item {item[1]}" if item else formatting.describe_query(query, part=part), query, options, result
+                f"the item {self.label_of(item[0])}" if item else formatting.describe_query(query, part=part),
+                query,
+                options,
+                result,
             )
             for query, result in zip(queries, results, strict=True)
         )
@@ -219,6 +222,20 @@ class SearchCallbacks:
             {"columns": columns, "exports": exports(answers, self.served.name)},
             None,
         )
+
+    def label_of(self, row: int) -> str:
+        """What an item is called, in quotes if that is a text."""
+        (item,) = self.engine.index.items([row])
+        return f"“{formatting.item_label(item)}”" if item.text else formatting.item_label(item)
+
+    def on_stored(self, stored: Any) -> dict[str, Any] | None:
+        """Data of the history panel, when the page is loaded and after each search."""
+        entries, index = history.read_entries(stored), self.engine.index
+        named = [entry.item or entry.pictured for entry in entries]
+        rows = [int(row) for row in index.rows_of(named)] if named else []
+        labels = {row: self.label_of(row) for row in {*rows} if row >= 0}
+        pictures = {row: index.thumbnail(row) for row in labels}
+        return history.history_view(entries, [(labels.get(row), pictures.get(row)) for row in rows])
 
     def pictures(self, result: SearchResult) -> list[bytes | None]:
         return [self.engine.index.thumbnail(hit.row) for hit in result.hits]

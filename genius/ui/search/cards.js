@@ -16,7 +16,7 @@ const written = text => {
 
 const moved = ({rank, generated_rank}) => {
   const direction = generated_rank > rank ? 'up' : generated_rank < rank ? 'down' : 'same';
-  const label = `generated rank ${generated_rank}, re-ranked rank ${rank}`;
+  const label = `rank ${generated_rank} by its ID, rank ${rank} after re-ranking by the item itself`;
   return node('span', {class: `moved ${direction}`, title: label, role: 'img', 'aria-label': label},
     `${generated_rank} → ${rank}`);
 };
@@ -35,7 +35,7 @@ const actions = (data, column) => node('div', {class: 'actions'},
     genius.reveal(document.getElementById('why-open'));
   }),
   action('More like this', 'Search with this item as the query', () => trigger('use_as_query', {id: data.id})),
-  action('Blend', 'Mix the query with this result', () => trigger('blend', {column, id: data.id})));
+  action('Blend', 'Mix the query with this result, step by step', () => trigger('blend', {column, id: data.id})));
 
 // A result's picture becomes the query's by its button, or dragged there.
 const ITEM = 'application/x-genius-item';
@@ -49,7 +49,7 @@ for (const kind of ['dragover', 'dragleave', 'drop']) document.addEventListener(
 }, true);
 
 const picture = data => {
-  const image = node('img', {src: data.picture, alt: data.text || `Picture ${data.id}`, draggable: 'true'});
+  const image = node('img', {src: data.picture, alt: data.text || data.label, draggable: 'true'});
   image.addEventListener('dragstart', ({dataTransfer}) => dataTransfer.setData(ITEM, data.id));
   return node('div', {class: 'shown'}, image, action('Use picture',
     'Search with this picture; your words and instruction stay. You can also drag it to the query.',
@@ -68,11 +68,11 @@ const card = ({itself}, column) => data => {
   const made = node('li', {class: `card ${data.kind}`}, head, body,
     node('div', {class: 'foot'},
       node('dl', {},
-        fact('similarity', data.cosine, 'How alike query and item are: the cosine of their embeddings, at most 1'),
-        fact('score', data.score, 'Of the generated ID; orders the items before re-ranking')),
+        fact('similarity', data.cosine, 'How alike query and item are: the cosine of their embeddings, the numbers that stand for them; at most 1'),
+        fact('ID score', data.score, 'How well its ID fits the query, nearer to 0 is better; orders the items before re-ranking')),
       chips(data),
       ...creditLine(data.provenance),
-      node('span', {class: 'item'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),
+      node('span', {class: 'item', title: 'The item’s number in the collection'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),
       actions(data, column)));
   made.dataset.likeness = data.likeness;
   return made;
@@ -82,7 +82,7 @@ const list = (found, column) => found.cards.length
   ? node('ol', {class: 'cards'}, ...found.cards.map(card(found, column)))
   : node('div', {class: 'empty'},
     node('h2', {}, 'Nothing found'),
-    node('p', {}, 'No generated ID leads to an item. Try other words, or a larger beam size in the settings.'));
+    node('p', {}, 'None of the IDs that the search wrote leads to an item. Try other words, or a larger beam size in the settings.'));
 
 // The results of one instruction among several.
 const column = (found, place) => node('section', {class: 'instruction'},
@@ -114,7 +114,7 @@ const draw = value => {
     node('p', {class: 'ask'}, 'Upload a picture, type a description, or both, then press Enter. '
       + 'The instruction says whether you want an image, a text or both.'),
     node('p', {class: 'how'}, 'The model generates the IDs of the items it expects, code by code: first the '
-      + 'modality, then from coarse to fine. Each ID leads to its items, which are then ordered by similarity to your query.'),
+      + 'modality (image, text or both), then from coarse to fine. Each ID leads to its items, which are then ordered by similarity to your query.'),
     node('p', {}, chips({codes: ['modality', 'coarse', 'finer', '…'], shared: 0})))];
   const {columns, exports} = value;
   const shown = columns.length > 1 ? [node('div', {class: 'beside'}, ...columns.map(column))] : [list(columns[0], 0)];

@@ -1,3 +1,5 @@
+const FEW = 10;    // IDs that are shown at first
+
 const row = (data, place) => node('tr', {},
   node('td', {class: 'place'}, String(place + 1)),
   node('td', {}, chips(data)),
@@ -5,15 +7,26 @@ const row = (data, place) => node('tr', {},
 
 const draw = value => {
   if (!value) return [];
-  const {query, rows, columns, note} = value;
+  const {query, rows, columns, notes} = value;
+  const body = node('tbody', {}, ...rows.map(row)), more = node('button', {type: 'button', class: 'plain more'});
+  const fold = folded => {
+    [...body.children].slice(FEW).forEach(one => { one.hidden = folded; });
+    more.textContent = folded ? `Show all ${rows.length}` : 'Show fewer';
+    more.setAttribute('aria-expanded', String(!folded));
+  };
+  more.addEventListener('click', () => fold(more.getAttribute('aria-expanded') === 'true'));
+  fold(true);
   return [node('section', {class: 'generated'},
     node('h2', {}, 'Generated IDs'),
-    node('p', {class: 'own'}, node('span', {class: 'label'}, 'The query’s own ID '), chips(query)),
+    node('p', {}, 'The IDs that the search wrote, the best first; their items are the candidates for the results.'),
+    node('p', {class: 'own', title: 'The ID that the query itself would have as an item'},
+      node('span', {class: 'label'}, 'The query’s own ID '), chips(query)),
     node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),
-      ` leading codes are shared with the query’s own ID. ${note}`),
+      ' first codes are those of the query’s own ID, the one that it would have as an item.'),
+    ...notes.map(words => node('p', {class: 'note'}, words)),
     node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Generated IDs'},
       node('table', {},
         node('thead', {}, node('tr', {},
           ...columns.map(name => node('th', {scope: 'col'}, name)))),
-        node('tbody', {}, ...rows.map(row)))))];
+        body)), ...rows.length > FEW ? [more] : [])];
 };

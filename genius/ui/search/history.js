@@ -1,6 +1,7 @@
-const entry = ({text, instruction, item, picture, pictured}, place) => {
-  const one = node('button', {type: 'button', class: 'entry'},
-    node('span', {class: 'asked'}, item ? `like a result, item ${item}` : [text && `“${text}”`, pictured && 'a result’s picture'].filter(Boolean).join(' and ')));
+const entry = ({title, thumbnail, instruction, picture}, place) => {
+  const one = node('button', {type: 'button', class: 'entry'});
+  if (thumbnail) one.append(node('img', {src: thumbnail, alt: ''}));
+  one.append(node('span', {class: 'asked'}, title));
   if (instruction) one.append(node('span', {class: 'wanted'}, instruction));
   if (picture) one.append(node('span', {class: 'wanted'}, 'with a picture that was not kept'));
   one.addEventListener('click', () => trigger('select', {index: place}));

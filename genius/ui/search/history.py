@@ -8,8 +8,10 @@ from typing import Any
 
 from genius.errors import UserError
 from genius.search.checks import MAX_TEXT
+from genius.ui.common.formatting import data_uri, excerpt
 
 MAX_ENTRIES = 20
+LONGEST = 120  # characters of a text that are shown
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,30 @@ def entry_at(stored: Any, index: Any) -> Entry:
     return known[index]
 
 
-def history_view(known: Sequence[Entry]) -> dict[str, Any] | None:
-    """What history.js draws; nothing if nothing was asked."""
-    return {"entries": [asdict(one) for one in known]} if known else None
+def history_view(
+    known: Sequence[Entry], items: Sequence[tuple[str | None, bytes | None]] = ()
+) -> dict[str, Any] | None:
+    """What history.js draws; nothing if nothing was asked. items: label and thumbnail of each entry's item, None where
+    it names none or one that was removed."""
+    if not known:
+        return None
+    return {
+        "entries": [
+            {"title": title(one, label), "thumbnail": data_uri(picture) if picture else None}
+            | {name: asdict(one)[name] for name in ("instruction", "picture")}
+            for one, (label, picture) in zip(known, items or [(None, None)] * len(known), strict=True)
+        ]
+    }
+
+
+def title(entry: Entry, label: str | None) -> str:
+    """What was asked, in words. label: of its item."""
+    if entry.item:
+        return f"Like {label or 'an item that was removed'}"
+    words = [f"“{excerpt(entry.text, LONGEST)}”"] * bool(entry.text)
+    if entry.pictured:
+        words.append(f"the picture of {label or 'an item that was removed'}")
+    return " and ".join(words)
 
 
 def address_fields(entry: Entry) -> tuple[str, str, str, str]:

@@ -10,6 +10,7 @@ from genius.search.checks import MAX_BEAMS, MAX_TEXT
 from genius.search.engine import Engine
 from genius.ui.common import formatting, links
 from genius.ui.common.components import (
+    BEAMS_NOTE,
     UNLIMITED,
     UNQUEUED,
     Download,
@@ -22,7 +23,7 @@ from genius.ui.common.components import (
 from genius.ui.common.context import Context
 from genius.ui.common.item_card import on_query
 from genius.ui.common.part import PartOfPicture
-from genius.ui.search import history, view
+from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks, on_why
 from genius.ui.search.strip import strip_panel
@@ -116,7 +117,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         trigger_mode="always_last",
         **UNQUEUED,
     )
-    gr.on(None, on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
+    gr.on(None, callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
 
 
 def form_for(engine: Engine) -> Form:
@@ -145,18 +146,18 @@ def form_for(engine: Engine) -> Form:
     go = gr.Button("Search", variant="primary", elem_id="go")
     with gr.Accordion("Settings", open=False, elem_id="settings"):
         target = target_choice(index, "target")
-        beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info="Number of IDs to generate")
-        k = gr.Slider(1, 100, value=10, step=1, label="Results")
+        beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info=BEAMS_NOTE)
+        k = gr.Slider(1, 100, value=10, step=1, label="Results", info="How many to show at most.")
         rerank = gr.Checkbox(
             True,
-            label="Re-rank" if has_ranker else "Re-rank by embedding",
-            info="If off, results keep the order of their generated IDs",
+            label="Re-rank the results",
+            info="Order them by how well the items themselves fit the query. Off: by their IDs alone.",
         )
         ranking = gr.Radio(
-            [("Ranker", "ranker"), ("Embedding", "cosine")],
+            [("Ranker", "ranker"), ("Similarity", "cosine")],
             value="ranker" if has_ranker else None,
             label="Re-rank by",
-            info="The ranker weighs embedding, fused features, ID and decoder together. Published: embedding alone.",
+            info="Similarity: of the embeddings, as in the paper. The ranker was trained for this collection.",
             visible=has_ranker,
             elem_id="ranking",
         )
@@ -164,13 +165,8 @@ def form_for(engine: Engine) -> Form:
             [("Exact", "exact"), ("Set", "set"), ("Fast", "fast")],
             value="set",
             label="Search mode",
-            info="Set finds the same IDs as Exact, faster. Fast is faster still, but may miss some.",
+            info="Set: the same IDs as Exact, sooner. Fast: soonest, but may miss some.",
             elem_id="mode",
         )
         weight = weight_slider(engine.decoder.config.decoder_weight, "weight")
     return Form(picture, part, quick, text, instruction, go, [beams, k, rerank, mode, target, ranking, weight])
-
-
-def on_stored(stored: object) -> dict | None:
-    """Data of the history panel, when the page is loaded and after each search."""
-    return history.history_view(history.read_entries(stored))

@@ -4,7 +4,7 @@ let timer;
 // Items of a level: thumbnails, then the first words of those without a picture.
 const shown = (rows, items) => {
   const some = rows.map(row => items[row]);
-  const title = ({text, name, id}) => text || `${name} ${id}`;
+  const title = ({text, label}) => text || label;
   return node('ul', {}, ...some.filter(one => one.picture).map(one => node('li', {class: one.kind},
     node('img', {src: one.picture, alt: title(one), title: title(one)}))),
   ...some.filter(one => !one.picture).map(one =>

@@ -13,9 +13,8 @@ from genius.schema import Hit, Item, Modality
 from genius.ui.common.formatting import NAMES, count, tile
 
 NOTE = (
-    "A probability is that of a code among those of its level that continue an existing ID. The search follows many "
-    "IDs at once and keeps the best as a whole, so a code need not be the most probable one. Choose another to see "
-    "what it would have found."
+    "Probability: among the codes with which an existing ID goes on. The search follows many IDs at once (its "
+    "beam) and keeps the best as a whole, so a code need not be the most probable one. Click another to try it."
 )
 OPEN = " The search stopped here: re-ranking by embedding orders the items that are left."
 
@@ -104,7 +103,7 @@ def first_code(code: int) -> str:
 def small(row: int, item: Item, picture: bytes | None) -> dict[str, Any]:
     """An item as a thumbnail or a few words."""
     shown = tile(row, item, picture)
-    return {name: shown[name] for name in ("id", "name", "kind", "text", "picture")}
+    return {name: shown[name] for name in ("label", "kind", "text", "picture")}
 
 
 def sentence(found: Narrowing, hits: Sequence[Hit], levels: int) -> str:

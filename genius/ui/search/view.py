@@ -11,6 +11,7 @@ from genius.schema import GeneratedID, Hit, Modality, Query, SearchOptions, Sear
 from genius.ui.common.formatting import (
     NAMES,
     PLURALS,
+    STAGE_NOTES,
     STAGES,
     count,
     data_uri,
@@ -24,6 +25,7 @@ from genius.ui.common.formatting import (
 )
 
 MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
+GEOMETRY = "closeness to the codes’ vectors (geometry)"
 FAR = "This picture looks unlike anything in the collection, so the results may not fit."
 
 
@@ -55,33 +57,33 @@ def target(modality: Modality) -> dict[str, str]:
 
 def score_note(decoder_weight: float, mode: str) -> str:
     """What the two numbers of an ID are, given the decoder's weight against codeword geometry."""
-    log_prob = "log-probability" if mode == "fast" else "log-probability among all codes of all levels"
-    made = {0: "codeword geometry alone", 1: log_prob}.get(
-        decoder_weight, f"{decoder_weight:g} × {log_prob} + {1 - decoder_weight:g} × codeword geometry"
+    log_prob = "log p" if mode == "fast" else "log p among the codes of all levels"
+    made = {0: f"{GEOMETRY}, alone", 1: f"{log_prob} alone"}.get(
+        decoder_weight, f"{decoder_weight:g} × {log_prob} + {1 - decoder_weight:g} × {GEOMETRY}"
     )
-    normalized = ", normalized to a probability at each level" if mode == "fast" and decoder_weight < 1 else ""
-    return f"log p: log-probability of the codes, each among those of its level. Score, the order: {made}{normalized}."
-
-
-def ending_note(found: Sequence[GeneratedID], levels: int) -> str:
-    """What the scores cover if the search stopped before the last code; empty if it did not."""
-    note = ""
-    if any(one.depth < len(one.codes) for one in found):
-        note = " Dashed codes were not decoded and do not count: no other ID starts with the codes before them."
-    if any(len(one.codes) < levels for one in found):
-        note += " An open end (…) stands for all IDs with that prefix."
-    return note
-
-
-def certificate(result: SearchResult) -> str:
-    """Whether the generated IDs are provably the best; empty if the search did not check."""
-    if result.certified is None:
-        return ""
+    normalized = ", as a probability at each level" if mode == "fast" and decoder_weight < 1 else ""
     return (
-        " Proven: no other valid ID scores higher."
-        if result.certified
-        else " Not proven: a pruned ID may score higher than some of these."
+        "log p: how probable the decoder finds the codes, as a logarithm; 0 is certain. "
+        f"Score, which orders the IDs: {made}{normalized}."
     )
+
+
+def ending_notes(found: Sequence[GeneratedID], levels: int) -> list[str]:
+    """What the scores cover if the search stopped before the last code."""
+    return ["Dashed codes were not decoded: no other ID begins with the codes before them."] * any(
+        one.depth < len(one.codes) for one in found
+    ) + ["An open end (…) stands for all IDs that begin so."] * any(len(one.codes) < levels for one in found)
+
+
+def certificate(result: SearchResult) -> list[str]:
+    """Whether the generated IDs are provably the best; nothing if the search did not check."""
+    if result.certified is None:
+        return []
+    return [
+        "Proven: no other existing ID has a higher score."
+        if result.certified
+        else "Not proven: an ID that was dropped early may have a higher score than some of these."
+    ]
 
 
 def summary(
@@ -110,18 +112,19 @@ def summary(
         "aim": aim(result, only, forced),
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=part)}, "
         f"out of {count(result.candidates, 'candidate')}, "
-        f"in {milliseconds(sum(result.milliseconds.values()))}." + weighed(weight),
+        f"in {milliseconds(sum(result.milliseconds.values()))}.",
+        "weighed": weighed(weight),
         "note": FAR if result.out_of_distribution else "",
         "stages": stages([result]),
     }
 
 
 def weighed(weight: float | None) -> str:
-    """By what the IDs were generated, as a sentence after another."""
+    """By what the IDs were generated, in a sentence; empty if that is not said."""
     if weight is None:
         return ""
-    made = {0: "codeword geometry alone", 1: "the decoder alone"}
-    return f" IDs by {made.get(weight, f'the decoder (weight {weight:g}) and codeword geometry')}."
+    made = {0: f"{GEOMETRY}, alone", 1: "the decoder alone, which predicts code after code"}
+    return f"IDs by {made.get(weight, f'the decoder, which predicts codes (weight {weight:g}), and {GEOMETRY}')}."
 
 
 def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, Any]:
@@ -135,6 +138,7 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
         "part": None,
         "aim": None,
         "sentence": f"{asked[0].upper()}{asked[1:]}, with {count(len(results), 'instruction')}, in {spent}.",
+        "weighed": "",
         "note": FAR if any(result.out_of_distribution for result in results) else "",
         "stages": stages(results),
     }
@@ -149,14 +153,19 @@ def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
     }
     total = sum(spent.values())
     return [
-        {"name": STAGES[stage], "time": milliseconds(one), "share": one / total if total else 0.0}
+        {
+            "name": STAGES[stage],
+            "told": STAGE_NOTES[stage],
+            "time": milliseconds(one),
+            "share": one / total if total else 0.0,
+        }
         for stage, one in spent.items()
     ]
 
 
 def aim(result: SearchResult, only: Modality | None, forced: bool) -> dict[str, Any]:
     """The first codes with their probabilities, and a note if the visitor chose the modality."""
-    note = "" if only is None else f"Only {PLURALS[only]} were searched; the probabilities are those for any modality."
+    note = "" if only is None else f"Only {PLURALS[only]} were searched; the probabilities are those for any kind."
     return {"label": "Kind of result" if forced else "First code", "targets": targets(result, forced), "only": note}
 
 
@@ -233,7 +242,11 @@ def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
 
     return {
         "columns": ["#", "ID", "log p", "score", "items"],
-        "note": (score_note(decoder_weight, result.mode) + ending_note(result.generated, levels) + certificate(result)),
+        "notes": [
+            score_note(decoder_weight, result.mode),
+            *ending_notes(result.generated, levels),
+            *certificate(result),
+        ],
         "query": identifier(result.query_codes, result.query_codes),
         "rows": [row(found) for found in result.generated],
     }

@@ -4,7 +4,7 @@ const code = (data, level) => {
   const shown = level ? String(data.codes[level]) : data.first;
   if (!data.opens) return node('span', {class: kind}, shown);
   const prefix = data.codes.slice(0, level + 1);
-  const title = `Show the items with prefix ${prefix.join(' · ')} in Codes`;
+  const title = `Show the items whose ID begins with ${prefix.join(' · ')}`;
   const one = node('button', {type: 'button', class: kind, title, 'data-prefix': prefix.join('.')}, shown);
   one.addEventListener('click', () => trigger('select', {value: prefix.join('.')}));
   return one;
@@ -24,18 +24,18 @@ const draw = value => {
   if (!value) {
     return [node('p', {class: 'waiting', role: 'status'}, 'Tracing the search …')];
   }
-  const {title, id, name, kind, sentence, flags, note, ids, first_codes, steps, legend, shares} = value;
+  const {title, label, name, kind, sentence, flags, note, ids, first_codes, steps, legend, shares} = value;
   const levels = [...ids[0].codes.keys()];
   return [node('section', {class: 'why', 'aria-label': title},
     node('h2', {}, `${title} `, node('span', {class: `badge ${kind}`}, name),
-      node('span', {class: 'item'}, ` item ${id}`)),
+      node('span', {class: 'label'}, ` ${label}`)),
     node('p', {class: 'sentence', role: 'status'}, sentence),
     node('ul', {class: 'flags'}, ...flags.map(flag => node('li', {}, flag))),
     ...(shares.length ? [
       node('h3', {}, 'What the ranker weighed'),
       node('table', {class: 'shares'}, node('tbody', {}, ...shares.map(share))),
-      node('p', {class: 'note'}, 'How much each part raises or lowers the score of this result, compared with the mean of all '
-        + 'candidates of the query. The sum of the parts orders the results.')] : []),
+      node('p', {class: 'note'}, 'How much each part raises or lowers this result, compared with the average candidate. The ranker orders the results '
+        + 'by their sum.')] : []),
     node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Its codes, level by level'},
       node('table', {},
         node('thead', {}, node('tr', {}, node('th', {scope: 'col'}, 'Level'),
@@ -44,14 +44,14 @@ const draw = value => {
           ...ids.map(one => identity({...one, first: first_codes[one.codes[0]]}, levels)),
           ...steps.map(row => step(row, levels))))),
     node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),
-      ' leading codes are shared with this result; in its own row, with the best generated ID. ', note),
-    node('p', {class: 'note'}, 'A probability is that of a code among all codes of its level; “masked by the trie” is what '
-      + 'falls on codes that continue no existing ID. log p adds up the logarithms; the score orders the IDs.'),
+      ' first codes are those of this result; in its own row, those of the best generated ID. ', note),
+    node('p', {class: 'note'}, 'Probability: among all codes of the level. The trie, the tree of all existing IDs, masks codes with which '
+      + 'none goes on. log p adds up the logarithms, 0 is certain; the score orders the IDs.'),
     node('h3', {}, 'Beam tree'),
     node('ul', {class: 'legend'},
       node('li', {class: 'this'}, 'this result'),
       ...legend.map(fate => node('li', {class: fate.kind}, fate.name)),
       node('li', {class: 'masked'}, 'probability of codes that lead to no item (masked by the trie)')),
-    node('p', {class: 'note'}, 'Each column is a level, with its best prefix on top; thicker lines are more probable '
-      + 'codes. Click a point to see its items in Codes.'))];
+    node('p', {class: 'note'}, 'The beam: the beginnings of IDs that the search follows at once. Each column is a level, its best on top; '
+      + 'thicker lines are more probable codes. Click a point to see its items in Codes.'))];
 };

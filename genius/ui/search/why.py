@@ -122,9 +122,9 @@ def why_panel(context: Context) -> None:
         )
         every = gr.Checkbox(
             False,
-            label="Draw every prefix that was considered",
+            label="Draw every beginning of an ID that was considered",
             elem_id="why-every",
-            info=f"Otherwise only the paths of the {PATHS} best IDs and of this result",
+            info=f"Otherwise only the ways to the {PATHS} best IDs and to this result",
         )
         with gr.Accordion("The tree as a table", open=False, elem_id="why-rows"):
             table = Panel("why-prefixes", "search/why_prefixes.js")

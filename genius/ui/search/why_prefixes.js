@@ -1,4 +1,4 @@
-const COLUMNS = ['Level', 'Prefix', 'Outcome', 'Rank', 'p of its code', 'Cumulative log p', 'Items'];
+const COLUMNS = ['Level', 'Beginning', 'Outcome', 'Rank', 'Probability of its code', 'log p so far', 'Items'];
 
 const row = data => {
   const open = node('button', {type: 'button', class: 'open', title: 'Show its items in Codes'},

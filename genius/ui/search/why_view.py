@@ -11,15 +11,15 @@ from genius.explore.beam_figure import FATES, format_probability
 from genius.explore.beam_tree import BeamTree, Fate
 from genius.explore.explanation import Explanation
 from genius.schema import Hit
-from genius.ui.common.formatting import NAMES, count, identifier, number
+from genius.ui.common.formatting import NAMES, count, identifier, item_label, number
 
 PART_NAMES = ("Embedding", "Fused features", "Quantized vector", "Decoder", "First code")  # of RANKER_PARTS
 MODALITY_NAME = "Kind of item"
 RETRACED = {  # by the mode of the visitor's search
     "exact": "",
-    "set": "Traced with exact search and the same beam size. Your search found the same IDs but stopped once they were "
-    "settled, so the order and scores before re-ranking may differ.",
-    "fast": "Traced with exact search and the same beam size; your fast search may have generated other IDs.",
+    "set": "Repeated here in mode Exact. Your search found the same IDs, but stopped as soon as they were certain, so "
+    "their order and scores may differ.",
+    "fast": "Repeated here in mode Exact; your fast search may have generated other IDs.",
 }
 
 
@@ -48,7 +48,7 @@ def explanation(
     ids[0]["shared"] = reason.shared
     return {
         "title": f"Why result {hit.rank}",
-        "id": hit.item.id,
+        "label": item_label(hit.item),
         "name": NAMES[modality],
         "kind": modality.name.lower(),
         "sentence": sentence(reason, tree, beams, reranked),
@@ -87,13 +87,14 @@ def sentence(reason: Explanation, tree: BeamTree, beams: int, reranked: bool) ->
     hit = reason.hit
     found = [generated(reason, tree, beams)]
     if reranked:
-        by = "The ranker" if hit.shares else "Re-ranking by embedding"
-        found.append(f"{by} {moved(hit.generated_rank, hit.rank)} (cosine {number(hit.cosine, 3)}).")
+        by = "The ranker" if hit.shares else "Re-ranking by similarity"
+        found.append(f"{by} {moved(hit.generated_rank, hit.rank)} ({number(hit.cosine, 3)}).")
     else:
         found.append(f"Without re-ranking it is {ordinal(hit.rank)}.")
     about = "" if reason.dense_rank_is_exact else "about "
     found.append(
-        f"Dense search over all {count(reason.items, 'item')} would rank it {about}{ordinal(reason.dense_rank)}."
+        f"Dense search, which compares the query with all {count(reason.items, 'item')}, would rank it "
+        f"{about}{ordinal(reason.dense_rank)}."
     )
     return " ".join(found)
 
@@ -102,8 +103,8 @@ def generated(reason: Explanation, tree: BeamTree, beams: int) -> str:
     """Which beam found its ID, or where it was pruned."""
     if reason.beam is None:
         return (
-            f"Exact search with {count(beams, 'beam')} followed its ID for {len(reason.path)} of "
-            f"{count(tree.levels, 'code')} and then pruned it."
+            f"The search, which follows {count(beams, 'ID')} at once, followed this one for {len(reason.path)} of its "
+            f"{count(tree.levels, 'code')} and then dropped it."
         )
     last = reason.path[-1]
     score = f"score {number(tree.score[last], 2)}, log p {logarithm(tree.log_prob[last])}"
@@ -117,7 +118,8 @@ def generated(reason: Explanation, tree: BeamTree, beams: int) -> str:
             else " Its ID shares no code with the best one."
         )
     )
-    return f"Found at beam {reason.beam} of {beams} ({score}).{shares} {siblings(reason.bucket)}"
+    found = f"Its ID is number {reason.beam} of the {beams} that the search wrote ({score})."
+    return f"{found}{shares} {siblings(reason.bucket)}"
 
 
 def siblings(bucket: int) -> str:
@@ -144,7 +146,7 @@ def flags(reason: Explanation) -> list[str]:
     return (
         ["the best generated ID"] * (reason.beam == 1)
         + [f"shares its ID with {count(reason.bucket - 1, 'other')}"] * ((reason.bucket or 1) > 1)
-        + [f"dense rank {'' if reason.dense_rank_is_exact else 'about '}{reason.dense_rank:,}"]
+        + [f"{'' if reason.dense_rank_is_exact else 'about '}{ordinal(reason.dense_rank)} by dense search"]
     )
 
 
@@ -153,9 +155,9 @@ def steps(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
     path = reason.path
     rows = (
         ("Probability of the code", [format_probability(share) for share in np.exp(tree.step[path]).tolist()]),
-        ("Cumulative log p", [logarithm(log_prob) for log_prob in tree.log_prob[path].tolist()]),
+        ("log p so far", [logarithm(log_prob) for log_prob in tree.log_prob[path].tolist()]),
         ("Rank at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
-        ("Items with this prefix", [f"{items:,}" for items in tree.items[path].tolist()]),
+        ("Items that begin so", [f"{items:,}" for items in tree.items[path].tolist()]),
         ("Masked by the trie", [format_probability(share) for share in tree.masked[path].tolist()]),
     )
     return [{"name": name, "figures": figures} for name, figures in rows]

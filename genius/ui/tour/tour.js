@@ -12,7 +12,7 @@ const leave = () => {
 };
 
 const example = item => node('li', {class: `small ${item.kind}`},
-  ...item.picture ? [node('img', {src: item.picture, alt: item.text || `Picture ${item.id}`})] : [],
+  ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [],
   node('p', {}, chips({codes: item.codes, shared: item.shared})), ...creditLine(item.provenance));
 
 const views = list => {

@@ -101,7 +101,7 @@ def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
 
 def test_words_come_for_texts_and_guesses_for_pictures(opened, served):
     page = opened()
-    for row, title in ((1, "Distinctive words"), (0, "Nearest words")):
+    for row, title in ((1, "Distinctive words"), (0, "Most similar words")):
         ask(page, " · ".join(map(str, served.engine.index.codes([row])[0, :2])))
         page.locator("#codes-meaning h2", has_text=title).wait_for()
 
@@ -130,10 +130,10 @@ def test_a_level_and_one_of_its_codes_can_be_chosen(opened, served):
 
 def test_health_and_factors_open_with_a_table_or_a_sentence(opened):
     page = opened()
-    page.get_by_role("button", name="Health of the levels").click()
+    page.get_by_role("button", name="How well each level is used").click()
     page.locator("#codes-health tbody tr").first.wait_for()
     assert page.locator("#codes-health table").count() == 2
-    page.get_by_role("button", name="How codes relate").click()
+    page.get_by_role("button", name="What the codes know").click()
     page.locator("#codes-factors .note", has_text="python -m genius.evaluation").wait_for()
 
 

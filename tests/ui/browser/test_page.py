@@ -65,18 +65,18 @@ def test_a_suggested_instruction_can_be_picked(visit, served):
 def test_without_re_ranking_no_movement_is_claimed(visit):
     page = visit()
     page.click("#settings button")
-    page.get_by_label("Re-rank by embedding").uncheck()
+    page.get_by_label("Re-rank the results").uncheck()
     search(page, "mug")
     assert page.locator("#cards .card").count() == 10 and page.locator("#cards .moved").count() == 0
 
 
 def test_the_way_to_search_is_chosen_and_its_certificate_shown(visit, served):
-    page, note = visit(), "#generated .note"
+    page, note = visit(), "#generated .generated"
     search(page, "mug")
     assert served.engine.queries[-1][1].mode == "set" and "roven" not in page.locator(note).inner_text()
     page.click("#settings button")
     page.get_by_label("Exact", exact=True).check()
-    for text, words in (("mugs", "Proven: no other valid ID scores higher"), ("cup", "Not proven")):
+    for text, words in (("mugs", "Proven: no other existing ID has a higher score"), ("cup", "Not proven")):
         search(page, text)
         assert served.engine.queries[-1][1].mode == "exact" and words in page.locator(note).inner_text()
         assert page.locator("#generated .followed").count() == 0

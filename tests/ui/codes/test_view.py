@@ -49,17 +49,17 @@ def test_a_first_code_that_emerged_is_not_called_a_modality():
             (0, 1),
             OVERVIEW,
             "20 % of all items, 67 % of those that match 0. "
-            "Level 2 uses 2 of its 5 codes here, as varied as 2.0 equally frequent ones.",
+            "Level 2 divides them by 2 of its 5 codes, about as finely as 2 of equal size.",
         ),
         (
             (0,),
             Overview(3, 10, [3, 0, 0], {"codes": 5, "used": 1, "perplexity": 1.0}),
-            "30 % of all items. Level 1 uses 1 of its 5 codes here.",
+            "30 % of all items. Level 1 divides them by 1 of its 5 codes.",
         ),
         (
             (),
             Overview(10, 10, [10, 0, 0], {"codes": 3, "used": 1, "perplexity": 1.0}),
-            "Level 0 uses 1 of its 3 codes here.",
+            "Level 0 divides them by 1 of its 3 codes.",
         ),
         (
             (0, 1, 2),
@@ -69,7 +69,7 @@ def test_a_first_code_that_emerged_is_not_called_a_modality():
         (
             (2,),
             Overview(0, 10, [0, 0, 0], {"codes": 5, "used": 0, "perplexity": 1.0}),
-            "No item in this index has these codes. Replace one with * to see similar ones.",
+            "No item has these codes. Replace one with * to see similar ones.",
         ),
     ],
 )
@@ -111,9 +111,12 @@ def test_of_nothing_there_is_no_tree_and_no_table(table):
 def test_words_of_texts_come_with_their_share_and_guesses_with_their_cosine():
     told = view.meaning(Meaning([Word("dog", 0.7, 0.5)], 4, 3, []))
     assert (told["guess"], told["words"][0]["figure"]) == (False, "50 %")
-    assert told["note"] == ("From 4 texts, against those of its 2 sibling codes (c-TF-IDF).")
+    assert told["note"] == (
+        "From 4 texts: more frequent here than in those of the 2 codes beside it; with the share of the texts "
+        "(c-TF-IDF)."
+    )
     guessed = view.meaning(Meaning([Word("dog", 0.7, None)], 0, 3, []))
-    assert (guessed["guess"], guessed["words"][0]["figure"]) == (True, "0.70") and "Estimated" in guessed["note"]
+    assert (guessed["guess"], guessed["words"][0]["figure"]) == (True, "0.70") and "most similar" in guessed["note"]
 
 
 def test_before_a_code_is_chosen_it_says_what_codes_are():
@@ -186,7 +189,10 @@ def test_factors_of_a_run_are_a_table_or_a_sentence():
     assert [cell["text"] for cell in alone["rows"][0]] == ["kind", "0.50"]
     assert [cell["text"] for cell in given["rows"][0]] == ["kind", ""]
     assert "python -m genius.evaluation my-run" in view.factors(None, "my-run")["note"]
-    assert view.factors([], "run")["note"] == "The items of this collection have no factors."
+    assert (
+        view.factors([], "run")["note"]
+        == "The collection does not say what its items are made of (their factors), such as kind or color."
+    )
 
 
 def test_everything_is_plain_json(table):

@@ -41,7 +41,7 @@ def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
     assert ids == ["1:2", "1:1"]
     assert ask("on_take_out", event={"id": ids[0]})["output"]["data"][0]["title"] == "1 item removed."
     assert ask("on_ids", f"{ids[1]}, 9:9")["output"]["data"][0]["lines"] == ["There is no item 9:9."]
-    assert ask("on_compact")["output"]["data"][0]["title"] == "All items are in one segment now."
+    assert ask("on_compact")["output"]["data"][0]["title"] == "All items are in one part (segment) now."
     assert served.engine.index.n == N and ask("on_held")["output"]["data"][1] is None
     verdict, health = ask("on_health")["output"]["data"]
     assert verdict["well"] in (True, False) and health["tables"][0]["caption"] == "Health"

@@ -25,7 +25,7 @@ def test_datasets_are_told_by_name_with_the_modalities_that_there_are():
         ["all", "1,002", "1,000", "2", "2"],
     ]
     assert table["note"] == (
-        "1,002 items in 2 segments, 3.0 MB on disk. 2 items were added after training. "
+        "1,002 items, 3.0 MB on disk in 2 parts (segments), one for each addition. 2 items were added after training. "
         "1 removed item still takes up space."
     )
 
@@ -35,7 +35,7 @@ def test_one_dataset_needs_no_sum():
     (table,) = view.held(one, {})["tables"]
     assert [texts(row) for row in table["rows"]] == [["other ids", "5", "5"]]
     assert table["columns"] == ["dataset", "items", "Image"]
-    assert table["note"] == "5 items in 1 segment, 1.0 MB on disk."
+    assert table["note"] == "5 items, 1.0 MB on disk."
 
 
 def test_health_says_what_was_trained_and_what_came():
@@ -63,7 +63,7 @@ def test_health_of_a_run_that_knows_no_errors():
 
 def test_the_verdict_is_the_advice_or_that_there_is_none():
     assert view.verdict(GROWN, ["Train again."]) == {"well": False, "sentences": ["Train again."]}
-    assert view.verdict(GROWN, [])["well"] and "fit the trained IDs" in view.verdict(GROWN, [])["sentences"][0]
+    assert view.verdict(GROWN, [])["well"] and "fit the learned codes" in view.verdict(GROWN, [])["sentences"][0]
 
 
 def test_what_became_of_additions_is_counted_and_explained():

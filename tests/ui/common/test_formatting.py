@@ -1,6 +1,6 @@
 import pytest
 
-from genius.schema import Modality
+from genius.schema import Item, Modality
 from genius.ui.common import formatting
 
 
@@ -67,3 +67,17 @@ def test_the_shortest_instruction_stands_for_each_target_texts_first():
     shortest = formatting.shortest_instructions
     assert shortest(known, Modality.IMAGE) == ["What is this?", "Find similar pictures."]
     assert shortest(known, Modality.PAIR) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "label"),
+    [
+        ("A red\n mug.", '{"title": "cup"}', "A red mug."),
+        ("", '{"kind": "food", "category": "apple"}', "Image: apple"),
+        ("", '{"category": "shoes", "title": "shoes for children"}', "Image: shoes for children"),
+        ("", '{"category": 3, "credit": "Ada"}', "Image 5:611"),
+        ("", "not JSON", "Image 5:611"),
+    ],
+)
+def test_an_item_is_called_by_its_text_or_by_what_it_shows(text, source, label):
+    assert formatting.item_label(Item("5:611", Modality.IMAGE, text, source=source)) == label

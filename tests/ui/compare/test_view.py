@@ -29,7 +29,7 @@ def shown():
 
 
 def test_the_sentence_counts_what_all_found_and_what_only_one_did(shown):
-    assert shown["sentence"] == "For “boat”, the 3 systems found 3 different items: 1 by all of them, 2 by only one."
+    assert shown["sentence"] == "For “boat”, the 3 ways found 3 different items: 1 by all of them, 2 by only one."
 
 
 def test_encoding_is_told_apart(shown):

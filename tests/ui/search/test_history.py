@@ -51,3 +51,16 @@ def test_an_address_tells_words_or_an_item_and_nothing_of_a_picture():
     assert address_fields(Entry(item="5:1")) == ("", "", "5:1", "")
     assert address_fields(Entry("mug", "Find it.", picture=True)) == ("", "", "", "")
     assert address_fields(Entry("mug", pictured="5:1")) == ("mug", "", "", "5:1")
+
+
+def test_a_past_search_is_named_by_its_words_and_by_what_its_item_is_called():
+    entries = [Entry("mug", "Find it."), Entry(item="5:1"), Entry("blue", pictured="5:1"), Entry(item="9:9")]
+    items = [(None, None), ("“a cup”", b"webp"), ("“a cup”", None), (None, None)]
+    shown = history_view(entries, items)["entries"]
+    assert [entry["title"] for entry in shown] == [
+        "“mug”",
+        "Like “a cup”",
+        "“blue” and the picture of “a cup”",
+        "Like an item that was removed",
+    ]
+    assert [entry["thumbnail"] for entry in shown] == [None, "data:image/webp;base64,d2VicA==", None, None]

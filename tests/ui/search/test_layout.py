@@ -8,7 +8,7 @@ from genius.errors import UserError
 from genius.schema import Modality, SearchOptions
 from genius.ui.common.about import About
 from genius.ui.common.context import Context, Served, Shared
-from genius.ui.common.formatting import describe_query
+from genius.ui.common.formatting import describe_query, item_label
 from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.history import Entry
 from genius.ui.search.layout import search_tab
@@ -188,7 +188,9 @@ def test_an_item_becomes_the_query(page, engine, row, has_picture):
     query, _ = engine.queries[-1]
     assert (text, picture, instruction) == (query.text, query.image, query.instruction) == (item.text, picture, "")
     assert (picture is not None) == has_picture and summary["title"] == f"Like {describe_query(query)}"
-    assert last.title == f"item {item.id}" and cards["columns"][0]["itself"] == row
+    assert (
+        last.title.startswith("the item ") and item_label(item) in last.title and cards["columns"][0]["itself"] == row
+    )
     assert address == ("", "", item.id, "") and stored[0]["item"] == item.id
 
 

@@ -65,8 +65,7 @@ def test_a_first_code_that_emerged_is_not_called_a_modality():
 
 
 @pytest.mark.parametrize(
-    "only, words",
-    [(None, ""), (Modality.PAIR, "Only pairs were searched; the probabilities are those for any modality.")],
+    "only, words", [(None, ""), (Modality.PAIR, "Only pairs were searched; the probabilities are those for any kind.")]
 )
 def test_a_modality_that_the_visitor_chose_is_named_next_to_the_probabilities(only, words):
     assert view.summary(result(), Query("mug"), only)["aim"]["only"] == words
@@ -90,15 +89,19 @@ def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took
 
 
 @pytest.mark.parametrize(
-    ("weight", "end"),
+    ("weight", "told"),
     [
-        (1.0, "in 1.2 s. IDs by the decoder alone."),
-        (0.25, "in 1.2 s. IDs by the decoder (weight 0.25) and codeword geometry."),
-        (0, "in 1.2 s. IDs by codeword geometry alone."),
+        (1.0, "IDs by the decoder alone, which predicts code after code."),
+        (
+            0.25,
+            "IDs by the decoder, which predicts codes (weight 0.25), and closeness to the codes’ vectors (geometry).",
+        ),
+        (0, "IDs by closeness to the codes’ vectors (geometry), alone."),
+        (None, ""),
     ],
 )
-def test_the_summary_says_by_what_the_ids_were_generated(weight, end):
-    assert view.summary(result(), Query("mug"), weight=weight)["sentence"].endswith(end)
+def test_the_summary_says_by_what_the_ids_were_generated(weight, told):
+    assert view.summary(result(), Query("mug"), weight=weight)["weighed"] == told
 
 
 def test_the_summary_names_an_instruction_only_if_the_page_added_it():
@@ -152,17 +155,17 @@ def test_generated_ids_keep_their_order_scores_and_buckets():
 @pytest.mark.parametrize(
     "weight, mode, score",
     [
-        (1.0, "set", "log-probability among all codes of all levels."),
-        (0.0, "set", "codeword geometry alone."),
-        (0.25, "set", "0.25 × log-probability among all codes of all levels + 0.75 × codeword geometry."),
-        (1.0, "fast", "log-probability."),
-        (0.0, "fast", "codeword geometry alone, normalized to a probability at each level."),
-        (0.25, "fast", "0.25 × log-probability + 0.75 × codeword geometry, normalized to a probability at each level."),
+        (1.0, "set", "log p among the codes of all levels alone."),
+        (0.0, "set", f"{view.GEOMETRY}, alone."),
+        (0.25, "set", f"0.25 × log p among the codes of all levels + 0.75 × {view.GEOMETRY}."),
+        (1.0, "fast", "log p alone."),
+        (0.0, "fast", f"{view.GEOMETRY}, alone, as a probability at each level."),
+        (0.25, "fast", f"0.25 × log p + 0.75 × {view.GEOMETRY}, as a probability at each level."),
     ],
 )
 def test_the_log_probability_that_is_shown_and_the_score_that_orders_the_ids_are_explained(weight, mode, score):
-    note = view.generated(result(mode=mode), weight)["note"]
-    assert note == f"log p: log-probability of the codes, each among those of its level. Score, the order: {score}"
+    (note,) = view.generated(result(mode=mode), weight)["notes"]
+    assert note.startswith("log p: ") and note.endswith(f"Score, which orders the IDs: {score}")
 
 
 def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
@@ -173,21 +176,21 @@ def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
     assert [(row["decoded"], row["open"]) for row in whole["rows"]] == [(3, False), (3, False)]
     assert [(row["decoded"], row["open"]) for row in both["rows"]] == [(2, False), (2, True)]
     for shown, dashed, ends in ((whole, False, False), (leaf, True, False), (prefix, False, True), (both, True, True)):
-        assert ("Dashed codes were not decoded" in shown["note"]) == dashed
-        assert ("An open end (…) stands for all IDs with that prefix." in shown["note"]) == ends
+        assert ("Dashed codes were not decoded" in " ".join(shown["notes"])) == dashed
+        assert ("An open end (…) stands for all IDs that begin so." in shown["notes"]) == ends
 
 
 @pytest.mark.parametrize(
     "certified, words",
     [
-        (True, " Proven: no other valid ID scores higher."),
-        (False, " Not proven: a pruned ID may score higher than some of these."),
-        (None, ""),
+        (True, ["Proven: no other existing ID has a higher score."]),
+        (False, ["Not proven: an ID that was dropped early may have a higher score than some of these."]),
+        (None, []),
     ],
 )
 def test_the_certificate_is_part_of_the_note_only_where_there_is_one(certified, words):
-    unchecked = view.generated(result(), 1.0)["note"]
-    assert view.generated(result(certified=certified), 1.0)["note"] == unchecked + words
+    unchecked = view.generated(result(), 1.0)["notes"]
+    assert view.generated(result(certified=certified), 1.0)["notes"] == unchecked + words
 
 
 def test_numpy_numbers_become_plain_ones():

@@ -9,6 +9,7 @@ from genius.errors import UserError
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from genius.ui.common.context import Context, LastQuery, Served, Shared
+from genius.ui.common.formatting import item_label
 from genius.ui.search.why import why_panel
 from tests.search.tiny import publish_tiny_run
 
@@ -51,7 +52,7 @@ def explain(event):
 def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(explain, last):
     hit = last.result.hits[2]
     search, why, figure, table = explain(hit.item.id, last)
-    assert search.last is last and (why["title"], why["id"]) == ("Why result 3", hit.item.id)
+    assert search.last is last and (why["title"], why["label"]) == ("Why result 3", item_label(hit.item))
     assert why["ids"][0]["codes"] == list(hit.codes) and why["ids"][2]["codes"] == list(last.result.query_codes)
     assert f"to {hit.rank} " in why["sentence"] or f"at rank {hit.rank} " in why["sentence"]
     prefixes = {".".join(map(str, row["codes"])) for row in table["rows"]}

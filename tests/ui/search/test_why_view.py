@@ -44,9 +44,9 @@ def why(tree, codes, rank=1, generated_rank=5, dense_rank=42):
 
 def test_the_sentence_of_another_beam_than_the_best(tree):
     assert sentence(why(tree, (2, 9)), tree, 2, True) == (
-        "Found at beam 2 of 2 (score −4.00, log p −3.35). Its ID shares the first of 2 codes with the best one. No "
-        "other item has this ID. Re-ranking by embedding moved it from rank 5 to 1 (cosine 0.312). Dense search over "
-        "all 12,663 items would rank it 42nd."
+        "Its ID is number 2 of the 2 that the search wrote (score −4.00, log p −3.35). Its ID shares the first of "
+        "2 codes with the best one. No other item has this ID. Re-ranking by similarity moved it from rank 5 to 1 "
+        "(0.312). Dense search, which compares the query with all 12,663 items, would rank it 42nd."
     )
 
 
@@ -62,20 +62,22 @@ def test_what_the_ranker_weighed_is_told_for_each_of_its_parts(tree):
     assert [row["name"] for row in told["shares"]] == [*PART_NAMES, "Kind of item"]
     assert [row["share"] for row in told["shares"]] == ["+0.50", "−1.00", "0.00", "0.00", "−0.25", "+0.12"]
     assert [row["bar"] for row in told["shares"]] == [0.5, -1.0, 0.004, 0.0, -0.25, 0.125]
-    assert " The ranker moved it from rank 5 to 1 (cosine 0.312)." in told["sentence"]
+    assert " The ranker moved it from rank 5 to 1 (0.312)." in told["sentence"]
 
 
 def test_the_sentence_of_the_best_beam(tree):
     assert sentence(why(tree, (2, 7), dense_rank=1), tree, 2, False) == (
-        "Found at beam 1 of 2 (score −1.11, log p −0.46). 3 items have exactly this ID. "
-        "Without re-ranking it is 1st. Dense search over all 12,663 items would rank it 1st."
+        "Its ID is number 1 of the 2 that the search wrote (score −1.11, log p −0.46). 3 items have exactly this ID. "
+        "Without re-ranking it is 1st. Dense search, which compares the query with all 12,663 items, would rank it 1st."
     )
 
 
 @pytest.mark.parametrize("codes, followed", [((0, 4), 2), ((0, 5), 1), ((1, 5), 0)])
 def test_the_sentence_of_an_id_that_was_not_generated(tree, codes, followed):
     told = sentence(why(tree, codes), tree, 2, True)
-    assert told.startswith(f"Exact search with 2 beams followed its ID for {followed} of 2 codes and then pruned it.")
+    assert told.startswith(
+        f"The search, which follows 2 IDs at once, followed this one for {followed} of its 2 codes and then dropped it."
+    )
 
 
 def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
@@ -85,18 +87,18 @@ def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
         ([2, 7], 1, True),
         ([2, 3], 1, False),
     ]
-    assert told["flags"] == ["dense rank 42"] and "stopped once they were settled" in told["note"]
+    assert told["flags"] == ["42nd by dense search"] and "stopped as soon as they were certain" in told["note"]
     assert {row["name"]: row["figures"] for row in told["steps"]} == {
         "Probability of the code": ["70 %", "5.0 %"],
-        "Cumulative log p": ["−0.36", "−3.35"],
+        "log p so far": ["−0.36", "−3.35"],
         "Rank at its level": ["1", "2"],
-        "Items with this prefix": ["4", "1"],
+        "Items that begin so": ["4", "1"],
         "Masked by the trie": ["25 %", "5.0 %"],
     }
     assert explanation(why(tree, (2, 7)), tree, (2, 3), 2, True, "exact", NAMES)["flags"] == [
         "the best generated ID",
         "shares its ID with 2 others",
-        "dense rank 42",
+        "42nd by dense search",
     ]
 
 
@@ -114,7 +116,7 @@ def test_the_table_has_a_row_for_each_prefix(tree):
         "items": "1",
     }
     fates = [row["fate"] for row in rows if not row["shared"]]
-    assert fates == ["a beam without a generated ID", "considered and dropped"]
+    assert fates == ["followed, but leads to none", "considered and dropped"]
 
 
 @pytest.mark.parametrize(
@@ -145,5 +147,7 @@ def test_what_rounds_to_none_has_no_sign():
 
 def test_an_estimated_dense_rank_is_marked_as_one(tree):
     large = replace(why(tree, (2, 9)), items=5_600_000)
-    assert sentence(large, tree, 2, True).endswith("Dense search over all 5,600,000 items would rank it about 42nd.")
-    assert explanation(large, tree, (2, 3), 2, True, "set", NAMES)["flags"] == ["dense rank about 42"]
+    assert sentence(large, tree, 2, True).endswith(
+        "compares the query with all 5,600,000 items, would rank it about 42nd."
+    )
+    assert explanation(large, tree, (2, 3), 2, True, "set", NAMES)["flags"] == ["about 42nd by dense search"]
