@@ -9,8 +9,10 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import zip_longest
 
 from genius.schema import Hit, Query, provenance_of
+from genius.ui.common import saved_strip
 from genius.ui.common.context import LastQuery
 from genius.ui.common.formatting import (
     NAMES,
@@ -54,25 +56,36 @@ a { color: var(--own); }
 """
 
 
-def as_page(answers: Sequence[LastQuery], run: str, pictures: Mapping[int, bytes | None], when: datetime) -> str:
-    """The file. pictures: thumbnails (WebP) of the results by row."""
+def as_page(
+    answers: Sequence[LastQuery],
+    run: str,
+    pictures: Mapping[int, bytes | None],
+    when: datetime,
+    strips: Sequence[str] = (),
+) -> str:
+    """The file. pictures: thumbnails (WebP) of the results by row. strips: how the best ID of each search was
+    generated, as HTML (saved_strip)."""
     title = f"GENIUS search: {answers[0].title}"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{_text(title)}</title>\n<style>{STYLE}{saved_strip.STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{_text(title)}</h1>\n"
         f'<p class="faint">Saved on {when:%d %B %Y, %H:%M} from the collection “{_text(run)}”. Each item has an ID, '
         "a short sequence of codes from coarse to fine; the search generated the IDs of the items it expected, code by "
         "code, and then ordered their items.</p>\n"
-        + "".join(_search(answer, pictures, answer is answers[0]) for answer in answers)
+        + "".join(
+            _search(answer, pictures, answer is answers[0], strip)
+            for answer, strip in zip_longest(answers, strips, fillvalue="")
+        )
         + "</body>\n</html>\n"
     )
 
 
-def _search(answer: LastQuery, pictures: Mapping[int, bytes | None], with_picture: bool) -> str:
-    """One query and its results. with_picture: show the query's picture, which several instructions share."""
+def _search(answer: LastQuery, pictures: Mapping[int, bytes | None], with_picture: bool, strip: str) -> str:
+    """One query and its results. with_picture: show the query's picture, which several instructions share. strip: how
+    its ID was generated, as HTML."""
     result = answer.result
     ids = "".join(
         f"<tr><td>{place}</td><td>{_codes(found.codes, result.query_codes)}</td><td>{number(found.log_prob, 2)}</td>"
@@ -84,8 +97,7 @@ def _search(answer: LastQuery, pictures: Mapping[int, bytes | None], with_pictur
         f"<h2>{_text(answer.query.instruction or 'Search')}</h2>\n"
         + _asked(answer.query, with_picture)
         + f'<p class="faint">{count(len(result.hits), "result")} out of {count(result.candidates, "candidate")}, '
-        f"{_order(answer)}.</p>\n"
-        f'<ol class="cards">{cards}</ol>\n'
+        f"{_order(answer)}.</p>\n" + strip + f'<ol class="cards">{cards}</ol>\n'
         f"<h3>Generated IDs</h3>\n<p>The query’s own ID: {_codes(result.query_codes, result.query_codes)}</p>\n"
         '<div class="wide"><table><thead><tr><th>#</th><th>ID</th><th>log-probability</th><th>items</th></tr></thead>'
         f"<tbody>{ids}</tbody></table></div>\n"

@@ -22,9 +22,37 @@ const table = steps => node('details', {},
       node('tbody', {}, ...steps.map(step => node('tr', {},
         node('td', {class: 'figure'}, step.weight), node('td', {}, mixed(step))))))));
 
+// Names of codes may come later.
+const fillMeanings = () => element.querySelectorAll('[data-meaning]').forEach(one => {
+  one.textContent = genius.names[one.dataset.meaning] ?? '';
+});
+document.addEventListener('names', fillMeanings);
+
+// How the IDs of both ends narrow the collection down, one below the other, level by level.
+const level = (items, before) => ({code, items: left, rows, settled}, at) => {
+  const same = before.slice(0, at + 1).every(Boolean), kind = same ? 'of-query of-item' : '';
+  return node('td', {class: settled ? 'settled' : ''},
+    node('span', {class: `code ${kind}`, 'data-prefix': code.prefix}, code.name ? `${code.code} ${code.name}` : String(code.code)),
+    ...settled || code.name ? [] : [node('span', {class: 'meaning', 'data-meaning': code.prefix})],
+    ...settled ? [] : [node('b', {}, left), node('ul', {}, ...rows.map(row => items[row]).slice(0, 3).map(one =>
+      node('li', {class: one.kind}, one.picture ? node('img', {src: one.picture, alt: one.label, title: one.label})
+        : node('span', {class: 'excerpt', title: one.text}, one.text))))]);
+};
+const narrowed = (strips, items) => {
+  if (strips.length < 2) return [];
+  const same = strips[0].columns.map(({code}, at) => code.code === strips[1].columns[at]?.code.code);
+  const longest = strips.map(({columns}) => columns).sort((one, other) => other.length - one.length)[0];
+  return [node('div', {class: 'scroll both', tabindex: '0', role: 'region', 'aria-label': 'How both IDs were generated'},
+    node('table', {}, node('caption', {}, 'How both IDs were generated: each code, and how many items it leaves'),
+      node('thead', {}, node('tr', {}, node('td', {}), ...longest.map(({head}) => node('th', {scope: 'col'}, head)))),
+      node('tbody', {}, ...strips.map(({name, columns}) => node('tr', {}, node('th', {scope: 'row'}, name),
+        ...columns.map(level(items, same)))))))];
+};
+
 const draw = value => {
   if (!value) return [];
-  const {query, item, steps, items} = value;
+  const {query, item, steps, items, strips} = value;
+  requestAnimationFrame(fillMeanings);
   const best = node('p', {class: 'best', 'aria-live': 'polite'}), found = node('ol', {class: 'row'});
   const weight = node('output', {for: 'blend-weight'}), cells = strip(steps);
   const slider = node('input', {id: 'blend-weight', type: 'range', min: 0, max: steps.length - 1,
@@ -50,6 +78,7 @@ const draw = value => {
       node('p', {class: 'end of-query'}, query),
       node('div', {class: 'way'}, node('label', {for: 'blend-weight'}, 'Weight of the query ', weight), slider, cells),
       node('ul', {class: 'end of-item'}, tile(items[item], true))),
+    ...narrowed(strips, items),
     best,
     node('p', {class: 'note'}, 'First codes as in the ID of the ',
       node('span', {class: 'code of-query'}, 'query'), ', the ', node('span', {class: 'code of-item'}, 'result'),

@@ -10,11 +10,14 @@ import gradio as gr
 
 from genius.explore.interpolation import Step, interpolate
 from genius.explore.items import row_of
-from genius.schema import Hit
+from genius.explore.narrowing import Narrowing, narrowing
+from genius.schema import Hit, Item
 from genius.ui.common import formatting
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.search.callbacks import find_hit
+from genius.ui.search.strip import code_table, fetched
+from genius.ui.search.strip_view import column
 
 SHOWN = 6  # results of each step
 
@@ -22,14 +25,18 @@ SHOWN = 6  # results of each step
 def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
     """The panel, filled by the event `blend` of the cards. answers: the searches that the cards show."""
     engine = context.engine
+    forced = engine.quantizer.config.modality_code == "forced"
 
     def on_blend(event: gr.EventData, known: Any) -> dict[str, Any]:
         answer, hit = find_hit(event, known)
-        options = replace(answer.options, k=min(answer.options.k, SHOWN))
+        options = replace(answer.options, k=min(answer.options.k, SHOWN), trace=True)
         row = row_of(engine.index, hit.item.id)
         found = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
+        table = code_table(engine, answer)
+        ends = [narrowing(step.result, table) for step in (found[0], found[-1]) if step.result.trace]
         rows = {row} | {one.row for step in found for one in step.result.hits}
-        return blend_view(answer, replace(hit, row=row), found, {row: engine.index.thumbnail(row) for row in rows})
+        rows |= {one for end in ends for step in end.steps for one in step.shown}
+        return blend_view(answer, replace(hit, row=row), found, ends, fetched(engine, rows), forced)
 
     panel = Panel("blend", "search/blend.js")
     cards.blend(
@@ -48,14 +55,17 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
 
 
 def blend_view(
-    answer: LastQuery, hit: Hit, found: Sequence[Step], pictures: Mapping[int, bytes | None]
+    answer: LastQuery,
+    hit: Hit,
+    found: Sequence[Step],
+    ends: Sequence[Narrowing],
+    items: Mapping[int, tuple[Item, bytes | None]],
+    forced: bool,
 ) -> dict[str, Any]:
-    """What blend.js draws. pictures: thumbnails of all items in it, by row.
-
-    An item of several steps is sent once, in `items`.
+    """What blend.js draws. ends: how the IDs of the query alone and of the result alone were generated, if that was
+    traced. items: all items in it with their thumbnails, by row; an item of several steps is sent once.
     """
     ids = [step.result.generated[0].codes for step in found]
-    items = {hit.row: hit.item} | {one.row: one.item for step in found for one in step.result.hits}
     return {
         "query": answer.title,
         "item": hit.row,
@@ -71,5 +81,10 @@ def blend_view(
             }
             for step, codes, before in zip(found, ids, [None, *ids], strict=False)
         ],
-        "items": {str(row): formatting.item_view(item, pictures[row]) for row, item in items.items()},
+        "strips": [
+            {"name": name, "columns": [column(end.codes[:level], step, end.items, forced, {}) for level, step in steps]}
+            for name, end in zip(("Query", "Result"), ends, strict=False)
+            if (steps := [*enumerate(end.steps)])
+        ],
+        "items": {str(row): formatting.item_view(item, picture) for row, (item, picture) in items.items()},
     }

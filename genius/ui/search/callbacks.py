@@ -21,6 +21,7 @@ from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
 from genius.ui.common.part import part_of
 from genius.ui.common.saved_page import FILE, as_page
+from genius.ui.common.saved_strip import saved_strip
 from genius.ui.event_queue import caller
 from genius.ui.monitoring import searching
 from genius.ui.search import history, view
@@ -114,7 +115,10 @@ class SearchCallbacks:
             raise UserError("There is no search to save yet; search first.")
         rows = {hit.row for answer in answers for hit in answer.result.hits}
         pictures = {row: self.engine.index.thumbnail(row) for row in rows}
-        text = as_page(answers, self.served.name, pictures, datetime.now())
+        drawn = [follow(self.engine, self.namer, answers, column, None)[0] for column in range(len(answers))]
+        names = self.namer.labels()
+        strips = ["" if strip is None else saved_strip(strip, names) for strip in drawn]
+        text = as_page(answers, self.served.name, pictures, datetime.now(), strips)
         return {"name": FILE, "type": "text/html;charset=utf-8", "text": text}
 
     def search_like(self, id: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:

@@ -77,7 +77,7 @@ def test_several_instructions_of_one_picture_show_it_once():
 
 @pytest.mark.parametrize(
     ("ranking", "told"),
-    [(None, "in the order of their generated IDs"), ("cosine", "by embedding"), ("ranker", "by the ranker")],
+    [(None, "in the order of their generated IDs"), ("cosine", "by similarity"), ("ranker", "by the ranker")],
 )
 def test_the_page_tells_what_the_results_are_ordered_by(ranking, told):
     asked = answer("a cup")

@@ -8,7 +8,9 @@ from genius.errors import UserError
 from genius.explore.code_names import MIN_ITEMS, CodeName, CodeNamer
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
+from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, Served, Shared
+from genius.ui.search.blend import blend_panel
 from genius.ui.search.strip import GONE, follow, strip_panel
 from tests.search.tiny import LEVELS, publish_tiny_run
 
@@ -28,7 +30,9 @@ def namer(engine):
 @pytest.fixture(scope="module")
 def page(engine):
     with gr.Blocks() as page:
-        strip_panel(Context(engine, Served(Path("tiny")), Shared.create(gr.Tabs())), gr.State(()))
+        context, answers = Context(engine, Served(Path("tiny")), Shared.create(gr.Tabs())), gr.State(())
+        strip_panel(context, answers)
+        blend_panel(context, Panel("cards", "search/cards.js"), answers)
     return page
 
 
@@ -172,3 +176,14 @@ def test_a_run_without_names_gets_those_of_the_shown_codes_on_request(engine, na
         if int(choice["items"].split()[0]) >= MIN_ITEMS
     }
     assert large and large <= set(names) and all(names.values())
+
+
+def test_a_blend_shows_how_the_ids_of_both_its_ends_were_generated(engine, event):
+    last = asked(engine)
+    shown = event("on_blend", (last,), column=0, id=last.result.hits[3].item.id)
+    assert [strip["name"] for strip in shown["strips"]] == ["Query", "Result"]
+    for strip, step in zip(shown["strips"], (shown["steps"][0], shown["steps"][-1]), strict=True):
+        assert [column["code"]["code"] for column in strip["columns"]] == step["codes"]
+        assert {str(row) for column in strip["columns"] for row in column["rows"]} <= set(shown["items"])
+    left = [int(column["items"]) for column in shown["strips"][0]["columns"]]
+    assert left == sorted(left, reverse=True) and left[-1] >= 1
