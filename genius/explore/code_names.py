@@ -174,6 +174,12 @@ class CodeNamer:
         """The stored name of a prefix, if there is one."""
         return (self.stored or {}).get(tuple(prefix))
 
+    def label(self, prefix: Pattern) -> str:
+        """What the items of a prefix have in common, as it is stored; empty if that is not known or, for a first code
+        that is a modality, needs no other name."""
+        name = None if self.forced and len(prefix) < 2 else self.name(prefix)
+        return name.label if name else ""
+
     def labels(self) -> dict[str, str]:
         """All stored names by prefix, such as 0.17; the first code by its modality if it is one."""
         modalities = {str(int(modality)): modality.name.capitalize() for modality in Modality}

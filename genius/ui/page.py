@@ -159,6 +159,7 @@ def build(engine: Engine, served: Served) -> Page:
                     CONTENTS[name](context, tab)
                 links.follow_tab(tab)
         page.load(context.namer.labels, None, shared.names, **UNQUEUED)
+        shared.pictures.answer(context.namer)
         for trigger in (page.load, shared.changed.sent):
             trigger(heading, None, header, **UNQUEUED)
         links.restore(page, shared)

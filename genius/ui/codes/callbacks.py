@@ -34,7 +34,7 @@ class CodesCallbacks:
         self.engine, self.served = context.engine, context.served
         self.code_sizes = context.engine.index.code_sizes
         self.forced = context.engine.quantizer.config.modality_code == "forced"
-        self.profiles_of = context.namer.profiles_of
+        self.namer, self.profiles_of = context.namer, context.namer.profiles_of
         self.health_of = lru_cache(1)(self.measure_health)
 
     def on_pattern(self, text: Any):
@@ -60,8 +60,8 @@ class CodesCallbacks:
             pattern,
             format_pattern(pattern),
             format_pattern(pattern, "."),
-            view.here(pattern, profiles.overview(matches), len(profiles.table), self.forced),
-            view.icicle(hierarchy(matches), self.forced),
+            view.here(pattern, profiles.overview(matches), len(profiles.table), self.forced, self.namer.label(pattern)),
+            view.icicle(hierarchy(matches), self.forced, label=self.namer.label),
             self.near_of(profiles, matches) if pattern else None,
             self.page_of(profiles, matches, "", 0),
             None,
@@ -81,8 +81,8 @@ class CodesCallbacks:
         codes, counts = matches.children()
         return (
             view.meaning(profiles.meaning(current)) if current else self.introduction(),
-            view.icicle(hierarchy(matches), self.forced, words),
-            view.codes_table(codes.tolist(), counts.tolist(), current, self.forced, words),
+            view.icicle(hierarchy(matches), self.forced, words, self.namer.label),
+            view.codes_table(codes.tolist(), counts.tolist(), current, self.forced, words, self.namer.label),
         )
 
     def introduction(self) -> dict[str, Any]:

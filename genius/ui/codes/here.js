@@ -10,10 +10,11 @@ const share = ({name, kind, items}) => node('span', {class: `target ${kind}`}, `
 
 const draw = value => {
   if (!value) return [node('div', {class: 'empty'}, node('h2', {}, 'Loading the codes …'))];
-  const {crumbs, items, empty, sentences, modalities} = value;
+  const {crumbs, items, empty, common, sentences, modalities} = value;
   return [node('section', {class: 'codes-here'},
     node('nav', {'aria-label': 'Codes from the first level'}, node('ol', {class: 'crumbs'}, ...crumbs.map(crumb))),
     node('h2', {role: 'status'}, empty ? 'Nothing matches' : items),
+    ...common ? [node('p', {}, node('span', {class: 'label'}, 'in common '), node('b', {}, common))] : [],
     node('p', {class: 'sentence'}, sentences.join(' ')),
     ...empty ? [] : [
       node('p', {class: 'targets'}, ...modalities.map(share)),

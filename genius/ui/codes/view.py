@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from genius.explore.code_patterns import format_pattern
@@ -14,6 +14,8 @@ from genius.trie.code_table import Pattern, trimmed
 from genius.ui.common.formatting import NAMES, count, number, percent
 
 Words = Mapping[int, tuple[Sequence[Word], int]]  # code -> its words, as Profiles.words_below gives them
+
+Label = Callable[[Pattern], str]  # what the items of a prefix have in common; empty if that is not known
 
 WAITING = {"title": "Words", "paragraphs": ["Collecting the words that set these items apart …"]}
 PAGE = 24  # items of a page
@@ -32,8 +34,9 @@ def code_name(code: int | None, level: int, forced: bool) -> str:
     return f"{code} {NAMES[Modality(code)]}" if named else format_pattern((code,))
 
 
-def here(pattern: Pattern, overview: Overview, total: int, forced: bool) -> dict[str, Any]:
-    """The opened pattern: breadcrumbs, number of items, modalities and the next level."""
+def here(pattern: Pattern, overview: Overview, total: int, forced: bool, label: str = "") -> dict[str, Any]:
+    """The opened pattern: breadcrumbs, number of items, modalities and the next level. label: what the items have in
+    common."""
     crumbs = [{"name": "all", "key": "", "open": False}]
     crumbs += [
         {
@@ -47,6 +50,7 @@ def here(pattern: Pattern, overview: Overview, total: int, forced: bool) -> dict
         "crumbs": crumbs,
         "items": count(overview.items, "item"),
         "empty": not overview.items,
+        "common": label,
         "sentences": sentences(pattern, overview, total),
         "modalities": modalities(overview),
     }
@@ -95,13 +99,16 @@ def modalities(overview: Overview) -> list[dict[str, Any]]:
     ]
 
 
-def icicle(root: Node, forced: bool, words: Words | None = None) -> dict[str, Any] | None:
-    """The tree, with words for the children of the root; None if it has no items."""
+def icicle(
+    root: Node, forced: bool, words: Words | None = None, label: Label = lambda prefix: ""
+) -> dict[str, Any] | None:
+    """The tree, with the names of its codes, or else words for the children of the root; None if it has no items."""
     if not root.items:
         return None
-    drawn = _branch(root, root.items, forced)
+    drawn = _branch(root, root.items, forced, label)
     for child, branch in zip(root.children, drawn["children"], strict=True):
-        branch["words"] = "" if child.others else first_words(words, child.pattern[-1])
+        if not child.others:
+            branch["words"] = branch["words"] or first_words(words, child.pattern[-1])
     return drawn
 
 
@@ -111,7 +118,7 @@ def first_words(words: Words | None, code: int | None) -> str:
     return ", ".join(word.word for word in found[:SHOWN_WORDS])
 
 
-def _branch(node: Node, siblings: int, forced: bool) -> dict[str, Any]:
+def _branch(node: Node, siblings: int, forced: bool, label: Label) -> dict[str, Any]:
     pattern, level = node.pattern, len(node.pattern) - 1
     if node.others:
         name, key, title = f"{node.others:,} others", None, f"{node.others:,} other codes"
@@ -123,12 +130,12 @@ def _branch(node: Node, siblings: int, forced: bool) -> dict[str, Any]:
         "name": name,
         "key": key,
         "pattern": title,
-        "words": "",
+        "words": "" if node.others else label(pattern),
         "items": node.items,
         "count": count(node.items, "item"),
         "share": percent(node.items / siblings),
         "kind": Modality(pattern[0]).name.lower() if forced and pattern and pattern[0] is not None else "",
-        "children": [_branch(child, node.items, forced) for child in node.children],
+        "children": [_branch(child, node.items, forced, label) for child in node.children],
     }
 
 
@@ -237,9 +244,14 @@ def page_of(
 
 
 def codes_table(
-    codes: Sequence[int], counts: Sequence[int], pattern: Pattern, forced: bool, words: Words
+    codes: Sequence[int],
+    counts: Sequence[int],
+    pattern: Pattern,
+    forced: bool,
+    words: Words,
+    label: Label = lambda prefix: "",
 ) -> dict[str, Any] | None:
-    """The codes that follow a pattern, largest first: the icicle as a table."""
+    """The codes that follow a pattern, largest first: the icicle as a table. A code has its name or else its words."""
     if not len(codes):
         return None
     order = sorted(range(len(codes)), key=lambda place: -counts[place])
@@ -250,7 +262,7 @@ def codes_table(
             {
                 "caption": f"Codes of level {level} that follow {format_pattern(pattern) or 'the start'}",
                 "note": note,
-                "columns": ["code", "items", "share", "words"],
+                "columns": ["code", "items", "share", "in common"],
                 "rows": [
                     [
                         {
@@ -259,7 +271,10 @@ def codes_table(
                         },
                         {"text": f"{counts[place]:,}"},
                         {"text": percent(counts[place] / total), "bar": counts[place] / total},
-                        {"text": ", ".join(word.word for word in words.get(int(codes[place]), ([], 0))[0])},
+                        {
+                            "text": label((*pattern, int(codes[place])))
+                            or ", ".join(word.word for word in words.get(int(codes[place]), ([], 0))[0])
+                        },
                     ]
                     for place in order[:ROWS]
                 ],

@@ -22,6 +22,7 @@ from genius.explore.code_names import CodeNamer
 from genius.run import Run
 from genius.schema import Query, SearchOptions, SearchResult
 from genius.ui.common.about import About
+from genius.ui.common.code_pictures import CodePictures
 from genius.ui.common.components import Panel
 
 if TYPE_CHECKING:
@@ -136,13 +137,21 @@ class Shared:
     map_view: Signal  # name of a map: Map shows it
     changed: Signal  # any value: items were added or removed, so views of the collection are refreshed
     names: Names  # names of codes by prefix, for the browser, which keeps all that it ever got
+    pictures: CodePictures  # of codes that are pointed at
     chosen: Signal  # id of the result that Why explains; sent by Search after each search and choice
     last_query: gr.State  # LastQuery or None; Search writes it before it sends `chosen`
 
     @classmethod
     def create(cls, tabs: gr.Tabs) -> Shared:
         """Inside the page's Blocks, before the tabs."""
-        return cls(tabs, *(Signal(name) for name in SIGNALS), Names(), Signal("chosen"), last_query=gr.State(None))
+        return cls(
+            tabs,
+            *(Signal(name) for name in SIGNALS),
+            Names(),
+            CodePictures(),
+            Signal("chosen"),
+            last_query=gr.State(None),
+        )
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ const cell = ({text, key, bar, shade}, place) => {
   if (shade !== undefined) made.style.setProperty('--shade', `${Math.round(70 * shade)}%`);
   if (key === undefined) made.append(text);
   else {
-    const one = node('button', {type: 'button', class: 'code'}, text);
+    const one = node('button', {type: 'button', class: 'code', 'data-prefix': key}, text);
     one.addEventListener('click', () => trigger('select', {key}));
     made.append(one);
   }

@@ -69,7 +69,7 @@ const card = ({itself}, column) => data => {
     node('div', {class: 'foot'},
       node('dl', {},
         fact('similarity', data.cosine, 'How alike query and item are: the cosine of their embeddings, the numbers that stand for them; at most 1'),
-        fact('ID score', data.score, 'How well its ID fits the query, nearer to 0 is better; orders the items before re-ranking')),
+        fact('ID score', data.score, 'How well its ID fits the query, higher is better; orders the items before re-ranking')),
       chips(data),
       ...creditLine(data.provenance),
       node('span', {class: 'item', title: 'The item’s number in the collection'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),

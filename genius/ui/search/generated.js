@@ -8,7 +8,7 @@ const row = (data, place) => node('tr', {},
 const draw = value => {
   if (!value) return [];
   const {query, rows, columns, notes} = value;
-  const body = node('tbody', {}, ...rows.map(row)), more = node('button', {type: 'button', class: 'plain more'});
+  const body = node('tbody', {}, ...rows.map(row)), more = node('button', {type: 'button', class: 'plain all-ids'});
   const fold = folded => {
     [...body.children].slice(FEW).forEach(one => { one.hidden = folded; });
     more.textContent = folded ? `Show all ${rows.length}` : 'Show fewer';

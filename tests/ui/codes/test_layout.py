@@ -90,7 +90,7 @@ def test_meaning_has_words_of_the_code_its_children_and_the_table(tab):
     meaning, icicle, table = tab("on_meaning", (int(Modality.TEXT), 3))
     assert meaning["words"] and not meaning["guess"] and meaning["note"].startswith("From ")
     assert any(child["words"] for child in icicle["children"])
-    assert table["tables"][0]["columns"] == ["code", "items", "share", "words"]
+    assert table["tables"][0]["columns"] == ["code", "items", "share", "in common"]
 
 
 def test_while_words_are_collected_the_panel_says_so_or_how_to_read_the_tab(tab):

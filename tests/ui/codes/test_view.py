@@ -97,6 +97,18 @@ def test_the_tree_has_a_key_for_each_code_and_words_for_the_first_level(table):
     assert [below["key"] for below in first["children"]] == ["0.1.2", "0.1.3"]
 
 
+def test_a_code_that_has_a_name_shows_it_instead_of_words_also_that_nothing_is_common(table):
+    names = {(0, 1): "no common meaning", (0, 1, 3): "boat, sea", (0, 3): "cup"}
+    words = {1: ([Word("dog", 1.0, 0.5)], 4)}
+    drawn = view.icicle(hierarchy(table.match((0,))), True, words, lambda prefix: names.get(prefix, ""))
+    first = drawn["children"][0]
+    assert first["words"] == "no common meaning"
+    assert [below["words"] for below in first["children"]] == ["", "boat, sea"]
+    label = lambda prefix: names.get(prefix, "")  # noqa: E731
+    (listed,) = view.codes_table([1, 2, 3], [3, 2, 1], (0,), True, {2: ([Word("cat", 1, 1)], 2)}, label)["tables"]
+    assert [row[3]["text"] for row in listed["rows"]] == ["no common meaning", "cat", "cup"]
+
+
 def test_others_have_no_key(table, monkeypatch):
     monkeypatch.setattr("genius.explore.hierarchy.MAX_SHOWN", 0)
     (others,) = view.icicle(hierarchy(table.match((0,))), True)["children"]
