@@ -123,5 +123,5 @@ const draw = value => {
     node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...player(levels, columns, play, ask)),
     node('p', {class: 'sentence', role: 'status'}, sentence),
     node('div', {class: 'levels', tabindex: '0', role: 'region', 'aria-label': 'The ID, level by level'}, levels),
-    node('p', {class: 'note'}, note))];
+    node('p', {class: 'note'}, `${note} Click another to see what it would have found.`))];
 };

@@ -14,7 +14,7 @@ from genius.ui.common.formatting import NAMES, count, tile
 
 NOTE = (
     "Probability: among the codes with which an existing ID goes on. The search follows many IDs at once (its "
-    "beam) and keeps the best as a whole, so a code need not be the most probable one. Click another to try it."
+    "beam) and keeps the best as a whole, so a code need not be the most probable one."
 )
 OPEN = " The search stopped here: re-ranking by embedding orders the items that are left."
 

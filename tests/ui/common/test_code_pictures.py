@@ -11,7 +11,7 @@ class Namer:
     """Names of two prefixes; the items of one were removed since."""
 
     names: ClassVar = {
-        (0, 17): CodeName(("boat",), ("1:0", "1:3")),
+        (0, 17): CodeName(("boat",), ("1:0", "1:300")),
         (0, 18): CodeName((), ("9:1",)),
         (1, 4): CodeName(("cup",), ()),
     }
