@@ -11,7 +11,8 @@ STYLE = """
 .levels :is(th, td) { padding: 4px 8px; text-align: center; vertical-align: top; border-inline: 1px solid var(--line); }
 .levels th[scope=row] { border: 0; text-align: right; font-size: 13px; font-weight: 400; color: var(--faint); }
 .levels img { width: 44px; height: 44px; margin: 1px; object-fit: cover; border-radius: 6px; }
-.levels .excerpt { min-width: 96px; max-width: 140px; margin: 2px 0; font-size: 11px; line-height: 1.3; text-align: left; }
+.levels .excerpt { min-width: 96px; max-width: 140px; margin: 2px 0; font-size: 11px;
+  line-height: 1.3; text-align: left; }
 .levels .other { font-size: 12px; color: var(--faint); white-space: nowrap; }
 """
 LONGEST = 60  # characters of an item's text
