@@ -27,6 +27,7 @@ from PIL import Image
 from genius.ui.serving import Server
 from tests import readmes
 from tests.readmes import FRONT, READMES, ROOT
+from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import TINY
 from training.settings import PRESETS, with_change, with_changes
 
@@ -208,6 +209,7 @@ def run_in_process(command: str) -> None:
     assert program == "python", command
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(PRESETS, "small", TINY)  # seconds instead of hours
+        lay_out_by_principal_components(patch)
         module, script = (words[1], words[2:]) if words[0] == "-m" else (None, words)
         patch.setattr(sys, "argv", [module or script[0], *(script if module else script[1:])])
         try:

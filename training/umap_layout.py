@@ -14,7 +14,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from umap import UMAP
 
 NEIGHBORS = 15
 FEWEST = 20  # vectors; fewer have no neighborhoods
@@ -63,6 +62,8 @@ def to_edges(layouts: np.ndarray) -> np.ndarray:
 
 
 def _umap(vectors: np.ndarray, start: str | np.ndarray, epochs: int | None, seed: int) -> np.ndarray:
+    from umap import UMAP  # here: it compiles itself with numba, which takes seconds
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a seed implies one thread
         return UMAP(

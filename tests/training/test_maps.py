@@ -18,10 +18,19 @@ from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item, Modality
 from tests.evaluation.micro import write_micro_collection
+from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import LEVELS, TINY
 from training import __main__ as pipeline
-from training import maps
+from training import maps, umap_layout
 from training.settings import Arguments
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_layouts():
+    """Without UMAP, which compiles itself first; tests/training/test_umap_layout.py has it."""
+    with pytest.MonkeyPatch.context() as patch:
+        lay_out_by_principal_components(patch)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +61,16 @@ def test_every_item_and_the_test_queries_lie_on_every_map(drawn, path, collectio
     for query in found.queries:
         assert set(query.answers) == set(asked[query.id].positives)
         assert query.text == asked[query.id].text and query.instruction
+
+
+@pytest.mark.slow
+def test_the_layouts_of_umap_are_those_of_every_item_too(path, collection, tmp_path, monkeypatch):
+    copy = shutil.copytree(path, tmp_path / "run")
+    monkeypatch.setattr(umap_layout, "FEWEST", 20)
+    maps.main([str(collection.root), str(copy), "--device", "cpu"])
+    found = read_maps(copy)
+    assert found.places.shape[:2] == (5, Index.load(Run(copy).folder("index")).n + len(found.queries))
+    assert np.isfinite(found.places).all() and found.places.max() == pytest.approx(1)
 
 
 def test_items_with_the_same_codes_have_one_place(drawn, path):

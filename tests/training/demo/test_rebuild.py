@@ -11,6 +11,7 @@ from genius.evaluation.redraw import WorldRecipe, picture_digest
 from genius.examples import read_examples
 from genius.run import PARTS, Run
 from genius.search.engine import Engine
+from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import TINY
 from training.demo import __main__ as demo
 from training.settings import DEMO, IndexSettings
@@ -36,6 +37,7 @@ def shipped(collection, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "write_world", micro_world)
+        lay_out_by_principal_components(patch)
         root = tmp_path_factory.mktemp("demo")
         demo.rebuild(root / "assets" / "demo", root / "work", SETTINGS, "cpu")
     return root / "assets" / "demo", root / "work", drawn
