@@ -1,6 +1,7 @@
 """Train stages of tiny runs, each already made up to that stage, by as many processes as were launched.
 
     torchrun --nproc-per-node 2 -m tests.training.shared_stages COLLECTION encoder=RUN features=RUN …
+    WORLD_SIZE=2 MASTER_ADDR=… MASTER_PORT=… python -m tests.training.shared_stages …    # the same, started sooner
 
 locked=RUN trains the heads of an encoder whose locked towers lie in RUN/../towers.
 GRADIENTS=FILE writes the gradients of two losses of a batch of which the processes have unequal shares.
@@ -8,13 +9,16 @@ GRADIENTS=FILE writes the gradients of two losses of a batch of which the proces
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.multiprocessing import start_processes
 
 import genius.encoding.features
 import training.tower_outputs
@@ -72,11 +76,23 @@ def write_gradients(file: Path) -> None:
         save_file(found, file)
 
 
-if __name__ == "__main__":
+def main(collection: str, *targets: str) -> None:
     genius.encoding.features.SHARD = training.tower_outputs.IMAGE_SHARD = training.tower_outputs.TEXT_SHARD = SHARD
     device = str(init_distributed("cpu"))
-    for name, _, target in (given.partition("=") for given in sys.argv[2:]):
+    for name, _, target in (given.partition("=") for given in targets):
         if name == GRADIENTS:
             write_gradients(Path(target))
         else:
-            train(name, Path(sys.argv[1]), Path(target), device)
+            train(name, Path(collection), Path(target), device)
+
+
+def process(rank: int, arguments: Sequence[str]) -> None:
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+    main(*arguments)
+
+
+if __name__ == "__main__":
+    if "RANK" in os.environ:
+        main(*sys.argv[1:])
+    else:  # the libraries are loaded already, which takes longer than the training
+        start_processes(process, (sys.argv[1:],), nprocs=int(os.environ["WORLD_SIZE"]), start_method="fork")

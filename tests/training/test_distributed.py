@@ -40,44 +40,51 @@ def alone(collection, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def locked(collection, tmp_path_factory) -> Path:
-    """A run on locked towers that one process trained; a second run, for two processes, has the same towers."""
+    """A run on locked towers, which lie beside it, that one process trained."""
     folder = tmp_path_factory.mktemp("locked")
     write_towers(folder / "towers")
     shared_stages.train(shared_stages.LOCKED, collection.root, folder / "alone", "cpu")
     return folder / "alone"
 
 
-@pytest.fixture(scope="module")
-def together(collection, alone, locked, tmp_path_factory) -> dict[str, Path]:
-    """For each stage a run in which two processes trained it."""
-    runs = {stage: tmp_path_factory.mktemp(stage) / "run" for stage in STAGES}
-    for run in runs.values():
-        shutil.copytree(alone, run)
-    shutil.rmtree(runs["features"] / "features")
-    runs[shared_stages.LOCKED] = locked.parent / "together"
+def free_port() -> str:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    launched = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "accelerate.commands.launch",
-            *LAUNCH,
-            f"--main_process_port={port}",
-            "-m",
-            "tests.training.shared_stages",
-            collection.root,
-            *(f"{stage}={run}" for stage, run in runs.items()),
-            f"{shared_stages.GRADIENTS}={runs['encoder'] / 'gradients'}",
-        ],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        return str(free.getsockname()[1])
+
+
+def launched(way: str, arguments: list[str]) -> str:
+    """What two processes print; either the documented command starts them, or the first one forks."""
+    port, environment, command = free_port(), {"OMP_NUM_THREADS": "1"}, [sys.executable]
+    if way == "accelerate launch":
+        command += ["-m", "accelerate.commands.launch", *LAUNCH, f"--main_process_port={port}"]
+    else:
+        environment |= {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    ended = subprocess.run(
+        [*command, "-m", shared_stages.__name__, *arguments],
+        env=os.environ | environment,
         cwd=ROOT,
         text=True,
         capture_output=True,
     )
-    assert launched.returncode == 0, launched.stderr
-    assert launched.stdout.count("encoder epoch 0 ") == 2, "only the main process reports"
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture(scope="module", params=["fork", pytest.param("accelerate launch", marks=pytest.mark.slow)])
+def together(collection, alone, locked, request, tmp_path_factory) -> dict[str, Path]:
+    """For each stage a run in which two processes trained it."""
+    folder = tmp_path_factory.mktemp("together")
+    runs = {stage: folder / stage for stage in STAGES}
+    for run in runs.values():
+        shutil.copytree(alone, run)
+    shutil.rmtree(runs["features"] / "features")
+    shutil.copytree(locked.parent / "towers", folder / "towers")
+    runs[shared_stages.LOCKED] = folder / "locked"
+    targets = [f"{stage}={run}" for stage, run in runs.items()]
+    gradients = f"{shared_stages.GRADIENTS}={runs['encoder'] / 'gradients'}"
+    printed = launched(request.param, [str(collection.root), *targets, gradients])
+    assert printed.count("encoder epoch 0 ") == 2, "only the main process reports"
     return runs
 
 
