@@ -72,21 +72,33 @@ def browser():
         yield running
 
 
+@pytest.fixture(scope="module")
+def context(browser):
+    """What the visitors of a module use one after the other: it has the page's scripts from the second visit on."""
+    with browser.new_context() as opened:
+        yield opened
+
+
 @pytest.fixture
-def visit(browser, served):
+def visit(browser, context, served):
     """Open the page, each time as another visitor.
 
     Whatever a test does there: data runs no script, no request leaves the origin, and the console tells no error.
     """
-    contexts, dialogs, foreign, errors = [], [], [], []
+    pages, dialogs, foreign, errors = [], [], [], []
 
     def note(request):
         if not request.url.startswith((served.url, "data:", "blob:")):
             foreign.append(request.url)
 
-    def opened(path="/", width=1280):
-        contexts.append(browser.new_context(viewport={"width": width, "height": 900}))
-        page = contexts[-1].new_page()
+    def open_page(path="/", width=1280):
+        profile = browser.new_context() if pages else context  # what a test's second visitor has is none of the first's
+        page = profile.new_page()
+        pages.append(page)
+        if profile is context:
+            forget = {"origin": served.url, "storageTypes": "all"}  # what the last test's visitor left there
+            context.new_cdp_session(page).send("Storage.clearDataForOrigin", forget)
+        page.set_viewport_size({"width": width, "height": 900})
         page.set_default_timeout(60_000)  # a busy machine is slow, not wrong
         page.on("request", note)
         page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
@@ -99,9 +111,10 @@ def visit(browser, served):
             page.locator("#cards .panel > *").first.wait_for()
         return page
 
-    yield opened
-    for context in contexts:
-        context.close()
+    yield open_page
+    for page in pages:
+        page.close() if page.context is context else page.context.close()
+    context.clear_permissions()
     assert not dialogs, "a script from the data ran"
     assert not foreign, "a request left the machine"
     assert not errors
