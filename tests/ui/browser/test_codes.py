@@ -73,6 +73,7 @@ def test_an_item_opens_its_card_and_becomes_the_query(opened):
     page.locator("#cards .card").first.wait_for()
 
 
+@pytest.mark.slow
 def test_a_code_of_a_card_opens_all_items_below_it(opened, served):
     page = opened()
     page.locator("#codes-items .tile").first.click()
@@ -99,6 +100,7 @@ def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
     shown(page, "40 items")
 
 
+@pytest.mark.slow
 def test_words_come_for_texts_and_guesses_for_pictures(opened, served):
     page = opened()
     for row, title in ((1, "Distinctive words"), (0, "Most similar words")):
@@ -106,6 +108,7 @@ def test_words_come_for_texts_and_guesses_for_pictures(opened, served):
         page.locator("#codes-meaning h2", has_text=title).wait_for()
 
 
+@pytest.mark.slow
 def test_the_table_says_what_the_icicle_shows(opened, served):
     page = opened()
     ask(page, "1")
@@ -117,6 +120,7 @@ def test_the_table_says_what_the_icicle_shows(opened, served):
     assert cells.all_inner_texts() == drawn
 
 
+@pytest.mark.slow
 def test_a_level_and_one_of_its_codes_can_be_chosen(opened, served):
     page = opened()
     page.click("#codes-level input")
@@ -128,6 +132,7 @@ def test_a_level_and_one_of_its_codes_can_be_chosen(opened, served):
     shown(page, expected(served, (None, None, code)))
 
 
+@pytest.mark.slow
 def test_health_and_factors_open_with_a_table_or_a_sentence(opened):
     page = opened()
     page.get_by_role("button", name="How well each level is used").click()
@@ -137,6 +142,7 @@ def test_health_and_factors_open_with_a_table_or_a_sentence(opened):
     page.locator("#codes-factors .note", has_text="python -m genius.evaluation").wait_for()
 
 
+@pytest.mark.slow
 def test_what_is_no_pattern_gets_one_sentence_and_the_tab_stays_usable(opened, served):
     page = opened()
     ask(page, "dog")
@@ -147,7 +153,7 @@ def test_what_is_no_pattern_gets_one_sentence_and_the_tab_stays_usable(opened, s
     shown(page, expected(served, (2,)))
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_phone_needs_no_sideways_scrolling(opened, theme):
     page = opened(f"/?__theme={theme}", width=390)
     page.locator("#codes-items .tile").first.click()

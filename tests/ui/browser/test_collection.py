@@ -65,6 +65,7 @@ def test_one_press_removes_nothing(visit, served):
     page.locator("#cards .card", has_text="A zebra on a tree.").first.wait_for()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_told_by_name(visit, tmp_path):
     page, broken = visit("/?tab=collection"), tmp_path / "broken.png"
     broken.write_bytes(b"no picture")
@@ -77,7 +78,7 @@ def test_what_cannot_be_read_is_told_by_name(visit, tmp_path):
 
 
 @pytest.mark.parametrize("served", [False], indirect=True)
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.slow)])
 def test_a_page_that_may_not_be_edited_has_no_form(visit, served, width):
     page = visit("/?tab=collection", width=width)
     opened(page)

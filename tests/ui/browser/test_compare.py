@@ -41,6 +41,7 @@ def test_six_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     assert page.locator("#compare tbody tr").nth(4).locator("td").nth(6).inner_text() == "100 % ±0.0"
 
 
+@pytest.mark.slow
 def test_an_item_is_marked_in_every_column_and_opens_its_card(visit):
     page = opened(visit())
     compare(page, "A red dog.")
@@ -53,6 +54,7 @@ def test_an_item_is_marked_in_every_column_and_opens_its_card(visit):
     assert page.locator("#compare .found-item.picked").count() == twins.count()
 
 
+@pytest.mark.slow
 def test_ranks_are_set_against_those_of_another_way_if_asked(visit):
     page = opened(visit())
     compare(page, "A red dog.")
@@ -75,6 +77,7 @@ def test_the_last_search_can_be_compared(visit):
     page.locator("#compare .sentence", has_text=HOSTILE).wait_for()
 
 
+@pytest.mark.slow
 def test_every_way_keeps_to_a_forced_modality_typed_here_or_in_the_last_search(visit):
     page = opened(visit())
     page.click("#compare-settings button")
@@ -106,6 +109,7 @@ def test_a_picture_can_be_compared_and_a_part_of_it(visit, photo):
     page.locator("#compare .sentence", has_text="For the marked part of the picture").wait_for()
 
 
+@pytest.mark.slow
 def test_nothing_typed_gets_one_sentence(visit):
     page = opened(visit())
     page.click("#compare-go")
@@ -114,7 +118,7 @@ def test_nothing_typed_gets_one_sentence(visit):
     assert "Type a description" in toast.inner_text()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_phone_needs_no_sideways_scrolling(visit, theme):
     page = visit(f"/?tab=compare&__theme={theme}", width=390)
     page.locator("#compare .empty").wait_for()

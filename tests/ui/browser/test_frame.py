@@ -59,8 +59,15 @@ def search(page, text):
     page.locator("#summary .sentence", has_text=f"“{text}”").wait_for()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(
+    "width, theme",
+    [
+        (1280, "light"),
+        (390, "dark"),
+        pytest.param(1280, "dark", marks=pytest.mark.slow),
+        pytest.param(390, "light", marks=pytest.mark.slow),
+    ],
+)
 def test_every_tab_opens_in_both_themes_without_sideways_scrolling(visit, theme, width):
     page = visit(f"/?__theme={theme}", width=width)
     for name in TABS:
@@ -91,6 +98,7 @@ def test_each_tab_keeps_what_was_asked_in_it(visit):
     page.wait_for_url("**/?theme=kept&tab=codes&code=0.1")
 
 
+@pytest.mark.slow
 def test_an_address_of_an_item_asks_by_it(visit):
     page = visit("/?item=0:2")
     page.locator("#cards .card").first.wait_for()
@@ -99,7 +107,11 @@ def test_an_address_of_an_item_asks_by_it(visit):
 
 @pytest.mark.parametrize(
     "address, opens, told",
-    [("/?item=nowhere", "search", True), ("/?tab=codes&code=hello", "codes", True), ("/?tab=nowhere", "search", False)],
+    [
+        ("/?item=nowhere", "search", True),
+        ("/?tab=codes&code=hello", "codes", True),
+        pytest.param("/?tab=nowhere", "search", False, marks=pytest.mark.slow),
+    ],
 )
 def test_a_wrong_address_leaves_a_page_that_works(visit, address, opens, told):
     page = visit(address)
@@ -162,6 +174,7 @@ def test_the_keyboard_is_enough(visit):
     page.get_by_role("tab", name="Codes", selected=True).wait_for()
 
 
+@pytest.mark.slow
 def test_the_api_tab_tells_calls_that_name_this_page(visit, served):
     page = visit("/?tab=api")
     page.locator("#api .endpoint").first.wait_for()

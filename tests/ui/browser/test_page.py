@@ -52,6 +52,7 @@ def test_generated_ids_stand_beside_the_querys_own_with_the_shared_prefix_marked
         assert codes[:marked] == own[:marked] and codes[marked] != own[marked]
 
 
+@pytest.mark.slow
 def test_a_suggested_instruction_can_be_picked(visit, served):
     page = visit()
     page.fill("#text textarea", "a dog on a beach")
@@ -62,6 +63,7 @@ def test_a_suggested_instruction_can_be_picked(visit, served):
     assert served.engine.queries[-1][0].instruction == "Find an image that matches the caption."
 
 
+@pytest.mark.slow
 def test_without_re_ranking_no_movement_is_claimed(visit):
     page = visit()
     page.click("#settings button")
@@ -95,6 +97,7 @@ def test_no_query_gets_one_sentence_and_the_page_stays_usable(visit):
     assert page.locator("#cards .card").count() == 10
 
 
+@pytest.mark.slow
 def test_a_broken_picture_gets_one_sentence_and_leaves_the_last_answer(visit, tmp_path):
     page = visit()
     search(page, "mug")
@@ -140,7 +143,7 @@ def test_a_long_text_unfolds(visit):
     assert button.inner_text() == "Show less" and text.bounding_box()["height"] > folded
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_phone_needs_no_sideways_scrolling(visit, theme):
     page = visit(f"/?__theme={theme}", width=390)
     search(page, "mug")
@@ -166,6 +169,7 @@ def test_one_click_on_an_example_fills_the_form_and_searches(visit, served):
     assert (again.text, again.instruction, again.image.size) == (query.text, query.instruction, query.image.size)
 
 
+@pytest.mark.slow
 def test_an_example_is_picked_with_the_keyboard_and_leaves_no_picture_behind(visit):
     page = visit()
     page.locator(".example", has_text="Changed").press("Enter")
@@ -175,7 +179,7 @@ def test_an_example_is_picked_with_the_keyboard_and_leaves_no_picture_behind(vis
     page.locator("#picture img").wait_for(state="detached")
 
 
-@pytest.mark.parametrize("width, across", [(1280, 3), (390, 1)])
+@pytest.mark.parametrize("width, across", [(1280, 3), pytest.param(390, 1, marks=pytest.mark.slow)])
 def test_one_picture_under_three_instructions_stands_side_by_side(visit, width, across):
     page = visit(width=width)
     page.locator(".example", has_text="Three ways to ask").click()
@@ -206,6 +210,7 @@ def test_examples_shrink_to_one_line_after_a_search_and_unfold(visit):
     assert not first.locator(".wanted").first.is_visible()
 
 
+@pytest.mark.slow
 def test_it_says_what_the_world_is_and_how_to_load_a_collection(visit):
     page = visit()
     assert not page.get_by_text("python -m training").is_visible()
@@ -222,6 +227,7 @@ def test_it_says_what_the_world_is_and_how_to_load_a_collection(visit):
         assert words in about
 
 
+@pytest.mark.slow
 def test_a_picture_from_elsewhere_is_answered_with_a_note(visit, photo):
     page = visit()
     page.set_input_files("#picture input[type=file]", photo)

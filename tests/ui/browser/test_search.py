@@ -34,6 +34,7 @@ def blended(page, place):
     return page.locator("#blend-weight")
 
 
+@pytest.mark.slow
 def test_a_threshold_dims_weaker_results_without_another_search(visit, served):
     page = visit()
     search(page, "mug")
@@ -61,6 +62,7 @@ def test_a_result_becomes_the_query(visit, served):
     assert asked(page) == {"item": id.removeprefix("item ")}
 
 
+@pytest.mark.slow
 def test_a_picture_that_is_the_query_or_part_of_a_blend_keeps_its_credit(visit, served):
     page = visit()
     search(page, "mug")
@@ -116,6 +118,7 @@ def test_a_box_drawn_on_the_picture_searches_that_part_alone(visit, served, phot
     assert not page.locator("#picture .part-box").is_visible()
 
 
+@pytest.mark.slow
 def test_the_edges_of_the_box_can_be_typed_and_another_picture_removes_it(visit, served, photo, tmp_path):
     page = visit()
     upload(page, photo)
@@ -137,6 +140,7 @@ def test_the_edges_of_the_box_can_be_typed_and_another_picture_removes_it(visit,
     assert served.engine.queries[-1][0].image.size == (80, 60)
 
 
+@pytest.mark.slow
 def test_a_finger_draws_once_the_visitor_asks_for_it(visit, photo):
     page = visit(width=390)
     upload(page, photo)
@@ -147,7 +151,7 @@ def test_a_finger_draws_once_the_visitor_asks_for_it(visit, photo):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-@pytest.mark.parametrize("how", ["button", "dragged"])
+@pytest.mark.parametrize("how", ["button", pytest.param("dragged", marks=pytest.mark.slow)])
 def test_the_picture_of_a_result_becomes_that_of_the_query(visit, served, how):
     page = visit()
     search(page, "mug")
@@ -206,6 +210,7 @@ def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit):
     page.locator("#blend .blend").wait_for(state="detached")
 
 
+@pytest.mark.slow
 def test_another_search_closes_the_blend(visit):
     page = visit()
     search(page, "mug")
@@ -214,6 +219,7 @@ def test_another_search_closes_the_blend(visit):
     page.locator("#blend .blend").wait_for(state="detached")
 
 
+@pytest.mark.slow
 def test_the_target_modality_can_be_forced(visit, served):
     page = visit()
     page.click("#settings button")
@@ -249,6 +255,7 @@ def test_the_history_outlives_a_reload_and_asks_again(visit, served, photo):
     assert served.engine.queries[-1][0].text == page.input_value("#text textarea") == "mug"
 
 
+@pytest.mark.slow
 def test_results_are_saved_as_csv_and_json(visit):
     page = visit()
     search(page, "mug")
@@ -275,6 +282,7 @@ def test_an_address_asks(visit, served, address, text, title):
     assert (query.image is None) == (not title) and query.instruction == ("" if title else "Find one.")
 
 
+@pytest.mark.slow
 def test_the_address_follows_what_is_asked_but_for_pictures(visit, photo):
     page = visit()
     search(page, "mug")
@@ -297,7 +305,7 @@ def test_hostile_items_run_nothing_as_queries_in_blends_or_in_the_history(visit)
     page.locator("#summary", has_text="Like ").wait_for()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_blend_fits_on_a_phone(visit, theme):
     page = visit(f"/?__theme={theme}", width=390)
     search(page, "mug")

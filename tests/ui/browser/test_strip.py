@@ -53,7 +53,7 @@ def test_it_plays_once_in_less_than_two_seconds_and_stays(visit):
     assert hidden(strip) == 0
 
 
-@pytest.mark.parametrize("how", ["click", "Enter", "Escape"])
+@pytest.mark.parametrize("how", ["click", *(pytest.param(key, marks=pytest.mark.slow) for key in ("Enter", "Escape"))])
 def test_it_can_be_stopped_and_then_shows_everything(visit, how):
     strip = search(visit())
     settled(strip)
@@ -98,6 +98,7 @@ def test_another_code_is_chosen_and_taken_back(visit):
     found.locator(".tile").first.wait_for(state="detached")
 
 
+@pytest.mark.slow
 def test_a_result_of_another_code_becomes_the_query(visit):
     page = visit()
     strip = search(page)
@@ -121,7 +122,7 @@ def test_it_is_a_table_with_a_header_for_each_level_and_row(visit):
     assert re.search(r"[\d.]+ %, \d+ items?: what if", told)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_on_a_phone_it_scrolls_by_level_and_the_page_does_not(visit, theme):
     page = visit(f"/?__theme={theme}", width=390)
     strip = search(page)

@@ -48,7 +48,7 @@ def test_an_address_opens_a_step_and_finishing_leaves(visit):
     page.wait_for_function("!location.search.includes('tour')")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_the_tour_fits_on_a_phone_and_runs_by_keyboard(visit, theme):
     page = visit(f"/?tour=1&__theme={theme}", width=390)
     page.locator("#tour .label", has_text="Step 1 of").wait_for()
