@@ -36,10 +36,10 @@ from genius.run import BUILT_FROM, Run
 from genius.runtime import usable_device
 from genius.schema import RANKER_PARTS, Modality, SearchOptions
 from genius.search.beam import beam_search
-from genius.search.checks import MAX_BUDGET
 from genius.search.engine import batch_size
 from genius.search.ranking import Ranking
-from genius.search.rerank import MAX_CANDIDATES, Candidates, expand
+from genius.search.rerank import Candidates, expand
+from genius.search.shortlist import SHORTLIST, Codewords, no_norms, shortlist
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from training.features import FeatureSet
@@ -189,7 +189,8 @@ def gather(
     """Search for the chosen validation queries in each of MODES; lists without a target among them are left out."""
     device, modalities = quantizer.codebook_0.device, data.candidates.modalities
     pool = Pool.build(pack(codes, quantizer.config.code_sizes), quantizer.config.code_sizes, device=device)
-    searched, ranking = IncrementalDecoder(decoder), Ranking(ranker.to(device), quantizer.codebooks)
+    codewords, norms, budget = Codewords(quantizer.codebooks), no_norms(len(codes)), SearchOptions().budget
+    searched, ranking = IncrementalDecoder(decoder), Ranking(ranker.to(device), codewords)
     embeddings, weight = data.candidate_files.embedding, decoder.config.decoder_weight
     fused = data.query_files.fused(run.digest("fusion"))
     normalize = run.manifest.get("normalize_embeddings", False)
@@ -199,8 +200,11 @@ def gather(
         for batch in np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS))):
             z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
             own = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
-            beams = beam_search(searched, z, pool.trie, BEAMS, mode=mode, decoder_weight=weight)
-            found = expand(beams, pool.table, MAX_BUDGET if mode == "fast" else MAX_CANDIDATES)
+            how = {"mode": mode, "decoder_weight": weight, "budget": budget * SHORTLIST}
+            beams = beam_search(searched, z, pool.trie, BEAMS, **how)
+            found = expand(beams, pool.table)
+            if mode == "fast":
+                found = shortlist(found, pool.table, codewords, norms, z, budget)
             measured = ranking.measure(found, beams, pool.table, embeddings, modalities, own, z, normalize)
             right = is_target(found, data, batch)
             query.append(found.query + searches)

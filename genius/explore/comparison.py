@@ -37,8 +37,8 @@ FLAT = SearchSystem("faiss flat", "Dense search: compares the query with every i
 HNSW = SearchSystem("faiss HNSW", "Dense search along a graph of similar items; faster, but may miss some.")
 RANKER = SearchSystem(  # where the run has one, next to re-ranking
     "Generation + ranker",
-    "The same IDs; a ranker trained for this collection weighs all that is known to order the items.",
-    SearchOptions(mode="set", ranking="ranker"),
+    "As on Search: a ranker trained for this collection orders the items below the generated prefixes.",
+    SearchOptions(mode="fast", ranking="ranker"),
 )
 SYSTEMS = (  # in the order shown
     SearchSystem(

@@ -22,9 +22,9 @@ Three modes, and what each guarantees against the published algorithm (transform
             left, because nothing can be discarded any more. Scores are those of the codes decoded until then.
     fast    no guarantee, a measured hit rate. The softmax is over the level's own codes, so a beam's score is the
             share of all probability below it. A beam with one ID left keeps its score and is not decoded any
-            further, and a query is finished once its beams hold no more items than the re-ranker's `budget`
-            (*prefix, then leaf*); the next best prefixes fill the budget. So a quarter of the beams is enough:
-            the prefixes that fill the budget make up for the beams that are not decoded.
+            further, and a query is finished once its beams hold no more items than `budget` (*prefix, then leaf*);
+            the next best prefixes fill the budget. So a quarter of the beams is enough: the prefixes that fill the
+            budget make up for the beams that are not decoded. Traced, the beams go on to their ends, to be shown.
 
 Certificate: what a prefix can still gain is bounded. Log-probabilities are at most 0, and geometry is bounded by the
 norms of the codewords to come (scoring.py). If no discarded prefix can reach the score of the last ID that was kept,
@@ -36,16 +36,17 @@ continuations of all beams together, d feature dim.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from genius.models.incremental_decoder import IncrementalDecoder
-from genius.search.beam_state import Beams, Continuations, Prefixes, Recorder
+from genius.search.beam_state import TRACE_FACTOR, Beams, Continuations, Prefixes, Recorder
 from genius.search.scoring import Scorer, Scores
 from genius.trie.trie import Trie
 
 MODES = ("exact", "set", "fast")
-TRACE_FACTOR = 4  # prefixes in a trace for each beam
 FAST_BEAM_DIVISOR = 4  # mode fast decodes beams // FAST_BEAM_DIVISOR, rounded up
 PADDING = torch.iinfo(torch.long).min
 
@@ -79,6 +80,8 @@ def beam_search(
     scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=mode != "fast", bounded=certify)
     recorder = Recorder(len(features), beams, widest, trie, certify, trace, features.device)
     prefixes = Prefixes.empty(trie.root, len(features), features.device)
+    pending = torch.ones(len(features), dtype=torch.bool, device=features.device)  # queries without a result
+    ends = Recorder(len(features), beams, beams, trie, False, False, features.device) if fast and trace else None
     for level in range(trie.levels):
         decoded = prefixes.node >= 0 if fast and level else torch.ones_like(prefixes.node, dtype=torch.bool)
         scores = scorer.next_level(prefixes, decoded)
@@ -95,8 +98,12 @@ def beam_search(
             finished, kept = _within_budget(extended, best >= 0, trie, beams, budget)  # (b,), (b, ≥ v)
             if level + 1 < len(trie.prefix):  # not all items below these prefixes are valid, unless it is one ID
                 finished &= (prefixes.node < 0).all(1)
-            finished |= last
+            finished = (finished | last) & pending[prefixes.query]
             recorder.record_finished(extended.select(finished), kept[finished])
+            pending[prefixes.query[finished]] = False
+            if ends is not None:
+                finished = (prefixes.node < 0).all(1) | last
+                ends.record_finished(prefixes.select(finished))
         elif last or set_only:
             finished = (prefixes.node < 0).all(1)
             recorder.record_finished(prefixes.select(finished))
@@ -106,7 +113,7 @@ def beam_search(
         scorer.keep(~finished)
         if not len(prefixes.query):
             break
-    return recorder.beams()
+    return recorder.beams() if ends is None else replace(recorder.beams(), ends=ends.beams())
 
 
 @torch.inference_mode()

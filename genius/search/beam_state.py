@@ -15,6 +15,7 @@ from genius.schema import LevelTrace
 from genius.trie.trie import Trie
 
 ROUNDING = 1e-4  # of scores summed in fp32; a certificate needs a larger gap
+TRACE_FACTOR = 4  # prefixes in a trace for each beam
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Beams:
     scored: Tensor  # (b,) beams scored over all levels: the cost of the search
     bound: Tensor | None = None  # (b,) no discarded valid ID scores more; None: not computed
     trace: list[list[LevelTrace]] | None = None  # by query, by level
+    ends: Beams | None = None  # the whole IDs that the beams of a traced search in mode fast went on to
 
     def certified(self, best: int) -> Tensor | None:
         """(b,) bool: the first `best` prefixes of each query are provably the best of all valid IDs under the model."""
@@ -149,7 +151,8 @@ class Recorder:
         owners = (continuations.query, continuations.beam)
         valid = torch.zeros_like(prefixes.score).index_put_(owners, continuations.log_prob.exp(), accumulate=True)
         for i, query in enumerate(prefixes.query.tolist()):
-            shown = best[i][best[i] >= 0]
+            shown = best[i, : TRACE_FACTOR * self._beams]
+            shown = shown[shown >= 0]
             columns = (
                 continuations.beam[shown],
                 continuations.code[shown],

@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from genius.search.beam_state import Beams
+from genius.search.shortlist import Codewords
 from genius.trie.ids import IDTable
 
 BLOCK = 16_384  # vectors in memory at once
@@ -46,10 +47,8 @@ def flat_search(
 @torch.inference_mode()
 def quantized_norms(codebooks: Sequence[Tensor], table: IDTable) -> Tensor:
     """‖ẑ‖² of the quantized vector of each ID, (u,) float32 on the codebooks' device; many searches can share it."""
-    words = torch.cat([*codebooks]).float()
-    return torch.cat(
-        [F.embedding_bag(tokens, words, mode="sum").square().sum(1) for _, tokens in _tokens(codebooks, table)]
-    )
+    codewords = Codewords(codebooks)
+    return torch.cat([codewords.sums(codewords.numbers(table, ids)).square().sum(1) for ids in _parts(table.ids)])
 
 
 @torch.inference_mode()
@@ -67,15 +66,16 @@ def quantized_search(
     and comparing the vectors takes 8 and 12 s; the norms, which decode every ID once, take 4 s.
     """
     norms = quantized_norms(codebooks, table) if norms is None else norms
-    z = features.float()
-    inner = torch.cat([2 * codebook.float() @ z.T for codebook in codebooks])  # (all codes, b)
+    codewords = Codewords(codebooks)
+    products = codewords.products(features)  # (all codes, b)
 
     def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for (ids, tokens), norm in zip(_tokens(codebooks, table), norms.split(BLOCK), strict=True):
-            scores, places = (F.embedding_bag(tokens, inner, mode="sum").T - norm).topk(min(k, len(ids)))
+        for ids, norm in zip(_parts(table.ids), norms.split(BLOCK), strict=True):
+            inner = F.embedding_bag(codewords.numbers(table, ids), products, mode="sum").T
+            scores, places = (inner - norm).topk(min(k, len(ids)))
             yield scores.cpu().numpy(), ids[places.cpu().numpy()]
 
-    scores, ids = _best(parts(), len(z), min(k, table.distinct))
+    scores, ids = _best(parts(), len(features), min(k, table.distinct))
     low, scores = torch.from_numpy(ids), torch.from_numpy(scores)
     return Beams(
         low,
@@ -83,16 +83,9 @@ def quantized_search(
         scores,
         torch.full_like(scores, torch.nan),
         depth=torch.full_like(low, len(codebooks)),
-        first_log_probs=(inner[: len(codebooks[0])].T - codebooks[0].float().square().sum(1)).log_softmax(-1),
-        scored=torch.zeros(len(z), dtype=torch.long),
+        first_log_probs=(products[: len(codebooks[0])].T - codebooks[0].float().square().sum(1)).log_softmax(-1),
+        scored=torch.zeros(len(features), dtype=torch.long),
     )
-
-
-def _tokens(codebooks: Sequence[Tensor], table: IDTable) -> Iterator[tuple[np.ndarray, Tensor]]:
-    """Blocks of all IDs: their numbers, and their codes (BLOCK, M) numbered through all codebooks."""
-    offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])
-    for ids in _parts(table.ids):
-        yield ids, torch.from_numpy(table.codes(ids) + offsets).to(codebooks[0].device)
 
 
 def build_hnsw(embeddings: np.ndarray, links: int = 32, effort: int = 40) -> faiss.IndexHNSWFlat:

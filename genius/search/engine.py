@@ -40,12 +40,13 @@ from genius.schema import FAST_DTYPES, Modality, Query, SearchOptions, SearchRes
 from genius.search.batching import ANYONE, Batcher, Caller
 from genius.search.beam import beam_search, widened_search
 from genius.search.beam_state import Beams
-from genius.search.checks import MAX_BUDGET, MAX_WIDENED_BEAMS, check_prefix, check_query, checked_k, checked_options
+from genius.search.checks import MAX_WIDENED_BEAMS, check_prefix, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
 from genius.search.ood_detector import OODDetector
 from genius.search.picture_memory import PictureMemory
 from genius.search.ranking import Ranking
-from genius.search.rerank import MAX_CANDIDATES, Candidates, Ranked, expand, generated_ids, hits, rank
+from genius.search.rerank import Candidates, Ranked, expand, generated_ids, hits, rank
+from genius.search.shortlist import SHORTLIST, Codewords, shortlist
 from genius.search.snapshots import Version, Versions
 from genius.trie.ids import fields, read_level
 from genius.trie.pool import Pool
@@ -135,7 +136,8 @@ class Engine:
         )
         self._normalize_embeddings = run is not None and run.manifest.get("normalize_embeddings", False)
         self.ood_detector, self.run = ood_detector, run
-        self._ranking = ranker and Ranking(ranker.to(self.device).eval(), self.quantizer.codebooks)
+        self._codewords = Codewords(self.quantizer.codebooks)
+        self._ranking = ranker and Ranking(ranker.to(self.device).eval(), self._codewords)
         self._versions = Versions(index, self.device, run)
         self._pictures = PictureMemory(self.encoder)
         self._decoder = self._fast_decoder = IncrementalDecoder(self.decoder)
@@ -328,7 +330,7 @@ class Engine:
         weight = self.decoder.config.decoder_weight if weight is None else weight
         mode = search_mode(options)
         decoder = self._fast_decoder if mode == "fast" else self._decoder
-        how = {"mode": mode, "decoder_weight": weight, "budget": options.budget, "trace": options.trace}
+        how = {"mode": mode, "decoder_weight": weight, "budget": options.budget * SHORTLIST, "trace": options.trace}
         with self._timed("beam", spent, count):
             if options.widen:
                 beams = widened_search(decoder, encoded.z, trie, options.beams, MAX_WIDENED_BEAMS, **how)
@@ -337,7 +339,10 @@ class Engine:
                     decoder, encoded.z, trie, options.beams, **how, certify=options.certify or mode == "exact"
                 )
         with self._timed("expand", spent, count):
-            candidates = expand(beams, pool.table, MAX_BUDGET if mode == "fast" else MAX_CANDIDATES)
+            candidates = expand(beams, pool.table)
+            if mode == "fast":
+                known = self._codewords, version.norms, encoded.z
+                candidates = shortlist(candidates, pool.table, *known, options.budget)
         with self._timed("rerank", spent, count):
             index, normalize, judged = version.index, self._normalize_embeddings, None
             if self.ranking_of(options) == "ranker":
@@ -373,7 +378,7 @@ class Engine:
         spent = dict(found.milliseconds)
         with self._timed("fetch", spent, len(queries)):
             hits_per_query = hits(version.index, found.ranked, table)
-            ids_per_query = generated_ids(found.beams, table)
+            ids_per_query = generated_ids(found.beams.ends or found.beams, table)
             out_of_distribution = [self.is_out_of_distribution(query) for query in queries]
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
         first_codes, certified = found.beams.first_log_probs.exp().cpu().numpy(), found.beams.certified(options.beams)
@@ -415,7 +420,7 @@ def batch_size(beams: int) -> int:
 
 def search_mode(options: SearchOptions) -> str:
     """The mode that these options mean. A trace shows every level, so by default it comes from an exact search."""
-    return options.mode or ("set" if options.rerank and not options.trace else "exact")
+    return options.mode or ("fast" if options.rerank and not options.trace else "exact")
 
 
 def _follow(reference: weakref.ref[Engine], every: float) -> None:

@@ -5,8 +5,6 @@ Shapes: b queries, t candidates of all queries together, d dim, M levels, p part
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -16,16 +14,15 @@ from genius.models.ranker import Ranker
 from genius.schema import RANKER_PARTS
 from genius.search.beam_state import Beams
 from genius.search.rerank import BLOCK, Candidates, Judged
+from genius.search.shortlist import Codewords
 from genius.trie.ids import IDTable
 
 
 class Ranking:
-    """A ranker with the codebooks that its candidates' IDs are of."""
+    """A ranker with the codewords that its candidates' IDs are of."""
 
-    def __init__(self, ranker: Ranker, codebooks: Sequence[Tensor]):
-        self.ranker = ranker
-        self._words = torch.cat([*codebooks]).float()  # codewords of all levels
-        self._offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])
+    def __init__(self, ranker: Ranker, codewords: Codewords):
+        self.ranker, self._codewords = ranker, codewords
 
     @torch.inference_mode()
     def judge(self, candidates: Candidates, parts: Tensor, modalities: np.ndarray) -> Judged:
@@ -59,22 +56,22 @@ class Ranking:
         parts = torch.empty(len(candidates.row), len(RANKER_PARTS), device=z.device)
         for first in range(0, len(parts), BLOCK):
             block = slice(first, first + BLOCK)
-            rows, tokens = candidates.row[block], table.codes(candidates.id[block]) + self._offsets
-            query, beam, modality, tokens = (
-                torch.from_numpy(numbers.astype(np.int64)).to(z.device)
-                for numbers in (candidates.query[block], candidates.beam[block], modalities[rows], tokens)
+            rows, numbers = candidates.row[block], self._codewords.numbers(table, candidates.id[block])
+            query, beam, modality = (
+                torch.from_numpy(values.astype(np.int64)).to(z.device)
+                for values in (candidates.query[block], candidates.beam[block], modalities[rows])
             )
             vectors = torch.from_numpy(embeddings[rows].astype(np.float32)).to(z.device)  # (t, d)
             if normalize:
                 vectors = F.normalize(vectors, dim=-1)
-            quantized = F.embedding_bag(tokens, self._words, mode="sum")  # (t, d)
+            quantized = self._codewords.sums(numbers)  # (t, d)
             inner = (z[query] * quantized).sum(1)
             columns = (
                 (queries[query] * vectors).sum(1),
                 inner + (turned[query, modality] * vectors).sum(1) + added[query, modality],
                 2 * inner - quantized.square().sum(1),
                 log_probs[beam],
-                beams.first_log_probs[query, tokens[:, 0]],
+                beams.first_log_probs[query, numbers[:, 0]],
             )
             parts[block] = torch.stack(columns, dim=1)
         return parts

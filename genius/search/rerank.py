@@ -72,7 +72,7 @@ def expand(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candi
         table.ids_of(position),
         beam,
         scores.ravel()[beam],
-        _place(counts) + 1,
+        places(counts) + 1,
         counts,
     )
 
@@ -98,7 +98,7 @@ def rank(
     if rerank:
         order = np.lexsort((candidates.generated_rank, -(cosine if judged is None else judged.scores), query))
         chosen, query, cosine = chosen[order], query[order], cosine[order]
-    place = _place(np.bincount(query, minlength=len(queries)))
+    place = places(np.bincount(query, minlength=len(queries)))
     at = np.flatnonzero(place < k)
     chosen, query, place = chosen[at], query[at], place[at]
 
@@ -149,7 +149,7 @@ def generated_ids(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
     ]
 
 
-def _place(counts: np.ndarray) -> np.ndarray:
+def places(counts: np.ndarray) -> np.ndarray:
     """(b,) list lengths -> (t,) place of each element in its own list, from 0."""
     return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from genius.search.beam import TRACE_FACTOR, beam_search
+from genius.search.beam import beam_search
+from genius.search.beam_state import TRACE_FACTOR
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder

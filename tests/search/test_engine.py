@@ -84,7 +84,7 @@ def test_a_result_is_whole_and_agrees_with_itself(engine, mode):
 
 def test_hits_are_the_items_of_the_generated_ids_with_their_true_cosines(engine):
     query = QUERIES[2]
-    (result,) = engine.search([query], SearchOptions(beams=4, k=500))
+    (result,) = engine.search([query], SearchOptions(beams=4, k=500, mode="set"))
     ids = {id.codes for id in result.generated}
     rows = [row for row in range(engine.index.n) if tuple(engine.index.codes([row])[0]) in ids]
     assert sorted(hit.row for hit in result.hits) == rows
@@ -142,31 +142,63 @@ def test_the_decoder_weight_is_that_of_the_run_unless_an_option_sets_it(engine, 
     assert used == [engine.decoder.config.decoder_weight, 0, 0.25]
 
 
-def test_reranking_finds_the_same_in_mode_set_as_in_mode_exact_and_that_is_the_default(engine):
-    default, some, exact = (
-        engine.search(QUERIES, SearchOptions(beams=7, mode=mode)) for mode in (None, "set", "exact")
-    )
-    for mine, theirs, whole in zip(default, some, exact, strict=True):
-        assert shown(mine) == shown(theirs) and mine.mode == "set"
+def test_reranking_finds_the_same_in_mode_set_as_in_mode_exact(engine):
+    some, exact = (engine.search(QUERIES, SearchOptions(beams=7, mode=mode)) for mode in ("set", "exact"))
+    for mine, whole in zip(some, exact, strict=True):
         assert [hit.row for hit in mine.hits] == [hit.row for hit in whole.hits]
+
+
+def test_mode_fast_is_the_default_but_for_an_order_by_score_and_a_trace(engine):
+    default, fast = (engine.search(QUERIES, SearchOptions(beams=7, mode=mode)) for mode in (None, "fast"))
+    assert list(map(shown, default)) == list(map(shown, fast)) and {result.mode for result in default} == {"fast"}
     (ordered,) = engine.search(QUERIES[:1], SearchOptions(rerank=False))
     (traced,) = engine.search(QUERIES[:1], SearchOptions(trace=True))
     assert ordered.mode == traced.mode == "exact"
 
 
-def test_mode_fast_returns_the_items_below_its_prefixes_within_its_budget(engine):
-    for budget in (1, 8, 25):
-        for result in engine.search(QUERIES, SearchOptions(beams=5, k=500, mode="fast", budget=budget)):
-            beginnings = [id.codes for id in result.generated]
-            rows = [
-                row
-                for row in range(engine.index.n)
-                if any(tuple(engine.index.codes([row])[0])[: len(codes)] == codes for codes in beginnings)
+@pytest.mark.parametrize("budget", [1, 3, 8, 25])
+def test_mode_fast_returns_the_items_below_its_prefixes_that_are_nearest_by_their_codes(engine, budget, monkeypatch):
+    monkeypatch.setattr(engine_module, "SHORTLIST", 3)
+    index, z = engine.index, engine.encode(QUERIES).z
+    quantized = engine.quantizer.decode(torch.from_numpy(index.codes(range(index.n)).astype(np.int64)))
+    options = SearchOptions(beams=5, k=500, mode="fast", budget=budget)
+    for number, result in enumerate(engine.search(QUERIES, options)):
+        beginnings = [id.codes for id in result.generated]
+        below = [
+            row
+            for row in range(index.n)
+            if any(tuple(index.codes([row])[0])[: len(codes)] == codes for codes in beginnings)
+        ]
+        assert sum(id.bucket for id in result.generated) == len(below)
+        assert len(below) <= 3 * budget or all(len(codes) == 4 for codes in beginnings)
+        distances = (z[number] - quantized[below]).square().sum(1)
+        furthest = distances.sort().values[:budget][-1]
+        assert result.candidates == len(result.hits) == min(budget, len(below))
+        for hit in result.hits:
+            assert hit.row in below and distances[below.index(hit.row)] <= furthest + 1e-4
+        ordered = sorted(result.hits, key=lambda hit: hit.generated_rank)
+        assert [hit.generated_rank for hit in ordered] == list(range(1, len(ordered) + 1))
+        found = distances[[below.index(hit.row) for hit in ordered]]
+        assert (found.diff() >= -1e-4).all()
+
+
+def test_a_traced_fast_search_finds_the_same_and_goes_on_to_whole_ids(engine):
+    options = SearchOptions(beams=20, k=30, mode="fast", budget=4)  # a shortlist of all items
+    for plain, traced in zip(
+        engine.search(QUERIES, options), engine.search(QUERIES, replace(options, trace=True)), strict=True
+    ):
+        assert [hit.row for hit in plain.hits] == [hit.row for hit in traced.hits]
+        assert [hit.generated_rank for hit in plain.hits] == [hit.generated_rank for hit in traced.hits]
+        assert min(len(id.codes) for id in plain.generated) < 4
+        prefixes = [()]
+        for level in traced.trace.levels:
+            prefixes = [
+                prefixes[parent] + (int(code),)
+                for parent, code, kept in zip(level.parent, level.code, level.kept, strict=True)
+                if kept
             ]
-            assert sorted(hit.row for hit in result.hits) == rows
-            assert result.candidates == sum(id.bucket for id in result.generated) == len(rows)
-            whole = all(len(codes) == 4 for codes in beginnings)
-            assert whole or result.candidates <= budget
+        assert [id.codes[: len(prefix)] for id, prefix in zip(traced.generated, prefixes, strict=True)] == prefixes
+        assert {len(id.codes) for id in traced.generated} == {4} and len(traced.generated) == 5
 
 
 def test_a_search_is_widened_until_it_is_certified(engine):

@@ -18,10 +18,13 @@ from genius.evaluation.speed.hf_generate import HFGenerate, nested_bytes, nested
 from genius.evaluation.speed.roofline import synchronize
 from genius.evaluation.speed.workloads import Setup
 from genius.models.incremental_decoder import IncrementalDecoder
+from genius.schema import SearchOptions
 from genius.search.beam import beam_search
 from genius.search.beam_state import Beams
 from genius.search.dense import build_hnsw, build_ivf_pq, flat_search, quantized_norms, quantized_search
 from genius.search.engine import EncodedQueries
+from genius.search.rerank import expand
+from genius.search.shortlist import SHORTLIST, Codewords, shortlist
 
 K = 50  # results of the systems without beams
 EF_SEARCH, PROBES = 64, 16  # of HNSW; of IVF-PQ, the inverted lists that are read
@@ -56,16 +59,25 @@ def _beam_search(mode: str, geometry: bool = False) -> Callable[[Setup], TimedSy
     def builder(setup: Setup) -> TimedSystem:
         dtype = setup.fast_dtype if mode == "fast" else "float32"
         decoder = IncrementalDecoder(setup.workload.decoder, getattr(torch, dtype))
-        weight = 0.0 if geometry else setup.decoder_weight
+        weight, table, budget = 0.0 if geometry else setup.decoder_weight, setup.pool.table, SearchOptions().budget
+        start, norms = time.perf_counter(), np.empty(0, dtype=np.float32)
+        codewords = Codewords(setup.workload.decoder.codebooks)
+        if mode == "fast":  # as after many searches; the rows of the table are 0 … n − 1
+            norms = np.empty(setup.items, dtype=np.float32)
+            of_ids = quantized_norms(setup.workload.decoder.codebooks, table).cpu().numpy()
+            norms[table.rows] = of_ids[np.searchsorted(table.ids, table.ids_of(np.arange(setup.items)))]
 
         def search(queries: EncodedQueries) -> Beams:
-            found = beam_search(decoder, queries.z, setup.pool.trie, setup.beams, mode=mode, decoder_weight=weight)
+            how = {"mode": mode, "decoder_weight": weight, "budget": budget * SHORTLIST}
+            found = beam_search(decoder, queries.z, setup.pool.trie, setup.beams, **how)
+            if mode == "fast":
+                shortlist(expand(found, table), table, codewords, norms, queries.z, budget)
             synchronize(setup.pool.trie.device)
             return found
 
-        size = (setup.pool.table.nbytes + setup.pool.trie.nbytes) / setup.items
+        size = (table.nbytes + setup.pool.trie.nbytes + norms.nbytes) / setup.items
         whole_vocabulary = None if geometry else mode != "fast"
-        return TimedSystem(search, 0.0, size, dtype, whole_vocabulary)
+        return TimedSystem(search, time.perf_counter() - start, size, dtype, whole_vocabulary)
 
     return builder
 

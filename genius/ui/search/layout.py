@@ -163,9 +163,9 @@ def form_for(engine: Engine) -> Form:
         )
         mode = gr.Radio(
             [("Exact", "exact"), ("Set", "set"), ("Fast", "fast")],
-            value="set",
+            value="fast",
             label="Search mode",
-            info="Set: the same IDs as Exact, sooner. Fast: soonest, but may miss some.",
+            info="Fast writes the first codes, then ranks the items below. Exact and Set write whole IDs.",
             elem_id="mode",
         )
         weight = weight_slider(engine.decoder.config.decoder_weight, "weight")
