@@ -22,6 +22,7 @@ from typing import TypeVar
 
 import numpy as np
 import torch
+from PIL.Image import Image
 from torch import Tensor
 
 from genius.errors import UserError
@@ -262,6 +263,13 @@ class Engine:
         """Encode and fuse b queries, at least one, as one batch."""
         return self._batcher.call(partial(self._encode, queries))
 
+    def remember(self, picture: Image, caller: Caller = ANYONE) -> None:
+        """Encode a picture that will probably be searched with, so that the search need not wait for the image tower.
+
+        Raises concurrent.futures.CancelledError if the caller left before.
+        """
+        self._batcher.run(self._remember, [picture], None, 1, caller)
+
     def is_out_of_distribution(self, query: Query) -> bool | None:
         """Whether the query's image looks unlike those of the index; None without an image or a detector."""
         if query.image is None or self.ood_detector is None:
@@ -319,6 +327,11 @@ class Engine:
         with self._timed("fuse", spent, len(queries)):
             z = self.fusion(features)
         return EncodedQueries(features, embeddings, z, spent)
+
+    @torch.inference_mode()
+    def _remember(self, pictures: Sequence[Image], _: None) -> list[None]:
+        self._pictures.encode(pictures, [""] * len(pictures))
+        return [None] * len(pictures)
 
     def _retrieve(
         self, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool | None = None

@@ -70,3 +70,15 @@ def test_an_engine_encodes_a_picture_once_for_several_instructions(tmp_path, pas
     assert sum(passed) == 1
     assert [hit.row for hit in again.hits] == [hit.row for hit in results[1].hits]
     np.testing.assert_allclose(again.embedding, results[1].embedding, atol=1e-6)
+
+
+def test_a_picture_that_was_remembered_does_not_pass_the_tower_in_its_search(tmp_path, passed):
+    engine = Engine.load(publish_tiny_run(tmp_path / "run").path, "cpu")
+    (expected,) = engine.search([Query(text="a dog", image=picture(3))])
+    other = Engine.load(tmp_path / "run", "cpu")
+    passed.clear()
+    other.remember(picture(3))
+    assert passed == [1]
+    (found,) = other.search([Query(text="a dog", image=picture(3))])
+    assert passed == [1, 0] and [hit.row for hit in found.hits] == [hit.row for hit in expected.hits]
+    np.testing.assert_allclose(found.embedding, expected.embedding, atol=1e-5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -95,6 +96,12 @@ class SearchCallbacks:
     def on_picture(self, event: gr.EventData, text: Any, instruction: Any, stored: Any, *settings: Any):
         """Search with the picture of a result; text and instruction stay."""
         return self.search_pictured(getattr(event, "id", None), text or "", instruction or "", stored, settings)
+
+    def on_upload(self, picture: str | None) -> None:
+        """Encode an uploaded picture while its visitor still writes."""
+        if picture:
+            with suppress(UserError):  # which the search will raise again, where it can be shown
+                self.engine.remember(open_image(picture, max_side=LARGEST_SIDE), caller.get())
 
     def on_input(self, text: Any, picture: str | None):
         """Reorder the suggested instructions, and offer some for a picture.

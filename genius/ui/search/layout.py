@@ -117,6 +117,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         trigger_mode="always_last",
         **UNQUEUED,
     )
+    form.picture.upload(callbacks.on_upload, form.picture, trigger_mode="always_last", **UNLIMITED)
     gr.on(None, callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
 
 
