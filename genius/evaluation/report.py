@@ -11,6 +11,7 @@ from genius.evaluation.summary import MIN_DENSE
 from genius.evaluation.tables import dataset_name, decimals, percent, table, task_name, with_interval
 from genius.metrics.factor_agreement import SHUFFLES
 from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT
+from genius.search.shortlist import SHORTLIST
 
 DEFINITIONS = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k).
 A positive outside the pool never counts, and a query with no positive in the pool is a miss, as in M-BEIR's own
@@ -23,9 +24,10 @@ reaches {MIN_DENSE:.0%}; its average is over those rows.
 over the quantized vectors, all IDs scored by look-up tables. *beam*: beam search over the valid IDs by the decoder,
 blended with geometry with the weight above; mode exact, the published algorithm, in the order of ID scores. *beam +
 re-rank*: mode set, which finds the same IDs sooner, re-ranked by embedding. *fast + re-rank*: mode fast, which decodes
-a quarter of the beams, stops where the prefixes hold few items and returns these, up to a budget. *geometry*: each of
-these three by codebook distances alone (decoder weight 0); the difference is what the decoder adds. Items that share
-an ID are in the order of index rows unless re-ranked."""
+a quarter of the beams, stops where the prefixes hold {SHORTLIST} times as many items as the budget, and re-ranks the
+items that are nearest by their codes, up to the budget. *ranker*, where the run has one: by it instead of by embedding.
+*geometry*: each of these by codebook distances alone (decoder weight 0); the difference is what the decoder adds. Items
+that share an ID are in the order of index rows unless re-ranked."""
 DIFFERENT_PICTURES = (
     "the redrawn pictures of the test queries differ from those at training time, because the versions of the "
     "libraries that draw and decode them differ; the records are the same"

@@ -11,6 +11,7 @@ Shapes: b queries, t candidates of all queries together, d dim, M levels, k code
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -24,15 +25,20 @@ SHORTLIST = 10  # items below the beams of mode fast, for each that is re-ranked
 
 
 class Codewords:
-    """The codewords of all levels one below another, and codes numbered through them."""
+    """The codewords of all levels, numbered one level after the other."""
 
     def __init__(self, codebooks: Sequence[Tensor]):
-        self.words = torch.cat([*codebooks]).float()  # (k, d)
+        self.codebooks = codebooks
         self.offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])  # (M,)
 
+    @cached_property
+    def words(self) -> Tensor:
+        """(k, d)."""
+        return torch.cat([*self.codebooks]).float()
+
     def numbers(self, table: IDTable, ids: np.ndarray) -> Tensor:
-        """Numbers of IDs (t,) -> numbers of their codewords (t, M), on the codewords' device."""
-        return torch.from_numpy(table.codes(ids) + self.offsets).to(self.words.device)
+        """Numbers of IDs (t,) -> numbers of their codewords (t, M), on the codebooks' device."""
+        return torch.from_numpy(table.codes(ids) + self.offsets).to(self.codebooks[0].device)
 
     def sums(self, numbers: Tensor) -> Tensor:
         """numbers (t, M) -> quantized vectors (t, d)."""
@@ -40,7 +46,7 @@ class Codewords:
 
     def products(self, z: Tensor) -> Tensor:
         """2⟨z, e⟩ of all codewords and queries z (b, d): (k, b)."""
-        return 2 * self.words @ z.float().T
+        return torch.cat([2 * codebook.float() @ z.float().T for codebook in self.codebooks])
 
 
 def no_norms(items: int) -> np.ndarray:

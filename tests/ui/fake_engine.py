@@ -144,6 +144,7 @@ class FakeEngine:
         self.seconds = seconds
         self.index = FakeIndex()
         self.queries: list[tuple[Query, SearchOptions]] = []
+        self.remembered: list[Image.Image] = []
         self.snapshots = 0
         self.caller = ANYONE  # of the last search
 
@@ -162,6 +163,9 @@ class FakeEngine:
         if caller.has_left():
             raise CancelledError
         return [self.answer(query, options) for query in queries]
+
+    def remember(self, picture: Image.Image, caller=ANYONE) -> None:
+        self.remembered.append(picture)
 
     def encode(self, queries: list[Query]) -> EncodedQueries:
         """Vectors that depend on the length of the text."""

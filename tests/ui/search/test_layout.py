@@ -295,6 +295,17 @@ def test_a_question_is_asked_with_the_picture_and_fills_the_instruction(page, en
     assert instruction == query.instruction == "What is this?" and query.image and "the picture" in summary["sentence"]
 
 
+def test_an_uploaded_picture_is_encoded_before_it_is_asked_about_and_a_bad_one_is_left_to_the_search(
+    page, engine, photo, tmp_path
+):
+    function(page, "on_upload")(str(photo))
+    assert len(engine.remembered) == 1 and engine.remembered[0].mode == "RGB"
+    (tmp_path / "bad.png").write_text("no picture")
+    for path in (None, str(tmp_path / "bad.png")):
+        function(page, "on_upload")(path)
+    assert len(engine.remembered) == 1
+
+
 def test_a_question_about_a_picture_that_is_gone_gets_one_sentence(page):
     with pytest.raises(UserError, match="add a picture"):
         function(page, "on_quick")(gr.EventData(None, {}), "", None, None, [], 5, 3, True, "set", "any")
