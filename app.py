@@ -98,6 +98,13 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         help="requests to one run that may wait for their turn, half of them from one address; others are refused "
         "(default: %(default)s)",
     )
+    parser.add_argument(
+        "--keep-pictures",
+        default="off",
+        metavar="FOLDER",
+        help="keep the pictures that visitors search with in this folder, so that the address of a search includes its "
+        "picture; anyone with the address sees it (default: off)",
+    )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, … (default: a GPU if there is one)")
     parser.add_argument(
         "--fast-dtype",
@@ -174,6 +181,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
         from genius.search.engine import Engine
         from genius.ui.common.context import Served
+        from genius.ui.kept_pictures import kept_pictures
         from genius.ui.logs import SERVER, configure
         from genius.ui.page import build
         from genius.ui.runs import HostedRun
@@ -181,10 +189,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         from genius.ui.serving import Hosting, serve
 
         names = tuple(run.resolve().name for run in runs)
+        kept = kept_pictures(options.keep_pictures)
 
         def load(run: Path) -> Page:
             SERVER.info("Loading %s …", run, extra={"event": "loading"})
-            served = Served.read(run, options.editable, names)
+            served = Served.read(run, options.editable, names, kept)
             engine = Engine.load(run, options.device, options.fast_dtype)
             engine.follow()
             return build(engine, served)

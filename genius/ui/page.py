@@ -133,7 +133,11 @@ def build(engine: Engine, served: Served) -> Page:
     ) as page:
         header = Panel("header", "common/header.js", heading())
         items = np.bincount(engine.index.modalities, minlength=len(Modality)).tolist()
-        Panel("about", "common/about.js", about_view(served.about, served.world, items))
+        Panel(
+            "about",
+            "common/about.js",
+            about_view(served.about, served.world, items, served.kept.days if served.kept else 0),
+        )
         tabs = gr.Tabs(selected="search", elem_id="tabs")
         shared = Shared.create(tabs)
         context = Context(engine, served, shared)

@@ -20,7 +20,7 @@ const world = ({items}) => [
   node('dl', {}, ...STANDS_FOR.map(([name, models, what]) => node('div', {},
     node('dt', {}, name), node('dd', {}, what, node('span', {class: 'label'}, ` · like ${models}`)))))];
 
-const collection = ({title, held, paragraphs, ask}) => [
+const collection = ({title, held, paragraphs, ask, days}) => [
   node('h2', {}, title || 'This collection'),
   paragraph(`It holds ${held}.`),
   ...paragraphs.map(paragraph),
@@ -29,7 +29,8 @@ const collection = ({title, held, paragraphs, ask}) => [
     + 'photograph has other results for another question: the instruction says what you want, a picture, a text or both. '
     + 'Or describe in words what you look for, or add words to a photograph.'),
   paragraph('“Why?” on a result shows how its ID was generated; “More like this” searches with it. Uploaded pictures are '
-    + 'only used for your search, and are deleted after ten minutes.')];
+    + (days ? `kept for up to ${days} days after their last use, so that the address of a search includes its picture.`
+      : 'only used for your search, and are deleted after ten minutes.'))];
 
 const draw = value => {
   if (!value) return [];

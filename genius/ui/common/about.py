@@ -67,10 +67,13 @@ def _texts(values: Any, most: int, longest: int) -> tuple[str, ...]:
     return tuple(found[:most])
 
 
-def about_view(about: About, world: Mapping[str, Any] | None, items: Sequence[int]) -> dict[str, Any] | None:
+def about_view(
+    about: About, world: Mapping[str, Any] | None, items: Sequence[int], days: int = 0
+) -> dict[str, Any] | None:
     """What about.js draws; None for a run that says nothing about itself.
 
-    world: facts about the synthetic world, if the run was trained on it. items: their number for each Modality.
+    world: facts about the synthetic world, if the run was trained on it. items: their number for each Modality. days:
+    that uploaded pictures are kept for addresses; 0 for not at all.
     """
     if world is None and about == About():
         return None
@@ -82,6 +85,7 @@ def about_view(about: About, world: Mapping[str, Any] | None, items: Sequence[in
         "held": _listed([count(items[kind], NAMES[kind].lower()) for kind in Modality if items[kind]]),
         "ask": about.ask[0] if about.ask else "",
         "credits": about.credits,
+        "days": days,
         "commands": list(FOLDER_COMMANDS if world is None else WORLD_COMMANDS),
     }
 

@@ -27,6 +27,7 @@ from genius.ui.common.components import Panel
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
+    from genius.ui.kept_pictures import KeptPictures
 
 TABS = {
     "search": "Search",
@@ -50,13 +51,16 @@ class Served:
     editable: bool = False  # visitors may add items and remove them
     about: About = field(default_factory=About)
     names: tuple[str, ...] = ()  # of all runs that are served, the first one at /
+    kept: KeptPictures | None = None  # pictures of visitors, if the host keeps them
 
     @property
     def name(self) -> str:
         return self.path.resolve().name
 
     @classmethod
-    def read(cls, run: Path, editable: bool = False, names: tuple[str, ...] = ()) -> Served:
+    def read(
+        cls, run: Path, editable: bool = False, names: tuple[str, ...] = (), kept: KeptPictures | None = None
+    ) -> Served:
         """Raises UserError for a run that cannot be read, or cannot be written but is to be editable."""
         if editable and not os.access(run, os.W_OK):
             raise UserError(
@@ -73,6 +77,7 @@ class Served:
             editable,
             About.read(run, manifest),
             names,
+            kept,
         )
 
 

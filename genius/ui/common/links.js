@@ -1,6 +1,6 @@
 // The address of the page holds the tab and its fields. Other parameters stay as they are.
 window.genius = (() => {
-  const OURS = ['tab', 'q', 'instruction', 'item', 'picture', 'code'];
+  const OURS = ['tab', 'q', 'instruction', 'item', 'picture', 'upload', 'code'];
   const address = Object.fromEntries(new URL(location).searchParams);    // as it was opened
   let tab = address.tab ?? 'search';
   const fields = {[tab]: OURS.slice(1).map(name => [name, address[name]])};    // of each tab

@@ -32,8 +32,8 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
         options = replace(answer.options, k=min(answer.options.k, SHOWN), trace=True)
         row = row_of(engine.index, hit.item.id)
         found = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
-        table = code_table(engine, answer)
-        ends = [narrowing(step.result, table) for step in (found[0], found[-1]) if step.result.trace]
+        traced = [step.result for step in (found[0], found[-1]) if step.result.trace]
+        ends = [narrowing(result, code_table(engine, answer)) for result in traced]
         rows = {row} | {one.row for step in found for one in step.result.hits}
         rows |= {one for end in ends for step in end.steps for one in step.shown}
         return blend_view(answer, replace(hit, row=row), found, ends, fetched(engine, rows), forced)

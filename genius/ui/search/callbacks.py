@@ -54,6 +54,7 @@ class SearchCallbacks:
             settings,
             added=chosen != (instruction or ""),
             part=image is not None and part is not None,
+            uploaded=True,
         )
 
     def on_example(self, event: gr.EventData, stored: Any, *settings: Any):
@@ -75,6 +76,8 @@ class SearchCallbacks:
         words = known.get("text") or "", known.get("instruction") or ""
         if known.get("picture"):
             return self.search_pictured(known["picture"], *words, stored, settings)
+        if known.get("upload"):
+            return self.search_kept(known["upload"], *words, stored, settings)
         query = Query(words[0], None, words[1])
         return *form_values(query), *self.search([query], stored, settings)
 
@@ -85,6 +88,8 @@ class SearchCallbacks:
             return self.search_like(entry.item, stored, settings)
         if entry.pictured:
             return self.search_pictured(entry.pictured, entry.text, entry.instruction, stored, settings)
+        if entry.upload:
+            return self.search_kept(entry.upload, entry.text, entry.instruction, stored, settings)
         query = Query(entry.text, None, entry.instruction)
         return *form_values(query), *self.search([query], stored, settings)
 
@@ -148,6 +153,19 @@ class SearchCallbacks:
             [query], stored, settings, added=added, pictured=id
         )
 
+    def search_kept(
+        self, checksum: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """The same with a picture that a visitor uploaded before. Raises UserError if it is not kept."""
+        if self.served.kept is None:
+            raise UserError("This page does not keep pictures, so the address lacks its picture; upload it again.")
+        image = self.served.kept.open(checksum)
+        chosen = instruction or default_instruction(self.served.about, text, image)
+        query = Query(text, image, chosen)
+        return *form_values(replace(query, instruction=instruction)), *self.search(
+            [query], stored, settings, added=chosen != instruction, uploaded=True
+        )
+
     def search(
         self,
         queries: Sequence[Query],
@@ -158,16 +176,19 @@ class SearchCallbacks:
         added: bool = False,
         part: bool = False,
         pictured: str = "",
+        uploaded: bool = False,
     ) -> tuple[Any, ...]:
         """Search, and return all outputs of the tab. item: row and id, if an item is the query. added: the page added
         the instruction. part: the picture is a part of what was uploaded. pictured: id of the item whose picture it is.
-        Raises UserError."""
+        uploaded: the picture is the visitor's own. Raises UserError."""
         options = search_options(*settings, at_most=SIDE_BY_SIDE if len(queries) > 1 else None)
         query = queries[0]
-        uploaded = query.image is not None and not pictured
-        entry = Entry(item=item[1]) if item else Entry(query.text, query.instruction, "", uploaded, pictured)
         with searching(query, options, len(queries)):
             results = self.engine.search(queries, replace(options, trace=True), caller.get())
+        own = uploaded and query.image is not None
+        upload = self.served.kept.keep(query.image) if own and self.served.kept else ""
+        pictures = query.image is not None and not pictured  # of an example, too
+        entry = Entry(item=item[1]) if item else Entry(query.text, query.instruction, "", pictures, pictured, upload)
         answers = tuple(
             LastQuery(
                 f"the item {self.label_of(item[0])}" if item else formatting.describe_query(query, part=part),
@@ -181,7 +202,7 @@ class SearchCallbacks:
         panels = (
             self.side_by_side(example, answers)
             if example and len(answers) > 1
-            else self.panels(answers, title, item and item[0], added, part)
+            else self.panels(answers, title, item and item[0], added, part, self.address_note(own, upload))
         )
         first = next((hit.item.id for hit in answers[0].result.hits), None)
         return (
@@ -195,8 +216,11 @@ class SearchCallbacks:
             *history.address_fields(entry),
         )
 
-    def panels(self, answers: Answers, title: str, itself: int | None, added: bool, part: bool) -> tuple[Any, Any, Any]:
-        """Summary, cards and generated IDs of one query. itself: row of the item that is the query."""
+    def panels(
+        self, answers: Answers, title: str, itself: int | None, added: bool, part: bool, address: str
+    ) -> tuple[Any, Any, Any]:
+        """Summary, cards and generated IDs of one query. itself: row of the item that is the query. address: what the
+        page's address says of the picture."""
         (answer,) = answers
         result = answer.result
         source = "" if itself is None else self.engine.index.items([itself])[0].source
@@ -212,9 +236,21 @@ class SearchCallbacks:
                 added,
                 part,
                 self.weight_of(answer),
-            ),
+            )
+            | {"address": address},
             {"columns": [cards], "exports": exports(answers, self.served.name)},
             view.generated(result, self.weight_of(answer)),
+        )
+
+    def address_note(self, own: bool, upload: str) -> str:
+        """Whether the address of the page includes the picture, if that is the visitor's own."""
+        if not own:
+            return ""
+        if not upload:
+            return "The address of this page does not include your picture."
+        return (
+            "The address of this page includes your picture: whoever has it can see the picture, for up to "
+            f"{self.served.kept.days} days after its last use."
         )
 
     def weight_of(self, answer: LastQuery) -> float:

@@ -11,4 +11,4 @@ const entry = ({title, thumbnail, instruction, picture}, place) => {
 const draw = value => [
   ...value ? [node('ol', {class: 'history', 'aria-label': 'Your last searches'}, ...value.entries.map(entry))] : [],
   node('p', {class: 'label'}, value ? 'Click one to search again. ' : 'No searches yet. ',
-    'The last 20 searches stay in your browser; uploaded pictures are not kept.')];
+    'The last 20 searches stay in your browser.')];

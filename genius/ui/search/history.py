@@ -16,20 +16,22 @@ LONGEST = 120  # characters of a text that are shown
 
 @dataclass(frozen=True)
 class Entry:
-    """A search that can be repeated: a text, or an item of the index or its picture. Uploaded pictures are not kept."""
+    """A search that can be repeated: a text, or an item of the index or its picture. An uploaded picture is kept only
+    where the host allows it."""
 
     text: str = ""
     instruction: str = ""
     item: str = ""  # id
     picture: bool = False  # a picture was uploaded, too
     pictured: str = ""  # id of the item whose picture was searched with
+    upload: str = ""  # checksum of the uploaded picture, if it is kept
 
 
 def add_entry(stored: Any, entry: Entry) -> list[dict[str, Any]]:
     """The entries with a new one first, without duplicates, as they are stored."""
     kept = (
         list(dict.fromkeys([entry, *read_entries(stored)]))
-        if entry.text or entry.item or entry.pictured
+        if entry.text or entry.item or entry.pictured or entry.upload
         else read_entries(stored)
     )
     return [asdict(one) for one in kept[:MAX_ENTRIES]]
@@ -40,10 +42,10 @@ def read_entries(stored: Any) -> list[Entry]:
     found = []
     for record in stored[:MAX_ENTRIES] if isinstance(stored, list) else ():
         if isinstance(record, dict):
-            text, instruction, item, pictured = (
-                str(record.get(name, ""))[:MAX_TEXT] for name in ("text", "instruction", "item", "pictured")
+            text, instruction, item, pictured, upload = (
+                str(record.get(name, ""))[:MAX_TEXT] for name in ("text", "instruction", "item", "pictured", "upload")
             )
-            found.append(Entry(text, instruction, item, record.get("picture") is True, pictured))
+            found.append(Entry(text, instruction, item, record.get("picture") is True, pictured, upload))
     return found
 
 
@@ -65,7 +67,7 @@ def history_view(
     return {
         "entries": [
             {"title": title(one, label), "thumbnail": data_uri(picture) if picture else None}
-            | {name: asdict(one)[name] for name in ("instruction", "picture")}
+            | {"instruction": one.instruction, "picture": one.picture and not one.upload}
             for one, (label, picture) in zip(known, items or [(None, None)] * len(known), strict=True)
         ]
     }
@@ -78,9 +80,14 @@ def title(entry: Entry, label: str | None) -> str:
     words = [f"“{excerpt(entry.text, LONGEST)}”"] * bool(entry.text)
     if entry.pictured:
         words.append(f"the picture of {label or 'an item that was removed'}")
+    if entry.upload:
+        words.append("your picture")
     return " and ".join(words)
 
 
-def address_fields(entry: Entry) -> tuple[str, str, str, str]:
-    """Text, instruction, item id and picture for the address of the page; empty if a picture was uploaded."""
-    return ("", "", "", "") if entry.picture else (entry.text, entry.instruction, entry.item, entry.pictured)
+def address_fields(entry: Entry) -> tuple[str, ...]:
+    """Text, instruction, item id, picture and upload for the address of the page; empty if a picture was uploaded that
+    is not kept."""
+    if entry.picture and not entry.upload:
+        return ("",) * 5
+    return entry.text, entry.instruction, entry.item, entry.pictured, entry.upload

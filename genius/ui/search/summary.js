@@ -1,6 +1,6 @@
 const draw = value => {
   if (!value) return [];
-  const {title, provenance, added, part, aim, sentence, weighed, note, stages} = value;
+  const {title, provenance, added, part, aim, sentence, weighed, address, note, stages} = value;
   const parts = title ? [node('h2', {}, title), ...creditLine(provenance)] : [];
   if (part) parts.push(node('p', {class: 'marked'}, node('img', {src: part, alt: 'The marked part of your picture'}),
     'Only this part of your picture was searched.'));
@@ -8,6 +8,7 @@ const draw = value => {
   parts.push(node('p', {class: 'sentence', role: 'status'}, sentence));
   if (added) parts.push(node('p', {class: 'own-question'}, 'You gave no instruction, so the page asked: ', node('b', {}, added)));
   if (note) parts.push(node('p', {class: 'far', role: 'status'}, note));
+  if (address) parts.push(node('p', {class: 'label address'}, address));
   parts.push(node('details', {class: 'times'}, node('summary', {}, 'Where the time went'),
     node('div', {class: 'bar thin', 'aria-hidden': 'true'},
       ...stages.map((stage, place) => node('i', {class: `stage${place}`, style: `width: ${100 * stage.share}%`}))),

@@ -139,6 +139,7 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
         "aim": None,
         "sentence": f"{asked[0].upper()}{asked[1:]}, with {count(len(results), 'instruction')}, in {spent}.",
         "weighed": "",
+        "address": "",
         "note": FAR if any(result.out_of_distribution for result in results) else "",
         "stages": stages(results),
     }

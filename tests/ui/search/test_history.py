@@ -47,10 +47,11 @@ def test_an_entry_that_is_not_there_gets_one_sentence(index):
 
 
 def test_an_address_tells_words_or_an_item_and_nothing_of_a_picture():
-    assert address_fields(Entry("mug", "Find it.")) == ("mug", "Find it.", "", "")
-    assert address_fields(Entry(item="5:1")) == ("", "", "5:1", "")
-    assert address_fields(Entry("mug", "Find it.", picture=True)) == ("", "", "", "")
-    assert address_fields(Entry("mug", pictured="5:1")) == ("mug", "", "", "5:1")
+    assert address_fields(Entry("mug", "Find it.")) == ("mug", "Find it.", "", "", "")
+    assert address_fields(Entry(item="5:1")) == ("", "", "5:1", "", "")
+    assert address_fields(Entry("mug", "Find it.", picture=True)) == ("",) * 5
+    assert address_fields(Entry("mug", pictured="5:1")) == ("mug", "", "", "5:1", "")
+    assert address_fields(Entry("mug", picture=True, upload="ab")) == ("mug", "", "", "", "ab")
 
 
 def test_a_past_search_is_named_by_its_words_and_by_what_its_item_is_called():

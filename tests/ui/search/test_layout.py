@@ -9,6 +9,7 @@ from genius.schema import Modality, SearchOptions
 from genius.ui.common.about import About
 from genius.ui.common.context import Context, Served, Shared
 from genius.ui.common.formatting import describe_query, item_label
+from genius.ui.kept_pictures import KeptPictures
 from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.history import Entry
 from genius.ui.search.layout import search_tab
@@ -39,18 +40,18 @@ def search(
 ):
     """summary, cards, generated, blend, the strip's three, answers, last query, chosen, history, and the address."""
     shown = function(page, "on_search")(text, picture, instruction, box, stored or [], beams, k, rerank, mode, target)
-    return (*shown[:-4], shown[-4:])
+    return (*shown[:-5], shown[-5:])
 
 
 def pick(page, callback, stored=None, k=3, rerank=True, **event):
     """Text, picture and instruction of the form, then the same."""
     shown = function(page, callback)(gr.EventData(None, event), stored or [], 5, k, rerank, "set", "any")
-    return (*shown[:-4], shown[-4:])
+    return (*shown[:-5], shown[-5:])
 
 
 def send(page, callback, message):
     shown = function(page, callback)(message, [], 5, 3, True, "set", "any")
-    return (*shown[:-4], shown[-4:])
+    return (*shown[:-5], shown[-5:])
 
 
 def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
@@ -191,7 +192,7 @@ def test_an_item_becomes_the_query(page, engine, row, has_picture):
     assert (
         last.title.startswith("the item ") and item_label(item) in last.title and cards["columns"][0]["itself"] == row
     )
-    assert address == ("", "", item.id, "") and stored[0]["item"] == item.id
+    assert address == ("", "", item.id, "", "") and stored[0]["item"] == item.id
 
 
 @pytest.mark.parametrize("id", ["9:9", "", None, 5, ["1:0"]])
@@ -204,7 +205,7 @@ def test_words_from_another_tab_fill_the_form_and_are_asked(page, engine):
     shown = send(page, "on_ask", {"text": "a mug", "instruction": "Find one."})
     query, _ = engine.queries[-1]
     assert shown[:3] == ("a mug", None, "Find one.") and (query.text, query.instruction) == ("a mug", "Find one.")
-    assert shown[-1] == ("a mug", "Find one.", "", "")
+    assert shown[-1] == ("a mug", "Find one.", "", "", "")
 
 
 @pytest.mark.parametrize("message", [None, "mug", {}, {"text": 3}, {"text": ["x"]}])
@@ -215,9 +216,9 @@ def test_a_message_that_asks_nothing_gets_one_sentence(page, message):
 
 def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, photo):
     *_, stored, address = search(page, "mug", instruction="Find one.")
-    assert address == ("mug", "Find one.", "", "")
+    assert address == ("mug", "Find one.", "", "", "")
     *_, stored, address = search(page, "mug", str(photo), stored=stored)
-    assert address == ("", "", "", "") and [entry["picture"] for entry in stored] == [True, False]
+    assert address == ("",) * 5 and [entry["picture"] for entry in stored] == [True, False]
     *_, again, _ = search(page, "", str(photo), stored=stored)
     assert again == stored
 
@@ -229,7 +230,7 @@ def test_what_was_asked_is_asked_again(page, engine):
     assert (
         (query.text, query.instruction, query.image) == shown[:1] + shown[2:3] + (None,) == ("mug", "Find one.", None)
     )
-    assert pick(page, "on_history", stored, index=0)[-1] == ("", "", "1:0", "")
+    assert pick(page, "on_history", stored, index=0)[-1] == ("", "", "1:0", "", "")
     with pytest.raises(UserError, match="no longer in the history"):
         pick(page, "on_history", stored, index=2)
 
@@ -348,13 +349,13 @@ def use_picture(page, id, text="", instruction=""):
 
 
 def test_the_picture_of_a_result_is_asked_with_the_words_that_stand_there(page, engine):
-    text, picture, instruction, *rest, stored, _, _, _, _ = use_picture(page, "1:300", "in blue", "Find one.")
+    text, picture, instruction, *rest, stored, _, _, _, _, _ = use_picture(page, "1:300", "in blue", "Find one.")
     query, _ = engine.queries[-1]
     assert (text, instruction) == (query.text, query.instruction) == ("in blue", "Find one.")
     assert picture is query.image and picture.size == (192, 128)
     assert stored[0]["pictured"] == "1:300" and rest[-1] == rest[-2].result.hits[0].item.id
     (*_, address) = send(page, "on_ask", {"text": "in blue", "instruction": "Find one.", "picture": "1:300"})
-    assert address == ("in blue", "Find one.", "", "1:300") and engine.queries[-1][0].image.size == (192, 128)
+    assert address == ("in blue", "Find one.", "", "1:300", "") and engine.queries[-1][0].image.size == (192, 128)
     again = pick(page, "on_history", stored, index=0)
     assert again[-1] == address and again[0] == "in blue"
 
@@ -365,3 +366,33 @@ def test_the_picture_of_a_result_is_asked_with_the_words_that_stand_there(page, 
 def test_an_item_without_a_picture_gets_one_sentence(page, id, sentence):
     with pytest.raises(UserError, match=sentence):
         use_picture(page, id)
+
+
+def test_where_the_host_keeps_pictures_the_address_of_a_search_includes_its_picture(engine, photo, tmp_path):
+    kept = KeptPictures(tmp_path / "kept")
+    callbacks = SearchCallbacks(Context(engine, Served(Path("made-up"), kept=kept), None))
+    settings = 5, 3, True, "set", "any"
+    *_, stored, text, instruction, item, pictured, upload = callbacks.on_search(
+        "mug", str(photo), "Find one.", None, [], *settings
+    )
+    assert (text, instruction, item, pictured) == ("mug", "Find one.", "", "") and stored[0]["upload"] == upload
+    asked = engine.queries[-1][0]
+    message = {"text": "mug", "instruction": "Find one.", "upload": upload}
+    for again in (callbacks.on_ask(message, [], *settings), callbacks.on_history(event(index=0), stored, *settings)):
+        query = engine.queries[-1][0]
+        assert query.text == "mug" and query.image.tobytes() == asked.image.tobytes() == again[1].tobytes()
+        assert "for up to 30 days" in again[3]["address"]
+        engine.queries.pop()
+    with pytest.raises(UserError, match="no longer kept"):
+        callbacks.on_ask(message | {"upload": "../" + upload}, [], *settings)
+
+
+def test_without_that_the_address_says_that_the_picture_is_not_in_it(page, photo):
+    assert search(page, "mug", str(photo))[0]["address"] == "The address of this page does not include your picture."
+    assert search(page, "mug")[0]["address"] == ""
+    with pytest.raises(UserError, match="does not keep pictures"):
+        send(page, "on_ask", {"upload": "0" * 64})
+
+
+def event(**data):
+    return gr.EventData(None, data)
