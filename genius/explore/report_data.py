@@ -37,6 +37,7 @@ COMMANDS = {  # report -> command that writes it
     "uploads": "python -m training.benchmarks.uploads {run} $GENIUS_DATA",
     "hostile": "python -m training.benchmarks.hostile {run}/reports",
 }
+HOSTILE_SUITE = "tests/hostile/"  # where its files of tests lie
 STAGES = ("encoder", "quantizer", "decoder")  # training stages with epochs
 TIMED = {
     "encode": "encode",
@@ -306,14 +307,15 @@ def uploads_tables(report: Report, choice: str | None = None) -> list[Table]:
 
 
 def hostile_note(report: Report) -> str:
-    """How much was tried, how much of it failed, and on which machine."""
+    """How much was tried, how much of it failed, on which machine, and what was not tried."""
     parts = report["parts"].values()
+    left = ", ".join(name.removeprefix(HOSTILE_SUITE) for name in report["not_run"])
     tried = sum(sum(part["outcomes"].values()) for part in parts)
     failed = sum(len(part["failures"]) for part in parts)
     return (
         f"{tried:,} attempts to break the program in {sum(part['tests'] for part in parts):,} tests, "
         f"{f'{failed:,} of which failed' if failed else 'none of which failed'}. {report['machine']}. "
-        f"Command: {report['command']}"
+        f"{f'Not run: {left}. ' if left else ''}Command: {report['command']}"
     )
 
 
@@ -349,7 +351,7 @@ def hostile_tables(report: Report, choice: str | None = None) -> list[Table]:
             ("File", "Code", "Tests", "Failed", "Attempts", "Seconds", "Seconds of a processor"),
             [
                 [
-                    name.removeprefix("tests/hostile/"),
+                    name.removeprefix(HOSTILE_SUITE),
                     file["code"],
                     f"{file['tests']:,}",
                     f"{len(file['failures']):,}",

@@ -201,6 +201,7 @@ HOSTILE_SUITE = {
             "code": "0123abcd",
         }
     },
+    "not_run": ["tests/hostile/load/test_swaps.py"],
 }
 REPORTS = {
     "retrieval": RETRIEVAL,

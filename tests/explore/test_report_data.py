@@ -102,9 +102,9 @@ def test_hostile_testing_has_a_row_for_each_class_and_a_column_for_each_outcome(
     ]
     assert figures.rows == [["load", "searches", "10,000"], ["load", "p99, ms", "812.50"]]  # not the curve
     assert files.rows == [["inputs/test_uploads.py", "0123abcd", "12", "1", "1,234", "62", "40"]]
-    assert "11,234 attempts" in reports.hostile_note(HOSTILE_SUITE) and "1 of which" in reports.hostile_note(
-        HOSTILE_SUITE
-    )
+    note = reports.hostile_note(HOSTILE_SUITE)
+    assert "11,234 attempts" in note and "1 of which" in note and "Not run: load/test_swaps.py. " in note
+    assert "Not run" not in reports.hostile_note(HOSTILE_SUITE | {"not_run": []})
 
 
 def test_hit_rates_have_a_row_for_each_dataset_and_one_for_the_average():

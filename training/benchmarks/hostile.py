@@ -6,8 +6,8 @@
 
 OUT gets hostile.json and hostile.md, written anew after each file of tests. Each file runs in a process of its own,
 which is ended after ten minutes (--limit). With --part or --file only these are run, and the figures of the others are
-kept if OUT has a report already, with the commit of the code that each was run with. The Reports tab shows the report
-of a run whose OUT is RUN/reports. The exit status is 1 if a test failed.
+kept if OUT has a report already, with the commit of the code that each was run with; the report names the files that
+were not run. The Reports tab shows the report of a run whose OUT is RUN/reports. The exit status is 1 if a test failed.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ def write_report(out: Path, files: dict[str, Part]) -> None:
         "machine": f"{platform.system()} on {os.cpu_count()} cores, Python {platform.python_version()}",
         "parts": parts_of(files),
         "files": files,
+        "not_run": [name for name in map(str, suite()) if name not in files],
     }
     write_json(out / "hostile.json", report)
     write_text(out / "hostile.md", markdown(report))

@@ -118,10 +118,9 @@ class Swapper:
     def record(self, published: float) -> None:
         version = self.versions.setdefault(self.engine.index.folder.name, Version())
         version.published = published
-        for query in self.queries:
-            (wide,) = self.engine.search([query], traced(OPTIONS))
-            (result,) = self.engine.search([query], OPTIONS)
-            clear = is_clear(wide, OPTIONS.rerank)
+        wide, results = (self.engine.search(self.queries, options) for options in (traced(OPTIONS), OPTIONS))
+        for more, result in zip(wide, results, strict=True):
+            clear = is_clear(more, OPTIONS.rerank)
             version.expected.append(
                 [(hit.item.id, hit.item.text, hit.cosine, hit.score) for hit in result.hits] if clear else None
             )

@@ -11,7 +11,7 @@ from genius.search.engine import Engine
 from tests.hostile.load.clients import CLIENTS, SEARCHES, SWAPS, Load, Swapper, make_queries, make_run, served
 from tests.ui.tiny_page import serving
 
-WARM_UP = SEARCHES // 10  # searches after which memory must be flat
+WARM_UP = min(1_000, SEARCHES // 3)  # searches after which memory must be flat
 SAMPLED = max(SEARCHES // 40, 1)  # searches between two samples of memory
 GROWTH = 40  # MB from the warm-up to the end, by a straight line through the samples
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to read memory")

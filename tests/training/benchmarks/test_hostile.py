@@ -63,6 +63,7 @@ def test_a_run_of_some_files_keeps_the_figures_of_the_others(tmp_path, monkeypat
     disks = len(ran) - 2
     assert report["parts"]["disks"]["outcomes"] == {"unchanged": 7 * disks}
     assert report["parts"]["disks"]["processor_seconds"] == 3 * disks
+    assert len(report["not_run"]) + len(report["files"]) == len(hostile.suite()) and ONE not in report["not_run"]
 
 
 def test_a_report_is_there_after_each_file_and_failures_are_the_status(tmp_path, monkeypatch):
