@@ -1,16 +1,32 @@
 """Settings of all tests."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # before torch starts: several processes share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+HERE = Path(__file__).parent
 SLOW = 3_600  # seconds that a test marked slow may take; others: `timeout` in pyproject.toml
+MOST = 4  # processes; each needs two gigabytes
+LONG = ("test_readme.py", "training", "ui", "evaluation", "demo_world", "hostile", "search")  # files and folders
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than cores, for the time in which tests wait for a browser or a server."""
+    return min((os.cpu_count() or 1) + 1, MOST)
 
 
 def pytest_collection_modifyitems(items):
+    items.sort(key=place)
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW))
+
+
+def place(item: pytest.Item) -> int:
+    """Long files begin first: all processes but one would wait for one that begins last."""
+    part = item.path.relative_to(HERE).parts[0]
+    return LONG.index(part) if part in LONG else len(LONG)
