@@ -18,7 +18,7 @@ from pathlib import Path
 from genius.errors import exit_on_user_error
 from genius.run import Run
 from genius.runtime import usable_device
-from training import maps, names
+from training import maps, names, ranker
 from training.__main__ import train
 from training.photos.collection import SHIPPED, build_photo_collection
 from training.photos.credits import write_credits
@@ -67,6 +67,8 @@ def make(data: Path, destination: Path, work: Path, settings: Settings, device: 
         for row in build_photo_collection(data, collection, work / "predictions.npz"):
             print(row)
     train(Arguments(collection, run, "photos", settings, device))
+    if not Run(run).is_current("ranker"):
+        ranker.train(collection, run, device)
     if not Run(run).is_current("maps"):
         maps.draw(collection, run, device)
     if not Run(run).is_current("names"):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from genius.errors import UserError
-from genius.run import PARTS, Run
+from genius.run import EXTRAS, PARTS, Run
 from tests.training.tiny import TINY
 from training.photos import __main__ as command
 from training.photos.phrasings import PHRASINGS
@@ -36,6 +36,7 @@ def test_the_run_ships_with_examples_and_credits_and_is_made_once(collection, tm
     monkeypatch.setattr(command, "build_photo_collection", micro)
     monkeypatch.setattr(command, "write_photo_examples", lambda run, data: (run / "examples").mkdir())
     monkeypatch.setattr(command, "write_credits", lambda run, data: (run / "CREDITS.md").write_text("To whom"))
+    monkeypatch.setattr(command.ranker, "MIN_QUERIES", 1)
     settings = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
     for _ in range(2):
         command.make(tmp_path / "data", tmp_path / "assets" / "photos", tmp_path / "work", settings, "cpu")
@@ -43,5 +44,5 @@ def test_the_run_ships_with_examples_and_credits_and_is_made_once(collection, tm
     run = Run(tmp_path / "assets" / "photos")
     names = {file.name for file in run.path.iterdir()}
     assert {"CREDITS.md", "examples", "manifest.json", "reports"} <= names
-    assert all(run.folder(part).is_dir() for part in PARTS)
+    assert all(run.folder(part).is_dir() for part in (*PARTS, *EXTRAS))
     assert str(tmp_path) not in (run.path / "manifest.json").read_text()
