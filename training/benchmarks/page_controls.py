@@ -89,7 +89,7 @@ def option(name: str, label: str, place: int) -> Control:
 SHOWS = {
     "search": "#cards .card",
     "codes": "#codes-here h2",
-    "map": "#map-figure .legendtext",
+    "map": "#map-picture img, #map-figure .legendtext",
     "compare": "#compare",
     "reports": "#reports-hits-plot-0 .main-svg",
     "collection": "#collection-held table",

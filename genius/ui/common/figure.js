@@ -60,6 +60,7 @@ const draw = async () => {
     plotGlPixelRatio: devicePixelRatio,     // plotly's own is 2: four times the pixels, which hosts without a GPU paint
     modeBarButtonsToRemove: ['toImage', 'sendChartToCloud', 'autoScale2d', 'select2d']});
   ring();
+  host.dispatchEvent(new Event('drawn', {bubbles: true}));
   if (host.bound) return;
   host.bound = true;
   host.on('plotly_click', picked);

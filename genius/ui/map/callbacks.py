@@ -15,10 +15,11 @@ from genius.explore.code_profile import Profiles
 from genius.explore.distinctive_words import Word, distinctive_words
 from genius.explore.map_colors import Group, Palette, nearest_points
 from genius.explore.map_data import Maps
+from genius.explore.map_picture import map_picture
 from genius.schema import Item
 from genius.ui.common.context import Context, LastQuery
-from genius.ui.common.figures import MOST_LASSOED
-from genius.ui.common.formatting import tile
+from genius.ui.common.figures import MODALITY_COLORS, MOST_LASSOED
+from genius.ui.common.formatting import data_uri, tile
 from genius.ui.common.item_card import card
 from genius.ui.map import view
 from genius.ui.map.figure import Drawing, Own, colors, map_figure
@@ -64,6 +65,13 @@ class MapCallbacks:
             view.note(palette, chosen, self.levels, color == "query" and last is None),
             view.group_table(groups, palette.modalities, colors(groups, by_modality)),
         )
+
+    def picture(self) -> str:
+        """The first map as a picture, colored as at first, for the time until its figure is drawn."""
+        palette = self.palette_of(self.engine.index)
+        places, points = self.maps.places[0][: len(self.maps.keys)], palette.points
+        colors = [MODALITY_COLORS[modality] for modality in palette.modalities[points].tolist()]
+        return data_uri(map_picture(places[points], colors))
 
     def on_view(self, name: Any) -> str:
         """The map that another part of the page asks for. Raises UserError for an unknown one."""

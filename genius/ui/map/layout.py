@@ -72,6 +72,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
         drag = gr.Radio(DRAGS, value="pan", label="Drag to", elem_id="map-drag", scale=1, min_width=150)
     with gr.Row(elem_id="map"):
         with gr.Column(scale=3, min_width=320):
+            Panel("map-picture", "map/picture.js", {"picture": callbacks.picture()})
             figure = PlotlyFigure(
                 "map-figure",
                 "Map of the items and questions; the table below says how many items have each color",

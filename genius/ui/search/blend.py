@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,13 +59,15 @@ def blend_view(
     hit: Hit,
     found: Sequence[Step],
     ends: Sequence[Narrowing],
-    items: Mapping[int, tuple[Item, bytes | None]],
+    items: dict[int, tuple[Item, bytes | None]],
     forced: bool,
 ) -> dict[str, Any]:
     """What blend.js draws. ends: how the IDs of the query alone and of the result alone were generated, if that was
-    traced. items: all items in it with their thumbnails, by row; an item of several steps is sent once.
+    traced. items: all items in it with their thumbnails, by row; those that were found are as the search gave them.
     """
     ids = [step.result.generated[0].codes for step in found]
+    found_items = {hit.row: hit.item} | {one.row: one.item for step in found for one in step.result.hits}
+    items = items | {row: (item, items[row][1]) for row, item in found_items.items()}
     return {
         "query": answer.title,
         "item": hit.row,
