@@ -32,7 +32,7 @@ genius.pictures = {};
       image.alt = label;
       return image;
     }), words = document.createElement('p');
-    words.textContent = `typical of ${genius.names[pointed.dataset.prefix]}`;
+    words.textContent = `nearest to its average: ${genius.names[pointed.dataset.prefix]}`;
     card.replaceChildren(...images, words);
     if (!card.isConnected) document.body.append(card);
     card.hidden = false;
