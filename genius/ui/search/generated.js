@@ -7,7 +7,7 @@ const row = (data, place) => node('tr', {},
 
 const draw = value => {
   if (!value) return [];
-  const {query, rows, columns, notes} = value;
+  const {lead, query, rows, columns, notes} = value;
   const body = node('tbody', {}, ...rows.map(row)), more = node('button', {type: 'button', class: 'plain all-ids'});
   const fold = folded => {
     [...body.children].slice(FEW).forEach(one => { one.hidden = folded; });
@@ -18,7 +18,7 @@ const draw = value => {
   fold(true);
   return [node('section', {class: 'generated'},
     node('h2', {}, 'Generated IDs'),
-    node('p', {}, 'The IDs that the search wrote, the best first; their items are the candidates for the results.'),
+    node('p', {}, lead),
     node('p', {class: 'own', title: 'The ID that the query itself would have as an item'},
       node('span', {class: 'label'}, 'The query’s own ID '), chips(query)),
     node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),

@@ -241,7 +241,13 @@ def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
             **identifier(found.codes, result.query_codes),
         }
 
+    candidates = (
+        "The results are chosen among all items that begin like one of them."
+        if result.mode == "fast"
+        else "Their items are the candidates for the results."
+    )
     return {
+        "lead": f"The IDs that the search wrote, the best first. {candidates}",
         "columns": ["#", "ID", "log p", "score", "items"],
         "notes": [
             score_note(decoder_weight, result.mode),

@@ -164,7 +164,9 @@ def test_generated_ids_keep_their_order_scores_and_buckets():
     ],
 )
 def test_the_log_probability_that_is_shown_and_the_score_that_orders_the_ids_are_explained(weight, mode, score):
-    (note,) = view.generated(result(mode=mode), weight)["notes"]
+    shown = view.generated(result(mode=mode), weight)
+    (note,) = shown["notes"]
+    assert ("begin like one of them" in shown["lead"]) == (mode == "fast")
     assert note.startswith("log p: ") and note.endswith(f"Score, which orders the IDs: {score}")
 
 
