@@ -7,6 +7,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.run import EXTRAS, PARTS, Run
+from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import TINY
 from training.photos import __main__ as command
 from training.photos.phrasings import PHRASINGS
@@ -26,6 +27,7 @@ def test_the_page_asks_what_training_knows():
 
 
 def test_the_run_ships_with_examples_and_credits_and_is_made_once(collection, tmp_path, monkeypatch):
+    lay_out_by_principal_components(monkeypatch)
     built = []
 
     def micro(data, destination, cache):
