@@ -134,7 +134,8 @@ def _work(run: Path, writer: int) -> None:
             report = "out of memory", traceback.format_exc(limit=-3)
         except BaseException:
             report = "raw error", traceback.format_exc(limit=-4)
-        os.write(writer, pickle.dumps(report)[: 2**15])
+        kind, text = report
+        os.write(writer, pickle.dumps((kind, text[: 2**13])))  # whole: at most 32 kB in a pipe of 64
     finally:
         os._exit(0)
 
