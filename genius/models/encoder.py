@@ -312,11 +312,28 @@ class Encoder(nn.Module):
             )
             if not has_words(tokenizer.tokenizer):
                 raise UserError(f"{text['hf_tokenizer_name']} holds no tokenizer")
+            self._check_tokens(tokenizer)
             return tokenizer
         vocabulary = text.get("vocab_size", CLIP_VOCABULARY)
         if vocabulary < CLIP_VOCABULARY:
             return ShortTokenizer(vocabulary, length)
         return clip_tokenizer(length, json.dumps(text.get("tokenizer_kwargs", {})))
+
+    def _check_tokens(self, tokenizer: HFTokenizer) -> None:
+        """Raise UserError if a word has a token that a Hugging Face text tower has no embedding for.
+
+        Special tokens may: those that every text has show when the first one is encoded, and others never occur.
+        """
+        tower = getattr(self.clip, "text", None)
+        if isinstance(tower, HFTextEncoder):
+            known = tower.transformer.get_input_embeddings().num_embeddings
+            words = set(tokenizer.tokenizer.get_vocab().values()) - set(tokenizer.tokenizer.all_special_ids)
+            largest = max(words)
+            if largest >= known:
+                raise UserError(
+                    f"the tokenizer has a token {largest:,} and the text tower knows {known:,}; use the tokenizer that "
+                    "the tower was trained with, or copy the run again"
+                )
 
     @cached_property
     def _masks_padding(self) -> bool:

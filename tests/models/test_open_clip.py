@@ -182,6 +182,13 @@ def unreachable(*given, **named):
     raise AssertionError("a saved encoder asks no hub")
 
 
+def renumber(file, number):
+    """Give the word "red" this number."""
+    fields = json.loads(file.read_text())
+    fields["model"]["vocab"]["red"] = number
+    file.write_text(json.dumps(fields))
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -192,6 +199,7 @@ def unreachable(*given, **named):
         (lambda text: (text / "tokenizer.json").write_text("{}"), "cannot be loaded"),
         (lambda text: (text / "tokenizer_config.json").write_text("["), "cannot be loaded"),
         (lambda text: (text / "tokenizer.json").write_text("["), "cannot be loaded"),
+        (lambda text: renumber(text / "tokenizer.json", 1_000_000), "has a token 1,000,000 and the text tower knows"),
     ],
 )
 def test_a_damaged_text_folder_is_refused_in_one_sentence(tmp_path, damage, message):
