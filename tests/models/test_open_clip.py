@@ -41,6 +41,8 @@ def write_model(folder, config, preprocess=None):
     custom = open_clip.CoCa if "multimodal_cfg" in config else open_clip.CustomTextCLIP
     kind = custom if config.get("custom_text") else open_clip.CLIP
     model = kind(**{name: value for name, value in config.items() if name != "custom_text"}).eval()
+    for weight in model.parameters():  # open_clip leaves some of CoCa's as the memory was
+        torch.nn.init.normal_(weight, std=0.1)
     folder.mkdir(exist_ok=True)
     (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": preprocess or {}}))
     save_file(
