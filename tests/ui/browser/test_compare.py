@@ -83,7 +83,7 @@ def test_every_way_keeps_to_a_forced_modality_typed_here_or_in_the_last_search(v
     page.click("#compare-settings button")
     page.locator("#compare-target").get_by_label("Text", exact=True).check()
     compare(page, "A red dog.")
-    assert ", texts only, the 6 systems" in page.locator("#compare .sentence").inner_text()
+    assert ", texts only, the 6 ways" in page.locator("#compare .sentence").inner_text()
     assert set(page.locator("#compare .found-item .badge").all_inner_texts()) == {"Text"}
     page.get_by_role("tab", name="Search").click()
     page.click("#settings button")
@@ -93,7 +93,7 @@ def test_every_way_keeps_to_a_forced_modality_typed_here_or_in_the_last_search(v
     page.locator("#cards .card").first.wait_for()
     page.get_by_role("tab", name="Compare").click()
     page.locator("#compare-last:enabled", has_text="A blue boat.").click()
-    page.locator("#compare .sentence", has_text="“A blue boat.”, pairs only, the 6 systems").wait_for()
+    page.locator("#compare .sentence", has_text="“A blue boat.”, pairs only, the 6 ways").wait_for()
     assert set(page.locator("#compare .found-item .badge").all_inner_texts()) == {"Pair"}
 
 
@@ -102,7 +102,7 @@ def test_a_picture_can_be_compared_and_a_part_of_it(visit, photo):
     page.set_input_files("#compare-picture input[type=file]", photo)
     page.locator("#compare-picture img").wait_for()
     page.click("#compare-go")
-    page.locator("#compare .sentence", has_text="For the picture, the 6 systems").wait_for()
+    page.locator("#compare .sentence", has_text="For the picture, the 6 ways").wait_for()
     page.locator("#compare-part summary").click()
     page.locator("#compare-part").get_by_label("left").fill("50")
     page.locator("#compare-part").get_by_role("button", name="Search this part").click()

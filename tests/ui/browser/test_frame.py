@@ -129,9 +129,9 @@ def test_an_item_goes_from_code_to_card_to_query(visit, served):
     card = page.locator("#codes-card .itemcard")
     card.wait_for()
     assert card.locator(".neighbours li").count() == 8
-    first = card.get_attribute("aria-label")
+    first = card.locator(".which").inner_text()
     card.locator(".neighbours button").first.click()
-    page.locator(f"#codes-card .itemcard:not([aria-label='{first}'])").wait_for()
+    page.wait_for_function("first => document.querySelector('#codes-card .which').innerText !== first", arg=first)
     card.locator(".codes button").nth(1).click()
     page.wait_for_function("new URLSearchParams(location.search).get('code')?.split('.').length === 2")
     page.locator("#codes-items button").first.click()

@@ -36,7 +36,7 @@ def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
     found = served.engine.search([Query("A zebra on a tree.")])[0].hits
     assert "A zebra on a tree." in [hit.item.text for hit in found]
     held, listed = ask("on_held")["output"]["data"]
-    assert held["tables"][0]["note"].startswith("42 items in 2 segments")
+    assert held["tables"][0]["note"].startswith("42 items, ") and "in 2 parts" in held["tables"][0]["note"]
     ids = [tile["id"] for tile in listed["tiles"]]
     assert ids == ["1:2", "1:1"]
     assert ask("on_take_out", event={"id": ids[0]})["output"]["data"][0]["title"] == "1 item removed."
@@ -44,7 +44,7 @@ def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
     assert ask("on_compact")["output"]["data"][0]["title"] == "All items are in one part (segment) now."
     assert served.engine.index.n == N and ask("on_held")["output"]["data"][1] is None
     verdict, health = ask("on_health")["output"]["data"]
-    assert verdict["well"] in (True, False) and health["tables"][0]["caption"] == "Health"
+    assert verdict["well"] in (True, False) and health["tables"][0]["caption"] == "How well items fit their codes"
 
 
 def test_two_people_at_once_change_it_one_after_the_other(ask, served):
