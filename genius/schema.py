@@ -121,7 +121,7 @@ class SearchOptions:
     modality: Modality | None = None  # of the candidates; None: any
     decoder_weight: float | None = None  # 1 decoder alone, 0 geometry alone, None: as the run was tuned
     trace: bool = False  # record every level of the beam search
-    mode: str | None = None  # exact, set or fast (genius.search.beam); None: fast; exact if traced or not re-ranked
+    mode: str | None = None  # exact, set or fast (genius.search.beam); None: see Engine.mode_of
     budget: int = 200  # mode fast: candidates to re-rank
     certify: bool = False  # check whether the IDs are provably the best; mode exact always does
     widen: bool = False  # double the beams until they are, up to a limit

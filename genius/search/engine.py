@@ -236,6 +236,16 @@ class Engine:
             return None
         return options.ranking or ("ranker" if self.has_ranker else "cosine")
 
+    def mode_of(self, options: SearchOptions) -> str:
+        """The mode that these options mean.
+
+        A trace shows every level, so by default it comes from an exact search. A ranker finds more among the many
+        candidates of mode fast; the cosine, which orders them as dense search does, among the few of mode set.
+        """
+        if options.mode or not options.rerank or options.trace:
+            return options.mode or "exact"
+        return "fast" if self.ranking_of(options) == "ranker" else "set"
+
     def reload(self) -> bool:
         """Search the newest index of the run from now on; returns whether there was a newer one.
 
@@ -341,7 +351,7 @@ class Engine:
         trie = pool.trie.below(options.prefix)
         weight = options.decoder_weight
         weight = self.decoder.config.decoder_weight if weight is None else weight
-        mode = search_mode(options)
+        mode = self.mode_of(options)
         decoder = self._fast_decoder if mode == "fast" else self._decoder
         how = {"mode": mode, "decoder_weight": weight, "budget": options.budget * SHORTLIST, "trace": options.trace}
         with self._timed("beam", spent, count):
@@ -385,7 +395,7 @@ class Engine:
         return self._results(EncodedQueries(None, embeddings, z), [Query()] * len(queries), shared)
 
     def _results(self, encoded: EncodedQueries, queries: Sequence[Query], shared: BatchOptions) -> list[SearchResult]:
-        options, version, mode = shared.options, shared.version, search_mode(shared.options)
+        options, version, mode = shared.options, shared.version, self.mode_of(shared.options)
         query_codes = self.quantizer.encode(encoded.z).tolist()
         table, found = version.pool_of(options.modality).table, self._retrieve(encoded, options, version)
         spent = dict(found.milliseconds)
@@ -429,11 +439,6 @@ class Engine:
 def batch_size(beams: int) -> int:
     """How many queries with this beam size are decoded together."""
     return min(max(BATCH_BEAMS // beams, 1), MAX_BATCH)
-
-
-def search_mode(options: SearchOptions) -> str:
-    """The mode that these options mean. A trace shows every level, so by default it comes from an exact search."""
-    return options.mode or ("fast" if options.rerank and not options.trace else "exact")
 
 
 def _follow(reference: weakref.ref[Engine], every: float) -> None:

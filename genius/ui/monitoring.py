@@ -153,7 +153,7 @@ def searching(query: Query, options: SearchOptions, count: int = 1) -> Iterator[
         return
     asked = query.text or query.image is not None
     kind = Modality.of(query.text, query.image).name.lower() if asked else "empty"
-    mode = options.mode or "fast"
+    mode = options.mode or "set"
     call.kind, call.mode = kind, mode if mode in MODES else "unknown"  # few values, whatever a client sends
     ended = Ended()
     try:

@@ -209,7 +209,7 @@ class FakeEngine:
             first_code_probabilities=np.array([0.93, 0.05, 0.02]),
             modality_code="emergent" if query.text == "emergent" else "forced",
             candidates=512,
-            mode=options.mode or "fast",
+            mode=options.mode or "set",
             ranking=(options.ranking or "cosine") if options.rerank else None,
             out_of_distribution=None if query.image is None else query.text == "far away",
             certified=len(query.text) % 2 == 0 if options.mode == "exact" else None,

@@ -164,7 +164,7 @@ def form_for(engine: Engine) -> Form:
         )
         mode = gr.Radio(
             [("Exact", "exact"), ("Set", "set"), ("Fast", "fast")],
-            value="fast",
+            value="fast" if has_ranker else "set",
             label="Search mode",
             info="Fast writes the first codes, then ranks the items below. Exact and Set write whole IDs.",
             elem_id="mode",

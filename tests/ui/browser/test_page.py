@@ -75,7 +75,7 @@ def test_without_re_ranking_no_movement_is_claimed(visit):
 def test_the_way_to_search_is_chosen_and_its_certificate_shown(visit, served):
     page, note = visit(), "#generated .generated"
     search(page, "mug")
-    assert served.engine.queries[-1][1].mode == "fast" and "roven" not in page.locator(note).inner_text()
+    assert served.engine.queries[-1][1].mode == "set" and "roven" not in page.locator(note).inner_text()
     page.click("#settings button")
     page.get_by_label("Exact", exact=True).check()
     for text, words in (("mugs", "Proven: no other existing ID has a higher score"), ("cup", "Not proven")):
