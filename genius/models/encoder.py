@@ -328,7 +328,7 @@ class Encoder(nn.Module):
         if isinstance(tower, HFTextEncoder):
             known = tower.transformer.get_input_embeddings().num_embeddings
             words = set(tokenizer.tokenizer.get_vocab().values()) - set(tokenizer.tokenizer.all_special_ids)
-            largest = max(words)
+            largest = max(words, default=0)
             if largest >= known:
                 raise UserError(
                     f"the tokenizer has a token {largest:,} and the text tower knows {known:,}; use the tokenizer that "

@@ -1,9 +1,7 @@
 """Of many items, those whose quantized vectors are nearest to a query: how mode fast chooses what is re-ranked.
 
 A fast search stops at prefixes, and all codes below them are known. So the codes that were not decoded cost a few
-additions an item instead of a step of the decoder, and none of them can be discarded too early: the photo run's 200
-candidates of 2,000 items hold the targets of 96 % of its test queries, as the 200 nearest of all items do, and those
-of the best prefixes with 200 items 88 %.
+additions an item instead of a step of the decoder, and none of them can be discarded too early. Figures: README.md.
 
 Shapes: b queries, t candidates of all queries together, d dim, M levels, k codes of all levels.
 """

@@ -115,10 +115,8 @@ def test_a_query_is_answered_alike_alone_and_in_any_batch(engine, monkeypatch):
     assert engine.search([], options) == []
 
 
-def test_the_trace_ends_in_the_generated_ids_and_changes_nothing(engine):
-    (plain,) = engine.search(QUERIES[:1], SearchOptions(beams=5, mode="exact"))
-    (traced,) = engine.search(QUERIES[:1], SearchOptions(beams=5, trace=True))
-    assert shown(traced) == shown(plain)
+def traced_prefixes(traced) -> list[tuple[int, ...]]:
+    """The beams at the last level of a trace."""
     prefixes = [()]
     for level in traced.trace.levels:
         prefixes = [
@@ -126,6 +124,14 @@ def test_the_trace_ends_in_the_generated_ids_and_changes_nothing(engine):
             for parent, code, kept in zip(level.parent, level.code, level.kept, strict=True)
             if kept
         ]
+    return prefixes
+
+
+def test_the_trace_ends_in_the_generated_ids_and_changes_nothing(engine):
+    (plain,) = engine.search(QUERIES[:1], SearchOptions(beams=5, mode="exact"))
+    (traced,) = engine.search(QUERIES[:1], SearchOptions(beams=5, trace=True))
+    assert shown(traced) == shown(plain)
+    prefixes = traced_prefixes(traced)
     assert prefixes == [id.codes for id in traced.generated]
 
 
@@ -190,13 +196,7 @@ def test_a_traced_fast_search_finds_the_same_and_goes_on_to_whole_ids(engine):
         assert [hit.row for hit in plain.hits] == [hit.row for hit in traced.hits]
         assert [hit.generated_rank for hit in plain.hits] == [hit.generated_rank for hit in traced.hits]
         assert min(len(id.codes) for id in plain.generated) < 4
-        prefixes = [()]
-        for level in traced.trace.levels:
-            prefixes = [
-                prefixes[parent] + (int(code),)
-                for parent, code, kept in zip(level.parent, level.code, level.kept, strict=True)
-                if kept
-            ]
+        prefixes = traced_prefixes(traced)
         assert [id.codes[: len(prefix)] for id, prefix in zip(traced.generated, prefixes, strict=True)] == prefixes
         assert {len(id.codes) for id in traced.generated} == {4} and len(traced.generated) == 5
 

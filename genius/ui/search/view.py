@@ -242,7 +242,7 @@ def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
         }
 
     candidates = (
-        "The results are chosen among all items that begin like one of them."
+        "The results are chosen among the items whose IDs begin in the likeliest ways."
         if result.mode == "fast"
         else "Their items are the candidates for the results."
     )

@@ -166,7 +166,7 @@ def test_generated_ids_keep_their_order_scores_and_buckets():
 def test_the_log_probability_that_is_shown_and_the_score_that_orders_the_ids_are_explained(weight, mode, score):
     shown = view.generated(result(mode=mode), weight)
     (note,) = shown["notes"]
-    assert ("begin like one of them" in shown["lead"]) == (mode == "fast")
+    assert ("begin in the likeliest ways" in shown["lead"]) == (mode == "fast")
     assert note.startswith("log p: ") and note.endswith(f"Score, which orders the IDs: {score}")
 
 
