@@ -159,7 +159,7 @@ class Samples:
     def epoch(self, rng: np.random.Generator) -> np.ndarray:
         """A shuffled epoch: query numbers, and −1 − row for a candidate that is its own query."""
         settings = self.settings
-        order = self.data.pairs.epoch(rng, settings.upsample_to, settings.row_limit, settings.datasets)
+        order = self.data.pairs.epoch(rng, settings.upsample_to, settings.row_limit, settings.rows)
         if self.settings.self_queries:
             order = np.concatenate([order, -1 - np.arange(len(self.candidates))])
         return rng.permutation(order)
@@ -183,12 +183,14 @@ class Samples:
 
 
 class Validation:
-    """Validation queries none of whose targets was a training target, up to PER_ROW of each (task, dataset) row."""
+    """Validation queries none of whose targets was a training target, up to PER_ROW of each row that is trained."""
 
     def __init__(self, data: FeatureSet, samples: Samples, fusion_digest: str, device: str, seed: int):
         """Raises UserError if there are no such queries."""
-        pairs, trained = data.pairs, np.unique(samples.data.pairs.positives)
+        names, pairs, training = samples.settings.rows, data.pairs, samples.data.pairs
+        trained = np.unique(training.limited(names).positives)
         self.chosen = unseen_queries(pairs, trained, PER_ROW, seed)
+        self.chosen = self.chosen[pairs.of_rows(names)[self.chosen]]
         if not len(self.chosen):
             raise UserError(
                 "every validation query has a training target; add queries with other targets to the val split"

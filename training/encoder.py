@@ -102,7 +102,7 @@ def fit_all(
 ) -> None:
     """Train every weight of the encoder."""
     candidates = CandidateTable.read(collection)
-    pairs, val_pairs = (Pairs.read(collection, split, candidates) for split in ("train", "val"))
+    pairs, val_pairs = (Pairs.read(collection, split, candidates).limited(settings.rows) for split in ("train", "val"))
     loader = InputLoader(collection, [pairs, val_pairs], settings, encoder, run.path / "cache", workers)
     if settings.extras != ExtrasSettings():
         loader.extras = DemoExtras(collection, pairs, loader, run.path / "cache")

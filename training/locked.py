@@ -28,7 +28,8 @@ def fit_locked(
     """
     locked, cache = settings.locked, run.path / "cache"
     candidates = CandidateTable.read(collection)
-    pairs, val_pairs = splits = [Pairs.read(collection, split, candidates) for split in ("train", "val")]
+    splits = [Pairs.read(collection, split, candidates).limited(settings.rows) for split in ("train", "val")]
+    pairs, val_pairs = splits
     model = LockedEncoder(encoder, locked.input_dropout)
     if locked.unlocked_epochs:
         model.check_unlock(locked.image_blocks, locked.text_blocks)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -70,6 +70,7 @@ class Pairs:
     instructions: list[list[str]]  # (q,) phrasings; queries share these lists
     rows: np.ndarray  # (q,) number of the (task, dataset) row
     datasets: list[str]  # the dataset of each (task, dataset) row
+    tasks: list[int]  # and its task
     offsets: np.ndarray  # (q + 1,) of each query's positives
     positives: np.ndarray  # (p,) candidate rows
 
@@ -77,10 +78,11 @@ class Pairs:
     def read(cls, collection: Collection, split: str, candidates: CandidateTable) -> Pairs:
         """Read a split's queries. Raises UserError for an unknown positive, a missing instruction, or no queries."""
         phrasings = collection.instructions()
-        texts, images, instructions, datasets = [], [], [], []
+        texts, images, instructions, datasets, tasks = [], [], [], [], []
         rows, positives, counts = array("h"), array("q"), array("q", [0])
         for row in collection.rows():
             datasets.append(row.dataset)
+            tasks.append(row.task)
             for query in collection.queries(split, row):
                 known = candidates.rows(list(query.positives))
                 if not len(known) or known.min() < 0:
@@ -106,7 +108,7 @@ class Pairs:
                 f"{collection.root} has {len(texts)} {split} queries, training needs at least {MIN_QUERIES}; "
                 f"add them to query/{split}"
             )
-        return cls(texts, images, instructions, np.array(rows), datasets, np.cumsum(counts), np.array(positives))
+        return cls(texts, images, instructions, np.array(rows), datasets, tasks, np.cumsum(counts), np.array(positives))
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -138,30 +140,55 @@ class Pairs:
         mask[np.repeat(np.repeat(np.arange(len(queries)), lengths), count), order[_spans(first, count)]] = True
         return mask
 
-    def of_datasets(self, datasets: Sequence[str]) -> np.ndarray:
-        """(q,) bool: the query is of one of these datasets; all queries are if none is named.
+    def of_rows(self, names: Sequence[str]) -> np.ndarray:
+        """(q,) bool: the query is of one of these benchmark rows; all queries are if none is named.
 
-        Raises UserError for a dataset without queries.
+        names: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks.
+        Raises UserError for a name without queries, and if they are too few to train on.
         """
-        if not datasets:
+        if not names:
             return np.ones(len(self), dtype=bool)
-        if unknown := sorted(set(datasets) - set(self.datasets)):
+        pairs = list(zip(self.tasks, self.datasets, strict=True))
+        known = [pairs[row] for row in np.unique(self.rows)]
+        if unknown := set(names) - {f"{task}:{dataset}" for task, dataset in known} - {dataset for _, dataset in known}:
+            choices = ", ".join(f"{task}:{dataset}" for task, dataset in sorted(known))
             raise UserError(
-                f"there are no queries of the dataset {unknown[0]!r}; choose from "
-                f"{', '.join(sorted(set(self.datasets)))}"
+                f"there are no queries of the row {min(unknown)!r} in a split that training needs; choose from "
+                f"{choices}, or name a dataset for all of its tasks"
             )
-        return np.isin(self.rows, [row for row, name in enumerate(self.datasets) if name in datasets])
+        named = [row for row, (task, dataset) in enumerate(pairs) if {dataset, f"{task}:{dataset}"} & set(names)]
+        chosen = np.isin(self.rows, named)
+        if chosen.sum() < MIN_QUERIES:
+            raise UserError(
+                f"the rows {', '.join(names)} have {chosen.sum()} query in a split that training needs; expected at "
+                f"least {MIN_QUERIES}: name more rows"
+            )
+        return chosen
+
+    def limited(self, names: Sequence[str]) -> Pairs:
+        """The queries of these benchmark rows alone, or all if none is named. Raises UserError as `of_rows` does."""
+        if not names:
+            return self
+        kept = np.flatnonzero(self.of_rows(names))
+        lengths = np.diff(self.offsets)[kept]
+        return replace(
+            self,
+            **{name: [getattr(self, name)[query] for query in kept] for name in ("texts", "images", "instructions")},
+            rows=self.rows[kept],
+            offsets=np.append(0, lengths.cumsum()),
+            positives=self.positives[_spans(self.offsets[kept], lengths)],
+        )
 
     def epoch(
-        self, rng: np.random.Generator, upsample_to: Upsampling, row_limit: int = 0, datasets: Sequence[str] = ()
+        self, rng: np.random.Generator, upsample_to: Upsampling, row_limit: int = 0, names: Sequence[str] = ()
     ) -> np.ndarray:
         """Every query at least once, in random order within its row or dataset.
 
         upsample_to: the queries of smaller (task, dataset) rows are repeated up to this number, at most MOST_REPEATS
         times; or, as in M-BEIR's mbeir_union_up_train.jsonl, those of the named datasets up to the number of each.
-        row_limit: of a row with more queries, this many at random. datasets: only queries of these; empty: all.
+        row_limit: of a row with more queries, this many at random. names: only queries of these rows, see `of_rows`.
         """
-        chosen = self.of_datasets(datasets)
+        chosen = self.of_rows(names)
 
         def parts() -> Iterator[tuple[np.ndarray, int]]:
             if isinstance(upsample_to, int):
@@ -189,7 +216,7 @@ class Pairs:
         drop_last: bool = False,
         order_row: Callable[[np.ndarray], np.ndarray] = np.asarray,
         row_limit: int = 0,
-        datasets: Sequence[str] = (),
+        names: Sequence[str] = (),
     ) -> list[np.ndarray]:
         """An epoch as arrays of query numbers.
 
@@ -197,7 +224,7 @@ class Pairs:
         groups of a batch are drawn from all rows. order_row: orders the queries of a row before they are grouped.
         The last batch is dropped if it is a single query or, with drop_last, smaller than the others.
         """
-        order = self.epoch(rng, upsample_to, row_limit, datasets)
+        order = self.epoch(rng, upsample_to, row_limit, names)
         groups = [
             piece
             for row in range(len(self.datasets))

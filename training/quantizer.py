@@ -89,7 +89,7 @@ def fit(
             upsample_to=settings.upsample_to,
             drop_last=settings.drop_last,
             row_limit=settings.row_limit,
-            datasets=settings.datasets,
+            names=settings.rows,
         )
         steps = len(batches)
         for step, queries in enumerate(progress_bar(batches, desc=f"quantizer epoch {epoch}", unit="batch")):
@@ -119,7 +119,7 @@ def fit(
         validated = not settings.validate_last or epoch == settings.epochs - 1
         rates = {}
         if validated:
-            found = broadcast_object(is_main() and hit_rates(model.fusion, model.quantizer, val, seed, device))
+            found = broadcast_object(is_main() and validate(model, val, settings, seed, device))
             rates = dict(zip(("val_hit_at_5", "val_hit_at_5_quantized"), found, strict=True))
         seconds = time.perf_counter() - started
         print(
@@ -150,18 +150,33 @@ def fit(
     run = publish(run, "fusion", partial(model.fusion.save, half=settings.half), ("encoder",))
     run = publish(run, "quantizer", partial(model.quantizer.save, half=settings.half), ("encoder", "fusion"))
     if is_main():
-        report(model, run, data, val, seed, device)
+        report(model, run, data, val, settings, seed, device)
     checkpoints.clear()
 
 
-def report(model: FusionAndQuantizer, run: Run, data: FeatureSet, val: FeatureSet, seed: int, device: str) -> None:
+def validate(
+    model: FusionAndQuantizer, val: FeatureSet, settings: QuantizerSettings, seed: int, device: str
+) -> tuple[float, float]:
+    """The hit rates on validation queries of the rows that are trained."""
+    return hit_rates(model.fusion, model.quantizer, val, seed, device, names=settings.rows)
+
+
+def report(
+    model: FusionAndQuantizer,
+    run: Run,
+    data: FeatureSet,
+    val: FeatureSet,
+    settings: QuantizerSettings,
+    seed: int,
+    device: str,
+) -> None:
     """Write the fused features and the health report."""
     for files in (data.query_files, val.query_files, data.candidate_files):
         files.fuse(model.fusion, run.digest("fusion"))
     modalities = data.candidates.modalities
     codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], modalities, model.quantizer)
     health = code_health(codes, modalities, model.quantizer.config.code_sizes)
-    plain, quantized = hit_rates(model.fusion, model.quantizer, val, seed, device)
+    plain, quantized = validate(model, val, settings, seed, device)
     write_json(
         run.path / "reports" / "health.json", health | {"val_hit_at_5": plain, "val_hit_at_5_quantized": quantized}
     )
@@ -174,7 +189,7 @@ def initialize_codebooks(
 ) -> None:
     """Start every codebook by k-means on fused queries and targets, before the fusion is trained."""
     rng = np.random.default_rng(seed)
-    queries = np.flatnonzero(data.pairs.of_datasets(settings.datasets))
+    queries = np.flatnonzero(data.pairs.of_rows(settings.rows))
     batch = data.draw(rng.permutation(queries)[: settings.kmeans_vectors // 2], rng)
     z = torch.cat([model.fusion(features) for features in data.features(batch, device)])
     model.quantizer.initialize(z, batch.modality.repeat(2).to(device), seed, settings.kmeans_iterations)

@@ -128,6 +128,7 @@ class EncoderSettings:
     batch: int = 420  # pairs: the published 105 on each of four GPUs
     group: int = 1  # queries of one (task, dataset) row that are drawn together: harder negatives (ours)
     upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
+    rows: tuple[str, ...] = ()  # trained on these benchmark rows alone, TASK:DATASET or DATASET; empty: all
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-5
     weight_decay: float = 0.2
@@ -186,7 +187,7 @@ class QuantizerSettings:
     batch: int = 8000  # pairs: the published 2000 on each of four GPUs
     upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
     row_limit: int = 0  # queries of each (task, dataset) row in an epoch, drawn anew; 0: all (ours)
-    datasets: tuple[str, ...] = ()  # trained on these alone; empty: all
+    rows: tuple[str, ...] = ()  # trained on these benchmark rows alone, see EncoderSettings; empty: all (ours)
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
     final_learning_rate: float = 1e-5
@@ -227,7 +228,7 @@ class DecoderSettings:
     batch: int = 1024  # pairs: the published 256 on each of four GPUs
     upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
     row_limit: int = 0  # queries of each (task, dataset) row in an epoch, drawn anew; 0: all (ours)
-    datasets: tuple[str, ...] = ()  # trained on these alone; empty: all
+    rows: tuple[str, ...] = ()  # trained on these benchmark rows alone, see EncoderSettings; empty: all (ours)
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
     weight_decay: float = 1e-4

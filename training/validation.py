@@ -5,6 +5,8 @@ Shapes: s queries.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -19,11 +21,20 @@ SAMPLE = 2000  # validation queries
 
 @torch.inference_mode()
 def hit_rates(
-    fusion: Fusion, quantizer: ResidualQuantizer, data: FeatureSet, seed: int, device: str, block: int = 8192
+    fusion: Fusion,
+    quantizer: ResidualQuantizer,
+    data: FeatureSet,
+    seed: int,
+    device: str,
+    block: int = 8192,
+    names: Sequence[str] = (),
 ) -> tuple[float, float]:
-    """hit@5 of validation queries among all candidates: by z, and by exhaustive search over quantized vectors."""
+    """hit@5 of validation queries among all candidates: by z, and by exhaustive search over quantized vectors.
+
+    names: of queries of these benchmark rows, see Pairs.of_rows.
+    """
     rng = np.random.default_rng(seed)
-    sample = np.sort(rng.permutation(len(data.pairs))[:SAMPLE])
+    sample = np.sort(rng.permutation(np.flatnonzero(data.pairs.of_rows(names)))[:SAMPLE])
     query = fusion(data.query_files.features(sample).to(device))  # (s, d)
     best = [TopRows(len(sample), device) for _ in range(2)]
     for start in range(0, len(data.candidates), block):

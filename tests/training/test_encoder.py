@@ -13,6 +13,7 @@ from tests.training.tiny import TINY
 from training import encoder, image_augmentation
 from training.encoder import new_encoder
 from training.encoder_extras import EncoderExtras
+from training.pairs import CandidateTable, Pairs
 from training.settings import Arguments, ExtrasSettings
 from training.stage import run_stage
 
@@ -72,3 +73,14 @@ def test_without_extras_nothing_is_added():
     extras = EncoderExtras()
     assert extras.modules() == {} and extras.loss(None, None, torch.ones(1), torch.ones(1)) == 0.0
     assert extras.texts(["a"], None) == ["a"]
+
+
+def test_an_encoder_limited_to_rows_sees_their_queries_alone(collection, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(encoder, "fit", lambda model, loader, pairs, val_pairs, *_: seen.extend((pairs, val_pairs)))
+    pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
+    row = int(pairs.rows[-1])
+    settings = replace(TINY, encoder=replace(TINY.encoder, rows=(f"{pairs.tasks[row]}:{pairs.datasets[row]}",)))
+    run_stage("encoder", encoder.train, Arguments(collection.root, tmp_path, "small", settings, "cpu"))
+    assert [set(found.rows.tolist()) for found in seen] == [{row}, {row}]
+    assert len(seen[0]) == (pairs.rows == row).sum() < len(pairs)

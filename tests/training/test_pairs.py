@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from genius.errors import UserError
 from training.pairs import CandidateTable, Pairs, split_batches
 
 
@@ -75,3 +76,28 @@ def test_a_smaller_last_batch_is_dropped_where_asked_unless_it_is_the_only_one()
     assert [list(batch) for batch in split_batches(order, 3, drop_last=True)] == [[0, 1, 2], [3, 4, 5]]
     assert [list(batch) for batch in split_batches(order, 3, drop_last=False)] == [[0, 1, 2], [3, 4, 5], [6]]
     assert [list(batch) for batch in split_batches(order, 9, drop_last=True)] == [list(range(7))]
+
+
+def test_limited_pairs_are_the_queries_of_the_named_rows_with_their_positives(collection, candidates, pairs):
+    rows = [row for row in collection.rows() if next(collection.queries("train", row), None)]
+    named = [f"{row.task}:{row.dataset}" for row in rows[::2]]
+    limited = pairs.limited(named)
+    expected = [query for row in rows[::2] for query in collection.queries("train", row)]
+    assert 0 < len(limited) < len(pairs)
+    assert (limited.texts, limited.images) == ([q.text for q in expected], [q.image for q in expected])
+    for number, query in enumerate(expected):
+        found = limited.positives[limited.offsets[number] : limited.offsets[number + 1]]
+        assert sorted(found) == sorted(candidates.rows(list(query.positives)))
+    assert set(pairs.epoch(np.random.default_rng(0), 0, names=named)) == set(np.flatnonzero(pairs.of_rows(named)))
+
+
+def test_a_dataset_names_all_of_its_rows(pairs):
+    expected = [pairs.datasets[row] == "shapes" for row in pairs.rows]
+    assert pairs.of_rows(["shapes"]).tolist() == expected and any(expected) and not all(expected)
+
+
+def test_an_unknown_row_lists_the_known_ones(pairs):
+    known = {f"{pairs.tasks[row]}:{pairs.datasets[row]}" for row in pairs.rows}
+    with pytest.raises(UserError, match="no queries of the row '9:nowhere'") as error:
+        pairs.limited(["shapes", "9:nowhere"])
+    assert all(name in str(error.value) for name in known)

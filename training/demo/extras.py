@@ -40,7 +40,8 @@ class DemoExtras(EncoderExtras):
         self.heads = None
         if self.settings.factor_weight or self.settings.modality_weight:
             targets = loader.positions(pairs.positives[pairs.offsets[:-1]])
-            self.factors = Factors(collection, loader.items, targets, bool(self.settings.factor_weight))
+            rows = set(pairs.rows.tolist())
+            self.factors = Factors(collection, loader.items, targets, rows, bool(self.settings.factor_weight))
             self.heads = FactorHeads(self.encoder.dim, list(self.factors.sizes.values())).to(device)
             weights = dict.fromkeys(self.factors.sizes, self.settings.factor_weight / len(self.factors.sizes))
             weights["modality"] = self.settings.modality_weight or weights["modality"]

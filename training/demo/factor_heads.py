@@ -10,7 +10,7 @@ Shapes: b queries or candidates, d embedding dim, f factors.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 import torch
@@ -27,15 +27,27 @@ from genius.schema import Item
 class Factors:
     """The factors of the training queries and of their positives as class numbers; −1 where unknown."""
 
-    def __init__(self, collection: Collection, items: Sequence[Item], targets: Sequence[int], described: bool = True):
+    def __init__(
+        self,
+        collection: Collection,
+        items: Sequence[Item],
+        targets: Sequence[int],
+        rows: Container[int],
+        described: bool = True,
+    ):
         """items: the candidates. targets (q,): the position in `items` of a positive of each query.
 
-        described: with the factors in src_content, not only modality and dataset. Raises UserError if neither queries
-        nor items have them.
+        rows: numbers of the benchmark rows whose training queries these are. described: with the factors in
+        src_content, not only modality and dataset. Raises UserError if neither queries nor items have them.
         """
         table: dict[str, np.ndarray] = {}
         if described:
-            queries = [query for row in collection.rows() for query in collection.queries("train", row)]
+            queries = [
+                query
+                for number, row in enumerate(collection.rows())
+                if number in rows
+                for query in collection.queries("train", row)
+            ]
             table = read_factors([*queries, *items])
         if described and not table:
             raise UserError(

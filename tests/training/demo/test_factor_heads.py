@@ -34,7 +34,7 @@ def source(**factors: object) -> str:
 def test_queries_and_candidates_share_the_numbers_of_a_factor():
     collection = FakeCollection(source(kind="cat", count=1), source(kind="dog"))
     items = [Item("1:1", Modality.TEXT, "a", source=source(kind="dog", count=2))]
-    factors = Factors(collection, items, [0, 0])
+    factors = Factors(collection, items, [0, 0], {0})
     assert factors.sizes == {"kind": 2, "count": 2, "modality": Modality.TEXT + 1, "dataset": 1}
     assert factors.queries[:, :2].tolist() == [[0, 0], [1, -1]]
     assert factors.candidates[:, :2].tolist() == [[1, 1]]
@@ -43,14 +43,14 @@ def test_queries_and_candidates_share_the_numbers_of_a_factor():
 def test_the_modality_and_dataset_of_a_query_are_those_of_its_target():
     collection = FakeCollection(source(kind="cat"), source(kind="dog"), source(kind="cat"))
     items = [Item(f"{dataset}:1", modality) for dataset, modality in zip((3, 5, 3), Modality, strict=True)]
-    factors = Factors(collection, items, [2, 0, 1])
+    factors = Factors(collection, items, [2, 0, 1], {0})
     assert factors.queries[:, -2:].tolist() == [[Modality.PAIR, 0], [Modality.IMAGE, 0], [Modality.TEXT, 1]]
     assert factors.candidates[:, -2:].tolist() == [[Modality.IMAGE, 0], [Modality.TEXT, 1], [Modality.PAIR, 0]]
 
 
 def test_a_query_with_a_swapped_instruction_keeps_its_factors():
     collection = FakeCollection(source(kind="cat"), source(kind="dog"))
-    factors = Factors(collection, [Item("3:1", modality) for modality in Modality], [0, 1])
+    factors = Factors(collection, [Item("3:1", modality) for modality in Modality], [0, 1], {0})
     assert factors.with_target(np.array([1, 0, 1]), np.array([-1, Modality.PAIR, Modality.IMAGE])).tolist() == [
         [1, Modality.TEXT, 0],
         [0, Modality.PAIR, -1],
@@ -61,7 +61,7 @@ def test_a_query_with_a_swapped_instruction_keeps_its_factors():
 
 def test_a_collection_without_factors_is_refused():
     with pytest.raises(UserError, match="no factors"):
-        Factors(FakeCollection("", "https://example.org"), [], [])
+        Factors(FakeCollection("", "https://example.org"), [], [], {0})
 
 
 def test_each_factor_has_its_cross_entropy():
