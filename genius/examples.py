@@ -16,8 +16,8 @@ from typing import Any
 from PIL import Image
 
 from genius.collections.images import open_image
-from genius.errors import UserError
-from genius.reading import read_json
+from genius.errors import UserError, quoted
+from genius.reading import one_line, read_json
 from genius.schema import Modality, Query
 
 FOLDER = "examples"
@@ -66,7 +66,9 @@ def read_examples(run: Path) -> tuple[Example, ...]:
             raise ValueError(f"expected a list of at most {MAX_EXAMPLES} examples")
         return tuple(_example(record, file.parent) for record in records)
     except (OSError, ValueError) as error:
-        raise UserError(f"{file} cannot be shown ({error}); write the examples again or delete {file.parent}") from None
+        raise UserError(
+            f"{file} cannot be shown ({one_line(error)}); write the examples again or delete {file.parent}"
+        ) from None
 
 
 def find_example(place: Any, examples: Sequence[Example]) -> Example:
@@ -85,7 +87,7 @@ def _example(record: Any, folder: Path) -> Example:
     if not title or not (text or picture):
         raise ValueError("every example needs a title, and a text or an image")
     if picture != Path(picture).name:
-        raise ValueError(f"“{title}” names an image outside of its folder, {picture!r}")
+        raise ValueError(f"“{title}” names an image outside of its folder, {quoted(picture)}")
     return Example(
         title,
         text,

@@ -32,7 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from genius.errors import UserError
 from genius.files import describe, disk_errors_explained, fsync, link_or_copy, sha256, write_json
 from genius.locks import ReadLock, manifest_lock, unused
-from genius.reading import EXACT, first_problem, read_json
+from genius.reading import EXACT, first_problem, one_line, read_json
 
 FORMAT = 1
 PARTS = ("encoder", "fusion", "quantizer", "decoder", "index")  # what a search needs
@@ -108,7 +108,7 @@ class Run:
         except ValidationError as error:
             raise UserError(f"{file} is not a run manifest ({first_problem(error)}); train the run again") from None
         except (OSError, ValueError) as error:
-            raise UserError(f"{file} is not a run manifest ({error}); train the run again") from None
+            raise UserError(f"{file} is not a run manifest ({one_line(error)}); train the run again") from None
         if manifest["format"] != FORMAT:
             raise UserError(f"{file} has format {manifest['format']}, this version reads {FORMAT}; train the run again")
         for name, part in parts.items():

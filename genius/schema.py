@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from genius.errors import quoted
+
 PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
 FAST_DTYPES = ("float32", "bfloat16")  # arithmetic of the decoder in mode fast
 RANKER_PARTS = ("cosine", "fused", "quantized", "decoder", "first code")  # see genius/models/ranker.py
@@ -38,7 +40,7 @@ class Modality(IntEnum):
             return MODALITY_OF[name]
         except KeyError:
             raise ValueError(
-                f"modality {name!r} is unknown; expected one of {', '.join(map(repr, MODALITY_OF))}"
+                f"modality {quoted(name)} is unknown; expected one of {', '.join(map(repr, MODALITY_OF))}"
             ) from None
 
     @classmethod

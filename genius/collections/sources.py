@@ -26,7 +26,7 @@ from genius.collections.images import SUFFIXES
 from genius.collections.karpathy import find_karpathy, karpathy_rows
 from genius.collections.layout import leaves_folder
 from genius.collections.lines import LineError, json_lines, text_lines, validate
-from genius.errors import UserError
+from genius.errors import UserError, quoted
 
 PAIRS = "cir_pairs.jsonl"
 TABLES = (".csv", ".jsonl")
@@ -195,15 +195,15 @@ def _clean(text: str) -> str:
 
 def _checked_image(path: str) -> str:
     if leaves_folder(path):
-        raise ValueError(f"{path!r} leaves the folder; give a path relative to the folder")
+        raise ValueError(f"{quoted(path)} leaves the folder; give a path relative to the folder")
     if path and PurePosixPath(path).suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{path!r} is not a PNG, JPEG or WebP file")
+        raise ValueError(f"{quoted(path)} is not a PNG, JPEG or WebP file")
     return path
 
 
 def _split_name(name: str) -> str | None:
     if name and name.lower() not in SPLIT_NAMES:
-        raise ValueError(f"{name!r} is unknown; expected one of {', '.join(SPLIT_NAMES)}")
+        raise ValueError(f"{quoted(name)} is unknown; expected one of {', '.join(SPLIT_NAMES)}")
     return SPLIT_NAMES.get(name.lower())
 
 
@@ -259,5 +259,5 @@ def _composed_pairs(file: Path, records: list[Record]) -> Iterator[ComposedPair]
             raise LineError(file, number, "txt is empty; expected the change from the query image to the target image")
         for name in (pair.query_id, pair.target_id):
             if name not in ids:
-                raise LineError(file, number, f"the id {name!r} is not in the table of this folder")
+                raise LineError(file, number, f"the id {quoted(name)} is not in the table of this folder")
         yield pair

@@ -83,7 +83,7 @@ def read_config(file: Path) -> IndexConfig:
         config.check()
         return config
     except (OSError, ValueError) as error:
-        raise UserError(f"{file} is not the config of an index ({error}); build the index again") from None
+        raise UserError(f"{file} is not the config of an index ({one_line(error)}); build the index again") from None
 
 
 def write_instructions(file: Path, instructions: Iterable[Instruction]) -> None:
@@ -100,4 +100,4 @@ def read_instructions(file: Path) -> list[Instruction]:
             for query, candidate, text in read_json(file, list[tuple[str, str, str]])
         ]
     except (OSError, ValueError) as error:
-        raise UserError(f"{file} is not a list of instructions ({error}); build the index again") from None
+        raise UserError(f"{file} is not a list of instructions ({one_line(error)}); build the index again") from None

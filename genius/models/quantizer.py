@@ -26,6 +26,7 @@ import torch.nn.functional as F
 from pydantic import with_config
 from torch import Tensor, nn
 
+from genius.errors import quoted
 from genius.models.saving import load_model, save_model
 from genius.reading import EXACT, Depth, Share, Size
 from genius.schema import Modality
@@ -70,7 +71,7 @@ class QuantizerConfig:
             (self.distance, DISTANCES),
         ):
             if value not in choices:
-                raise ValueError(f"{value!r} is unknown; expected one of {', '.join(choices)}")
+                raise ValueError(f"{quoted(value)} is unknown; expected one of {', '.join(choices)}")
         check_code_sizes(self.code_sizes)
 
     @property

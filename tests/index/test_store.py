@@ -450,3 +450,10 @@ def test_a_damaged_index_is_refused_by_name(folder, damage, words):
     damage(folder)
     with pytest.raises(UserError, match=words):
         Index.load(folder)
+
+
+def test_a_refusal_does_not_repeat_a_megabyte_of_a_damaged_file(folder):
+    (folder / "instructions.json").write_text(json.dumps([["text", "x" * 2**20, "Find it."]]))
+    with pytest.raises(UserError, match="is not a list of instructions") as refused:
+        Index.load(folder)
+    assert len(str(refused.value)) < 500
