@@ -120,6 +120,12 @@ ELSEWHERE = {
     "python -m genius.evaluation.collection_table my-collection --run my-run": (
         "tests/evaluation/test_collection_table.py"
     ),
+    "python -m training.transfer my-run other-collection other-run": "tests/training/test_transfer.py",
+    "python -m training.transfer my-run other-collection other-run --pool union_test --beams 30,50": (
+        "tests/training/test_transfer.py"
+    ),
+    "python -m genius.evaluation.caption_table my-run": "tests/evaluation/test_caption_table.py",
+    "python -m genius.evaluation.caption_table my-run other-run": "tests/evaluation/test_caption_table.py",
     "python -m training.benchmarks.captions my-run $GENIUS_DATA/flickr8k": "tests/training/benchmarks/",
     "python -m training.benchmarks.uploads my-run $GENIUS_DATA --out sheets": "tests/training/benchmarks/",
     "python -m training.benchmarks.growing_scale 1000000": "tests/training/benchmarks/, slow, with fewer items",

@@ -8,7 +8,7 @@ The later stages read RUN/features/candidates, RUN/features/train and RUN/featur
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,6 +18,7 @@ from torch import Tensor
 
 from genius.collections.mbeir import Collection
 from genius.encoding.features import EncoderInput, FeatureFiles
+from genius.encoding.known_features import KnownFeatures
 from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
@@ -30,8 +31,11 @@ from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
 
 
-def train(arguments: Arguments) -> None:
-    """Compute the shards that are missing from the feature files; every process takes its part of them."""
+def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> None:
+    """Compute the shards that are missing from the feature files; every process takes its part of them.
+
+    splits: whose queries are encoded, beside the candidates.
+    """
     settings, seed = arguments.settings.features, arguments.settings.seed
     run, collection = Run(arguments.run), Collection(arguments.collection)
     encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
@@ -43,10 +47,12 @@ def train(arguments: Arguments) -> None:
         )
     encoder.check()
     candidates = CandidateTable.read(collection)
-    splits = {split: Pairs.read(collection, split, candidates) for split in ("train", "val")}
-    known = known_features(
-        run, collection, list(splits.values()), arguments.settings.encoder, encoder, seed, arguments.workers
-    )
+    sets = {split: Pairs.read(collection, split, candidates) for split in splits}
+    known = KnownFeatures()
+    if sets:
+        known = known_features(
+            run, collection, list(sets.values()), arguments.settings.encoder, encoder, seed, arguments.workers
+        )
 
     def fill(name: str, digest: str, n: int, phrasings: int, inputs: Iterator[EncoderInput]) -> int:
         folder, made_from = run.path / "features" / name, facts(run, digest, seed)
@@ -76,11 +82,11 @@ def train(arguments: Arguments) -> None:
         1,
         ((item.image, [item.text]) for item in collection.all_candidates()),
     )
-    for split, pairs in splits.items():
+    for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
         done += fill(split, pairs.digest, len(pairs), phrasings, phrased(pairs, phrasings, np.random.default_rng(seed)))
     print(
-        f"features: encoded {done} of {len(candidates) + sum(map(len, splits.values()))}, "
+        f"features: encoded {done} of {len(candidates) + sum(map(len, sets.values()))}, "
         f"{done / (time.perf_counter() - started):.1f} per second"
     )
 

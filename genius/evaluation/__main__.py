@@ -85,6 +85,7 @@ def main(arguments: list[str]) -> None:
     )
     add_fast_dtype(parser)
     given = parser.parse_args(arguments)
+    manifest = Run(given.run).manifest
     options = EvaluationOptions(
         given.split,
         integers(given.beams, "--beams", 1, MAX_BEAMS),
@@ -96,10 +97,11 @@ def main(arguments: list[str]) -> None:
         checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight,
         given.every_phrasing,
         given.answerable,
+        manifest.get("transferred", {}).get("collection", ""),
     )
     keep_freed_memory()
     engine = Engine.load(given.run, given.device, given.fast_dtype)
-    recipe = None if given.collection else WorldRecipe.from_manifest(Run(given.run).manifest)
+    recipe = None if given.collection else WorldRecipe.from_manifest(manifest)
     report = {"command": shlex.join(["python", "-m", "genius.evaluation", *arguments]), "run": given.run.resolve().name}
     every_picture = options.untrained or options.fused
     with run_collection(given.run, given.collection, options.split, every_picture) as collection:

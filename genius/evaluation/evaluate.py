@@ -51,6 +51,7 @@ class EvaluationOptions:
     decoder_weight: float | None = None  # of the decoder against geometry; None: the run's tuned weight
     every_phrasing: bool = False  # also the mean over all phrasings: encodes and searches once per phrasing
     answerable: bool = False  # only queries with a positive in the index
+    trained_on: str = ""  # name of another collection that the run was trained on; empty: this one
 
 
 def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions) -> dict[str, Any]:
@@ -70,7 +71,8 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         answerable=options.answerable,
     )
     pools = read_pools(collection, index, [queries.row for queries in sets], options.split)
-    headline, targets = pools.kinds[0], training_targets(collection, index)
+    headline = pools.kinds[0]
+    targets = np.zeros(index.n, dtype=bool) if options.trained_on else training_targets(collection, index)
     swept = [kind for kind in pools.kinds if kind == headline or kind in compared_kinds(pools, options.split)]
     encoded = EncodedSplit.encode(engine, collection, sets).rows
     tables, sweep = defaultdict(dict), defaultdict(dict)  # by pool kind, and beam size: row number -> (labels, results)

@@ -203,12 +203,24 @@ HOSTILE_SUITE = {
     },
     "not_run": ["tests/hostile/load/test_swaps.py"],
 }
+CAPTIONS = {
+    "command": "python -m genius.evaluation.caption_table RUN",
+    "note": "Recall at 1, 5 and 10.",
+    "lines": [
+        {"set": "MSCOCO", "of": "MSCOCO", "method": "GRACE", "trained": "MSCOCO", "paper": True, "unseen": False}
+        | {"rates": [0.1, 0.2, 0.3], "queries": None, "candidates": None},
+        {"set": "drawn_mscoco", "of": "MSCOCO", "method": "GENIUS", "trained": "world", "paper": False, "unseen": True}
+        | {"rates": [0.2, 0.4, 0.6], "intervals": [[0.1, 0.3], [0.3, 0.5], [0.5, 0.7]]}
+        | {"queries": 190, "candidates": 1200},
+    ],
+}
 REPORTS = {
     "retrieval": RETRIEVAL,
     "speed": SPEED,
     "training": TRAINING,
     "health": HEALTH,
     "ablations": ABLATIONS,
+    "captions": CAPTIONS,
     "uploads": UPLOADS,
     "hostile": HOSTILE_SUITE,
 }

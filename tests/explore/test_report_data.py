@@ -7,6 +7,7 @@ import pytest
 from genius.errors import UserError
 from genius.explore import report_data as reports
 from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables
+from genius.explore.paper_tables import captions_note, captions_tables
 from genius.explore.report_data import COMMANDS, Missing, from_report, read_report
 from tests.explore.sample_reports import (
     HEALTH,
@@ -30,6 +31,7 @@ VIEWS = {
     "uploads": (reports.uploads_note,),
     "hostile": (reports.hostile_note,),
     "ablations": (ablation_note, ablation_choices),
+    "captions": (captions_note,),
 }
 
 TABLES = {
@@ -40,6 +42,7 @@ TABLES = {
     "uploads": reports.uploads_tables,
     "hostile": reports.hostile_tables,
     "ablations": ablation_tables,
+    "captions": captions_tables,
 }
 
 

@@ -13,6 +13,7 @@ from plotly.graph_objects import Figure
 
 from genius.explore import report_data as reports
 from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables
+from genius.explore.paper_tables import captions_note, captions_tables
 from genius.explore.report_data import STAGES, Missing, Report, Table, from_report
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
@@ -112,6 +113,15 @@ SECTIONS = (
         ablation_tables,
         (Plot("Hit rates of the variants, with intervals; hollow: the paper’s", 520, figure.ablations),),
         ablation_choices,
+        optional=True,
+    ),
+    Section(
+        "captions",
+        "Captions to images, beside the paper",
+        "How often the picture of a caption is the first result, among the first five, and among the first ten.",
+        "captions",
+        captions_note,
+        captions_tables,
         optional=True,
     ),
     Section(

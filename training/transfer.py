@@ -1,0 +1,101 @@
+"""Search another collection with the parts of a trained run as they are: zero-shot retrieval (supplement, Table 7).
+
+    python -m training.transfer RUN COLLECTION NEW
+    python -m training.transfer RUN COLLECTION NEW --pool union_test --beams 30,50 --limit 200
+
+NEW becomes a run with the encoder, fusion, quantizer, decoder and ranker of RUN and an index of COLLECTION, whose
+candidates are encoded; nothing is trained. Then its test queries are evaluated: NEW/reports/retrieval.json and .md. A
+killed start goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from genius.collections.mbeir import Collection
+from genius.errors import UserError, exit_on_user_error
+from genius.evaluation import __main__ as evaluation
+from genius.files import describe, link_or_copy
+from genius.run import Run
+from genius.runtime import usable_device
+from training import features, index
+from training.settings import Arguments
+from training.side_run import recorded_settings
+from training.stage import is_done, only_trainer, run_stage
+
+SHARED = ("encoder", "fusion", "quantizer", "decoder", "ranker")
+FACTS = ("left_out", "normalize_embeddings")  # of a manifest, which belong to these parts
+
+
+def share_parts(source: Run, path: Path) -> Run:
+    """The run at `path` with the parts of `source` that no collection is built into, linked where possible.
+
+    Raises UserError if `source` lacks one, or `path` has other ones.
+    """
+    target = Run(path)
+    for part in SHARED:
+        if part == "ranker" and not source.is_current(part):
+            continue
+        folder = source.folder(part)
+        if not target.has(part):
+
+            def link(aside: Path, folder: Path = folder) -> None:
+                for name in describe(folder):
+                    (aside / name).parent.mkdir(parents=True, exist_ok=True)
+                    link_or_copy(folder / name, aside / name)
+
+            target.publish(part, link, tuple(source.manifest["parts"][part]["built_from"]))
+        if target.digest(part) != source.digest(part):
+            raise UserError(f"{path} has another {part} than {source.path}; name a new directory")
+    facts = {name: source.manifest[name] for name in FACTS if name in source.manifest}
+    trained_on = Path(source.manifest.get("collection", "")).name
+    target.record(**facts, transferred={"run": source.path.resolve().name, "collection": trained_on})
+    return Run(path)
+
+
+def transfer(source: Run, collection: Path, path: Path, pool: str, device: str) -> Run:
+    """A run with the parts of `source` and an index of a pool of the collection; "" for every candidate.
+
+    Raises UserError for an unknown pool, and if `path` was made from something else.
+    """
+    Collection(collection)  # before anything is written
+    settings = recorded_settings(source)
+    settings = replace(settings, index=replace(settings.index, pool=pool))
+    arguments = Arguments(collection, path, source.manifest.get("preset", ""), settings, device)
+    with only_trainer(path):
+        share_parts(source, path)
+        if not is_done("index", arguments):
+            run_stage("features", partial(features.train, splits=()), arguments)
+            run_stage("index", index.train, arguments)
+    return Run(path)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.transfer", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path, help="a trained run")
+    parser.add_argument("collection", type=Path, help="another M-BEIR-format directory")
+    parser.add_argument("new", type=Path, metavar="NEW", help="the run to make")
+    parser.add_argument("--pool", default="", help="index this pool alone, such as union_test (default: everything)")
+    parser.add_argument("--beams", default="50", metavar="N,N,…", help="beam sizes (default: %(default)s)")
+    parser.add_argument("--limit", type=int, metavar="N", help="evaluate a sample of N queries per row")
+    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
+    given = parser.parse_args(arguments)
+    if not (given.run / "manifest.json").is_file():
+        raise UserError(f"{given.run} is not a run; train one with: python -m training COLLECTION RUN")
+    device = str(usable_device(given.device))
+    transfer(Run(given.run), given.collection, given.new, given.pool, device)
+    options = ["--collection", str(given.collection), "--beams", given.beams]
+    options += ["--limit", str(given.limit)] if given.limit is not None else []
+    options += ["--device", given.device] if given.device else []
+    evaluation.main([str(given.new), *options])
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main()
