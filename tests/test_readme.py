@@ -124,6 +124,7 @@ ELSEWHERE = {
     "python -m training.transfer my-run other-collection other-run --pool union_test --beams 30,50": (
         "tests/training/test_transfer.py"
     ),
+    "python -m genius.evaluation.speed.throughput my-run": "tests/evaluation/test_speed_throughput.py",
     "python -m genius.evaluation.caption_table my-run": "tests/evaluation/test_caption_table.py",
     "python -m genius.evaluation.caption_table my-run other-run": "tests/evaluation/test_caption_table.py",
     "python -m training.benchmarks.captions my-run $GENIUS_DATA/flickr8k": "tests/training/benchmarks/",

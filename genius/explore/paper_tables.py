@@ -1,11 +1,13 @@
 """Reports that stand beside the paper's tables and figures, as tables of strings.
 
-RUN/reports/captions.json    python -m genius.evaluation.caption_table RUN
+RUN/reports/captions.json      python -m genius.evaluation.caption_table RUN
+RUN/reports/throughput.json    python -m genius.evaluation.speed.throughput RUN
 """
 
 from __future__ import annotations
 
 from genius.evaluation.caption_table import cells
+from genius.evaluation.speed import throughput
 from genius.explore.report_data import Report, Table
 
 
@@ -20,3 +22,22 @@ def captions_tables(report: Report, choice: str | None = None) -> list[Table]:
     lines = [cells(line) for line in report["lines"]]
     columns = [name.capitalize() if name.islower() else name for name in lines[0]]
     return [Table("Recall in percent", tuple(columns), [list(line.values()) for line in lines], words=4)]
+
+
+def throughput_note(report: Report) -> str:
+    """What was measured, on which machine."""
+    return f"{throughput.note(report)} Command: {report['command']}"
+
+
+def throughput_points(report: Report) -> dict[str, dict[int, float]]:
+    """System -> number of candidates -> queries per second."""
+    points: dict[str, dict[int, float]] = {}
+    for cell in report["cells"]:
+        points.setdefault(cell["system"], {})[cell["items"]] = cell["per_second"]
+    return {system: dict(sorted(found.items())) for system, found in points.items()}
+
+
+def throughput_tables(report: Report, choice: str | None = None) -> list[Table]:
+    """The paper's Figure 4 as a table."""
+    rows = throughput.rows(report)
+    return [Table("Queries per second by number of candidates", tuple(rows[0]), [list(row.values()) for row in rows])]

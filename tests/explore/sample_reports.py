@@ -214,6 +214,19 @@ CAPTIONS = {
         | {"queries": 190, "candidates": 1200},
     ],
 }
+THROUGHPUT = {
+    "command": "python -m genius.evaluation.speed.throughput RUN",
+    "machine": {"processor": "A processor", "threads": 2, "gpu": None},
+    "beams": 50,
+    "batch": 32,
+    "decoder_parameters": 2_500_000,
+    "images": 800,
+    "cells": [
+        {"system": system, "items": items, "levels": levels, "rounds": 3, "per_second": speed / items}
+        for system, levels, speed in (("CLIP + flat", 0, 1e6), ("GENIUS", 9, 1e5), (HOSTILE, 2, 1e5))
+        for items in (1_000, 10_000)
+    ],
+}
 REPORTS = {
     "retrieval": RETRIEVAL,
     "speed": SPEED,
@@ -221,6 +234,7 @@ REPORTS = {
     "health": HEALTH,
     "ablations": ABLATIONS,
     "captions": CAPTIONS,
+    "throughput": THROUGHPUT,
     "uploads": UPLOADS,
     "hostile": HOSTILE_SUITE,
 }

@@ -7,7 +7,7 @@ import pytest
 from genius.errors import UserError
 from genius.explore import report_data as reports
 from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables
-from genius.explore.paper_tables import captions_note, captions_tables
+from genius.explore.paper_tables import captions_note, captions_tables, throughput_note, throughput_tables
 from genius.explore.report_data import COMMANDS, Missing, from_report, read_report
 from tests.explore.sample_reports import (
     HEALTH,
@@ -32,6 +32,7 @@ VIEWS = {
     "hostile": (reports.hostile_note,),
     "ablations": (ablation_note, ablation_choices),
     "captions": (captions_note,),
+    "throughput": (throughput_note,),
 }
 
 TABLES = {
@@ -43,6 +44,7 @@ TABLES = {
     "hostile": reports.hostile_tables,
     "ablations": ablation_tables,
     "captions": captions_tables,
+    "throughput": throughput_tables,
 }
 
 

@@ -109,12 +109,18 @@ def uniform(items: int, config: DecoderConfig, seed: int, device: torch.device) 
     )
 
 
-def realistic(items: int, engine: Engine, queries: EncodedQueries, seed: int) -> Workload:
-    """IDs of the run, and recombined ones where it has too few. queries: those that are drawn from."""
+def realistic(
+    items: int, engine: Engine, queries: EncodedQueries, seed: int, rows: np.ndarray | None = None
+) -> Workload:
+    """IDs of the run, and recombined ones where it has too few. queries: those that are drawn from.
+
+    rows: of the index, whose IDs are taken; None: all.
+    """
     index, rng = engine.index, np.random.default_rng(seed)
-    sizes, known = index.code_sizes, index.codes(range(index.n)).astype(np.int32)
-    begins = np.concatenate([rng.permutation(index.n), rng.integers(index.n, size=max(items - index.n, 0))])[:items]
-    ends = np.concatenate([begins[: index.n], rng.integers(index.n, size=max(items - index.n, 0))])
+    rows = np.arange(index.n) if rows is None else rows
+    n, sizes, known = len(rows), index.code_sizes, index.codes(rows).astype(np.int32)
+    begins = np.concatenate([rng.permutation(n), rng.integers(n, size=max(items - n, 0))])[:items]
+    ends = np.concatenate([begins[:n], rng.integers(n, size=max(items - n, 0))])
     kept = rng.integers(min(2, len(sizes) - 1), len(sizes), size=items)  # leading codes
     codes = np.where(np.arange(len(sizes)) < kept[:, None], known[begins], known[ends])
 
@@ -122,10 +128,10 @@ def realistic(items: int, engine: Engine, queries: EncodedQueries, seed: int) ->
         rng = np.random.default_rng((seed, 0, number))
         return queries.select(torch.from_numpy(rng.integers(len(queries.z), size=count)))
 
-    def vectors(rows: np.ndarray) -> Tensor:
-        exact = torch.from_numpy(np.asarray(index.embeddings[begins[rows]], dtype=np.float32))
-        rng = np.random.default_rng((seed, 1, int(rows[0])))
+    def vectors(chosen: np.ndarray) -> Tensor:
+        exact = torch.from_numpy(np.asarray(index.embeddings[rows[begins[chosen]]], dtype=np.float32))
+        rng = np.random.default_rng((seed, 1, int(chosen[0])))
         noise = torch.from_numpy(rng.standard_normal(exact.shape, dtype=np.float32)) * NOISE / exact.shape[1] ** 0.5
-        return F.normalize(torch.where(torch.from_numpy(rows < index.n)[:, None], exact, exact + noise))
+        return F.normalize(torch.where(torch.from_numpy(chosen < n)[:, None], exact, exact + noise))
 
     return Workload("realistic", engine.decoder, pack(codes, sizes), draw_queries, vectors)

@@ -10,6 +10,7 @@ from plotly.subplots import make_subplots
 from genius.collections.layout import TASKS
 from genius.evaluation.tables import MODALITY_NAMES
 from genius.explore.ablation_tables import chosen_table
+from genius.explore.paper_tables import throughput_points
 from genius.explore.report_data import TIMED, Report, is_validation, metric_name, metrics, pool_named, speed_cells
 from genius.ui.common.figures import escaped, plain
 
@@ -153,8 +154,18 @@ def speed(report: Report, choice: str | None) -> Figure | None:
     cells = speed_cells(report, choice)
     if not cells:
         return None
+    return _by_items(cells, "milliseconds per query", "ms", choice)
+
+
+def throughput(report: Report, choice: str | None) -> Figure:
+    """Queries per second by the number of candidates, a line for each system."""
+    return _by_items(throughput_points(report), "queries per second", "a second", choice)
+
+
+def _by_items(lines: dict[str, dict[int, float]], title: str, unit: str, choice: str | None) -> Figure:
+    """System -> number of items -> value, on logarithmic axes."""
     figure = plain(Figure())
-    for number, (system, by_items) in enumerate(cells.items()):
+    for number, (system, by_items) in enumerate(lines.items()):
         turn, at = divmod(number, len(COLORS))  # colors and symbols come again with another dash
         figure.add_trace(
             Scatter(
@@ -164,7 +175,7 @@ def speed(report: Report, choice: str | None) -> Figure | None:
                 mode="lines+markers",
                 line={"color": COLORS[at], "dash": DASHES[turn % len(DASHES)]},
                 marker={"symbol": SYMBOLS[at], "size": 8},
-                hovertemplate=f"{escaped(system)}<br>%{{x:,}} items: %{{y:.2f}} ms<extra></extra>",
+                hovertemplate=f"{escaped(system)}<br>%{{x:,}} items: %{{y:.2f}} {unit}<extra></extra>",
             )
         )
     return figure.update_layout(
@@ -172,7 +183,7 @@ def speed(report: Report, choice: str | None) -> Figure | None:
         legend=ABOVE,
         margin={"t": 56},
         xaxis={"type": "log", "dtick": 1, "title": _title("items")},
-        yaxis={"type": "log", "dtick": 1, "title": _title("milliseconds per query")},
+        yaxis={"type": "log", "dtick": 1, "title": _title(title)},
     )
 
 

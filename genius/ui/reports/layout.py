@@ -13,7 +13,7 @@ from plotly.graph_objects import Figure
 
 from genius.explore import report_data as reports
 from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables
-from genius.explore.paper_tables import captions_note, captions_tables
+from genius.explore.paper_tables import captions_note, captions_tables, throughput_note, throughput_tables
 from genius.explore.report_data import STAGES, Missing, Report, Table, from_report
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
@@ -122,6 +122,16 @@ SECTIONS = (
         "captions",
         captions_note,
         captions_tables,
+        optional=True,
+    ),
+    Section(
+        "throughput",
+        "Queries per second",
+        "How many texts are answered in a second among few and many candidates, as in the paper’s Figure 4.",
+        "throughput",
+        throughput_note,
+        throughput_tables,
+        (Plot("Queries per second by number of candidates", 420, figure.throughput),),
         optional=True,
     ),
     Section(

@@ -3,8 +3,17 @@
 import pytest
 
 from genius.explore.report_data import pool_names
-from genius.ui.reports.figure import ablations, hit_rates, measured_curves, speed, times, training
-from tests.explore.sample_reports import ABLATIONS, HOSTILE, HOSTILE_SUITE, RETRIEVAL, SPEED, SYSTEMS, TRAINING
+from genius.ui.reports.figure import ablations, hit_rates, measured_curves, speed, throughput, times, training
+from tests.explore.sample_reports import (
+    ABLATIONS,
+    HOSTILE,
+    HOSTILE_SUITE,
+    RETRIEVAL,
+    SPEED,
+    SYSTEMS,
+    THROUGHPUT,
+    TRAINING,
+)
 
 GLOBAL = pool_names(RETRIEVAL)[0]
 
@@ -45,6 +54,12 @@ def test_speed_has_a_line_for_each_system_and_nothing_where_nothing_was_measured
     figure = speed(SPEED, "uniform IDs, batch 1")
     assert {trace.name: list(trace.x) for trace in figure.data} == {"generate": [10_000], "set": [10_000, 100_000]}
     assert speed(SPEED, None) is None
+
+
+def test_throughput_has_a_line_for_each_system_and_names_are_no_markup():
+    figure = throughput(THROUGHPUT, None)
+    assert {trace.name: list(trace.y) for trace in figure.data[:2]} == {"CLIP + flat": [1000, 100], "GENIUS": [100, 10]}
+    assert HOSTILE not in figure.to_json().replace("\\u003c", "<")
 
 
 def test_losses_are_drawn_above_validation_rates_and_epochs_without_one_are_left_out():
