@@ -42,10 +42,11 @@ from genius.search.engine import Engine
 
 BEAM_SYSTEMS = ("beam", "beam + re-rank")
 SYSTEMS = ("dense", "quantized", *BEAM_SYSTEMS)
+RANKED = "fast + ranker"  # also measured where the run has a ranker
 SELF_QUERIES = """The decoder of this run learned every candidate as its own query, including added ones, but not
 their labeled queries. To measure items that it never saw, train with `--set decoder.self_queries=false`."""
 DEFINITIONS = """*present*: queries answered by items that are also positives of training queries. *added*: by items
-that are not. *Of dense*: beam + re-rank as a share of dense search for the same queries; the encoder behind both was
+that are not. *Of dense*: the last system as a share of dense search for the same queries; the encoder behind both was
 also trained on the present items."""
 
 
@@ -106,7 +107,8 @@ def _hit_rates(
         if len(chosen):
             encoded = EncodedRow([queries.encoded.select(torch.from_numpy(chosen).to(engine.device))])
             qrels = Qrels.from_lists([queries.positives[number].tolist() for number in chosen])
-            ranks = ranks_by_system(SYSTEMS, engine, pool, rows, encoded, qrels, beams)
+            systems = (*SYSTEMS, RANKED) if engine.has_ranker else SYSTEMS
+            ranks = ranks_by_system(systems, engine, pool, rows, encoded, qrels, beams)
             figures[group] = {
                 "queries": len(chosen),
                 "systems": {system: _rate(found, queries.cuts[chosen], seed) for system, found in ranks.items()},
@@ -126,14 +128,14 @@ def markdown(report: dict[str, Any]) -> str:
     for grown in report["collections"]:
         for group, figures in grown["groups"].items():
             rates = figures["systems"]
-            dense, found = (rates[system]["hit"] for system in ("dense", BEAM_SYSTEMS[-1]))
+            dense, found = (rates[system]["hit"] for system in ("dense", [*rates][-1]))
             row = {
                 "added": f"{grown['fraction']} %",
                 "items": f"{grown['items']:,}",
                 "answered by": group,
                 "queries": f"{figures['queries']:,}",
             }
-            for system in SYSTEMS:
+            for system in rates:
                 low, high = map(percent, rates[system]["interval"])
                 row[system] = f"{percent(rates[system]['hit'])} [{low}, {high}]"
             rows.append(row | {"of dense": f"{found / dense:.2f}" if dense else UNKNOWN})

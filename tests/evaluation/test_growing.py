@@ -9,8 +9,11 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation import growing
 from genius.evaluation.encoded_queries import EncodedSplit
-from genius.evaluation.growing import main, measure, split_by_target
+from genius.evaluation.growing import main, markdown, measure, split_by_target
 from genius.evaluation.queries import training_targets
+from genius.run import Run
+from genius.search.engine import Engine
+from tests.search.test_ranking import drawn_ranker
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +80,19 @@ def test_the_command_writes_what_it_prints(run, tmp_path, capsys):
     assert [grown["fraction"] for grown in written["collections"]] == [0, 30]
     assert (page := (run / "reports" / "growing.md").read_text()) in capsys.readouterr().out
     assert re.search(r"\| +30 % \|", page) and "--fractions 30" in page
+
+
+def test_a_ranker_is_a_column_of_its_own_and_what_is_compared_with_dense(run, collection, tmp_path):
+    copied = Run(shutil.copytree(run, tmp_path / "run"))
+    copied.publish("ranker", drawn_ranker().save, ("encoder", "fusion", "quantizer", "decoder"))
+
+    ranked = measure(Engine.load(copied.path, "cpu"), collection, fractions=(30,), beams=5)
+
+    page = markdown(ranked | {"command": "x", "own_queries": False})
+    assert re.search(r"beam \+ re-rank \| +fast \+ ranker \| +of dense", page)
+    rates = ranked["collections"][1]["groups"]["added"]["systems"]
+    if rates["dense"]["hit"]:
+        assert f"{rates['fast + ranker']['hit'] / rates['dense']['hit']:.2f} |" in page
 
 
 def test_the_report_says_whether_the_decoder_learned_the_added_items(run, tmp_path, capsys):

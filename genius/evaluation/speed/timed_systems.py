@@ -119,11 +119,11 @@ def _ivf_pq(setup: Setup) -> TimedSystem:
     return _faiss(index, start)
 
 
-def usual_ivf_pq(embeddings: np.ndarray, max_training: int) -> faiss.IndexIVFPQ:
-    """With 4·√n lists if there are enough vectors to train them, and 8 dimensions per code byte."""
+def usual_ivf_pq(embeddings: np.ndarray, max_training: int, dims_per_byte: int = 8) -> faiss.IndexIVFPQ:
+    """With 4·√n lists if there are enough vectors to train them."""
     n, dim = embeddings.shape
     lists = max(1, min(int(4 * n**0.5), n // 39))
-    return build_ivf_pq(embeddings, lists=lists, code_bytes=dim // 8, training=min(n, max_training))
+    return build_ivf_pq(embeddings, lists=lists, code_bytes=dim // dims_per_byte, training=min(n, max_training))
 
 
 def _faiss(index: faiss.Index, start: float, bytes_per_item: float | None = None) -> TimedSystem:

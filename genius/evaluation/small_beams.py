@@ -1,0 +1,125 @@
+"""What decoder, geometry and shortlist each contribute, at small beams; writes RUN/reports/small_beams.json and .md.
+
+    python -m genius.evaluation.small_beams RUN [--answerable] [--limit 60]
+
+Hit rate and candidate recall (queries with a positive among the candidates) of the IDs that a beam search generates
+and of the shortlist of mode fast, by geometry alone, by the decoder alone and by their blend as the run was tuned, for
+targets that training saw and for others. `beams`: those that are decoded at each level; mode fast decodes a quarter of
+its beam size, so it is asked for four times as many.
+
+Shapes: q queries of a row.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from genius.errors import exit_on_user_error
+from genius.evaluation.arguments import add_collection_and_device, command_parser, integers, positive, run_collection
+from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.queries import read_queries, training_targets
+from genius.evaluation.systems import K, search_beam
+from genius.evaluation.tables import percent, table
+from genius.files import write_report
+from genius.metrics.hit_rate import Qrels, headline_cut
+from genius.runtime import keep_freed_memory
+from genius.schema import SearchOptions
+from genius.search.beam import FAST_BEAM_DIVISOR
+from genius.search.checks import MAX_BEAMS
+from genius.search.engine import Engine
+
+BEAMS = "1,2,5,10,20,50"
+WEIGHTS = {"geometry": 0.0, "decoder": 1.0, "blend": None}  # of the decoder; None: the run's own
+MODES = {"set": "generated IDs", "fast": "shortlist"}
+
+
+def main(arguments: list[str]) -> None:
+    parser = command_parser("genius.evaluation.small_beams", __doc__)
+    parser.add_argument("run", type=Path, help="a directory made by python -m training")
+    add_collection_and_device(parser)
+    parser.add_argument("--beams", default=BEAMS, metavar="N,N,…", help="decoded beams (default: %(default)s)")
+    parser.add_argument("--limit", type=int, metavar="N", help="a sample of N queries per row")
+    parser.add_argument("--answerable", action="store_true", help="leave out queries without a positive in the index")
+    parser.add_argument("--seed", type=int, default=0, help="seed of instructions and samples")
+    given = parser.parse_args(arguments)
+    beams = integers(given.beams, "--beams", 1, MAX_BEAMS // FAST_BEAM_DIVISOR)
+    keep_freed_memory()
+    engine = Engine.load(given.run, given.device)
+    with run_collection(given.run, given.collection, "test") as collection:
+        how = {"limit": positive(given.limit, "--limit"), "seed": given.seed, "phrasing": "seeded"}
+        sets = read_queries(collection, engine.index, "test", **how, answerable=given.answerable)
+        queries = EncodedSplit.encode(engine, collection, sets)
+        seen = training_targets(collection, engine.index)
+    report = {
+        "command": shlex.join(["python", "-m", "genius.evaluation.small_beams", *arguments]),
+        "queries": len(queries.cuts),
+        "unseen": int(sum((split_by_targets(some.qrels, seen)["unseen"]).sum() for some in sets)),
+        "ranking": "ranker" if engine.has_ranker else "cosine",
+        "measured": measure(engine, queries, seen, beams),
+    }
+    write_report(given.run / "reports" / "small_beams", report, markdown(report))
+
+
+def measure(engine: Engine, queries: EncodedSplit, seen: np.ndarray, beams: tuple[int, ...]) -> list[dict[str, Any]]:
+    """For each mode, scores and beams: means over rows of the shares of queries. seen (n,) bool: training targets."""
+    ranking, found = "ranker" if engine.has_ranker else "cosine", []
+    for mode, name, width in tqdm([*product(MODES, WEIGHTS, beams)], desc="searches", unit="setting"):
+        options = SearchOptions(
+            beams=width * FAST_BEAM_DIVISOR if mode == "fast" else width,
+            k=K,
+            mode=mode,
+            decoder_weight=WEIGHTS[name],
+            ranking=ranking,
+        )
+        shares: dict[str, list[float]] = {}
+        for row, some in zip(queries.rows, queries.sets, strict=True):
+            results = search_beam(name, engine, engine.pool, row, some.qrels, options)
+            hits = results.ranks[name] <= headline_cut(some.row.dataset)
+            for targets, chosen in split_by_targets(some.qrels, seen).items():
+                for outcome, values in (("recall", results.beams[name].recalled), ("hit rate", hits)):
+                    if chosen.any():
+                        shares.setdefault(f"{outcome}, {targets}", []).append(float(values[chosen].mean()))
+        means = {outcome: float(np.mean(values)) for outcome, values in shares.items()}
+        found.append({"mode": mode, "scores": name, "beams": width} | means)
+    return found
+
+
+def split_by_targets(qrels: Qrels, seen: np.ndarray) -> dict[str, np.ndarray]:
+    """(q,) bool each: all queries, those with a positive that training saw, and those with none."""
+    known = qrels.count(seen) > 0
+    return {"all": np.ones_like(known), "seen": known, "unseen": ~known}
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """A table for each mode and outcome: beams down, scores and targets across."""
+    parts = [
+        "# Small beams",
+        f"`{report['command']}`; {report['queries']:,} test queries, {report['unseen']:,} of them with targets that "
+        f"training never saw; means over rows, results ordered by the {report['ranking']}.",
+    ]
+    for outcome, (mode, candidates) in product(("recall", "hit rate"), MODES.items()):
+        of_mode = [entry for entry in report["measured"] if entry["mode"] == mode]
+        rows = [
+            {"beams": str(width)}
+            | {
+                f"{entry['scores']}, {targets}": percent(entry.get(f"{outcome}, {targets}"))
+                for entry in of_mode
+                if entry["beams"] == width
+                for targets in ("all", "seen", "unseen")
+            }
+            for width in dict.fromkeys(entry["beams"] for entry in of_mode)
+        ]
+        parts += [f"## {outcome.capitalize()}, {candidates}", table(rows, text_columns=0)]
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main(sys.argv[1:])

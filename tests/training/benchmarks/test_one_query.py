@@ -1,0 +1,69 @@
+"""training/benchmarks/one_query.py: what each of the means computes, and the report."""
+
+from functools import partial
+
+import pytest
+import torch
+
+from genius.models.decoder import DecoderConfig
+from genius.models.incremental_decoder import IncrementalDecoder
+from genius.reading import read_json
+from tests.evaluation.micro import publish_micro_run, write_micro_collection
+from tests.search.tiny import tiny_decoder
+from training.benchmarks import one_query
+from training.benchmarks.one_query import EightBitMatrix, in_eight_bits, main, with_free_head, with_half_prefix
+
+
+def test_products_in_eight_bits_are_nearly_those_of_the_weights():
+    torch.manual_seed(0)
+    weights, x, added = torch.randn(64, 24), torch.randn(5, 64), torch.randn(5, 24)
+    matrix = EightBitMatrix(weights)
+
+    for found, expected in (
+        (x @ matrix, x @ weights),
+        (torch.addmm(added, x, matrix), added + x @ weights),
+        (x @ matrix[:, 3:9], x @ weights[:, 3:9]),
+        (torch.cat([x @ part for part in matrix.split(10, dim=1)], 1), x @ weights),
+    ):
+        assert found.shape == expected.shape
+        assert (found - expected).norm() < 0.03 * expected.norm()
+
+
+@pytest.mark.parametrize(("prepare", "within"), [(in_eight_bits, 0.5), (with_half_prefix, 0.01)])
+def test_a_prepared_decoder_gives_nearly_the_same_probabilities(prepare, within):
+    decoder, z = tiny_decoder(), torch.randn(3, tiny_decoder().config.dim)
+    steps = []
+    for searched in (IncrementalDecoder(decoder), prepare(decoder)):
+        with torch.inference_mode():
+            cache = searched.start(z, 1)
+            first = searched.step(cache)
+            codes = torch.zeros(3, 1, dtype=torch.long)
+            steps.append(torch.cat([first, searched.step(cache, codes, codes)], dim=1).exp())
+
+    assert 0 < (steps[0] - steps[1]).abs().max() < within
+
+
+def test_a_free_head_reads_no_weights():
+    searched = with_free_head(tiny_decoder())
+    x = torch.randn(4, searched._head.shape[0])
+    assert torch.equal(x @ searched._head, -x @ searched._head)
+
+
+def test_the_command_reports_times_and_changes(tmp_path, monkeypatch):
+    config = partial(
+        DecoderConfig, dim=24, levels=4, codebook_size=16, width=32, layers=3, heads=2, head_width=16, ff_width=48,
+        prefix=3, dropout=0.0,
+    )  # fmt: skip
+    monkeypatch.setattr(one_query, "DecoderConfig", config)
+    monkeypatch.setattr(one_query, "ROUNDS", 1)
+    collection = write_micro_collection(tmp_path / "collection")
+    run = publish_micro_run(tmp_path / "run", collection)
+
+    given = ["--items", "300", "--without", "compiled", "--run", str(run.path), "--collection", str(collection.root)]
+    main([str(tmp_path / "out"), *given, "--limit", "2", "--device", "cpu"])
+
+    report = read_json(tmp_path / "out" / "one_query.json", dict)
+    names = ["as shipped", "bfloat16", "8 bits", "half prefix", "2 layers", "free head", "geometry"]
+    assert list(report["times"]["milliseconds"]["set"]) == names
+    same = {(change["mode"], change["means"]): change["same_candidates"] for change in report["changes"]}
+    assert same["set", "as shipped"] == 1 and len(same) == 3 * 4 and all(0 <= share <= 1 for share in same.values())

@@ -1,0 +1,301 @@
+"""Means to make one query faster: what each saves at batch 1, and what it changes; writes OUT/one_query.json and .md.
+
+    python -m training.benchmarks.one_query OUT [--items 1000000] [--run RUN] [--collection DIR]
+
+Times: a decoder of the paper's size with random weights over random IDs, all means taking turns in one process. With a
+run also the change of its results: test queries searched by its own decoder, as the plain one searches.
+
+    bfloat16        weights and activations
+    8 bits          weights, a scale for each output; activations when they are met (torch's quantized kernels)
+    half prefix     keys and values of the prefix in half precision
+    compiled        the blocks of the decoder by torch.compile; the time to compile is reported
+    2 layers        a decoder of two layers: what distilling one could save at most
+    free head       products with the head cost nothing: what a head of valid children alone could save at most
+    geometry        no decoder at all
+
+Shapes: b queries, K results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genius.errors import exit_on_user_error
+from genius.evaluation.arguments import add_collection_and_device, run_collection
+from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.queries import read_queries
+from genius.evaluation.speed.__main__ import machine
+from genius.evaluation.speed.equal_hit_rate import CUT, SearchSetting, mean_hit_rate
+from genius.evaluation.speed.timed_systems import K
+from genius.evaluation.speed.timing import measure_in_turns
+from genius.evaluation.speed.workloads import uniform
+from genius.evaluation.tables import decimals, percent, table
+from genius.files import write_report
+from genius.models.decoder import DecoderConfig, IDDecoder
+from genius.models.incremental_decoder import DecoderCache, IncrementalDecoder
+from genius.runtime import keep_freed_memory
+from genius.schema import SearchOptions
+from genius.search.beam import MODES, beam_search
+from genius.search.beam_state import Beams
+from genius.search.engine import EncodedQueries, Engine
+from genius.search.rerank import expand, rank
+from genius.search.shortlist import SHORTLIST, Codewords, no_norms, shortlist
+from genius.trie.pool import Pool
+
+ROUNDS, PATIENCE = 9, 20.0
+BEAMS, BUDGET = SearchOptions().beams, SearchOptions().budget
+
+
+class Matrix:
+    """Stands for a matrix of weights (in, out) in the products of an IncrementalDecoder."""
+
+    def __init__(self, weights: Tensor):
+        self.weights, self.shape = weights, weights.shape
+        self.parts: dict[tuple[int | None, int | None], Matrix] = {}
+
+    def times(self, x: Tensor) -> Tensor:
+        """x (b, in) -> (b, out)."""
+        raise NotImplementedError
+
+    def __getitem__(self, index: tuple[slice, slice]) -> Matrix:
+        key = (index[1].start, index[1].stop)
+        if key not in self.parts:
+            self.parts[key] = type(self)(self.weights[index])
+        return self.parts[key]
+
+    def split(self, size: int, dim: int) -> list[Matrix]:
+        return [self[:, start : start + size] for start in range(0, self.shape[dim], size)]
+
+    @classmethod
+    def __torch_function__(cls, function: Callable, types: Any, args: tuple = (), kwargs: Any = None) -> Tensor:
+        """x @ matrix, and torch.addmm(added, x, matrix)."""
+        *added, x, matrix = args
+        return sum(added, matrix.times(x))
+
+
+class EightBitMatrix(Matrix):
+    """Weights of 8 bits, with a scale for each output."""
+
+    def times(self, x: Tensor) -> Tensor:
+        if not hasattr(self, "packed"):
+            rows = self.weights.T.contiguous()  # (out, in)
+            scales = rows.abs().amax(1).double().clamp(min=1e-12) / 127
+            zeros = torch.zeros(len(rows), dtype=torch.long)
+            self.packed = torch.ops.quantized.linear_prepack(
+                torch.quantize_per_channel(rows, scales, zeros, 0, torch.qint8), None
+            )
+        # 7 bits for activations: without VNNI, sums of products of 8 and 8 bits would overflow
+        return torch.ops.quantized.linear_dynamic(x, self.packed, True)
+
+
+class FreeMatrix(Matrix):
+    """A product that costs nothing, and is wrong."""
+
+    def times(self, x: Tensor) -> Tensor:
+        return self.weights[0].expand(len(x), -1).clone()
+
+
+class HalfPrefix:
+    """Keys and values (layers, 2, b, h, N, a) in half precision, converted layer by layer when they are used."""
+
+    def __init__(self, values: Tensor):
+        self.values = values.half()
+
+    def __getitem__(self, index: Any) -> HalfPrefix:
+        return HalfPrefix(self.values[index])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (layer.float() for layer in self.values)
+
+
+def in_eight_bits(decoder: IDDecoder) -> IncrementalDecoder:
+    searched = IncrementalDecoder(decoder)
+    searched._layers = [layer._make(map(EightBitMatrix, layer)) for layer in searched._layers]
+    searched._prefix_to_kv, searched._head = (EightBitMatrix(part) for part in (searched._prefix_to_kv, searched._head))
+    return searched
+
+
+def with_half_prefix(decoder: IDDecoder) -> IncrementalDecoder:
+    searched = IncrementalDecoder(decoder)
+    start = searched.start
+
+    def halved(z: Tensor, beams: int) -> DecoderCache:
+        cache = start(z, beams)
+        cache.prefix_keys_values = HalfPrefix(cache.prefix_keys_values)
+        return cache
+
+    searched.start = halved
+    return searched
+
+
+def compiled(decoder: IDDecoder) -> IncrementalDecoder:
+    searched = IncrementalDecoder(decoder)
+    searched._hidden = torch.compile(searched._hidden, dynamic=True)
+    return searched
+
+
+def with_free_head(decoder: IDDecoder) -> IncrementalDecoder:
+    searched = IncrementalDecoder(decoder)
+    searched._head = FreeMatrix(searched._head)
+    return searched
+
+
+EXACT: dict[str, Callable[[IDDecoder], IncrementalDecoder]] = {  # the same decoder, prepared in other ways
+    "as shipped": IncrementalDecoder,
+    "bfloat16": lambda decoder: IncrementalDecoder(decoder, torch.bfloat16),
+    "8 bits": in_eight_bits,
+    "half prefix": with_half_prefix,
+    "compiled": compiled,
+}
+
+
+def measure_times(items: int, names: list[str], seed: int) -> dict[str, Any]:
+    """Mode -> means -> milliseconds per query at batch 1; what compiling took."""
+    cpu = torch.device("cpu")
+    workload = uniform(items, DecoderConfig(), seed, cpu)
+    pool = Pool.build(workload.packed, workload.decoder.config.code_sizes)
+    small = IDDecoder(replace(DecoderConfig(), layers=2)).eval()
+    for mine, theirs in zip(small.codebooks, workload.decoder.codebooks, strict=True):
+        mine.copy_(theirs)
+    decoders = {name: prepare(workload.decoder) for name, prepare in EXACT.items()}
+    decoders |= {"2 layers": IncrementalDecoder(small), "free head": with_free_head(workload.decoder)}
+    searches = {name: Search(decoder, pool) for name, decoder in decoders.items()}
+    searches["geometry"] = Search(decoders["as shipped"], pool, weight=0.0)
+    chosen, warm = {name: searches[name] for name in names}, {}
+    for name, search in chosen.items():
+        start = time.perf_counter()
+        for mode in MODES:
+            search(workload.draw_queries(1, 0), mode)
+        warm[name] = time.perf_counter() - start
+    times = {
+        mode: measure_in_turns(
+            {name: lambda queries, search=search, mode=mode: search(queries, mode) for name, search in chosen.items()},
+            workload.draw_queries,
+            1,
+            ROUNDS,
+            PATIENCE,
+        )
+        for mode in MODES
+    }
+    return {"items": items, "milliseconds": times, "first_search_seconds": warm}
+
+
+class Search:
+    """A beam search with one decoder, and in mode fast its shortlist."""
+
+    def __init__(self, decoder: IncrementalDecoder, pool: Pool, weight: float = 1.0):
+        self.decoder, self.pool, self.weight = decoder, pool, weight
+        self.codewords, self.norms = Codewords(decoder.codebooks), no_norms(len(pool.table))
+
+    def __call__(self, queries: EncodedQueries, mode: str) -> tuple[Beams, Any]:
+        """The beams and the candidates."""
+        how = {"mode": mode, "decoder_weight": self.weight, "budget": BUDGET * SHORTLIST}
+        beams = beam_search(self.decoder, queries.z, self.pool.trie, BEAMS, **how)
+        candidates = expand(beams, self.pool.table)
+        if mode == "fast":
+            candidates = shortlist(candidates, self.pool.table, self.codewords, self.norms, queries.z, BUDGET)
+        return beams, candidates
+
+
+def measure_changes(engine: Engine, queries: EncodedSplit, names: list[str]) -> list[dict[str, Any]]:
+    """For each mode and means: the hit rate, re-ranked by embedding, and the share of candidates that stay."""
+    weight, embeddings, changes = engine.decoder.config.decoder_weight, engine.index.embeddings, []
+    for mode in MODES:
+        kept: dict[str, list[set[int]]] = {}
+        for name in (name for name in EXACT if name in names):
+            search, found = Search(EXACT[name](engine.decoder), engine.pool, weight), kept.setdefault(name, [])
+
+            def ranked(
+                batch: EncodedQueries, search: Search = search, mode: str = mode, found: list[set[int]] = found
+            ) -> np.ndarray:
+                candidates = search(batch, mode)[1]
+                found += [set(rows.tolist()) for rows in np.split(candidates.row, np.cumsum(candidates.counts)[:-1])]
+                return rank(candidates, embeddings, batch.embeddings.numpy(), K).rows
+
+            rate = mean_hit_rate(SearchSetting(name, False, 0.0, ranked), queries)
+            same = np.mean([len(a & b) / len(a) for a, b in zip(kept["as shipped"], found, strict=True)])
+            changes.append({"mode": mode, "means": name, "hit_rate": rate, "same_candidates": float(same)})
+    return changes
+
+
+def markdown(report: dict[str, Any]) -> str:
+    machine, times = report["machine"], report["times"]
+    cells = [
+        {"milliseconds": name}
+        | {mode: decimals(times["milliseconds"][mode][name]["median"], 1) for mode in MODES}
+        | {"first searches, s": decimals(seconds, 1)}
+        for name, seconds in times["first_search_seconds"].items()
+    ]
+    parts = [
+        "# One query",
+        f"`{report['command']}`; {machine['processor']}, {machine['threads']} threads, torch {machine['torch']}; "
+        f"{BEAMS} beams, {times['items']:,} random IDs, a decoder of the paper's size with random weights, batch 1, "
+        "medians of rounds in which all take turns.",
+        table(cells),
+    ]
+    if report["changes"]:
+        parts += [
+            f"The run's test queries: hit@{CUT}, re-ranked by embedding, and the share of candidates that stay.",
+            table(
+                [
+                    {
+                        "mode": change["mode"],
+                        "means": change["means"],
+                        f"hit@{CUT}": percent(change["hit_rate"]),
+                        "same candidates": percent(change["same_candidates"]),
+                    }
+                    for change in report["changes"]
+                ],
+                text_columns=2,
+            ),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.benchmarks.one_query",
+        description=__doc__.split("\n\nShapes:")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("out", type=Path, help="directory for the report")
+    parser.add_argument("--items", type=int, default=1_000_000, help="of the random IDs (default: %(default)s)")
+    parser.add_argument("--without", default="", metavar="NAME,NAME", help="means that are left out")
+    parser.add_argument("--run", type=Path, help="a run: adds the change of its results")
+    add_collection_and_device(parser)
+    parser.add_argument("--limit", type=int, default=50, help="queries per row (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of IDs, weights and queries")
+    given = parser.parse_args(arguments)
+    keep_freed_memory()
+    names = [name for name in (*EXACT, "2 layers", "free head", "geometry") if name not in given.without.split(",")]
+    report = {
+        "command": shlex.join(["python", "-m", "training.benchmarks.one_query", *arguments]),
+        "machine": machine(torch.device("cpu")),
+        "times": measure_times(given.items, names, given.seed),
+        "changes": [],
+    }
+    given.out.mkdir(parents=True, exist_ok=True)
+    write_report(given.out / "one_query", report, markdown(report))
+    if given.run:
+        engine = Engine.load(given.run, "cpu")
+        with run_collection(given.run, given.collection, "test") as collection:
+            how = {"limit": given.limit, "seed": given.seed, "phrasing": "seeded", "answerable": True}
+            queries = EncodedSplit.encode(engine, collection, read_queries(collection, engine.index, "test", **how))
+        report["changes"] = measure_changes(engine, queries, names)
+        write_report(given.out / "one_query", report, markdown(report))
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main(sys.argv[1:])
