@@ -129,6 +129,7 @@ ELSEWHERE = {
         "tests/training/test_transfer.py"
     ),
     "python -m genius.evaluation.speed.throughput my-run": "tests/evaluation/test_speed_throughput.py",
+    "python -m genius.evaluation.shared_codes my-run": "tests/evaluation/test_shared_codes.py",
     "python -m genius.evaluation.caption_table my-run": "tests/evaluation/test_caption_table.py",
     "python -m genius.evaluation.caption_table my-run other-run": "tests/evaluation/test_caption_table.py",
     "python -m training.benchmarks.captions my-run $GENIUS_DATA/flickr8k": "tests/training/benchmarks/",

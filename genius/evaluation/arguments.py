@@ -58,17 +58,19 @@ def positive(value: int | None, option: str) -> int | None:
 
 
 @contextmanager
-def run_collection(run: Path, named: Path | None, split: str, every_picture: bool = False) -> Iterator[Collection]:
+def run_collection(
+    run: Path, named: Path | None, split: str, every_picture: bool = False, records_only: bool = False
+) -> Iterator[Collection]:
     """The collection `named`; else the demo world that the run was trained on, redrawn; else the run's collection.
 
-    A redrawn world has the pictures of the split's queries, or every picture; it is deleted afterwards.
+    A redrawn world has the pictures of the split's queries, every picture, or none; it is deleted afterwards.
     """
     recipe = None if named else WorldRecipe.from_manifest(Run(run).manifest)
     if recipe is None:
         yield Collection(named or trained_on(run))
         return
     with tempfile.TemporaryDirectory() as scratch:
-        yield recipe.redraw(Path(scratch), split, every_picture)
+        yield recipe.records(Path(scratch)) if records_only else recipe.redraw(Path(scratch), split, every_picture)
 
 
 def trained_on(run: Path) -> Path:

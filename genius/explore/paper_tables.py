@@ -6,6 +6,7 @@ RUN/reports/throughput.json    python -m genius.evaluation.speed.throughput RUN
 
 from __future__ import annotations
 
+from genius.evaluation import shared_codes
 from genius.evaluation.caption_table import cells
 from genius.evaluation.speed import throughput
 from genius.explore.report_data import Report, Table
@@ -41,3 +42,30 @@ def throughput_tables(report: Report, choice: str | None = None) -> list[Table]:
     """The paper's Figure 4 as a table."""
     rows = throughput.rows(report)
     return [Table("Queries per second by number of candidates", tuple(rows[0]), [list(row.values()) for row in rows])]
+
+
+def shared_note(report: Report) -> str:
+    """What is compared."""
+    return f"{report['couples']:,} couples of {report['collection']}. {shared_codes.NOTE} Command: {report['command']}"
+
+
+def shared_tables(report: Report, choice: str | None = None) -> list[Table]:
+    """The paper's Figure 3 and its supplement's Figures 2 to 4, counted."""
+    parts = [
+        ("The same code at a level, in percent", shared_codes.agreement_rows(report), 2),
+        (
+            "The same codes at every level from 1 to this one, in percent",
+            shared_codes.agreement_rows(report, "same_so_far"),
+            2,
+        ),
+        (
+            f"What a code means in another dataset, in percent. {shared_codes.ELSEWHERE}",
+            shared_codes.elsewhere_rows(report),
+            1,
+        ),
+    ]
+    return [
+        Table(title, tuple(name.capitalize() for name in rows[0]), [list(row.values()) for row in rows], words=words)
+        for title, rows, words in parts
+        if rows
+    ]

@@ -6,6 +6,7 @@
     RUN/reports/health.json       written by the quantizer's training
     RUN/reports/ablations.json    python -m training.ablations COLLECTION RUN (ablation_tables.py)
     RUN/reports/captions.json     python -m genius.evaluation.caption_table RUN (paper_tables.py)
+    RUN/reports/shared_codes.json python -m genius.evaluation.shared_codes RUN (paper_tables.py)
     RUN/reports/throughput.json   python -m genius.evaluation.speed.throughput RUN (paper_tables.py)
     RUN/reports/uploads.json      python -m training.benchmarks.uploads RUN $GENIUS_DATA
     RUN/reports/hostile.json      python -m training.benchmarks.hostile RUN/reports
@@ -37,6 +38,7 @@ COMMANDS = {  # report -> command that writes it
     "health": "python -m training COLLECTION {run}",
     "ablations": "python -m training.ablations COLLECTION {run}",
     "captions": "python -m genius.evaluation.caption_table {run}",
+    "shared_codes": "python -m genius.evaluation.shared_codes {run}",
     "throughput": "python -m genius.evaluation.speed.throughput {run}",
     "uploads": "python -m training.benchmarks.uploads {run} $GENIUS_DATA",
     "hostile": "python -m training.benchmarks.hostile {run}/reports",

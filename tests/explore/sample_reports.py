@@ -227,6 +227,32 @@ THROUGHPUT = {
         for items in (1_000, 10_000)
     ],
 }
+SHARED_CODES = {
+    "command": "python -m genius.evaluation.shared_codes RUN",
+    "collection": "world",
+    "couples": 40,
+    "levels": 3,
+    "agreement": [
+        {"first": "image", "second": "text", "dataset": HOSTILE, "couples": 40}
+        | {
+            "levels": [
+                {"level": level, "same": 0.5, "interval": [0.4, 0.6], "by_chance": 0.01}
+                | {"same_so_far": 0.5 / level, "by_chance_so_far": 0.01 / level}
+                for level in (1, 2)
+            ]
+        }
+    ],
+    "elsewhere": [
+        {"factor": "kind", "items": 900}
+        | {
+            "levels": [
+                {"level": 1, "right": 0.75, "without_codes": 0.1, "pairs": 2},
+                {"level": 2, "right": None, "without_codes": None, "pairs": 0},
+            ]
+        }
+    ],
+    "examples": [],
+}
 REPORTS = {
     "retrieval": RETRIEVAL,
     "speed": SPEED,
@@ -235,6 +261,7 @@ REPORTS = {
     "ablations": ABLATIONS,
     "captions": CAPTIONS,
     "throughput": THROUGHPUT,
+    "shared_codes": SHARED_CODES,
     "uploads": UPLOADS,
     "hostile": HOSTILE_SUITE,
 }

@@ -7,7 +7,14 @@ import pytest
 from genius.errors import UserError
 from genius.explore import report_data as reports
 from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables
-from genius.explore.paper_tables import captions_note, captions_tables, throughput_note, throughput_tables
+from genius.explore.paper_tables import (
+    captions_note,
+    captions_tables,
+    shared_note,
+    shared_tables,
+    throughput_note,
+    throughput_tables,
+)
 from genius.explore.report_data import COMMANDS, Missing, from_report, read_report
 from tests.explore.sample_reports import (
     HEALTH,
@@ -33,6 +40,7 @@ VIEWS = {
     "ablations": (ablation_note, ablation_choices),
     "captions": (captions_note,),
     "throughput": (throughput_note,),
+    "shared_codes": (shared_note,),
 }
 
 TABLES = {
@@ -45,6 +53,7 @@ TABLES = {
     "ablations": ablation_tables,
     "captions": captions_tables,
     "throughput": throughput_tables,
+    "shared_codes": shared_tables,
 }
 
 

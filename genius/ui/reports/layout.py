@@ -13,7 +13,14 @@ from plotly.graph_objects import Figure
 
 from genius.explore import report_data as reports
 from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables
-from genius.explore.paper_tables import captions_note, captions_tables, throughput_note, throughput_tables
+from genius.explore.paper_tables import (
+    captions_note,
+    captions_tables,
+    shared_note,
+    shared_tables,
+    throughput_note,
+    throughput_tables,
+)
 from genius.explore.report_data import STAGES, Missing, Report, Table, from_report
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
@@ -113,6 +120,16 @@ SECTIONS = (
         ablation_tables,
         (Plot("Hit rates of the variants, with intervals; hollow: the paper’s", 520, figure.ablations),),
         ablation_choices,
+        optional=True,
+    ),
+    Section(
+        "shared",
+        "The same codes for the same thing",
+        "How often an image, its caption and both together have the same code, and whether a code means the same in "
+        "every dataset.",
+        "shared_codes",
+        shared_note,
+        shared_tables,
         optional=True,
     ),
     Section(
