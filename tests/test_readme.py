@@ -115,6 +115,7 @@ ELSEWHERE = {
     "python -m genius.evaluation my-run --fused": "tests/evaluation/test_fused_items.py",
     "python -m training.ranker my-collection my-run": "tests/training/test_ranker.py",
     "python -m genius.evaluation.small_beams my-run": "tests/evaluation/test_small_beams.py",
+    "python -m genius.evaluation.small_beams my-run --answerable --limit 12": "tests/evaluation/test_small_beams.py",
     "python -m genius.evaluation.speed.vector_index OUT --run my-run": "tests/evaluation/test_vector_index.py",
     "python -m genius.evaluation.speed.whole_query my-run": "tests/evaluation/test_whole_query.py",
     "python -m training.benchmarks.one_query OUT --run my-run": "tests/training/benchmarks/test_one_query.py",
