@@ -102,6 +102,10 @@ ELSEWHERE = {
     "GENIUS_LOAD_RUN=my-run GENIUS_LOAD_SEARCHES=1000 pytest -m hostile tests/hostile/load": (
         "the hostile suite, on a tiny run"
     ),
+    "python -m training.benchmarks.encoders my-collection my-encoders": "tests/training/benchmarks/",
+    "python -m training.benchmarks.encoders my-collection my-encoders --systems CLIP-SF,CLIP-FF": (
+        "tests/training/benchmarks/"
+    ),
     "python -m training.benchmarks.hostile my-run/reports": "tests/training/benchmarks/",
     "python -m training.benchmarks.hostile my-run/reports --part load": "tests/training/benchmarks/",
     "python -m training.benchmarks.hostile my-run/reports --file tests/hostile/kills/test_stages.py": (
@@ -115,7 +119,6 @@ ELSEWHERE = {
     "python -m genius.evaluation my-run --fused": "tests/evaluation/test_fused_items.py",
     "python -m training.ranker my-collection my-run": "tests/training/test_ranker.py",
     "python -m genius.evaluation.small_beams my-run": "tests/evaluation/test_small_beams.py",
-    "python -m genius.evaluation.small_beams my-run --answerable --limit 12": "tests/evaluation/test_small_beams.py",
     "python -m genius.evaluation.speed.vector_index OUT --run my-run": "tests/evaluation/test_vector_index.py",
     "python -m genius.evaluation.speed.whole_query my-run": "tests/evaluation/test_whole_query.py",
     "python -m training.benchmarks.one_query OUT --run my-run": "tests/training/benchmarks/test_one_query.py",
@@ -181,6 +184,7 @@ NOT_RUN = {
     "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK": HOURS,
     "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK --recipe images-only": HOURS,
     "python -m training.benchmarks.paper_steps WORK": HOURS,
+    "python -m training.benchmarks.encoders MBEIR my-encoders --preset paper": GPUS,
     "python -m training.benchmarks.page_controls": "needs a browser for minutes, next to a served app",
     "python -m genius.collections $GENIUS_DATA/{flickr8k,fashion,grocery,visual7w,emoji} real": HOURS,
     "python -m training real run": HOURS,

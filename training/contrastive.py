@@ -1,4 +1,4 @@
-"""The training loop of the encoder: CLIP score fusion by contrastive learning (Eq. 2).
+"""The training loop of the encoder: contrastive learning (Eq. 2).
 
 Shapes: b pairs of a batch, d embedding dim.
 """
@@ -63,7 +63,7 @@ def fit(
             rate = cosine((epoch - first) * steps + step, settings.epochs * steps, settings.warmup)
             set_learning_rate(optimizer, settings.learning_rate * rate)
             with torch.autocast(encoder.device.type, torch.bfloat16, enabled=settings.bf16):
-                query, target = (inputs.features(encoder).embedding() for inputs in (queries, targets))
+                query, target = (inputs.embedding(encoder) for inputs in (queries, targets))
             known = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)  # queries whose target is known
             positive_mask = torch.eye(len(known), dtype=torch.bool)
             if settings.mask_positives:
@@ -114,8 +114,8 @@ def validate(encoder: Encoder | LockedEncoder, loader: InputLoader, pairs: Pairs
     blocks = (sample[start : start + BLOCK] for start in range(0, len(sample), BLOCK))
     query, target, rows = [], [], []
     for queries, targets in loader.pairs(pairs, blocks, rng, training=False):
-        query.append(queries.features(encoder).embedding())
-        target.append(targets.features(encoder).embedding())
+        query.append(queries.embedding(encoder))
+        target.append(targets.embedding(encoder))
         rows.append(targets.rows)
     similarity = (torch.cat(query) @ torch.cat(target).T).cpu()
     positive_mask = torch.from_numpy(pairs.positive_mask(sample, np.concatenate(rows)))

@@ -1,4 +1,4 @@
-"""Train the encoder: CLIP score fusion by contrastive learning (Eq. 2).
+"""Train the encoder by contrastive learning (Eq. 2): CLIP score fusion, or a baseline of the paper.
 
     python -m training.encoder COLLECTION RUN [--preset small|demo|photos|paper|paper-text]
 
@@ -22,6 +22,7 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder
 from genius.models.encoder_config import EncoderConfig
+from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.models.model_hubs import quiet_hub
 from genius.models.saving import round_to_eight_bit, round_to_half
 from genius.run import Run
@@ -29,7 +30,7 @@ from training.checkpoint import Checkpoints
 from training.contrastive import fit
 from training.demo.extras import DemoExtras
 from training.distributed import is_main, world_size
-from training.encoder_inputs import InputLoader
+from training.encoder_inputs import InputLoader, WholeInputLoader
 from training.locked import fit_locked
 from training.pairs import CandidateTable, Pairs
 from training.settings import Arguments, EncoderSettings, ExtrasSettings, parse_arguments
@@ -42,6 +43,8 @@ def train(arguments: Arguments) -> None:
     run, collection = Run(arguments.run), Collection(arguments.collection)
     torch.manual_seed(seed)
     encoder = new_encoder(settings)
+    if settings.fusion == "feature":
+        encoder = FeatureFusionEncoder.over(encoder, settings.fusion_layers)
     encoder.check()
     if settings.locked.enabled:
         round_weights(encoder, settings)  # so that the heads learn on outputs of the towers that will be stored
@@ -103,7 +106,8 @@ def fit_all(
     """Train every weight of the encoder."""
     candidates = CandidateTable.read(collection)
     pairs, val_pairs = (Pairs.read(collection, split, candidates).limited(settings.rows) for split in ("train", "val"))
-    loader = InputLoader(collection, [pairs, val_pairs], settings, encoder, run.path / "cache", workers)
+    load = WholeInputLoader if settings.fusion == "feature" else InputLoader
+    loader = load(collection, [pairs, val_pairs], settings, encoder, run.path / "cache", workers)
     if settings.extras != ExtrasSettings():
         loader.extras = DemoExtras(collection, pairs, loader, run.path / "cache")
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.digest, candidates.digest)

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from genius.collections.mbeir import Collection
 from genius.models.encoder import Encoder, Features, normalize_text, query_text
+from genius.models.feature_fusion import FeatureFusionEncoder
 from training.distributed import all_gather, local_slice, main_process_first
 from training.encoder_extras import OWN_INSTRUCTION, EncoderExtras
 from training.image_augmentation import MARGIN, Crops, OpenedPixels, PixelCache, Squares, augmented, normalized, resized
@@ -60,6 +61,19 @@ class Inputs:
             self.text_mask,
         )
 
+    def embedding(self, encoder: Encoder) -> Tensor:
+        """(b, d) normalized embeddings of all b, with gradients."""
+        return self.features(encoder).embedding()
+
+
+@dataclass
+class WholeInputs(Inputs):
+    """The images and texts of this process's slice of the b inputs, for an encoder that fuses them."""
+
+    def embedding(self, encoder: FeatureFusionEncoder) -> Tensor:
+        own, b = local_slice(len(self.rows)), len(self.rows)
+        return all_gather(encoder(self.pixels, self.image_mask[own], self.tokens, self.text_mask[own]), b)
+
 
 def gather_masked(local: Tensor, mask: Tensor) -> Tensor:
     """This process's slice of the rows where the mask is true -> all rows (b, d), zero where it is false."""
@@ -72,6 +86,8 @@ def gather_masked(local: Tensor, mask: Tensor) -> Tensor:
 
 class InputLoader:
     """Loads the queries of several splits and their positives."""
+
+    inputs = Inputs
 
     def __init__(
         self,
@@ -179,17 +195,21 @@ class InputLoader:
         training: bool,
     ) -> Drawn:
         """This process's slice of the images and of the texts, which are only those of the mask."""
-        paths = [path for path in images if path]
-        local = local_slice(len(paths))
+        paths, image_mask = [path for path in images if path], [bool(path) for path in images]
+        local = self._slice(image_mask)
         return Drawn(
             rows,
             instruction,
-            [bool(path) for path in images],
+            image_mask,
             text_mask,
             paths[local],
-            texts[local_slice(len(texts))],
+            texts[self._slice(text_mask)],
             self._crops(len(paths), local, rng) if training else None,
         )
+
+    def _slice(self, mask: list[bool]) -> slice:
+        """This process's slice of the images or texts that the mask (b,) says are there."""
+        return local_slice(sum(mask))
 
     def _crops(self, n: int, local: slice, rng: np.random.Generator) -> Crops | None:
         settings = self.settings
@@ -213,7 +233,7 @@ class InputLoader:
         if len(drawn.texts):
             tokens = self._tokens(drawn)
         masks = torch.tensor(drawn.image_mask), torch.tensor(drawn.text_mask)
-        return Inputs(drawn.rows, drawn.instruction, *(part.to(device) for part in (*masks, pixels, tokens)))
+        return self.inputs(drawn.rows, drawn.instruction, *(part.to(device) for part in (*masks, pixels, tokens)))
 
     def _pixels(self, drawn: Drawn, raw: Tensor) -> Tensor:
         preprocess = self.encoder.config.preprocess
@@ -223,3 +243,14 @@ class InputLoader:
 
     def _tokens(self, drawn: Drawn) -> Tensor:
         return self.encoder.tokenize(drawn.texts)
+
+
+class WholeInputLoader(InputLoader):
+    """Gives each process the image and the text of the same inputs."""
+
+    inputs = WholeInputs
+
+    def _slice(self, mask: list[bool]) -> slice:
+        own = local_slice(len(mask))
+        before = sum(mask[: own.start])
+        return slice(before, before + sum(mask[own]))

@@ -29,6 +29,7 @@ from training.distributed import default_workers, init_distributed
 AUGMENTATIONS = ("elementwise", "scalar", "none")  # Eq. 11 as in the code, as in the paper, and without it
 RESIZE_MODES = ("shortest", "longest", "squash")
 HEADS = ("mlp", "linear", "residual")
+FUSIONS = ("score", "feature")
 MBEIR_UPSAMPLING = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
 
 Upsampling = int | dict[str, int]  # see Pairs.epoch: queries of each row, or of the datasets that are named
@@ -122,7 +123,9 @@ class LockedSettings:
 class EncoderSettings:
     """Contrastive training of CLIP-SF (Eq. 2). With 0 epochs the pretrained weights are used unchanged."""
 
-    architecture: str | dict[str, Any] = "ViT-L-14-quickgelu"  # an open_clip name or model configuration
+    architecture: str | dict[str, Any] = "ViT-L-14-quickgelu"  # an open_clip name or model configuration, or BLIP's
+    fusion: str = "score"  # feature: one embedding of image and text, for dense search alone, see feature_fusion.py
+    fusion_layers: int = 2  # of CLIP-FF
     pretrained: str = "openai"  # open_clip tag, checkpoint file, or encoder folder of a run; empty: random weights
     epochs: int = 20
     batch: int = 420  # pairs: the published 105 on each of four GPUs
@@ -155,6 +158,9 @@ class EncoderSettings:
 
     def __post_init__(self):
         expect(self.epochs >= 0, "epochs is at least 0")
+        expect(self.fusion in FUSIONS, f"fusion is one of {', '.join(FUSIONS)}, not {self.fusion!r}")
+        expect(self.fusion_layers >= 1, "fusion_layers is at least 1")
+        expect(not self.locked.enabled or self.fusion == "score", "locked.enabled is false where fusion is feature")
         expect(self.batch >= 2 and self.group >= 1, "batch is at least 2 and group at least 1")
         expect(self.image_cache >= 0, "image_cache is at least 0")
         expect(0 <= self.average < 1, "average is at least 0 and below 1")

@@ -1,4 +1,7 @@
-"""The report of the ablations (RUN/reports/ablations.json, training.ablations) as tables of strings."""
+"""The reports of the ablations and of the encoders as tables of strings.
+
+RUN/reports/ablations.json (training.ablations) and encoders.json (training.benchmarks.encoders) have one form.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,15 @@ def ablation_note(report: Report) -> str:
         f"{report['size']} Every variant shares encoder and features with the run. The paper’s figures are of other "
         "data and far larger models, so differences between rows can be compared, and hit rates cannot. Stand-ins "
         f"for the paper’s columns: {'; '.join(report['standing'])}. Brackets are 95 % confidence intervals. "
+        f"Command: {report['command']}"
+    )
+
+
+def encoder_note(report: Report) -> str:
+    """What was trained at which size."""
+    return (
+        f"{report['size']} The paper’s figures are of M-BEIR and far larger models, so encoders can be compared with "
+        "each other, and hit rates cannot. Brackets are 95 % confidence intervals of the queries, for one training. "
         f"Command: {report['command']}"
     )
 
@@ -47,7 +59,7 @@ def _block(table: dict[str, Any], block: dict[str, Any]) -> Table:
         any(row["cells"][at] and row["cells"][at]["published"] is not None for row in rows)
         for at in range(len(table["columns"]))
     ]
-    columns = ["Variant"]
+    columns = [table.get("first_column", "Variant")]
     for name, known in zip(table["columns"], printed, strict=True):
         columns += [f"paper: {name}"] * known + [name]
     extras = list(rows[0]["extras"])

@@ -8,6 +8,7 @@
     RUN/reports/captions.json     python -m genius.evaluation.caption_table RUN (paper_tables.py)
     RUN/reports/shared_codes.json python -m genius.evaluation.shared_codes RUN (paper_tables.py)
     RUN/reports/throughput.json   python -m genius.evaluation.speed.throughput RUN (paper_tables.py)
+    RUN/reports/encoders.json     python -m training.benchmarks.encoders COLLECTION RUN (ablation_tables.py)
     RUN/reports/uploads.json      python -m training.benchmarks.uploads RUN $GENIUS_DATA
     RUN/reports/hostile.json      python -m training.benchmarks.hostile RUN/reports
 
@@ -40,6 +41,7 @@ COMMANDS = {  # report -> command that writes it
     "captions": "python -m genius.evaluation.caption_table {run}",
     "shared_codes": "python -m genius.evaluation.shared_codes {run}",
     "throughput": "python -m genius.evaluation.speed.throughput {run}",
+    "encoders": "python -m training.benchmarks.encoders COLLECTION {run}",
     "uploads": "python -m training.benchmarks.uploads {run} $GENIUS_DATA",
     "hostile": "python -m training.benchmarks.hostile {run}/reports",
 }

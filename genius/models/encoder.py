@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 import open_clip
 import torch
@@ -27,6 +28,7 @@ from torch import Tensor, nn
 
 from genius.errors import UserError
 from genius.models import towers
+from genius.models.blip import BlipTowers
 from genius.models.encoder_config import CLIP_VOCABULARY, TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile
 from genius.models.heads import add_residual_heads
 from genius.models.model_hubs import out_of_reach, quiet_hub
@@ -131,18 +133,24 @@ class Encoder(nn.Module):
     """An open_clip model with masks for missing images and texts."""
 
     half_weights = ("clip.visual.head.", "clip.text.proj.")  # in 8-bit storage: heads are small, and would lose most
+    fuses_features = False  # see feature_fusion.py
 
     def __init__(self, config: EncoderConfig):
         super().__init__()
         self.config = config
         cfg = dict(config.model)
-        residual_heads = cfg.pop("residual_heads", None)
-        # as open_clip.create_model chooses the class
-        custom = cfg.pop("custom_text", False) or "hf_model_name" in cfg["text_cfg"]
-        custom_class = open_clip.CoCa if "multimodal_cfg" in cfg else open_clip.CustomTextCLIP
-        self.clip = (custom_class if custom else open_clip.CLIP)(**cfg)
-        if isinstance(self.clip, open_clip.CoCa):
-            nn.init.zeros_(self.clip.text_decoder.text_projection)  # unused; left as the memory was, perhaps not finite
+        residual_heads, fused = cfg.pop("residual_heads", None), cfg.pop("fusion", None) is not None
+        if fused != self.fuses_features:
+            raise UserError(
+                "this encoder has one embedding for image and text together (feature fusion), for dense search alone; "
+                "IDs need the features of each, so take an encoder with encoder.fusion=score"
+                if fused
+                else "this encoder has no feature fusion; train it with encoder.fusion=feature"
+            )
+        if cfg.pop("blip", False):
+            self.clip, custom = BlipTowers(**cfg, grounded=fused), False
+        else:
+            self.clip, custom = open_clip_model(cfg)
         if residual_heads:
             add_residual_heads(self.clip, **residual_heads)
         self.dim: int = cfg["embed_dim"]
@@ -277,8 +285,8 @@ class Encoder(nn.Module):
         training = self.training
         try:
             with quiet_hub():
-                features = self.eval().encode([Image.new("RGB", (32, 32))], ["a"])
-            if not (features.image.isfinite().all() and features.text.isfinite().all()):
+                embedding = self.eval().embed([Image.new("RGB", (32, 32))], ["a"])
+            if not embedding.isfinite().all():
                 raise ValueError("it computes numbers that are not finite")
         except Exception as error:  # tokenizers, the hub and the network raise many types
             reason = textwrap.shorten(str(error) or type(error).__name__, 200)
@@ -429,6 +437,10 @@ class Encoder(nn.Module):
         tokens = self.tokenize(present_texts) if present_texts else torch.zeros(0, dtype=torch.long)
         return self(*(part.to(self.device) for part in (pixels, image_mask, tokens, text_mask)))
 
+    def embed(self, images: Sequence[Image.Image | None], texts: Sequence[str]) -> Tensor:
+        """(b, d) normalized embeddings of images and texts, as `encode` takes them."""
+        return self.encode(images, texts).embedding()
+
     def save(self, folder: Path, half: bool = False, eight_bit: bool = False) -> None:
         """Write config, weights and, for a Hugging Face text tower, the text folder.
 
@@ -466,6 +478,18 @@ class Encoder(nn.Module):
         except UserError as error:
             raise UserError(f"{folder} cannot be loaded ({error}); train this part again") from error
         return encoder
+
+
+def open_clip_model(cfg: dict[str, Any]) -> tuple[nn.Module, bool]:
+    """The model of an open_clip configuration, and whether its text tower is a module of its own."""
+    cfg = dict(cfg)
+    # as open_clip.create_model chooses the class
+    custom = cfg.pop("custom_text", False) or "hf_model_name" in cfg["text_cfg"]
+    custom_class = open_clip.CoCa if "multimodal_cfg" in cfg else open_clip.CustomTextCLIP
+    clip = (custom_class if custom else open_clip.CLIP)(**cfg)
+    if isinstance(clip, open_clip.CoCa):
+        nn.init.zeros_(clip.text_decoder.text_projection)  # unused; left as the memory was, perhaps not finite
+    return clip, custom
 
 
 def even_groups(inputs: Tensor, size: int) -> tuple[Tensor, ...]:

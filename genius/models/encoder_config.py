@@ -53,6 +53,13 @@ class HeadsConfig(BaseModel):
     text_dropout: Annotated[float, Field(ge=0, lt=1)]
 
 
+class FusionLayers(BaseModel):
+    """Feature fusion, see feature_fusion.py."""
+
+    model_config = EXACT
+    layers: Size
+
+
 class ModelConfig(BaseModel):
     """As VisionConfig, of an open_clip model."""
 
@@ -61,6 +68,8 @@ class ModelConfig(BaseModel):
     vision_cfg: VisionConfig
     text_cfg: TextConfig
     residual_heads: HeadsConfig | None = None
+    blip: bool = False
+    fusion: FusionLayers | None = None
 
 
 class Preprocessing(BaseModel):
@@ -98,6 +107,8 @@ class TowerFile(BaseModel):
 class EncoderConfig:
     """All that rebuilds an encoder but its weights and the files in its text folder."""
 
-    model: dict[str, Any]  # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …; ours: residual_heads
+    model: dict[
+        str, Any
+    ]  # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …; ours: residual_heads, blip, fusion
     preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
     source: str = "from scratch"  # where the weights came from

@@ -168,6 +168,7 @@ ABLATIONS = {
         }
     ],
 }
+ENCODERS = ABLATIONS | {"claims": []}
 HOSTILE_SUITE = {
     "command": "python -m training.benchmarks.hostile OUT",
     "machine": "Linux on 2 cores",
@@ -262,6 +263,7 @@ REPORTS = {
     "captions": CAPTIONS,
     "throughput": THROUGHPUT,
     "shared_codes": SHARED_CODES,
+    "encoders": ENCODERS,
     "uploads": UPLOADS,
     "hostile": HOSTILE_SUITE,
 }

@@ -6,7 +6,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.explore import report_data as reports
-from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables
+from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables, encoder_note
 from genius.explore.paper_tables import (
     captions_note,
     captions_tables,
@@ -41,6 +41,7 @@ VIEWS = {
     "captions": (captions_note,),
     "throughput": (throughput_note,),
     "shared_codes": (shared_note,),
+    "encoders": (encoder_note, ablation_choices),
 }
 
 TABLES = {
@@ -54,6 +55,7 @@ TABLES = {
     "captions": captions_tables,
     "throughput": throughput_tables,
     "shared_codes": shared_tables,
+    "encoders": ablation_tables,
 }
 
 

@@ -9,11 +9,9 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError, quoted
-from genius.explore.code_across import across, any_modality
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.hierarchy import hierarchy
-from genius.explore.map_data import read_maps
 from genius.metrics.code_health import bucket_histogram, table_health
 from genius.metrics.factor_agreement import reported_factors
 from genius.schema import Modality
@@ -38,7 +36,6 @@ class CodesCallbacks:
         self.forced = context.engine.quantizer.config.modality_code == "forced"
         self.namer, self.profiles_of = context.namer, context.namer.profiles_of
         self.health_of = lru_cache(1)(self.measure_health)
-        self.datasets = lru_cache(1)(self.read_datasets)
 
     def on_pattern(self, text: Any):
         return self.open(parse_pattern(text, self.code_sizes))
@@ -90,23 +87,6 @@ class CodesCallbacks:
 
     def introduction(self) -> dict[str, Any]:
         return view.introduction(len(self.code_sizes), self.forced)
-
-    def on_across(self, current: Pattern | None):
-        """Items with the same codes, whatever their modality, by dataset and modality."""
-        pattern = any_modality(current or (), self.forced)
-        if not pattern:
-            return None
-        profiles = self.profiles_of(self.engine.index)
-        groups = across(profiles.index, profiles.table.match(pattern))
-        return view.shared(pattern, [(one, self.tiles(profiles.index, one.rows)) for one in groups], self.datasets())
-
-    def read_datasets(self) -> dict[int, str]:
-        """Names of datasets by number, which the maps of a run contain."""
-        try:
-            maps = read_maps(self.served.path)
-        except UserError:
-            maps = None
-        return dict(maps.names) if maps else {}
 
     def on_page(self, picked: gr.EventData, current: Pattern | None):
         kind, page = (getattr(picked, name, None) for name in ("kind", "page"))

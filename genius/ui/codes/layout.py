@@ -59,8 +59,6 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             items = Panel("codes-items", "common/tiles.js")
         with gr.Column(scale=2, min_width=300, elem_id="codes-picked"):
             picked = ItemCard("codes-card", context)
-    with gr.Accordion("The same codes as image, text and pair, in each dataset", open=False):
-        across = Panel("codes-across", "common/tiles.js")
     with gr.Accordion("How well each level is used", open=False) as healthy:
         levels = Panel("codes-health", "common/table.js")
     with gr.Accordion("What the codes know about the items", open=False) as factored:
@@ -80,11 +78,10 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         opening.success(
             callbacks.on_meaning, current, [meaning, icicle, table], **waiting | {"show_progress_on": meaning}
         )
-        opening.success(callbacks.on_across, current, across, **quick)
     tab.select(callbacks.on_first_visit, [current, open_code], everything, **quick)
     level.input(callbacks.on_level, level, code, **quick)
     items.turn(callbacks.on_page, current, items, **quick)
-    for panel in (near, items, across):
+    for panel in (near, items):
         panel.select(callbacks.on_item, None, picked, **quick)
     healthy.expand(callbacks.on_level_health, None, levels, **waiting | {"show_progress_on": levels})
     factored.expand(callbacks.on_factors, None, factors, **waiting | {"show_progress_on": factors})

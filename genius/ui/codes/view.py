@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from genius.explore.code_across import SharedCode
 from genius.explore.code_patterns import format_pattern
 from genius.explore.code_profile import Meaning, Nearness, Overview
 from genius.explore.distinctive_words import Word
@@ -212,28 +211,6 @@ def near(found: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int) ->
     if found.borderline:
         groups.append(group("Borderline", "farthest from that average." + sampled, found.borderline))
     return {"groups": groups}
-
-
-def shared(
-    pattern: Pattern, groups: Sequence[tuple[SharedCode, Sequence[Mapping[str, Any]]]], names: Mapping[int, str]
-) -> dict[str, Any] | None:
-    """Items that have the codes of a pattern, in groups of one dataset and modality; None if no item has them.
-
-    names: of datasets by number, as far as known.
-    """
-    if not groups:
-        return None
-    title = format_pattern(pattern)
-
-    def heading(one: SharedCode) -> str:
-        dataset = names.get(one.dataset, f"dataset {one.dataset}") if one.dataset is not None else "no dataset"
-        return f"{title} in {dataset}: {NAMES[one.modality].lower()}"
-
-    return {
-        "groups": [
-            {"title": heading(one), "note": count(one.items, "item"), "tiles": list(tiles)} for one, tiles in groups
-        ]
-    }
 
 
 def page_of(

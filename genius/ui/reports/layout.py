@@ -12,7 +12,7 @@ import gradio as gr
 from plotly.graph_objects import Figure
 
 from genius.explore import report_data as reports
-from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables
+from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables, encoder_note
 from genius.explore.paper_tables import (
     captions_note,
     captions_tables,
@@ -149,6 +149,18 @@ SECTIONS = (
         throughput_note,
         throughput_tables,
         (Plot("Queries per second by number of candidates", 420, figure.throughput),),
+        optional=True,
+    ),
+    Section(
+        "encoders",
+        "The paper’s encoders",
+        "Dense search with the encoders that the paper compares with: score fusion adds the embeddings of image and "
+        "text, feature fusion makes one of both.",
+        "encoders",
+        encoder_note,
+        ablation_tables,
+        (Plot("Hit rates of the encoders, with intervals; hollow: the paper’s", 620, figure.ablations),),
+        ablation_choices,
         optional=True,
     ),
     Section(

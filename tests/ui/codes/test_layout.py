@@ -52,18 +52,6 @@ def test_a_pattern_brings_the_items_that_have_its_codes(tab, engine, text, patte
     assert len(tiles) == min(24, len(rows)) and {tile["row"] for tile in tiles} <= set(rows.tolist())
 
 
-def test_the_same_codes_are_shown_of_every_modality_in_each_dataset(tab, engine):
-    codes = engine.index.codes(range(engine.index.n))
-    second = int(np.bincount(codes[:, 1]).argmax())
-    rows = np.flatnonzero(codes[:, 1] == second)
-    groups = tab("on_across", (0, second))["groups"]  # of an image, so the first code is left open
-    named = {one["title"].partition(": ")[2] for one in groups}
-    assert named == {Modality(kind).name.lower() for kind in engine.index.modalities[rows].tolist()}
-    assert all(one["title"].startswith(f"* · {second} in ") for one in groups)
-    assert {tile["row"] for one in groups for tile in one["tiles"]} <= set(rows.tolist())
-    assert tab("on_across", (0,)) is None and tab("on_across", ()) is None
-
-
 def test_nothing_at_all_opens_everything(tab, engine):
     shown = opened(tab, "")
     assert shown["here"]["items"] == f"{engine.index.n:,} items"

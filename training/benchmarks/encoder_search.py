@@ -1,0 +1,69 @@
+"""Dense search of a collection's test queries by any encoder that has one embedding for each query and candidate.
+
+Shapes: c candidates that are embedded, q queries of a row, d embedding dim.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from genius.collections.images import open_image
+from genius.collections.mbeir import Collection
+from genius.encoding.features import batched
+from genius.evaluation.queries import QuerySet
+from genius.metrics.hit_rate import CUTS, first_hits, headline_cut, hit_rate
+from genius.models.encoder import Encoder, query_text
+from genius.search.dense import flat_search
+from training.ablations.query_columns import CandidateRows
+
+SPLIT = "test"
+BATCH = 64
+
+
+def dense_search(
+    encoder: Encoder, collection: Collection, candidates: CandidateRows, sets: list[QuerySet], scopes: tuple[str, ...]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """{"TASK:DATASET": {scope: {cut: hit rate}}} of exact search by cosine, in the test split's pools.
+
+    scopes: "global", of all datasets, and "local". Only candidates of these pools are embedded.
+    """
+    everything = np.unique(candidates.rows_of(item.id for item in collection.candidates(f"union_{SPLIT}")))
+    pools: list[dict[str, np.ndarray]] = []
+    for own in sets:
+        local = np.unique(candidates.rows_of(item.id for item in collection.local_pool(own.row)))
+        both = {"global": everything, "local": np.intersect1d(local, everything, assume_unique=True)}
+        pools.append({scope: both[scope] for scope in scopes})
+    needed = np.unique(np.concatenate([rows for pool in pools for rows in pool.values()]))
+    embeddings = embed_candidates(encoder, collection, needed)  # (c, d)
+    found = {}
+    for own, pool in zip(sets, pools, strict=True):
+        queries = embed_queries(encoder, collection, own)  # (q, d)
+        rates = {}
+        for scope, rows in pool.items():
+            _, places = flat_search(embeddings, queries, max(CUTS), np.searchsorted(needed, rows))
+            ranks = first_hits(np.where(places < 0, -1, needed[places]), own.qrels)
+            rates[scope] = {str(cut): hit_rate(ranks, cut) for cut in sorted({*CUTS, headline_cut(own.row.dataset)})}
+        found[f"{own.row.task}:{own.row.dataset}"] = rates
+    return found
+
+
+def embed_candidates(encoder: Encoder, collection: Collection, rows: np.ndarray) -> np.ndarray:
+    """(c, d) fp16 embeddings of the candidates at these sorted rows. Raises UserError for an image that is broken."""
+    wanted, parts = set(rows.tolist()), []
+    items = (item for row, item in enumerate(collection.all_candidates()) if row in wanted)
+    for batch in batched(tqdm(items, desc="embed candidates", total=len(rows), unit="item"), BATCH):
+        images = [open_image(collection.image_path(item.image)) if item.image else None for item in batch]
+        parts.append(encoder.embed(images, [item.text for item in batch]).half().cpu().numpy())
+    return np.concatenate(parts)
+
+
+@torch.inference_mode()
+def embed_queries(encoder: Encoder, collection: Collection, queries: QuerySet) -> np.ndarray:
+    """(q, d) fp32."""
+    parts = [
+        encoder.embed([query.image for query in batch], [query_text(query.instruction, query.text) for query in batch])
+        for batch in queries.opened(collection, BATCH)
+    ]
+    return torch.cat(parts).float().cpu().numpy()
