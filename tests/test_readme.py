@@ -133,6 +133,7 @@ ELSEWHERE = {
         "tests/training/test_transfer.py"
     ),
     "python -m genius.evaluation.speed.throughput my-run": "tests/evaluation/test_speed_throughput.py",
+    "python -m genius.evaluation.shared_codes assets/demo": "tests/evaluation/test_shared_codes.py, on a tiny run",
     "python -m genius.evaluation.shared_codes my-run": "tests/evaluation/test_shared_codes.py",
     "python -m genius.evaluation.caption_table my-run": "tests/evaluation/test_caption_table.py",
     "python -m genius.evaluation.caption_table my-run other-run": "tests/evaluation/test_caption_table.py",
@@ -144,7 +145,7 @@ ELSEWHERE = {
 NOT_RUN = {
     "python -m genius.demo_world world --seed 1 --scale 1000 --pixels 72": ABLATIONS,
     "cp -r assets/demo run && python -m training.features world run --preset demo": ABLATIONS,
-    "python -m training.ablations world run --tables 4,S3,S4,R --blocks paper --limit 60 "
+    "python -m training.ablations world run --tables 4,S3,S4,S7,R --blocks paper --limit 60 "
     "--set quantizer.quantizer.codebook_size=64 --set quantizer.quantizer.levels=7 --set quantizer.batch=256 "
     "--set quantizer.epochs=8 --set decoder.batch=128 --set decoder.epochs=15 "
     "--set quantizer.kmeans_iterations=10": ABLATIONS,

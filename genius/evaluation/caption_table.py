@@ -38,7 +38,7 @@ SYSTEMS = {
 NOTE = (
     "Recall at 1, 5 and 10 in percent, which is the hit rate, of captions among the images of their own set. The "
     "paper's figures are of the real sets, with CLIP ViT-L/14; ours are of the sets that are named, so differences "
-    "between methods can be compared, and rates cannot. † trained on another collection, on nothing of this set."
+    "between methods can be compared, and rates cannot. † trained on another collection."
 )
 
 Line = dict[str, Any]

@@ -121,7 +121,7 @@ def _settings(report: Entry) -> str:
         f"a budget of {report['budget']} items" + fast_dtype,
     ]
     if other := report.get("trained_on"):  # old reports lack it
-        lines.append(f"the parts of the run were trained on another collection, {other}, and on nothing of this one")
+        lines.append(f"the parts of the run were trained on another collection, {other}")
     if unknown := report["unknown_judgements"]:
         lines.append(f"{unknown:,} judgments name items that are not in the index")
     return "\n".join(f"- {line}" for line in lines)

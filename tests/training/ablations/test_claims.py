@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from training.ablations.ablation_report import cell
-from training.ablations.claims import claims, difference
+from training.ablations.claims import CLAIMS, claims, difference
 
 
 def row(name: str, *columns: list[float]) -> dict:
@@ -55,3 +55,10 @@ def test_the_difference_of_seeds_is_paired():
     better, worse = ([cell([0.1, 0.5, 0.9], 100)], [cell([0.0, 0.4, 0.8], 100)])
     mean, half = difference(better, worse)
     assert mean == pytest.approx(0.1) and half == pytest.approx(0, abs=1e-9)
+
+
+def test_columns_of_the_same_queries_are_not_averaged_as_if_they_were_others():
+    """Both pools of S4, and the three cuts of S7, are of the same queries."""
+    chosen = {claim.text: claim.columns for claim in CLAIMS if claim.table in ("S4", "S7")}
+    assert chosen["More beams help (C.3)"] == (0, 1, 2, 3, 4)
+    assert {columns for text, columns in chosen.items() if "beams" not in text} == {(1,)}
