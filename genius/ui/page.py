@@ -22,7 +22,7 @@ from genius.ui.collection.layout import collection_tab
 from genius.ui.common import links
 from genius.ui.common.about import about_view
 from genius.ui.common.components import UNQUEUED, Panel, uploaded
-from genius.ui.common.context import TABS, Context, Served, Shared
+from genius.ui.common.context import TABS, Context, Served, Shared, Signal
 from genius.ui.compare.layout import compare_tab
 from genius.ui.event_queue import FairQueue, caller, caller_of
 from genius.ui.failures import MISFIT, MISFIT_ENDPOINT, as_shown
@@ -168,7 +168,19 @@ def build(engine: Engine, served: Served) -> Page:
             trigger(heading, None, header, **UNQUEUED)
         links.restore(page, shared)
         tour_panel(context, header, page)
+        _show_progress_once(page, Signal("progress"))
     return page
+
+
+def _show_progress_once(page: gr.Blocks, idle: Signal) -> None:
+    """Let all events that show no progress show it on one hidden component.
+
+    At each step of any event, Gradio's page copies all components that could show the progress of an event that ever
+    ran: by default all outputs, with what is inside them.
+    """
+    for event in page.fns.values():
+        if event.show_progress == "hidden" and event.show_progress_on is None:
+            event.show_progress_on = [idle]
 
 
 def _check_upload(file: dict[str, Any]) -> dict[str, Any]:

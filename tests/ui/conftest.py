@@ -12,6 +12,7 @@ import httpx
 import pytest
 from PIL import Image
 
+from genius.ui.common.components import Panel
 from tests.ui.fake_engine import EXAMPLES, WORLD, FakeEngine
 
 
@@ -41,8 +42,17 @@ def served() -> Iterator[SimpleNamespace]:
 def ask(served):
     """Call an event by its function's name as a program would, past the browser's own limits.
 
-    Returns what Gradio sends last: {"success": …, "output": {"data": […]} or {"error": …}}.
+    Returns what Gradio sends last: {"success": …, "output": {"data": […]} or {"error": …}}, with the data of panels read
+    from their JSON text.
     """
+
+    def read(output: dict, blocks: list) -> dict:
+        if data := output.get("data"):
+            output["data"] = [
+                json.loads(value) if isinstance(block, Panel) and isinstance(value, str) else value
+                for block, value in zip(blocks, data, strict=True)
+            ]
+        return output
 
     def call(function: str, *data, event: dict | None = None):
         index = next(i for i, event in served.page.fns.items() if event.name == function)
@@ -54,7 +64,8 @@ def ask(served):
             with client.stream("GET", "/queue/data", params={"session_hash": session}) as stream:
                 for line in stream.iter_lines():
                     if line.startswith("data:") and '"process_completed"' in line:
-                        return json.loads(line[len("data:") :])
+                        answer = json.loads(line[len("data:") :])
+                        return answer | {"output": read(answer["output"], served.page.fns[index].outputs)}
         raise AssertionError("the stream ended before the answer")
 
     return call

@@ -154,3 +154,10 @@ def test_several_runs_are_a_choice_in_the_header():
     header = header_view(Served(Path("demo"), names=("photos", "demo")), 1, (3, 256), "cpu")
     assert (header["run"], header["runs"]) == ("demo", ["photos", "demo"])
     assert header["facts"] == ["1 items", "IDs of 2 codes", "cpu"]
+
+
+def test_events_without_a_sign_of_progress_share_one_place_for_it(served):
+    """Gradio's page copies all that could show the progress of an event that ran, at each step of any event."""
+    silent = [event for event in served.page.fns.values() if event.show_progress == "hidden"]
+    places = {block._id for event in silent for block in event.show_progress_on}
+    assert len(silent) > 20 and len(places) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
 from pathlib import Path
@@ -47,12 +48,23 @@ class Panel(gr.HTML):
             **layout,
         )
 
-    def postprocess(self, value: Any) -> Any:
-        """Data goes to the script as it is; None is the panel's empty state."""
-        return value
+    def postprocess(self, value: Any) -> str | None:
+        """Data goes to the script as JSON text; None is the panel's empty state.
+
+        Gradio's page copies and compares every value of a component several times at each event, a nested one leaf by
+        leaf through proxies, which took longer than all else; a text is one leaf.
+        """
+        return None if value is None else as_json(value)
 
     def api_info(self) -> dict[str, Any]:
-        return {"type": "object"}
+        return {"type": "string"}
+
+
+def as_json(value: Any) -> str:
+    """JSON text for a browser. Gradio's page would translate what follows its marker for translations, even in a
+    caption, so the marker is escaped."""
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return written.replace("__i18n__", r"\u005f_i18n__")
 
 
 def introduction(tab: str, text: str) -> Panel:

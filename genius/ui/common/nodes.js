@@ -57,8 +57,11 @@ const save = ({name, label, type, text}) => {
   return button;
 };
 
+// The data of a panel: the server sends it as JSON text; what a script wrote itself is no text.
+const given = () => typeof props.value === 'string' && props.value ? JSON.parse(props.value) : props.value || null;
+
 const show = draw => {
-  const redraw = () => element.querySelector('.panel').replaceChildren(...draw(props.value));
+  const redraw = () => element.querySelector('.panel').replaceChildren(...draw(given()));
   redraw();
   watch('value', redraw);
 };

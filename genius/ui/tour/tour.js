@@ -57,7 +57,8 @@ const draw = value => {
 
 let touring = false;
 watch('value', () => {
-  if (touring || props.value) genius.setTour(props.value ? props.value.number : null);
-  touring = Boolean(props.value);
+  const value = given();
+  if (touring || value) genius.setTour(value ? value.number : null);
+  touring = Boolean(value);
 });
 show(draw);

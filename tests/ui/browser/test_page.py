@@ -43,6 +43,7 @@ def test_a_picture_and_an_instruction_bring_cards(visit, served, photo):
 
 def test_generated_ids_stand_beside_the_querys_own_with_the_shared_prefix_marked(visit):
     page = visit()
+    assert page.evaluate("structuredClone({a: [1]}).a[0] === 1 && structuredClone(visit => visit)(2) === 2")
     search(page, "mug")
     own = page.locator("#generated .own .code").all_inner_texts()
     rows = page.locator("#generated tbody tr")

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from gradio.data_classes import ImageData
 
@@ -15,9 +17,11 @@ def test_no_panel_interpolates_data_or_writes_markup(script):
         assert forbidden not in panel.js_on_load
 
 
-def test_a_panel_hands_data_over_as_it_is():
-    data = {"text": "${alert(1)}<script>"}
-    assert Panel("cards", "search/cards.js").postprocess(data) is data
+def test_a_panel_hands_data_over_as_json_text_that_the_page_does_not_translate():
+    data = {"text": "${alert(1)}<script> – __i18n__{"}
+    sent = Panel("cards", "search/cards.js").postprocess(data)
+    assert json.loads(sent) == data and "__i18n__" not in sent
+    assert Panel("cards", "search/cards.js").postprocess(None) is None
 
 
 def test_the_style_and_scripts_name_no_other_host():
