@@ -77,9 +77,13 @@ class Missing:
     command: str
 
 
+def report_file(run: Path, name: str) -> Path:
+    return run / "reports" / f"{name}.json"
+
+
 def read_report(run: Path, name: str) -> Report | None:
     """A report of a run, or None. Raises UserError if the file is not a JSON object."""
-    file = run / "reports" / f"{name}.json"
+    file = report_file(run, name)
     try:
         report = read_json(file)
     except FileNotFoundError:

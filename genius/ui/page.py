@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -59,7 +61,25 @@ class Page(gr.Blocks):
     def __init__(self, engine: Engine, **layout: Any):
         self.engine = engine
         self.calling: Callable[[str, str | None], AbstractContextManager[None]] = lambda *_: nullcontext()
+        self.ahead: list[Callable[[], object]] = []
         super().__init__(**layout)
+
+    def prepare(self) -> None:
+        """In the background, one after the other, compute what the first visitors will ask for. Each keeps its result,
+        and what cannot be computed now is computed, or refused, when it is asked for."""
+
+        def run() -> None:
+            for compute in self.ahead:
+                if not self.is_running:
+                    return
+                try:
+                    with self.engine.snapshot():
+                        compute()
+                except Exception as error:
+                    logging.getLogger(__name__).warning("nothing was prepared by %s: %r", compute, error)
+
+        # not a daemon: torch must not be at work while the interpreter ends
+        threading.Thread(target=run, name="prepare").start()
 
     def queue(self, *given: Any, max_size: int = 64, **named: Any) -> Page:
         """max_size: events that may wait; half of them for one client."""
@@ -140,7 +160,7 @@ def build(engine: Engine, served: Served) -> Page:
         )
         tabs = gr.Tabs(selected="search", elem_id="tabs")
         shared = Shared.create(tabs)
-        context = Context(engine, served, shared)
+        context = Context(engine, served, shared, page.ahead)
         # before the listeners of the tabs: Gradio waits for each of a signal before it calls the next one
         for signal, opens in (
             (shared.ask, "search"),
@@ -217,7 +237,7 @@ def header_view(served: Served, items: int, code_sizes: Sequence[int], device: o
     named = [f"collection {served.collection}"] * bool(served.collection)
     named_run = [f"run {served.name}"] * (not several)
     return {
-        "facts": [*named, f"{items:,} items", f"IDs of {len(code_sizes)} codes", *named_run, str(device)],
+        "facts": [*named, f"{items:,} items", f"IDs of {len(code_sizes)} codes", *named_run, f"computed on {device}"],
         "run": served.name,
         "runs": list(served.names) if several else [],
         "tour": bool(served.examples),

@@ -25,6 +25,7 @@ from genius.ui.common.figures import PLOTLY_ADDRESS
 from genius.ui.failures import answer_failures, on_fault
 from genius.ui.logs import SERVER
 from genius.ui.monitoring import HEALTH, METRICS, Monitor, Traffic
+from genius.ui.page import Page
 from genius.ui.runs import HostedRun, Runs, gradio_app
 from genius.ui.security import Guard, Policy
 
@@ -181,6 +182,8 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
     answer_failures(gradio_app(app))
     page.has_launched = True  # or Gradio would not check the paths of files
     page.is_running = True  # or its streams would send no heartbeats
+    if isinstance(page, Page):
+        page.prepare()
     return app
 
 

@@ -42,8 +42,8 @@ def served() -> Iterator[SimpleNamespace]:
 def ask(served):
     """Call an event by its function's name as a program would, past the browser's own limits.
 
-    Returns what Gradio sends last: {"success": …, "output": {"data": […]} or {"error": …}}, with the data of panels read
-    from their JSON text.
+    Returns what Gradio sends last: {"success": …, "output": {"data": […]} or {"error": …}}, with the data of panels
+    read from their text.
     """
 
     def read(output: dict, blocks: list) -> dict:

@@ -142,7 +142,8 @@ def test_a_search_for_nobody_is_dropped_and_says_so(served, monkeypatch, caplog)
 
 def test_the_header_counts_items_and_codes():
     header = header_view(Served(Path("demo")), 1_234_567, (3, 256, 256), "cuda:0")
-    assert header["facts"] == ["1,234,567 items", "IDs of 3 codes", "run demo", "cuda:0"] and not header["runs"]
+    assert header["facts"] == ["1,234,567 items", "IDs of 3 codes", "run demo", "computed on cuda:0"]
+    assert not header["runs"]
 
 
 def test_the_header_names_the_collection_where_it_is_known():
@@ -153,7 +154,7 @@ def test_the_header_names_the_collection_where_it_is_known():
 def test_several_runs_are_a_choice_in_the_header():
     header = header_view(Served(Path("demo"), names=("photos", "demo")), 1, (3, 256), "cpu")
     assert (header["run"], header["runs"]) == ("demo", ["photos", "demo"])
-    assert header["facts"] == ["1 items", "IDs of 2 codes", "cpu"]
+    assert header["facts"] == ["1 items", "IDs of 2 codes", "computed on cpu"]
 
 
 def test_events_without_a_sign_of_progress_share_one_place_for_it(served):

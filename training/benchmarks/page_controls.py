@@ -1,20 +1,31 @@
-"""How long the controls of a served page take to show what they change, searching and editing aside, in Chromium.
+"""How long a served page takes to answer a search, and its controls to show what they change, in Chromium.
 
 python app.py
 python -m training.benchmarks.page_controls [http://127.0.0.1:7860]
+
+A search is timed from the click on Search until its results are shown, each on a page that was just opened; a picture
+has been uploaded before, which the page encodes while its visitor still writes. Editing is left out.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Page
+import numpy as np
+from PIL import Image
+from playwright.sync_api import Browser, Page
 
 from genius.ui.common.context import TABS
 from training.benchmarks.chromium import chromium
 
+TEXTS = ("a red tulip", "two dogs on a beach", "a bowl of fruit")
+CHANGES = ("in blue", "at night", "drawn by a child")  # of a picture
+SIDES = 1_200, 900  # pixels of an uploaded picture
 ASKED = "/?q=two+red+cars&instruction=Find+an+everyday+image+that+shows+what+the+caption+says."
 REST = 1_000  # milliseconds between two uses, so that the first has ended
 
@@ -31,7 +42,8 @@ TIMED = """([use, where, effect]) => new Promise((resolve, reject) => {
   else if (effect === 'shown') look();
   else {
     const watch = new MutationObserver(() => { watch.disconnect(); changed(); });
-    watch.observe(part, {childList: true, subtree: true, attributes: true, characterData: true});
+    const all = {childList: true, subtree: true, attributes: true, characterData: true};
+    watch.observe(part.querySelector(':scope > .html-container .panel') ?? part, all);    // not signs of progress
   }
   new Function(use)();
 })"""
@@ -124,7 +136,9 @@ CONTROLS = (
     ),
     Control("codes", "a code of the hierarchy", "#codes-here", click("#codes-icicle .depth1 > button", 0, 0)),
     Control("codes", "the way back", "#codes-here", click("#codes-here .crumbs button", 1, 0)),
-    Control("codes", "words of a code", "#codes-meaning", click("#codes-icicle .depth1 > button", 1, 1)),
+    Control(
+        "codes", "words of a code", "#codes-meaning .word-list", click("#codes-icicle .depth1 > button", 1), "shown"
+    ),
     Control(
         "codes",
         "modality of the items",
@@ -202,6 +216,39 @@ def used(page: Page, control: Control) -> list[float]:
     return spent
 
 
+def searches(browser: Browser, address: str) -> Iterator[tuple[str, list[float]]]:
+    """Name and milliseconds of searches for a text, a picture, and both."""
+    with TemporaryDirectory() as folder:
+        pictures = [Path(folder, f"{seed}.jpg") for seed in range(2 * len(TEXTS))]
+        for seed, file in enumerate(pictures):  # patches of random colors
+            patches = np.random.default_rng(seed).integers(0, 256, (6, 8, 3), dtype=np.uint8)
+            Image.fromarray(patches).resize(SIDES).save(file)
+        alone, with_text = pictures[: len(TEXTS)], pictures[len(TEXTS) :]
+        for name, asked in (
+            ("a text", [(text, None) for text in TEXTS]),
+            ("a picture", [("", picture) for picture in alone]),
+            ("a picture and a text", [*zip(CHANGES, with_text, strict=True)]),
+        ):
+            yield f"search for {name}", [searched(browser, address, *one) for one in asked]
+
+
+def searched(browser: Browser, address: str, text: str, picture: Path | None) -> float:
+    """Milliseconds from the click on Search until results are shown."""
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    page.set_default_timeout(120_000)
+    page.goto(address + "/")
+    page.locator("#cards .panel > *").first.wait_for()
+    if text:
+        page.fill("#text textarea", text)
+    if picture:
+        page.set_input_files("#picture input[type=file]", picture)
+        page.locator("#picture img").wait_for()
+    page.wait_for_timeout(2 * REST)
+    (spent,) = used(page, Control("search", "", "#cards .card", click("#go"), "shown"))
+    page.close()
+    return spent
+
+
 def report(name: str, spent: list[float]) -> None:
     print(f"{name:45s} {median(spent):6.0f} ms, at most {max(spent):6.0f}", flush=True)
 
@@ -209,6 +256,8 @@ def report(name: str, spent: list[float]) -> None:
 def main() -> None:
     address = sys.argv[1].rstrip("/") if len(sys.argv) > 1 else "http://127.0.0.1:7860"
     with chromium() as browser:
+        for name, spent in searches(browser, address):
+            report(name, spent)
         page = browser.new_page(viewport={"width": 1280, "height": 1000})
         page.set_default_timeout(120_000)
         page.goto(address + ASKED)

@@ -25,22 +25,22 @@ const curl = ({name, in_order}) => `curl -s ${root}/gradio_api/call/${name} \\
   | cut -d'"' -f4 | xargs -I@ \\
   curl -sN ${root}/gradio_api/call/${name}/@`;
 
-const parameter = ({name, type, default: unless}) => node('tr', {},
-  node('td', {}, node('code', {}, name)), node('td', {}, type), node('td', {}, unless));
+const parameter = ({name, type, default: unless, meaning}) => node('tr', {},
+  node('td', {}, node('code', {}, name)), node('td', {}, type), node('td', {}, unless), node('td', {class: 'meaning'}, meaning));
 const endpoint = data => node('section', {class: 'endpoint'},
   node('h2', {}, node('code', {}, `/${data.name}`)),
   node('p', {}, data.summary), ...data.details ? [node('p', {class: 'label'}, data.details)] : [],
   node('div', {class: 'scroll'}, node('table', {},
     node('thead', {}, node('tr', {},
-      ...['parameter', 'type', 'default'].map(name => node('th', {scope: 'col'}, name)))),
+      ...['parameter', 'type', 'default', 'meaning'].map(name => node('th', {scope: 'col'}, name)))),
     node('tbody', {}, ...data.parameters.map(parameter)))),
   snippet('Python', call(data)), snippet('Shell', curl(data)));
 
 const draw = ({endpoints}) => [node('article', {class: 'api'},
   node('section', {class: 'begin'},
     node('h2', {}, 'For programs'),
-    node('p', {}, 'Programs can search through four endpoints. Requests and responses are JSON; an error is one '
-      + 'sentence.'),
+    node('p', {}, 'What this page can do, a program can do, too: by four endpoints, addresses that answer it. '
+      + 'Requests and answers are JSON, data as text; an error is one sentence.'),
     snippet('Python, once: pip install gradio_client', `from gradio_client import Client, handle_file
 
 client = Client("${root}")    # auth=("name", "password") if the page requires a login

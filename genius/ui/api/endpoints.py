@@ -23,7 +23,10 @@ MOST_LISTED = 100  # items of one page of code_items
 
 
 def endpoints(context: Context) -> list[Callable]:
-    """The functions that programs may call. They raise UserError; the page turns it into an answer."""
+    """The functions that programs may call. They raise UserError; the page turns it into an answer.
+
+    Each docstring has three paragraphs, which the API tab shows: what the endpoint does, details, and its parameters.
+    """
     engine = context.engine
 
     def search(
@@ -37,11 +40,11 @@ def endpoints(context: Context) -> list[Callable]:
     ) -> dict:
         """Search with a text, a picture or both: generate IDs, then re-rank their items.
 
-        picture: an uploaded PNG, JPEG or WebP. instruction: what kind of result is wanted. modality: any, image, text
-        or pair. ranking: cosine of the embeddings, as published, or ranker, which also says how much each part added
-        to a hit's score; by default the ranker if the run has one. Returns hits, best first, generated IDs, the query's
-        own codes, the probability of each first code (by modality, where the first code of this run is the modality)
-        and milliseconds per stage.
+        Returns hits, best first, generated IDs, the query's own codes, the probability of each first code, and times.
+
+        text: what is looked for. picture: a PNG, JPEG or WebP file. instruction: what kind of result is wanted. k: how
+        many results at most. beams: how many IDs the search follows at once. modality: any, image, text or pair.
+        ranking: cosine of the embeddings, as published, or ranker; by default the ranker if the run has one.
         """
         image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality), ranking=ranking or None)
@@ -73,7 +76,12 @@ def endpoints(context: Context) -> list[Callable]:
         }
 
     def item(id: str) -> dict:
-        """One item: its modality, text, picture (a small WebP as a data URI), codes and the facts of its source."""
+        """One item: its modality, text, picture (a small WebP as a data URI), codes and the facts of its source.
+
+        Raises an error where there is no such item.
+
+        id: the number of the item in the collection, as hits name it.
+        """
         row = row_of(engine.index, id)
         described, picture = describe_item(engine, row, neighbors=0), engine.index.thumbnail(row)
         return {
@@ -88,8 +96,9 @@ def endpoints(context: Context) -> list[Callable]:
     def code_items(pattern: str, limit: int = 20, offset: int = 0) -> dict:
         """The items whose IDs match a pattern of codes such as 0.17.*.5, where * is any code.
 
-        Returns their number, and a page of at most 100 of them in the order of their IDs: limit items, starting at
-        offset.
+        Returns their number, and a page of them in the order of their IDs.
+
+        pattern: how the IDs begin. limit: items of the page, at most 100. offset: where the page starts.
         """
         index = engine.index
         read = parse_pattern(pattern, index.code_sizes)
@@ -109,6 +118,8 @@ def endpoints(context: Context) -> list[Callable]:
         """The items nearest to an item by embedding, with their cosines.
 
         Exact over the whole index for up to 200,000 items; in a larger one approximate, among items with similar IDs.
+
+        id: the number of the item in the collection. k: how many neighbours.
         """
         near = describe_item(engine, row_of(engine.index, id), checked_k(k))["neighbours"]
         return [

@@ -1,6 +1,7 @@
 """The API tab: declares the endpoints and documents them from their own signatures."""
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints
 
@@ -36,16 +37,24 @@ def documentation(functions: Sequence[Callable], id: str) -> dict[str, Any]:
 
 
 def _documented(function: Callable, id: str) -> dict[str, Any]:
-    summary, _, details = inspect.getdoc(function).partition("\n\n")
+    summary, details, meanings = (" ".join(part.split()) for part in inspect.getdoc(function).split("\n\n"))
     hints, parameters = get_type_hints(function), inspect.signature(function).parameters.values()
+    names = "|".join(one.name for one in parameters)
+    named = re.split(rf"\b({names}): ", meanings)[1:]  # name, meaning, name, meaning …
+    meaning = dict(zip(named[::2], named[1::2], strict=True))
     asked = {name: id if value == "{id}" else value for name, value in EXAMPLE_CALLS[function.__name__].items()}
     in_order = [asked.get(one.name, None if one.default is one.empty else one.default) for one in parameters]
     return {
         "name": function.__name__,
         "summary": summary,
-        "details": " ".join(details.split()),
+        "details": details,
         "parameters": [
-            {"name": one.name, "type": TYPES[hints[one.name]], "default": DEFAULTS.get(one.default, str(one.default))}
+            {
+                "name": one.name,
+                "type": TYPES[hints[one.name]],
+                "default": DEFAULTS.get(one.default, str(one.default)),
+                "meaning": meaning[one.name].strip(),
+            }
             for one in parameters
         ],
         "asked": asked,

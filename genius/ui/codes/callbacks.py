@@ -37,6 +37,13 @@ class CodesCallbacks:
         self.namer, self.profiles_of = context.namer, context.namer.profiles_of
         self.health_of = lru_cache(1)(self.measure_health)
 
+    def prepare(self) -> None:
+        """Compute what takes longest of what a visitor may ask for first."""
+        profiles = self.profiles_of(self.engine.index)
+        self.health_of(self.engine.index)
+        for code in [None, *profiles.table.match(()).children()[0].tolist()][: len(KINDS) + 1]:
+            profiles.words_below(() if code is None else (code,))
+
     def on_pattern(self, text: Any):
         return self.open(parse_pattern(text, self.code_sizes))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -166,6 +166,9 @@ class Context:
     engine: Engine
     served: Served
     shared: Shared
+    ahead: list[Callable[[], object]] = field(
+        default_factory=list
+    )  # what to compute before visitors ask (Page.prepare)
 
     @cached_property
     def namer(self) -> CodeNamer:

@@ -6,6 +6,7 @@ is a separate component that uses the plotly.js of the installed plotly.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import gradio as gr
 import plotly
 from plotly.graph_objects import Figure
 
-from genius.ui.common.components import UI
+from genius.ui.common.components import UI, as_json
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 PLOTLY_ADDRESS = f"gradio_api/file={PLOTLY}"
@@ -32,9 +33,8 @@ class PlotlyFigure(gr.HTML):
     name: the elem_id, unique on the page. label: a description for screen readers; every plot also has a table. Put
     the id of a point into customdata, and a constant into layout.uirevision to keep the zoom across updates; a ring
     then marks the point that was clicked last. The browser event "dragmode" on the figure's host sets what dragging
-    does. height, in pixels, is that of figures whose layout names
-    none. Colors of text, axes and grid follow the theme by themselves. Data in labels, text and hovers goes through
-    `escaped`: plotly reads markup there.
+    does. height, in pixels, is that of figures whose layout names none. Colors of text, axes and grid follow the
+    theme by themselves. Data in labels, text and hovers goes through `escaped`: plotly reads markup there.
     """
 
     def __init__(self, name: str, label: str, value: Figure | None = None, height: int = 480, **layout: Any):
@@ -52,8 +52,11 @@ class PlotlyFigure(gr.HTML):
             **layout,
         )
 
-    def postprocess(self, value: Figure | None) -> str | None:
-        return None if value is None else value.to_json()
+    def postprocess(self, value: Figure | Mapping[str, Any] | str | None) -> str | None:
+        """value: a figure, its to_dict, or its to_json."""
+        if isinstance(value, Figure):
+            return value.to_json()
+        return value if value is None or isinstance(value, str) else as_json(value)
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "string"}

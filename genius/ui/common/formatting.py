@@ -28,7 +28,7 @@ STAGE_NOTES = {  # what a stage does, for people outside the field
     "fuse": "Combine the numbers of words and picture into one vector, from which the ID is written",
     "beam": "Write IDs code by code, always keeping the best beginnings: the beam",
     "expand": "Look up the items of each ID, its bucket",
-    "rerank": "Order these items by similarity to the query",
+    "rerank": "Order these items by how well they fit the query",
     "fetch": "Read texts and pictures of the results",
 }
 SHOWN_SIDE = 256  # pixels of a query's picture where it is shown again

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -11,7 +11,6 @@ import numpy as np
 
 from genius.collections.keys import key_id
 from genius.errors import UserError
-from genius.explore.code_profile import Profiles
 from genius.explore.distinctive_words import Word, distinctive_words
 from genius.explore.map_colors import Group, Palette, nearest_points
 from genius.explore.map_data import Maps
@@ -22,7 +21,7 @@ from genius.ui.common.figures import MODALITY_COLORS, MOST_LASSOED
 from genius.ui.common.formatting import data_uri, tile
 from genius.ui.common.item_card import card
 from genius.ui.map import view
-from genius.ui.map.figure import Drawing, Own, colors, map_figure
+from genius.ui.map.figure import Drawing, Own, colors, map_figure, own_figure
 
 if TYPE_CHECKING:
     from genius.index.store import Index
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 SHOWN = 48  # tiles of a selection
 COMPARED = 3_000  # items that a selection's words are compared with
 WORDS = 12
+KEPT = 24  # figures and selections of one index, of about 0.3 MB for 10,000 items
+NO_COLOR = "That color does not exist; reload the page."
 
 Selection = tuple[dict[str, Any] | None, dict[str, Any] | None]  # data of the selection panel and of the tiles
 
@@ -42,12 +43,30 @@ class MapCallbacks:
         self.levels = len(context.engine.index.code_sizes)
         self.view_names = [one.name for one in maps.views]
         self.palette_of = lru_cache(1)(lambda index: Palette(index, maps))
-        self.profiles_of = lru_cache(1)(lambda index: Profiles(self.engine, index))
+        self.profiles_of = context.namer.profiles_of
+        self.selected_of = lru_cache(1)(lambda index: lru_cache(KEPT)(partial(self.select_group, index)))
+        self.drawn_of = lru_cache(1)(lambda index: lru_cache(KEPT)(partial(self.draw, index)))
 
     def on_map(self, name: str, color: str, level: float, queries: str, last: LastQuery | None):
         """The figure, the note below it and the table of its groups."""
-        chosen, palette = self.view_names.index(name), self.palette_of(self.engine.index)
-        cosines = palette.similarity(last.result.embedding) if last else None
+        index = self.engine.index
+        level = level if color == "code" else 1
+        if last is None:
+            return self.drawn_of(index)(name, color, level, queries)
+        cosines = self.palette_of(index).similarity(last.result.embedding)
+        figure, *rest = (
+            self.draw(index, name, color, level, queries, cosines)  # nobody else has this query
+            if color == "query"
+            else self.drawn_of(index)(name, color, level, queries)
+        )
+        own = own_figure(Own(last.title, *nearest_points(cosines)), self.maps, self.view_names.index(name)).to_dict()
+        return figure | {"data": [*figure["data"], *own["data"]]}, *rest
+
+    def draw(
+        self, index: Index, name: str, color: str, level: float, queries: str, cosines: np.ndarray | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """The figure without the visitor's query, the note, the table. cosines (m,): of a query, for color "query"."""
+        chosen, palette = self.view_names.index(name), self.palette_of(index)
         groups, by_modality = self.groups(palette, color, level), color not in ("code", "dataset")
         drawing = Drawing(
             self.maps,
@@ -55,16 +74,24 @@ class MapCallbacks:
             palette.modalities,
             groups,
             by_modality,
-            cosines if color == "query" else None,
+            cosines,
             queries != "hidden",
             queries == "answers",
-            Own(last.title, *nearest_points(cosines)) if last else None,
         )
         return (
-            map_figure(drawing),
-            view.note(palette, chosen, self.levels, color == "query" and last is None),
+            map_figure(drawing).to_dict(),
+            view.note(palette, chosen, self.levels, color == "query" and cosines is None),
             view.group_table(groups, palette.modalities, colors(groups, by_modality)),
         )
+
+    def prepare(self) -> None:
+        """Draw what a visitor may ask for first: every map, and every color of the first one."""
+        first, *others = self.view_names
+        index, colors = self.engine.index, ("modality", "dataset", "code")
+        for name, color in [*((first, one) for one in colors), *((one, "modality") for one in others)]:
+            self.drawn_of(index)(name, color, 1, "drawn")
+        for at in range(len(self.groups(self.palette_of(index), "modality", 1))):
+            self.selected_of(index)("modality", 1, at)
 
     def picture(self) -> str:
         """The first map as a picture, colored as at first, for the time until its figure is drawn."""
@@ -107,9 +134,15 @@ class MapCallbacks:
 
     def on_group(self, picked: gr.EventData, color: str, level: float) -> Selection:
         """Select all items of one color."""
-        groups, at = self.groups(self.palette_of(self.engine.index), color, level), getattr(picked, "group", None)
-        if type(at) is not int or not 0 <= at < len(groups):
-            raise UserError("That color does not exist; reload the page.")
+        at = getattr(picked, "group", None)
+        if type(at) is not int:
+            raise UserError(NO_COLOR)
+        return self.selected_of(self.engine.index)(color, level if color == "code" else 1, at)
+
+    def select_group(self, index: Index, color: str, level: float, at: int) -> Selection:
+        groups = self.groups(self.palette_of(index), color, level)
+        if not 0 <= at < len(groups):
+            raise UserError(NO_COLOR)
         return self.select(groups[at].members, f"of {groups[at].label}")
 
     def groups(self, palette: Palette, color: str, level: float) -> list[Group]:

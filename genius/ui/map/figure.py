@@ -46,11 +46,10 @@ class Drawing:
     values: np.ndarray | None = None  # (m,) instead of the colors of groups
     queries: bool = True
     answers: bool = False  # with a line from each query to its first answer that is drawn
-    own: Own | None = None
 
 
 def map_figure(drawing: Drawing) -> Figure:
-    """Items below, queries over them, the visitor's own query on top."""
+    """Items below, queries over them; the visitor's own query, of `own_figure`, belongs on top."""
     count = len(drawing.maps.keys)
     places = spread_overlapping(drawing.maps.places[drawing.view][:count])
     queries = drawing.maps.places[drawing.view][count:]
@@ -58,8 +57,6 @@ def map_figure(drawing: Drawing) -> Figure:
     traces = _by_value(drawing, places) if drawing.values is not None else _by_group(drawing, places)
     if drawing.queries and len(queries):
         traces += _queries(drawing, places, queries)
-    if drawing.own:
-        traces += _own(drawing.own, places)
     figure.add_traces(traces)
     return figure.update_layout(
         uirevision="map",
@@ -70,6 +67,11 @@ def map_figure(drawing: Drawing) -> Figure:
         yaxis={"visible": False, "scaleanchor": "x"},
         legend={"orientation": "h", "y": 0, "yanchor": "top", "itemsizing": "constant"},
     )
+
+
+def own_figure(own: Own, maps: Maps, view: int) -> Figure:
+    """The visitor's own query alone, on one view of the maps."""
+    return Figure(_own(own, spread_overlapping(maps.places[view][: len(maps.keys)])))
 
 
 def colors(groups: Sequence[Group], by_modality: bool) -> list[str]:

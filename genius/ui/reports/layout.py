@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from genius.explore.paper_tables import (
     throughput_note,
     throughput_tables,
 )
-from genius.explore.report_data import STAGES, Missing, Report, Table, from_report
+from genius.explore.report_data import STAGES, Missing, Report, Table, from_report, report_file
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure
@@ -187,6 +187,7 @@ SECTIONS = (
 
 def reports_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current gr.Tab. Reports are read when it is opened: they may be written meanwhile."""
+    run, outputs = context.served.path, []
     for section in SECTIONS:
         head = Panel(f"reports-{section.name}", "reports/report.js")
         with gr.Column(visible=False, elem_id=f"reports-{section.name}-body") as body:
@@ -202,8 +203,29 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
             with gr.Accordion("As a table" if figures else "Table", open=not figures):
                 tables = Panel(f"reports-{section.name}-table", "reports/report.js")
         drawn = [*figures, tables]
-        tab.select(partial(_opened, context.served.path, section), None, [head, body, choice, *drawn], **UNQUEUED)
-        choice.input(partial(_chosen, context.served.path, section), choice, drawn, **UNQUEUED)
+        outputs += [head, body, choice, *drawn]
+        choice.input(partial(_shown, run, section), choice, drawn, **UNQUEUED)
+        context.ahead.append(partial(_shown, run, section))
+
+    def on_reports() -> tuple[Any, ...]:
+        return tuple(value for section in SECTIONS for value in _shown(run, section))
+
+    tab.select(on_reports, None, outputs, **UNQUEUED)
+
+
+def _shown(run: Path, section: Section, choice: str | None = None) -> tuple[Any, ...]:
+    """What a section shows when the tab is opened, or after a choice; drawn once for each version of its report."""
+    try:
+        file = report_file(run, section.report).stat()
+    except OSError:
+        return _drawn_once(run, section, choice, None)
+    return _drawn_once(run, section, choice, (file.st_mtime_ns, file.st_size))
+
+
+@lru_cache(128)
+def _drawn_once(run: Path, section: Section, choice: str | None, version: object) -> tuple[Any, ...]:
+    values = _opened(run, section) if choice is None else _chosen(run, section, choice)
+    return tuple(value.to_json() if isinstance(value, Figure) else value for value in values)
 
 
 def _opened(run: Path, section: Section) -> tuple[Any, ...]:

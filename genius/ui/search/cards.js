@@ -14,9 +14,9 @@ const written = text => {
   return [shown, more];
 };
 
-const moved = ({rank, generated_rank}) => {
+const moved = ({rank, generated_rank}, {by}) => {
   const direction = generated_rank > rank ? 'up' : generated_rank < rank ? 'down' : 'same';
-  const label = `rank ${generated_rank} by its ID, rank ${rank} after re-ranking by the item itself`;
+  const label = `rank ${generated_rank} by ${by}, rank ${rank} after re-ranking by the item itself`;
   return node('span', {class: `moved ${direction}`, title: label, role: 'img', 'aria-label': label},
     `${generated_rank} → ${rank}`);
 };
@@ -58,9 +58,9 @@ const picture = data => {
 
 const fact = (name, value, title) => node('div', {title}, node('dt', {}, name), node('dd', {}, value));
 
-const card = ({itself}, column) => data => {
+const card = ({itself, told}, column) => data => {
   const head = node('div', {class: 'head'}, node('span', {class: 'rank', title: 'rank'}, String(data.rank)));
-  if (data.generated_rank !== null) head.append(moved(data));
+  if (data.generated_rank !== null) head.append(moved(data, told));
   head.append(node('span', {class: `badge ${data.kind}`}, data.name));
   const body = node('div', {class: 'body'});
   if (data.picture) body.append(picture(data));
@@ -69,7 +69,7 @@ const card = ({itself}, column) => data => {
     node('div', {class: 'foot'},
       node('dl', {},
         fact('similarity', data.cosine, 'How alike query and item are: the cosine of their embeddings, the numbers that stand for them; at most 1'),
-        fact('ID score', data.score, 'How well its ID fits the query, higher is better; orders the items before re-ranking')),
+        fact('ID score', data.score, told.score)),
       chips(data),
       ...creditLine(data.provenance),
       node('span', {class: 'item', title: 'The item’s number in the collection'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),
@@ -114,7 +114,7 @@ const draw = value => {
     node('p', {class: 'ask'}, 'Upload a picture, type a description, or both, then press Enter. '
       + 'The instruction says whether you want an image, a text or both.'),
     node('p', {class: 'how'}, 'The model generates the IDs of the items it expects, code by code: first the '
-      + 'modality (image, text or both), then from coarse to fine. Each ID leads to its items, which are then ordered by similarity to your query.'),
+      + 'modality (image, text or both), then from coarse to fine. Each ID leads to its items, which are then ordered by how well they fit your query.'),
     node('p', {}, chips({codes: ['modality', 'coarse', 'finer', '…'], shared: 0})))];
   const {columns, exports} = value;
   const shown = columns.length > 1 ? [node('div', {class: 'beside'}, ...columns.map(column))] : [list(columns[0], 0)];

@@ -26,6 +26,17 @@ from genius.ui.common.formatting import (
 
 MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
+TOLD_OF_IDS = {  # what the numbers of a card are: the order before re-ranking, and the score of the ID
+    "by": "its ID",
+    "score": "How well its ID fits the query, higher is better; orders the items before re-ranking",
+}
+TOLD = {
+    "fast": {
+        "by": "how near its codes are to the query",
+        "score": "How well the written part of its ID fits the query, higher is better. It chose which items to "
+        "look at; how near their codes are to the query then ordered them",
+    }
+}
 FAR = "This picture looks unlike anything in the collection, so the results may not fit."
 
 
@@ -208,6 +219,7 @@ def cards(
     """
     return {
         "itself": itself,
+        "told": TOLD.get(result.mode, TOLD_OF_IDS),
         "cards": [
             card(hit, picture, result.query_codes, reranked)
             for hit, picture in zip(result.hits, thumbnails, strict=True)
@@ -242,7 +254,8 @@ def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
         }
 
     candidates = (
-        "The results are chosen among the items whose IDs begin in the likeliest ways."
+        "The results are chosen among the items whose IDs begin in the likeliest ways, by how near all their codes are "
+        "to the query, not by this score."
         if result.mode == "fast"
         else "Their items are the candidates for the results."
     )

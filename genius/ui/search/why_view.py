@@ -51,7 +51,7 @@ def explanation(
         "label": item_label(hit.item),
         "name": NAMES[modality],
         "kind": modality.name.lower(),
-        "sentence": sentence(reason, tree, beams, reranked),
+        "sentences": sentences(reason, tree, beams, reranked),
         "flags": flags(reason),
         "note": RETRACED[mode],
         "shares": shares(hit),
@@ -82,21 +82,20 @@ def signed(share: float) -> str:
     return f"+{text}" if round(share, 2) > 0 else text
 
 
-def sentence(reason: Explanation, tree: BeamTree, beams: int, reranked: bool) -> str:
-    """How the item was found."""
+def sentences(reason: Explanation, tree: BeamTree, beams: int, reranked: bool) -> list[str]:
+    """How the item was found, and where it was ranked."""
     hit = reason.hit
-    found = [generated(reason, tree, beams)]
     if reranked:
         by = "The ranker" if hit.shares else "Re-ranking by similarity"
-        found.append(f"{by} {moved(hit.generated_rank, hit.rank)} ({number(hit.cosine, 3)}).")
+        ranked = f"{by} {moved(hit.generated_rank, hit.rank)} (similarity {number(hit.cosine, 3)})."
     else:
-        found.append(f"Without re-ranking it is {ordinal(hit.rank)}.")
+        ranked = f"Without re-ranking it is {ordinal(hit.rank)}."
     about = "" if reason.dense_rank_is_exact else "about "
-    found.append(
-        f"Dense search, which compares the query with all {count(reason.items, 'item')}, would rank it "
-        f"{about}{ordinal(reason.dense_rank)}."
-    )
-    return " ".join(found)
+    return [
+        generated(reason, tree, beams),
+        f"{ranked} Dense search, which compares the query with all {count(reason.items, 'item')}, would rank it "
+        f"{about}{ordinal(reason.dense_rank)}.",
+    ]
 
 
 def generated(reason: Explanation, tree: BeamTree, beams: int) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from genius.explore.map_colors import Palette, group_by_value, nearest_points
 from genius.ui.common.figures import MODALITY_SYMBOLS
-from genius.ui.map.figure import OKABE_ITO, REST, Drawing, Own, colors, map_figure
+from genius.ui.map.figure import OKABE_ITO, REST, Drawing, Own, colors, map_figure, own_figure
 from tests.ui.fake_engine import FakeIndex
 from tests.ui.fake_maps import QUERIES, many_maps
 
@@ -77,7 +77,7 @@ def test_by_value_the_highest_lie_on_top_and_share_one_scale(drawing, palette):
 
 def test_the_visitors_query_lies_among_its_nearest_items(drawing, palette):
     points, weights = nearest_points(palette.similarity(np.ones(16, dtype=np.float32) / 4))
-    star = map_figure(replace(drawing, own=Own("<i>mug</i>", points, weights))).data[-1]
+    star = own_figure(Own("<i>mug</i>", points, weights), drawing.maps, 0).data[-1]
     assert np.allclose([star.x[0], star.y[0]], weights @ palette.maps.places[0, points], atol=1e-6)
     assert "&lt;i&gt;mug&lt;/i&gt;" in star.hovertemplate
 

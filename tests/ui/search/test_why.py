@@ -54,7 +54,7 @@ def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(expl
     search, why, figure, table = explain(hit.item.id, last)
     assert search.last is last and (why["title"], why["label"]) == ("Why result 3", item_label(hit.item))
     assert why["ids"][0]["codes"] == list(hit.codes) and why["ids"][2]["codes"] == list(last.result.query_codes)
-    assert f"to {hit.rank} " in why["sentence"] or f"at rank {hit.rank} " in why["sentence"]
+    assert f"to {hit.rank} " in why["sentences"][1] or f"at rank {hit.rank} " in why["sentences"][1]
     prefixes = {".".join(map(str, row["codes"])) for row in table["rows"]}
     assert {prefix for trace in figure.data if trace.customdata is not None for prefix in trace.customdata} == prefixes
     assert ".".join(map(str, hit.codes)) in prefixes

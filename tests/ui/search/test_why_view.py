@@ -6,7 +6,7 @@ import pytest
 from genius.explore.beam_tree import beam_tree
 from genius.explore.explanation import explain
 from genius.schema import RANKER_PARTS, Hit, Item, LevelTrace, Modality, SearchTrace
-from genius.ui.search.why_view import PART_NAMES, explanation, logarithm, moved, ordinal, prefixes, sentence
+from genius.ui.search.why_view import PART_NAMES, explanation, logarithm, moved, ordinal, prefixes, sentences
 
 NAMES = ("Image", "Text", "Pair")
 
@@ -42,11 +42,11 @@ def why(tree, codes, rank=1, generated_rank=5, dense_rank=42):
     return explain(hit, tree, 12_663, dense_rank)
 
 
-def test_the_sentence_of_another_beam_than_the_best(tree):
-    assert sentence(why(tree, (2, 9)), tree, 2, True) == (
+def test_the_sentences_of_another_beam_than_the_best(tree):
+    assert " ".join(sentences(why(tree, (2, 9)), tree, 2, True)) == (
         "Its ID is number 2 of the 2 that the search wrote (score −4.00, log p −3.35). Its ID shares the first of "
         "2 codes with the best one. No other item has this ID. Re-ranking by similarity moved it from rank 5 to 1 "
-        "(0.312). Dense search, which compares the query with all 12,663 items, would rank it 42nd."
+        "(similarity 0.312). Dense search, which compares the query with all 12,663 items, would rank it 42nd."
     )
 
 
@@ -62,19 +62,19 @@ def test_what_the_ranker_weighed_is_told_for_each_of_its_parts(tree):
     assert [row["name"] for row in told["shares"]] == [*PART_NAMES, "Kind of item"]
     assert [row["share"] for row in told["shares"]] == ["+0.50", "−1.00", "0.00", "0.00", "−0.25", "+0.12"]
     assert [row["bar"] for row in told["shares"]] == [0.5, -1.0, 0.004, 0.0, -0.25, 0.125]
-    assert " The ranker moved it from rank 5 to 1 (0.312)." in told["sentence"]
+    assert told["sentences"][1].startswith("The ranker moved it from rank 5 to 1 (similarity 0.312).")
 
 
-def test_the_sentence_of_the_best_beam(tree):
-    assert sentence(why(tree, (2, 7), dense_rank=1), tree, 2, False) == (
+def test_the_sentences_of_the_best_beam(tree):
+    assert " ".join(sentences(why(tree, (2, 7), dense_rank=1), tree, 2, False)) == (
         "Its ID is number 1 of the 2 that the search wrote (score −1.11, log p −0.46). 3 items have exactly this ID. "
         "Without re-ranking it is 1st. Dense search, which compares the query with all 12,663 items, would rank it 1st."
     )
 
 
 @pytest.mark.parametrize("codes, followed", [((0, 4), 2), ((0, 5), 1), ((1, 5), 0)])
-def test_the_sentence_of_an_id_that_was_not_generated(tree, codes, followed):
-    told = sentence(why(tree, codes), tree, 2, True)
+def test_the_sentences_of_an_id_that_was_not_generated(tree, codes, followed):
+    told = " ".join(sentences(why(tree, codes), tree, 2, True))
     assert told.startswith(
         f"The search, which follows 2 IDs at once, followed this one for {followed} of its 2 codes and then dropped it."
     )
@@ -147,7 +147,7 @@ def test_what_rounds_to_none_has_no_sign():
 
 def test_an_estimated_dense_rank_is_marked_as_one(tree):
     large = replace(why(tree, (2, 9)), items=5_600_000)
-    assert sentence(large, tree, 2, True).endswith(
+    assert sentences(large, tree, 2, True)[-1].endswith(
         "compares the query with all 5,600,000 items, would rank it about 42nd."
     )
     assert explanation(large, tree, (2, 3), 2, True, "set", NAMES)["flags"] == ["about 42nd by dense search"]
