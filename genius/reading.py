@@ -7,6 +7,8 @@ size is taken, and whatever does not fit is an OSError or a ValueError of one li
 from __future__ import annotations
 
 import math
+import stat
+import struct
 import threading
 from collections.abc import Iterator
 from functools import cache
@@ -40,8 +42,7 @@ def read_json(file: Path, kind: Any = None) -> Any:
 
     Raises OSError, or ValueError for text that is not JSON (NaN is not), too large, too deep, or of another type.
     """
-    if (size := file.stat().st_size) > MAX_JSON:
-        raise ValueError(f"{size:,} bytes are too many for a JSON file of a run")
+    check_text_size(file)
     text = file.read_bytes()
     value = from_json(text, allow_inf_nan=False)
     if not _all_finite(value):
@@ -52,6 +53,38 @@ def read_json(file: Path, kind: Any = None) -> Any:
         return _adapter(kind).validate_json(text, strict=True)
     except ValidationError as error:
         raise ValueError(first_problem(error)) from None
+
+
+def size_of(file: Path) -> int:
+    """Bytes of a file. Raises OSError, or ValueError for a pipe or a device, which may have no end."""
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("it is not a regular file")
+    return status.st_size
+
+
+def check_text_size(file: Path) -> None:
+    """Raises OSError, or ValueError for what is too large for a JSON file or vocabulary, or no file."""
+    if (size := size_of(file)) > MAX_JSON:
+        raise ValueError(f"{size:,} bytes are too many for a text file of a run")
+
+
+def check_tensor_size(file: Path) -> None:
+    """Raises OSError, or ValueError where a .safetensors file is not as long as the tensors that its header lists."""
+    size = size_of(file)
+    with file.open("rb") as stream:
+        start = stream.read(8)
+        header = struct.unpack("<Q", start)[0] if len(start) == 8 else size
+        if header > min(size - 8, MAX_JSON):
+            raise ValueError("its header is cut off or too large")
+        listed = from_json(stream.read(header))
+    try:
+        ends = [tensor["data_offsets"][1] for name, tensor in listed.items() if name != "__metadata__"]
+        length = 8 + header + max(ends, default=0)
+    except (AttributeError, LookupError, TypeError):
+        raise ValueError("its header does not list tensors") from None
+    if size != length:
+        raise ValueError(f"it has {size:,} bytes, its header announces {length:,}")
 
 
 def _all_finite(value: Any) -> bool:
@@ -94,6 +127,8 @@ def read_array(file: Path, shape: tuple[int | None, ...], dtype: DTypeLike, mapp
     except Exception as error:  # numpy reads the header as Python, which raises many types
         raise ValueError(one_line(error)) from None
     wanted = np.dtype(dtype)
+    if (size := size_of(file)) != array.offset + array.nbytes:
+        raise ValueError(f"it has {size:,} bytes, its header announces {array.offset + array.nbytes:,}")
     fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
     if not fits or array.dtype != wanted or not array.flags.c_contiguous:
         order = "" if array.flags.c_contiguous else " in Fortran order"

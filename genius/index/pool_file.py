@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from genius.files import sort_metadata
+from genius.reading import check_tensor_size
 from genius.trie.ids import IDTable
 from genius.trie.pool import Pool
 from genius.trie.trie import CrowdedPrefixes, Trie, find_crowded_prefixes
@@ -39,11 +40,12 @@ def load_pool(
     packed (n, B): the IDs of rows 0 … n−1.
     """
     try:
+        check_tensor_size(file)
         with safe_open(file, framework="pt") as stored:  # as tensors they are mapped, as arrays copied
             if stored.metadata() != _origin(packed, code_sizes):
                 return None
             arrays = {name: stored.get_tensor(name).numpy() for name in (*TABLE, *CrowdedPrefixes._fields)}
-    except (OSError, SafetensorError, TypeError):  # TypeError: of a type that numpy does not have
+    except (OSError, ValueError, SafetensorError, TypeError):  # TypeError: of a type that numpy does not have
         return None
     table = IDTable(*(arrays[name] for name in TABLE), tuple(code_sizes))
     crowded = CrowdedPrefixes(*(arrays[name] for name in CrowdedPrefixes._fields))

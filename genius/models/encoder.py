@@ -35,7 +35,7 @@ from genius.models.model_hubs import out_of_reach, quiet_hub
 from genius.models.saving import load_model, save_model
 from genius.models.split import SplitEncoder
 from genius.models.towers import has_words
-from genius.reading import read_json
+from genius.reading import check_text_size, read_json
 
 BYTE_TOKENS = 512  # tokens of CLIP's byte-pair encoding before its first merge
 SPECIAL_TOKENS = 2  # start and end of a text
@@ -468,6 +468,8 @@ class Encoder(nn.Module):
                 stored["hf_model_pretrained"] = False
             if stored and not (folder / TEXT_FOLDER).is_dir():
                 raise UserError(f"{folder / TEXT_FOLDER} is missing, the tokenizer of the encoder; copy the run again")
+            for file in (folder / TEXT_FOLDER).glob("*"):
+                check_text_size(file)
             for file in (folder / TEXT_FOLDER).glob("*config.json"):
                 read_json(file, TowerFile)
             return cls(replace(config, model=config.model | {"text_cfg": text | stored}))

@@ -23,7 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from genius.errors import UserError
 from genius.files import sort_metadata
-from genius.reading import one_line, read_json
+from genius.reading import check_tensor_size, one_line, read_json
 
 M = TypeVar("M", bound=nn.Module)
 SCALE = ".scale"  # after the name of an 8-bit matrix
@@ -71,6 +71,7 @@ def load_model(build: Callable[[Any], M], config_class: type, folder: Path, *, o
     """
     try:
         config = read_json(folder / "config.json", config_class)
+        check_tensor_size(folder / WEIGHTS)
         with safe_open(folder / WEIGHTS, "pt") as stored:
             with AllocationLimit(stored):
                 model = build(config)

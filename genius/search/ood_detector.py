@@ -24,7 +24,7 @@ from safetensors.numpy import load_file, save_file
 from scipy.fft import dctn
 
 from genius.errors import UserError
-from genius.reading import one_line
+from genius.reading import check_tensor_size, one_line
 
 FILE = "familiar.safetensors"  # in an index folder
 MIN_IMAGES = 50  # of either kind; fewer give no reliable estimate
@@ -111,6 +111,7 @@ class OODDetector:
         if not file.exists():
             return None
         try:
+            check_tensor_size(file)
             arrays = load_file(file)
             means, thresholds = np.atleast_2d(arrays["mean"]), np.atleast_1d(arrays["threshold"])
             whitenings = arrays["whitening"]
