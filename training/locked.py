@@ -53,5 +53,5 @@ def fit_locked(
         loader.settings = settings
         checkpoints.append(Checkpoints(run.path, "unlocked", *facts))
         fit(model, loader, pairs, val_pairs, settings, seed, run, checkpoints[1], first=facts[0].epochs)
-    for finished in checkpoints:
+    for finished in reversed(checkpoints):  # heads that are trained again would drop later epochs from the curve
         finished.clear()

@@ -26,6 +26,7 @@ from tests.search.tiny import tiny_encoder
 from tests.training.tiny import TINY
 from tests.training.tiny_towers import COLORS, locked_settings, write_color_collection, write_towers
 from training import contrastive, encoder, features, tower_outputs
+from training.checkpoint import Checkpoints
 from training.encoder import new_encoder
 from training.encoder_extras import OWN_INSTRUCTION
 from training.locked_encoder import LockedEncoder
@@ -223,6 +224,24 @@ def test_a_run_killed_while_blocks_are_unlocked_resumes_to_the_same_weights(trai
         train(colors, tmp_path / "killed", settings)
     resumed = train(colors, tmp_path / "killed", settings)
     assert all(torch.equal(weight, expected[name]) for name, weight in resumed.items())
+
+
+def test_a_run_killed_while_it_deletes_its_checkpoints_keeps_its_whole_curve(
+    trained, towers, colors, tmp_path, monkeypatch
+):
+    settings = replace(locked_settings(*towers, text_blocks=1, unlocked_epochs=1), epochs=1)
+    shutil.copytree(trained / "towers", tmp_path / "towers")
+    clear = Checkpoints.clear
+
+    def killed(self):
+        clear(self)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Checkpoints, "clear", killed)
+        train(colors, tmp_path, settings)
+    train(colors, tmp_path, settings)
+    assert [point["epoch"] for point in curve(tmp_path)] == [0, 1]
 
 
 def test_an_open_clip_model_trains_its_projections(colors, tmp_path):
