@@ -26,7 +26,7 @@ const curl = ({name, in_order}) => `curl -s ${root}/gradio_api/call/${name} \\
   curl -sN ${root}/gradio_api/call/${name}/@`;
 
 const parameter = ({name, type, default: unless, meaning}) => node('tr', {},
-  node('td', {}, node('code', {}, name)), node('td', {}, type), node('td', {}, unless), node('td', {class: 'meaning'}, meaning));
+  node('td', {}, node('code', {}, name)), node('td', {}, type), node('td', {}, unless), node('td', {class: 'describes'}, meaning));
 const endpoint = data => node('section', {class: 'endpoint'},
   node('h2', {}, node('code', {}, `/${data.name}`)),
   node('p', {}, data.summary), ...data.details ? [node('p', {class: 'label'}, data.details)] : [],
