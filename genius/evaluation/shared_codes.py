@@ -16,7 +16,6 @@ Shapes: c couples, n items, M levels.
 
 from __future__ import annotations
 
-import io
 import shlex
 import sys
 from dataclasses import dataclass
@@ -26,8 +25,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
 
+from genius.collections.images import open_image
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.layout import TASKS
 from genius.collections.mbeir import Collection
@@ -101,7 +100,7 @@ def pair_codes(engine: Engine, couples: Couples) -> np.ndarray:
     """(c, M) codes of the pairs of picture and text, as candidates."""
     codes = []
     for part in batched(list(zip(couples.images.tolist(), couples.texts.tolist(), strict=True)), BATCH):
-        pictures = [Image.open(io.BytesIO(engine.index.thumbnail(picture))).convert("RGB") for picture, _ in part]
+        pictures = [open_image(engine.index.thumbnail(picture)) for picture, _ in part]
         texts = [item.text for item in engine.index.items([text for _, text in part])]
         z = engine.fusion(engine.encoder.encode(pictures, texts))
         modality = torch.full((len(part),), int(Modality.PAIR), device=z.device)
