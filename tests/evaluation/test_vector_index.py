@@ -95,6 +95,7 @@ def test_the_command_counts_hits_of_the_run_and_nearest_vectors_of_larger_pools(
     monkeypatch.setattr(vector_index, "ROUNDS", 1)
     monkeypatch.setattr(vector_index, "build_hnsw", lambda vectors: untrained_hnsw(vectors))
     n = engine.index.n
+    monkeypatch.setattr(vector_index, "MAX_FLOAT", n)  # the larger pool is kept in half precision
 
     main(
         [str(tmp_path), "--run", str(run), "--collection", str(collection.root), "--items", str(2 * n), "--limit", "2"]
@@ -104,10 +105,10 @@ def test_the_command_counts_hits_of_the_run_and_nearest_vectors_of_larger_pools(
     own, larger = report["pools"]
     rates = {system["system"]: system["hit_rate"] for system in larger["systems"]}
     assert (own["items"], own["own"], larger["items"], larger["own"]) == (n, True, 2 * n, False)
-    assert rates["flat"] == rates["geometry, fast, 1000 + vectors"] == 1
+    assert rates["flat, fp16"] == rates["geometry, fast, 1000 + vectors"] == 1
     costs = {index["system"]: index for index in larger["indexes"]}
     assert costs["HNSW"]["remove_seconds"] is None and costs["IDs"]["remove_seconds"] > 0
-    assert costs["flat"]["bytes_per_item"] == pytest.approx(4 * report["dim"], rel=0.5)
+    assert costs["flat, fp16"]["bytes_per_item"] == pytest.approx(2 * report["dim"], rel=0.5)
     text = markdown(report)
     assert f"## {2 * n:,} items" in text and "nearest@5" in text and text == (tmp_path / "vector_index.md").read_text()
 
