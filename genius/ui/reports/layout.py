@@ -204,27 +204,32 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
                 tables = Panel(f"reports-{section.name}-table", "reports/report.js")
         drawn = [*figures, tables]
         outputs += [head, body, choice, *drawn]
-        choice.input(partial(_shown, run, section), choice, drawn, **UNQUEUED)
-        context.ahead.append(partial(_shown, run, section))
+        choice.input(partial(_shown, _chosen, run, section), choice, drawn, **UNQUEUED)
+        context.ahead.append(partial(_shown, _opened, run, section))
 
     def on_reports() -> tuple[Any, ...]:
-        return tuple(value for section in SECTIONS for value in _shown(run, section))
+        return tuple(value for section in SECTIONS for value in _shown(_opened, run, section))
 
     tab.select(on_reports, None, outputs, **UNQUEUED)
 
 
-def _shown(run: Path, section: Section, choice: str | None = None) -> tuple[Any, ...]:
-    """What a section shows when the tab is opened, or after a choice; drawn once for each version of its report."""
+def _shown(draw: Callable[..., tuple[Any, ...]], run: Path, section: Section, *choice: str | None) -> tuple[Any, ...]:
+    """What a section shows when the tab is opened (draw: _opened), or after a choice (_chosen).
+
+    Drawn once for each version of its report.
+    """
     try:
         file = report_file(run, section.report).stat()
     except OSError:
-        return _drawn_once(run, section, choice, None)
-    return _drawn_once(run, section, choice, (file.st_mtime_ns, file.st_size))
+        return _drawn_once(draw, run, section, None, *choice)
+    return _drawn_once(draw, run, section, (file.st_mtime_ns, file.st_size), *choice)
 
 
 @lru_cache(128)
-def _drawn_once(run: Path, section: Section, choice: str | None, version: object) -> tuple[Any, ...]:
-    values = _opened(run, section) if choice is None else _chosen(run, section, choice)
+def _drawn_once(
+    draw: Callable[..., tuple[Any, ...]], run: Path, section: Section, version: object, *choice: str | None
+) -> tuple[Any, ...]:
+    values = draw(run, section, *choice)
     return tuple(value.to_json() if isinstance(value, Figure) else value for value in values)
 
 

@@ -1,4 +1,4 @@
-from genius.ui.reports.layout import SECTIONS, _chosen, _opened
+from genius.ui.reports.layout import SECTIONS, _chosen, _opened, _shown
 from tests.explore.sample_reports import write_reports
 
 UPLOADS = next(section for section in SECTIONS if section.name == "uploads")
@@ -21,3 +21,9 @@ def test_the_ablations_open_on_what_the_paper_says_and_have_a_plot_for_each_tabl
     assert tables["tables"][0]["rows"] == [["Modality helps (5.5)", "holds", "+9.0 [+1.0, +17.0]"]]
     plot, tables = _chosen(tmp_path, ABLATIONS, "Table 4: Key components")
     assert len(plot.data) == 4 and len(tables["tables"]) == 2
+
+
+def test_an_event_without_a_choice_changes_what_a_choice_changes(tmp_path):
+    run = write_reports(tmp_path)
+    for section in SECTIONS:
+        assert len(_shown(_chosen, run, section, None)) == len(section.plots) + 1
