@@ -77,7 +77,7 @@ def reports() -> dict:
         for text in TEXTS
     ]
     named = dict.fromkeys(("command", "collection", "split", "machine"), TEXTS[3])
-    hostile = REPORTS["hostile"]["parts"]["load"]
+    hostile, (file, *_) = REPORTS["hostile"]["parts"]["load"], REPORTS["hostile"]["files"].values()
     return REPORTS | {
         "retrieval": RETRIEVAL | named | {"pools": [pool("global") | {"rows": rows}]},
         "speed": REPORTS["speed"]
@@ -90,6 +90,8 @@ def reports() -> dict:
                 text: hostile | {"outcomes": {TEXTS[9]: 3}, "measured": {text: 1.0, text + "s": [1, 2]}}
                 for text in TEXTS
             },
+            "files": {text: file | {"code": text} for text in TEXTS},
+            "not_run": list(TEXTS),
         },
         "uploads": REPORTS["uploads"] | {"far": [{"pictures": text, "count": 1, "far": 1.0} for text in TEXTS]},
     }
