@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 
 from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import command_parser
@@ -58,7 +58,11 @@ def measure(engine: Engine, trained: Encoder, seed: int) -> dict[str, Times]:
         return lambda _: engine.retrieve(encoded, SearchOptions(**given))
 
     def whole(text: str, pictured: bool) -> Callable[[Image.Image], object]:
-        return lambda picture: engine.search([Query(text, picture if pictured else None, INSTRUCTION)])
+        def search_whole(picture: Image.Image) -> object:
+            other = ImageOps.mirror(picture) if text else picture  # the engine remembers the features of a picture
+            return engine.search([Query(text, other if pictured else None, INSTRUCTION)])
+
+        return search_whole
 
     stages = {
         "resize a picture, image tower": image_tower,
