@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import stat
-import struct
 import threading
 from collections.abc import Iterator
 from functools import cache
@@ -74,7 +73,7 @@ def check_tensor_size(file: Path) -> None:
     size = size_of(file)
     with file.open("rb") as stream:
         start = stream.read(8)
-        header = struct.unpack("<Q", start)[0] if len(start) == 8 else size
+        header = int.from_bytes(start, "little") if len(start) == 8 else size
         if header > min(size - 8, MAX_JSON):
             raise ValueError("its header is cut off or too large")
         listed = from_json(stream.read(header))

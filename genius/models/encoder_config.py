@@ -107,8 +107,7 @@ class TowerFile(BaseModel):
 class EncoderConfig:
     """All that rebuilds an encoder but its weights and the files in its text folder."""
 
-    model: dict[
-        str, Any
-    ]  # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …; ours: residual_heads, blip, fusion
+    # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …; ours: residual_heads, blip, fusion
+    model: dict[str, Any]
     preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
     source: str = "from scratch"  # where the weights came from

@@ -30,7 +30,6 @@ from genius.index.store import Index
 from genius.index.versions import load_index
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder, Features, query_text
-from genius.models.folding import fold_image_tower
 from genius.models.fusion import Fusion
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
@@ -163,7 +162,6 @@ class Engine:
             load_index(opened),
         )
         encoder, fusion, quantizer, decoder, index = parts
-        fold_image_tower(encoder)
         ranker = Ranker.load(folder("ranker")) if opened.has("ranker") else None
         _require_equal(
             run,

@@ -26,7 +26,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import UserError
-from genius.schema import Modality, Query, SearchOptions
+from genius.schema import Modality, Query
 from genius.search.beam import MODES
 from genius.ui.runs import refusal
 from genius.ui.security import is_upload
@@ -145,7 +145,7 @@ class Monitor:
 
 
 @contextmanager
-def searching(query: Query, options: SearchOptions, count: int = 1) -> Iterator[None]:
+def searching(query: Query, mode: str, count: int = 1) -> Iterator[None]:
     """Count and time the searches of the block as part of the current call: `count` queries of the kind of `query`."""
     call = current_call.get()
     if call is None:
@@ -153,7 +153,6 @@ def searching(query: Query, options: SearchOptions, count: int = 1) -> Iterator[
         return
     asked = query.text or query.image is not None
     kind = Modality.of(query.text, query.image).name.lower() if asked else "empty"
-    mode = options.mode or "set"
     call.kind, call.mode = kind, mode if mode in MODES else "unknown"  # few values, whatever a client sends
     ended = Ended()
     try:

@@ -209,12 +209,16 @@ class FakeEngine:
             first_code_probabilities=np.array([0.93, 0.05, 0.02]),
             modality_code="emergent" if query.text == "emergent" else "forced",
             candidates=512,
-            mode=options.mode or "set",
+            mode=self.mode_of(options),
             ranking=(options.ranking or "cosine") if options.rerank else None,
             out_of_distribution=None if query.image is None else query.text == "far away",
             certified=len(query.text) % 2 == 0 if options.mode == "exact" else None,
             milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "expand": 0.6, "rerank": 2.4, "fetch": 3.9},
         )
+
+    @staticmethod
+    def mode_of(options: SearchOptions) -> str:
+        return options.mode or "set"
 
     @staticmethod
     def generated(codes: tuple[int, ...], place: int, mode: str | None) -> GeneratedID:

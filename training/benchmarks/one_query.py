@@ -22,6 +22,7 @@ import argparse
 import shlex
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -57,16 +58,16 @@ ROUNDS, PATIENCE = 9, 20.0
 BEAMS, BUDGET = SearchOptions().beams, SearchOptions().budget
 
 
-class Matrix:
+class Matrix(ABC):
     """Stands for a matrix of weights (in, out) in the products of an IncrementalDecoder."""
 
     def __init__(self, weights: Tensor):
         self.weights, self.shape = weights, weights.shape
         self.parts: dict[tuple[int | None, int | None], Matrix] = {}
 
+    @abstractmethod
     def times(self, x: Tensor) -> Tensor:
         """x (b, in) -> (b, out)."""
-        raise NotImplementedError
 
     def __getitem__(self, index: tuple[slice, slice]) -> Matrix:
         key = (index[1].start, index[1].stop)

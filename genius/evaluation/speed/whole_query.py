@@ -10,7 +10,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from genius.evaluation.speed.__main__ import machine
 from genius.evaluation.speed.timing import Times, measure_in_turns
 from genius.evaluation.tables import table
 from genius.files import write_report
-from genius.models.encoder import Encoder, query_text
+from genius.models.encoder import query_text
 from genius.runtime import keep_freed_memory
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
@@ -34,8 +33,8 @@ TEXT, INSTRUCTION = "a red car in front of an old house, seen from the left", "F
 ROUNDS, PATIENCE = 15, 60.0
 
 
-def measure(engine: Engine, trained: Encoder, seed: int) -> dict[str, Times]:
-    """Milliseconds of each stage, and of whole searches, all in turns. trained: the run's encoder before folding."""
+def measure(engine: Engine, seed: int) -> dict[str, Times]:
+    """Milliseconds of each stage, and of whole searches, all in turns."""
     encoder, device, text = engine.encoder, engine.device, query_text(INSTRUCTION, TEXT)
     present, none = torch.ones(1, dtype=torch.bool), torch.zeros(0)
 
@@ -45,7 +44,7 @@ def measure(engine: Engine, trained: Encoder, seed: int) -> dict[str, Times]:
         return Image.fromarray(small).resize(SIDES, Image.Resampling.BICUBIC)
 
     @torch.inference_mode()
-    def image_tower(picture: Image.Image, encoder: Encoder = encoder) -> None:
+    def image_tower(picture: Image.Image) -> None:
         encoder(encoder.preprocess([picture]).to(device), present, none, ~present).image.cpu()
 
     @torch.inference_mode()
@@ -66,7 +65,6 @@ def measure(engine: Engine, trained: Encoder, seed: int) -> dict[str, Times]:
 
     stages = {
         "resize a picture, image tower": image_tower,
-        "the same before folding": partial(image_tower, encoder=trained),
         "text tower": text_tower,
         "search, as served": search(),
         **{f"search, {mode}": search(mode=mode) for mode in ("exact", "set", "fast")},
@@ -100,7 +98,7 @@ def main(arguments: list[str]) -> None:
         "command": shlex.join(["python", "-m", "genius.evaluation.speed.whole_query", *arguments]),
         "machine": machine(engine.device),
         "items": engine.index.n,
-        "stages": measure(engine, Encoder.load(engine.run.folder("encoder")).to(engine.device), given.seed),
+        "stages": measure(engine, given.seed),
     }
     write_report(given.run / "reports" / "whole_query", report, markdown(report))
 

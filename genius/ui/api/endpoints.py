@@ -49,7 +49,7 @@ def endpoints(context: Context) -> list[Callable]:
         image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality), ranking=ranking or None)
         query = Query(text=text, image=image, instruction=instruction)
-        with searching(query, options):
+        with searching(query, engine.mode_of(options)):
             (result,) = engine.search([query], options, caller.get())
         return {
             "hits": [

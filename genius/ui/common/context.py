@@ -166,9 +166,8 @@ class Context:
     engine: Engine
     served: Served
     shared: Shared
-    ahead: list[Callable[[], object]] = field(
-        default_factory=list
-    )  # what to compute before visitors ask (Page.prepare)
+    # what to compute before visitors ask for it (Page.prepare)
+    ahead: list[Callable[[], object]] = field(default_factory=list)
 
     @cached_property
     def namer(self) -> CodeNamer:

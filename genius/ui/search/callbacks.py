@@ -183,7 +183,7 @@ class SearchCallbacks:
         uploaded: the picture is the visitor's own. Raises UserError."""
         options = search_options(*settings, at_most=SIDE_BY_SIDE if len(queries) > 1 else None)
         query = queries[0]
-        with searching(query, options, len(queries)):
+        with searching(query, self.engine.mode_of(options), len(queries)):
             results = self.engine.search(queries, replace(options, trace=True), caller.get())
         own = uploaded and query.image is not None
         upload = self.served.kept.keep(query.image) if own and self.served.kept else ""
