@@ -108,12 +108,14 @@ class ResidualQuantizer(nn.Module):
     @property
     def codebooks(self) -> list[Tensor]:
         """M codebooks, (k, d) each."""
-        return [self._state(level)[0] for level in range(self.config.levels)]
+        return [self._buffer("codebook", level) for level in range(self.config.levels)]
 
     def _state(self, level: int) -> tuple[Tensor, Tensor, Tensor]:
         """Codebook (k, d), shares (k,) and sums (k, d) of a level."""
-        book = min(level, 1) if self.config.shared else level
-        return tuple(self.get_buffer(f"{name}_{book}") for name in ("codebook", *(part[:-1] for part in EMA_BUFFERS)))
+        return tuple(self._buffer(name, level) for name in ("codebook", *(part[:-1] for part in EMA_BUFFERS)))
+
+    def _buffer(self, name: str, level: int) -> Tensor:
+        return getattr(self, f"{name}_{min(level, 1) if self.config.shared else level}")
 
     @torch.no_grad()
     def encode(self, z: Tensor, modality: Tensor | None = None) -> Tensor:
@@ -156,7 +158,7 @@ class ResidualQuantizer(nn.Module):
             return modality
         if self._is_classified(level):
             return self.classifier(residual).argmax(dim=-1)
-        codebook = self.codebooks[level]
+        codebook = self._buffer("codebook", level)
         if self.config.distance == "published":
             squares = residual.square().sum(-1, keepdim=True) + codebook.square().sum(-1) - 2 * (residual @ codebook.T)
             return squares.clamp_min(1e-8).sqrt().argmin(dim=-1)

@@ -28,6 +28,7 @@ from genius.ui.monitoring import HEALTH, METRICS, Monitor, Traffic
 from genius.ui.page import Page
 from genius.ui.runs import HostedRun, Runs, gradio_app
 from genius.ui.security import Guard, Policy
+from genius.ui.sessions import Sessions
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
@@ -179,7 +180,10 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
         allowed_paths=[],
         max_file_size="10mb",
     )
-    answer_failures(gradio_app(app))
+    served = gradio_app(app)
+    answer_failures(served)
+    served.state_holder = Sessions()
+    served.state_holder.set_blocks(page)
     page.has_launched = True  # or Gradio would not check the paths of files
     page.is_running = True  # or its streams would send no heartbeats
     if isinstance(page, Page):
@@ -188,9 +192,15 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket of this address. Raises UserError if there is none."""
+    """A socket of this address. Raises UserError if there is none.
+
+    asyncio sends small messages at once (TCP_NODELAY) only on sockets whose protocol is named, which `create_server`
+    leaves open. Otherwise each message of a stream waits some 40 ms for the acknowledgement of the one before, and the
+    end of a stream can reach the page after the answer to its next event, whose own stream it then never opens.
+    """
     try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        return socket.socket(listener.family, listener.type, socket.IPPROTO_TCP, fileno=listener.detach())
     except (OSError, OverflowError):
         raise UserError(
             f"{host}:{port} is in use, or is not an address of this machine; choose another --port or --host"

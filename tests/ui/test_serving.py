@@ -1,3 +1,4 @@
+import asyncio
 import signal
 import socket
 import threading
@@ -15,7 +16,7 @@ from app import exit_on_sigterm
 from genius.errors import UserError
 from genius.ui.common.components import UI
 from genius.ui.runs import HostedRun
-from genius.ui.serving import Hosting, head, serve
+from genius.ui.serving import Hosting, head, listen, serve
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +58,23 @@ def test_an_address_in_use_gets_one_sentence():
         taken.listen()
         with pytest.raises(UserError, match="choose another --port"):
             serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=taken.getsockname()[1]))
+
+
+def test_messages_are_sent_at_once():
+    async def is_sent_at_once() -> int:
+        sent = asyncio.get_running_loop().create_future()
+
+        def accept(_reader, writer):
+            sent.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listener = listen("127.0.0.1", 0)
+        async with await asyncio.start_server(accept, sock=listener):
+            _, client = await asyncio.open_connection(*listener.getsockname())
+            client.close()
+            return await sent
+
+    assert asyncio.run(is_sent_at_once())
 
 
 def test_every_style_is_part_of_the_head_the_common_one_first():

@@ -7,13 +7,18 @@ window.genius = (() => {
 
   let tour = null;    // the step; while it lasts, it is the address
 
-  const write = () => {
+  const put = () => {
     const url = new URL(location);
     [...OURS, 'tour'].forEach(name => url.searchParams.delete(name));
     if (tour) url.searchParams.set('tour', tour);
     else if (tab !== 'search') url.searchParams.set('tab', tab);
     for (const [name, value] of tour ? [] : fields[tab] ?? []) if (value) url.searchParams.set(name, value);
     history.replaceState(history.state, '', url);
+  };
+  let due;
+  const write = () => {    // after what the visitor asked for is shown, because Chromium takes some 30 ms for it
+    clearTimeout(due);
+    due = setTimeout(put, 100);
   };
   return {
     address,

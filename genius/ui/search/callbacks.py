@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import gradio as gr
+from PIL.Image import Image
 
-from genius.collections.images import open_image
+from genius.collections.images import Part, open_image
 from genius.errors import UserError
 from genius.examples import Example, find_example
 from genius.explore.items import item_query, row_of
@@ -30,6 +32,7 @@ from genius.ui.search.history import Entry
 from genius.ui.search.strip import follow
 
 SIDE_BY_SIDE = 4  # results of each instruction if several are shown side by side
+REMEMBERED = 8  # decoded pictures, at most 3 MB each, so that a search need not decode what was just uploaded
 
 Answers = tuple[LastQuery, ...]  # one, or one for each instruction of an example
 
@@ -46,7 +49,7 @@ class SearchCallbacks:
     def on_search(self, text: Any, picture: str | None, instruction: Any, box: Any, stored: Any, *settings: Any):
         """Search for the form. box: the part of the picture that the visitor marked."""
         part = part_of(box)
-        image = open_image(picture, max_side=LARGEST_SIDE, part=part) if picture else None
+        image = opened(picture, part) if picture else None
         chosen = instruction or default_instruction(self.served.about, text, image)
         return self.search(
             [Query(text or "", image, chosen)],
@@ -106,7 +109,7 @@ class SearchCallbacks:
         """Encode an uploaded picture while its visitor still writes."""
         if picture:
             with suppress(UserError):  # which the search will raise again, where it can be shown
-                self.engine.remember(open_image(picture, max_side=LARGEST_SIDE), caller.get())
+                self.engine.remember(opened(picture, None), caller.get())
 
     def on_input(self, text: Any, picture: str | None):
         """Reorder the suggested instructions, and offer some for a picture.
@@ -286,6 +289,12 @@ class SearchCallbacks:
 
     def pictures(self, result: SearchResult) -> list[bytes | None]:
         return [self.engine.index.thumbnail(hit.row) for hit in result.hits]
+
+
+@lru_cache(REMEMBERED)
+def opened(upload: str, part: Part | None) -> Image:
+    """The picture, or a part of it, in an uploaded file, whose path includes the checksum of what is in it."""
+    return open_image(upload, max_side=LARGEST_SIDE, part=part)
 
 
 def on_why(event: gr.EventData, answers: Answers) -> tuple[LastQuery, str]:

@@ -23,8 +23,9 @@ def act(page, place, name):
     page.locator("#cards .card").nth(place).get_by_role("button", name=name).click()
 
 
-def asked(page):
-    """What the address of the page says."""
+def asked(page, name):
+    """What the address of the page says, once it names this field."""
+    page.wait_for_function("name => new URLSearchParams(location.search).has(name)", arg=name)
     return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
 
 
@@ -59,7 +60,7 @@ def test_a_result_becomes_the_query(visit, served):
     query, _ = served.engine.queries[-1]
     assert query.text == words == page.input_value("#text textarea") and query.instruction == ""
     page.locator("#picture img").wait_for()
-    assert asked(page) == {"item": id.removeprefix("item ")}
+    assert asked(page, "item") == {"item": id.removeprefix("item ")}
 
 
 @pytest.mark.slow
@@ -165,7 +166,7 @@ def test_the_picture_of_a_result_becomes_that_of_the_query(visit, served, how):
     page.locator("#summary .sentence", has_text="“mug” and the picture").wait_for()
     query, _ = served.engine.queries[-1]
     assert query.text == "mug" and query.image is not None
-    assert asked(page) == {"q": "mug", "picture": id}
+    assert asked(page, "picture") == {"q": "mug", "picture": id}
 
 
 def test_a_search_is_saved_as_a_page_that_opens_offline_and_runs_nothing(visit, photo, tmp_path):
