@@ -143,7 +143,7 @@ CONTROLS = (
         "codes",
         "modality of the items",
         "#codes-items",
-        click("#codes-items .choice", 0, 0),
+        click("#codes-items .choice", 1, 0),
         ready="#codes-items .choice",
         before="document.querySelector('#codes-here .crumbs button').click()",
     ),

@@ -63,7 +63,7 @@ def as_page(
     when: datetime,
     strips: Sequence[str] = (),
 ) -> str:
-    """The file. pictures: thumbnails (WebP) of the results by row. strips: how the best ID of each search was
+    """The file. pictures: thumbnails (WebP) of the results by row. strips: how the shown ID of each search was
     generated, as HTML (saved_strip)."""
     title = f"GENIUS search: {answers[0].title}"
     return (

@@ -29,7 +29,7 @@ from genius.ui.event_queue import caller
 from genius.ui.monitoring import searching
 from genius.ui.search import history, view
 from genius.ui.search.history import Entry
-from genius.ui.search.strip import follow
+from genius.ui.search.strip import first_shown, follow
 
 SIDE_BY_SIDE = 4  # results of each instruction if several are shown side by side
 REMEMBERED = 8  # decoded pictures, at most 3 MB each, so that a search need not decode what was just uploaded
@@ -130,7 +130,10 @@ class SearchCallbacks:
             raise UserError("There is no search to save yet; search first.")
         rows = {hit.row for answer in answers for hit in answer.result.hits}
         pictures = {row: self.engine.index.thumbnail(row) for row in rows}
-        drawn = [follow(self.engine, self.namer, answers, column, None)[0] for column in range(len(answers))]
+        drawn = [
+            follow(self.engine, self.namer, answers, column, first_shown(answer))[0]
+            for column, answer in enumerate(answers)
+        ]
         names = self.namer.labels()
         strips = ["" if strip is None else saved_strip(strip, names) for strip in drawn]
         text = as_page(answers, self.served.name, pictures, datetime.now(), strips)
@@ -211,7 +214,7 @@ class SearchCallbacks:
         return (
             *panels,
             None,
-            *follow(self.engine, self.namer, answers, 0, None),
+            *follow(self.engine, self.namer, answers, 0, first_shown(answers[0])),
             answers,
             answers[0],
             first,

@@ -14,7 +14,7 @@ import gradio as gr
 from genius.errors import UserError
 from genius.explore.code_names import MIN_ITEMS, CodeNamer
 from genius.explore.narrowing import Narrowing, narrowing, sample
-from genius.schema import Hit, Item, SearchResult
+from genius.schema import Item, SearchResult
 from genius.search.engine import EncodedQueries
 from genius.trie.code_table import CodeTable
 from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
@@ -175,16 +175,16 @@ def typical_rows(engine: Engine, namer: CodeNamer, table: CodeTable, shown: Narr
 
 
 def paths(answers: tuple[LastQuery, ...], state: Followed) -> list[dict[str, Any]]:
-    """What else may be shown: of several searches each, of a single one its best ID and that of the first result; after
-    a what-if the way back."""
+    """What else may be shown: of several searches each, of a single one the ID of the first result and the best one of
+    all; after a what-if the way back."""
     if state.shown is not state.own:
         ends = [("Back to what the search chose", state.column, state.rank)]
     elif len(answers) > 1:
-        ends = [(answer.query.instruction, column, None) for column, answer in enumerate(answers)]
+        ends = [(answer.query.instruction, column, first_shown(answer)) for column, answer in enumerate(answers)]
+    elif first_shown(answers[0]):
+        ends = [("The ID of result 1", 0, 1), ("The best generated ID", 0, None)]
     else:
-        result = answers[0].result
         ends = [("The best ID", 0, None)]
-        ends += [("The ID of result 1", 0, 1)] * is_other(result.hits, result.generated[0].codes)
     return [
         {
             "name": name,
@@ -196,9 +196,10 @@ def paths(answers: tuple[LastQuery, ...], state: Followed) -> list[dict[str, Any
     ]
 
 
-def is_other(hits: list[Hit], best: tuple[int, ...]) -> bool:
-    """Whether the first result has another ID than the best one."""
-    return bool(hits) and hits[0].codes[: len(best)] != best
+def first_shown(answer: LastQuery) -> int | None:
+    """The rank of the result whose ID is shown first: 1, or None where that has the best generated ID, or none is."""
+    hits, generated = answer.result.hits, answer.result.generated
+    return 1 if hits and generated and hits[0].codes[: len(generated[0].codes)] != generated[0].codes else None
 
 
 def fetched(engine: Engine, rows: set[int]) -> dict[int, tuple[Item, bytes | None]]:

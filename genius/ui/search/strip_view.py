@@ -108,9 +108,12 @@ def small(row: int, item: Item, picture: bytes | None) -> dict[str, Any]:
 
 def sentence(found: Narrowing, hits: Sequence[Hit], levels: int) -> str:
     """The narrowing in words, and where its items stand among the results."""
-    told = (
-        f"The search wrote an ID of {count(levels, 'code')}, one at a time. Each code left fewer items: {way(found)}."
+    wrote = (
+        f"The search wrote an ID of {count(levels, 'code')}, one at a time."
+        if found.place
+        else f"The search wrote the first codes of this ID of {levels}, and chose among the items whose IDs begin so."
     )
+    told = f"{wrote} Each code left fewer items: {way(found)}."
     rank = next((hit.rank for hit in hits if hit.codes[: len(found.codes)] == found.codes), None)
     if rank is not None:
         told += f" {'That item is' if found.left == 1 else 'The best of them is'} result {rank}."

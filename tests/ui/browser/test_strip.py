@@ -139,6 +139,9 @@ def texts(page):
     """The strip of a what-if among the texts, whose codes differ."""
     strip = search(page)
     settled(strip)
+    strip.get_by_role("button", name="The best generated ID").click()
+    strip.get_by_role("button", name="The best generated ID", pressed=True).wait_for()
+    settled(strip)
     strip.locator(".other", has_text="Text").click()
     strip.locator(".branched").wait_for()
     settled(strip)

@@ -11,7 +11,7 @@ from genius.search.engine import Engine
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, Served, Shared
 from genius.ui.search.blend import blend_panel
-from genius.ui.search.strip import GONE, follow, strip_panel
+from genius.ui.search.strip import GONE, first_shown, follow, strip_panel
 from tests.search.tiny import LEVELS, publish_tiny_run
 
 OPTIONS = SearchOptions(beams=7, k=6)
@@ -121,17 +121,18 @@ def test_what_was_not_offered_is_refused_with_a_sentence(engine, namer, event):
         event("on_branch", (), state, level=1, code=1)
 
 
-def test_the_id_of_the_first_result_is_offered_where_it_is_another(engine, namer, event):
+def test_the_id_of_the_first_result_comes_first_where_it_is_not_the_best_one(engine, namer, event):
     for words in ("A red dog.", "A blue boat.", "A large house.", "A small cat.", "street"):
         last = asked(engine, words)
         shown, *_ = follow(engine, namer, (last,), 0, None)
         other = last.result.hits[0].codes != last.result.generated[0].codes
-        assert [path["rank"] for path in shown["paths"]] == [None, 1][: 1 + other]
+        assert first_shown(last) == (1 if other else None)
+        assert [path["rank"] for path in shown["paths"]] == [1, None][1 - other :]
         if other:
             first, *_ = event("on_follow", (last,), column=0, rank=1)
             assert [column["code"]["code"] for column in first["columns"][1:]] == list(last.result.hits[0].codes)
             assert "That item is result 1." in first["sentence"] or "The best of them is result 1." in first["sentence"]
-            assert [path["chosen"] for path in first["paths"]] == [False, True]
+            assert [path["chosen"] for path in first["paths"]] == [True, False]
             break
     else:
         raise AssertionError("every best ID was that of the first result")
@@ -142,9 +143,9 @@ def test_each_of_several_searches_has_its_strip(engine, namer, event):
         replace(one, query=replace(one.query, instruction=name))
         for one, name in ((asked(engine), "Find it."), (asked(engine, "A blue boat."), "Name it."))
     )
-    shown, *_ = follow(engine, namer, answers, 0, None)
+    shown, *_ = follow(engine, namer, answers, 0, first_shown(answers[0]))
     assert [(path["name"], path["chosen"]) for path in shown["paths"]] == [("Find it.", True), ("Name it.", False)]
-    second, state, _ = event("on_follow", answers, column=1, rank=None)
+    second, state, _ = event("on_follow", answers, column=1, rank=shown["paths"][1]["rank"])
     assert state.column == 1 and [path["chosen"] for path in second["paths"]] == [False, True]
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from genius.explore.narrowing import CodeChoice, CodeStep, Narrowing
 from genius.schema import Hit, Item, Modality
 from genius.ui.search import strip_view
@@ -56,6 +58,12 @@ def test_the_sentence_counts_down_to_the_result():
     assert strip_view.sentence(alone, [hit(1, (1,))], 1) == (
         "The search wrote an ID of 1 code, one at a time. Each code left fewer items: 5 → 1. "
         "That item is result 1. Its ID was number 8 of those that the search kept."
+    )
+
+    chosen = replace(alone, place=None)  # in mode fast, from a shortlist
+    assert strip_view.sentence(chosen, [hit(1, (1,))], 9) == (
+        "The search wrote the first codes of this ID of 9, and chose among the items whose IDs begin so. "
+        "Each code left fewer items: 5 → 1. That item is result 1."
     )
 
 
