@@ -107,6 +107,8 @@ class Page(gr.Blocks):
             event_data._data = {}
         with self.calling(block_fn.name, event_id):
             try:
+                if block_fn.fn is None:  # the page's script handles it, so only a forged request names it
+                    raise UserError(MISFIT)
                 check_text([inputs, event_data and event_data._data])
                 return await super().process_api(
                     block_fn, inputs, *given, event_id=event_id, event_data=event_data, **named

@@ -109,6 +109,23 @@ def test_a_body_that_is_no_request_gets_one_sentence(client, body):
     assert answer.status_code in (400, 422) and answer.json()["error"] and len(answer.text) < 500
 
 
+@pytest.fixture
+def of_the_browser(served):
+    """The number of an event that a script of the page handles."""
+    return next(number for number, event in served.page.fns.items() if event.fn is None)
+
+
+@pytest.mark.parametrize("route", ["run/predict", "queue/join"])
+def test_an_event_of_the_browser_is_refused_without_a_traceback(served, caplog, of_the_browser, route):
+    call = {"fn_index": of_the_browser, "data": [], "session_hash": "forged"}
+    with httpx.Client(base_url=f"{served.url}/gradio_api", timeout=60, trust_env=False) as client:
+        answer = client.post(f"/{route}", json=call)
+        if route == "queue/join":
+            answer = client.get("/queue/data", params={"session_hash": "forged"})
+    assert "The request does not fit this page; reload it." in answer.text
+    assert "Traceback" not in caplog.text
+
+
 ODD_EVENTS = [None, 5, [], "x", {}, {"id": 10**30}, {"value": {}, "id": [], "index": -1, "column": 2.5}, {"_data": 1}]
 
 
