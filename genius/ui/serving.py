@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
 import threading
 import time
@@ -52,6 +54,24 @@ class Hosting:
     drain_seconds: float = 20  # after SIGTERM, for answering what was accepted
 
 
+class Uvicorn(uvicorn.Server):
+    """Ends the app's lifespan also when it is to end at once; uvicorn lets it be cancelled then, with a traceback."""
+
+    def __init__(self, config: uvicorn.Config):
+        super().__init__(config)
+        logging.getLogger("uvicorn.error").addFilter(is_fault)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()
+
+
+def is_fault(record: logging.LogRecord) -> bool:
+    """Whether a record of uvicorn tells a fault; that a request is cut off when the server ends is none."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
 class Server:
     """The pages, served by a thread of its own."""
 
@@ -60,7 +80,7 @@ class Server:
         host = hosting.host
         name = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         self.address = f"http://{name}:{listener.getsockname()[1]}"
-        self._server = uvicorn.Server(
+        self._server = Uvicorn(
             uvicorn.Config(app, log_level="warning", log_config=None, timeout_graceful_shutdown=DELIVERY)
         )
         self._listener = listener

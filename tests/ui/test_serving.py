@@ -60,6 +60,17 @@ def test_an_address_in_use_gets_one_sentence():
             serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=taken.getsockname()[1]))
 
 
+def test_a_server_that_ends_at_once_leaves_no_traceback(caplog):
+    with gr.Blocks(analytics_enabled=False) as page:
+        gr.api(lambda: "answer", api_name="answer")
+    server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0))
+    with httpx.stream("GET", f"{server.address}/gradio_api/heartbeat/visitor", trust_env=False, timeout=60):
+        started = time.monotonic()
+        server.close()
+    assert time.monotonic() - started < 5  # after which `close` gives up
+    assert "Traceback" not in caplog.text
+
+
 def test_messages_are_sent_at_once():
     async def is_sent_at_once() -> int:
         sent = asyncio.get_running_loop().create_future()
