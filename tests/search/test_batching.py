@@ -241,7 +241,15 @@ def test_work_that_returns_too_few_answers_fails(batcher):
         batcher.run(lambda queries, options: queries[1:], [1, 2], "", size=4)
 
 
-def test_an_interrupted_caller_withdraws_its_queries(batcher):
+@pytest.fixture
+def interruptible():
+    """A shell lets what it starts in the background ignore Ctrl+C, and Python then sets no handler."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupted_caller_withdraws_its_queries(batcher, interruptible):
     def interrupt_when_queued() -> None:
         wait_until(lambda: batcher._requests.qsize())
         os.kill(os.getpid(), signal.SIGINT)
