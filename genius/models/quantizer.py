@@ -115,6 +115,7 @@ class ResidualQuantizer(nn.Module):
         return tuple(self._buffer(name, level) for name in ("codebook", *(part[:-1] for part in EMA_BUFFERS)))
 
     def _buffer(self, name: str, level: int) -> Tensor:
+        """A level's own buffer, or the one that it shares with the levels after the first."""
         return getattr(self, f"{name}_{min(level, 1) if self.config.shared else level}")
 
     @torch.no_grad()
