@@ -96,15 +96,17 @@ class Signal(gr.HTML):
 
     Unlike the change event of a textbox, it also fires when the same value is written again; None is not sent.
     Panels do not write it: they trigger an event, whose callback does.
+
+    condition: a JavaScript expression; while it is false, nothing is sent, which spares the browser an event.
     """
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, condition: str = "true"):
         super().__init__(
             None,
             html_template="<i></i>",
             visible="hidden",
             elem_id=f"signal-{name}",
-            js_on_load="watch('value', () => { if (props.value) trigger('sent', {}); });",
+            js_on_load=f"watch('value', () => {{ if (props.value && {condition}) trigger('sent', {{}}); }});",
         )
 
     def postprocess(self, value: Any) -> dict[str, Any] | None:
@@ -119,6 +121,7 @@ class Signal(gr.HTML):
         return {"type": "object"}
 
 
+WHY = "why-open"  # elem_id of the section of Search that explains a result
 SIGNALS = ("ask", "use-as-query", "open-code", "run-example", "compare-example", "map-view", "changed")
 
 
@@ -143,8 +146,9 @@ class Shared:
     changed: Signal  # any value: items were added or removed, so views of the collection are refreshed
     names: Names  # names of codes by prefix, for the browser, which keeps all that it ever got
     pictures: CodePictures  # of codes that are pointed at
-    chosen: Signal  # id of the result that Why explains; sent by Search after each search and choice
-    last_query: gr.State  # LastQuery or None; Search writes it before it sends `chosen`
+    searched: Signal  # True: Search has results, which Why, if it is open, explains
+    chosen: gr.State  # id of the result that Why explains, of `last_query`, or None
+    last_query: gr.State  # LastQuery or None
 
     @classmethod
     def create(cls, tabs: gr.Tabs) -> Shared:
@@ -154,7 +158,8 @@ class Shared:
             *(Signal(name) for name in SIGNALS),
             Names(),
             CodePictures(),
-            Signal("chosen"),
+            Signal("searched", f"document.querySelector('#{WHY} .label-wrap.open')"),
+            chosen=gr.State(None),
             last_query=gr.State(None),
         )
 

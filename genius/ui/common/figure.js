@@ -73,6 +73,16 @@ host.addEventListener('dragmode', ({detail}) => {
   if (host.layout) Plotly.relayout(host, {dragmode: dragging});
 });
 
-draw();
-watch('value', draw);
-new MutationObserver(draw).observe(document.body, {attributes: true, attributeFilter: ['class']});
+// One figure of the page at a time and two frames between them: the first of a tab is seen before the last is drawn.
+const frames = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))));
+let waiting = false;
+const drawInTurn = () => {
+  if (waiting) return;
+  waiting = true;
+  const drawn = (window.figuresDrawn ?? Promise.resolve()).then(() => { waiting = false; return draw(); });
+  window.figuresDrawn = drawn.then(frames, error => { console.error(error); });
+};
+
+drawInTurn();
+watch('value', drawInTurn);
+new MutationObserver(drawInTurn).observe(document.body, {attributes: true, attributeFilter: ['class']});

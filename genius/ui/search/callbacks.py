@@ -218,6 +218,7 @@ class SearchCallbacks:
             answers,
             answers[0],
             first,
+            True,
             history.add_entry(stored, entry),
             *history.address_fields(entry),
         )
@@ -298,12 +299,6 @@ class SearchCallbacks:
 def opened(upload: str, part: Part | None) -> Image:
     """The picture, or a part of it, in an uploaded file, whose path includes the checksum of what is in it."""
     return open_image(upload, max_side=LARGEST_SIDE, part=part)
-
-
-def on_why(event: gr.EventData, answers: Answers) -> tuple[LastQuery, str]:
-    """The query and the id of the result to explain."""
-    answer, hit = find_hit(event, answers)
-    return answer, hit.item.id
 
 
 def find_hit(event: gr.EventData, answers: Answers) -> tuple[LastQuery, Hit]:

@@ -25,7 +25,7 @@ from genius.ui.common.item_card import on_query
 from genius.ui.common.part import PartOfPicture
 from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
-from genius.ui.search.callbacks import SearchCallbacks, on_why
+from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
 
@@ -60,13 +60,13 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             summary = Panel("summary", "search/summary.js")
             strip = strip_panel(context, answers)
             cards = Panel("cards", "search/cards.js")
-            why_panel(context)
+            why_panel(context, cards, answers)
             blend = blend_panel(context, cards, answers)
             generated = Panel("generated", "search/generated.js")
 
     filled = [form.text, form.picture, form.instruction]
     panels = [summary, cards, generated, blend, *strip.outputs]
-    found = [*panels, answers, shared.last_query, shared.chosen, stored, *address.values()]
+    found = [*panels, answers, shared.last_query, shared.chosen, shared.searched, stored, *address.values()]
     waiting = {
         "show_progress": "minimal",
         "show_progress_on": cards,
@@ -108,7 +108,6 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     cards.use_as_query(on_query, None, shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
     page = Download("saved-page")
     cards.save_page(callbacks.on_save_page, answers, page, **UNLIMITED)
-    cards.why(on_why, answers, [shared.last_query, shared.chosen], trigger_mode="always_last", **UNLIMITED)
     gr.on(
         [form.text.change, form.picture.change],
         callbacks.on_input,

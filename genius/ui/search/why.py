@@ -12,14 +12,15 @@ from genius.errors import UserError
 from genius.explore.beam_figure import beam_figure
 from genius.explore.beam_tree import BeamTree, beam_tree
 from genius.explore.explanation import dense_ranks, explain
-from genius.schema import Hit, Modality, SearchOptions, SearchResult
+from genius.schema import Hit, Modality, SearchResult
 from genius.search.engine import EncodedQueries, Engine
 from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
-from genius.ui.common.context import Context, LastQuery
+from genius.ui.common.context import WHY, Context, LastQuery
 from genius.ui.common.figures import PlotlyFigure, plain
 from genius.ui.common.formatting import NAMES
 from genius.ui.event_queue import caller
 from genius.ui.search import why_view
+from genius.ui.search.callbacks import find_hit
 
 PATHS = 10  # drawn unless all are asked for
 PREFIX = re.compile(r"\d{1,6}(\.\d{1,6}){0,63}")
@@ -57,8 +58,11 @@ class Retraced:
         raise UserError("That result is not part of your last search; search again.")
 
 
-def why_panel(context: Context) -> None:
-    """Lay out and wire the panel. While it is open it explains the result in `Shared.chosen`."""
+def why_panel(context: Context, cards: Panel, answers: gr.State) -> None:
+    """Lay out and wire the panel, which explains the result in `Shared.chosen`.
+
+    answers: the searches whose results are on the cards; choosing one there opens the panel.
+    """
     engine, shared = context.engine, context.shared
     forced = engine.quantizer.config.modality_code == "forced"
     first_codes = [NAMES[modality] if forced else str(int(modality)) for modality in Modality]
@@ -68,21 +72,10 @@ def why_panel(context: Context) -> None:
         tree = search.tree if every else search.tree.best(PATHS, hit.codes)
         return plain(beam_figure(tree, hit.codes, first_codes)), why_view.prefixes(tree)
 
-    def on_chosen(
-        id: Any, last: LastQuery | None, search: Retraced | None, every: bool, is_open: bool, seen: SearchOptions | None
-    ):
-        """A new search leaves the panel as it is; choosing among the results of the same search opens it."""
-        options = last and last.options
-        opens = is_open or seen is options  # all answers of a search share them
-        return (
-            opens,
-            options,
-            gr.update(open=opens),
-            *(explained(id, last, search, every) if opens else [gr.skip()] * 4),
-        )
-
-    def on_open(id: Any, last: LastQuery | None, search: Retraced | None, every: bool):
-        return True, *explained(id, last, search, every)
+    def on_why(picked: gr.EventData, known: Any, search: Retraced | None, every: bool):
+        """Explain a result that was chosen on its card."""
+        answer, hit = find_hit(picked, known or ())
+        return answer, hit.item.id, gr.update(open=True), *explained(hit.item.id, answer, search, every)
 
     def explained(id: Any, last: LastQuery | None, search: Retraced | None, every: bool):
         """The traced search is kept until another search is to be explained."""
@@ -113,8 +106,8 @@ def why_panel(context: Context) -> None:
         prefix = getattr(picked, "value", None)
         return prefix if isinstance(prefix, str) and PREFIX.fullmatch(prefix) else None
 
-    is_open, seen, search = gr.State(False), gr.State(None), gr.State(None)
-    with gr.Accordion("Why this result?", open=False, elem_id="why-open") as section:
+    search = gr.State(None)
+    with gr.Accordion("Why this result?", open=False, elem_id=WHY) as section:
         panel = Panel("why", "search/why.js")
         figure = PlotlyFigure(
             "why-tree",
@@ -131,9 +124,9 @@ def why_panel(context: Context) -> None:
 
     explains, drawings = [shared.chosen, shared.last_query, search, every], [search, panel, figure, table]
     waiting = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": panel, "trigger_mode": "always_last"}
-    section.expand(on_open, explains, [is_open, *drawings], **waiting)
-    section.collapse(lambda: False, None, is_open, **UNQUEUED)
-    shared.chosen.sent(on_chosen, [*explains, is_open, seen], [is_open, seen, section, *drawings], **waiting)
+    for trigger in (section.expand, shared.searched.sent):
+        trigger(explained, explains, drawings, **waiting)
+    cards.why(on_why, [answers, search, every], [shared.last_query, shared.chosen, section, *drawings], **waiting)
     every.change(on_every, [shared.chosen, search, every], [figure, table], trigger_mode="always_last", **UNLIMITED)
     for drawing in (panel, figure, table):
         drawing.select(on_prefix, None, shared.open_code, **UNQUEUED)

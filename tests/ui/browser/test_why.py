@@ -54,8 +54,12 @@ def explained(page, rank=1):
 def test_why_opens_for_a_result_and_follows_the_next_search(visit):
     page = visit()
     assert not page.locator("#why-open").is_visible()
+    sent = []
+    page.on("request", lambda one: sent.append(one.url) if "/queue/join" in one.url else None)
     search(page, "A red dog.")
     assert not page.locator("#why").is_visible()
+    page.wait_for_timeout(500)
+    assert len(sent) == 1  # a closed panel asks for nothing
     why = explained(page, rank=2)
     item = page.locator("#cards .card").nth(1).locator(".item").inner_text()
     assert item in why.locator("h2").inner_text()

@@ -10,7 +10,7 @@ from genius.ui.common.about import About
 from genius.ui.common.context import Context, Served, Shared
 from genius.ui.common.formatting import describe_query, item_label
 from genius.ui.kept_pictures import KeptPictures
-from genius.ui.search.callbacks import SearchCallbacks
+from genius.ui.search.callbacks import SearchCallbacks, find_hit
 from genius.ui.search.history import Entry
 from genius.ui.search.layout import search_tab
 from tests.ui.fake_engine import EXAMPLES, INSTRUCTIONS, FakeEngine
@@ -38,7 +38,8 @@ def function(page, name):
 def search(
     page, text, picture=None, instruction="", beams=5, k=3, rerank=True, mode="set", target="any", stored=None, box=None
 ):
-    """summary, cards, generated, blend, the strip's three, answers, last query, chosen, history, and the address."""
+    """summary, cards, generated, blend, the strip's three, answers, last query, chosen, searched,
+    history, and the address."""
     shown = function(page, "on_search")(text, picture, instruction, box, stored or [], beams, k, rerank, mode, target)
     return (*shown[:-5], shown[-5:])
 
@@ -96,10 +97,10 @@ def test_every_panel_gets_its_data(page):
 
 
 def test_other_tabs_get_the_query_and_its_first_result(page, engine):
-    *_, answers, last, chosen, _, _ = search(page, "mug", instruction="Find one.")
+    *_, answers, last, chosen, _, _, _ = search(page, "mug", instruction="Find one.")
     assert answers == (last,) and last.title == "“mug”" and last.query.instruction == "Find one."
     assert chosen == last.result.hits[0].item.id and replace(last.options, trace=True) == engine.queries[-1][1]
-    *_, last, chosen, _, _ = search(page, "nothing")
+    *_, last, chosen, _, _, _ = search(page, "nothing")
     assert last.result.hits == [] and chosen is None
 
 
@@ -157,7 +158,7 @@ def test_an_example_fills_the_form_and_is_asked_as_if_typed(page, engine):
 
 
 def test_one_picture_is_asked_under_each_instruction_side_by_side(page, engine):
-    text, picture, instruction, summary, cards, generated, *_, answers, last, _, _, _ = pick(
+    text, picture, instruction, summary, cards, generated, *_, answers, last, _, _, _, _ = pick(
         page, "on_example", index=0, k=10
     )
     instructions = [each.instruction for each in EXAMPLES[0].instructions]
@@ -185,7 +186,7 @@ def test_an_example_that_is_not_there_gets_one_sentence(page, index):
 @pytest.mark.parametrize("row, has_picture", [(300, True), (301, False), (302, True)])
 def test_an_item_becomes_the_query(page, engine, row, has_picture):
     item = engine.index.item(row)
-    text, picture, instruction, summary, cards, *_, last, _, stored, address = send(page, "on_item", item.id)
+    text, picture, instruction, summary, cards, *_, last, _, _, stored, address = send(page, "on_item", item.id)
     query, _ = engine.queries[-1]
     assert (text, picture, instruction) == (query.text, query.image, query.instruction) == (item.text, picture, "")
     assert (picture is not None) == has_picture and summary["title"] == f"Like {describe_query(query)}"
@@ -236,10 +237,9 @@ def test_what_was_asked_is_asked_again(page, engine):
 
 
 def test_a_result_is_chosen_among_those_of_its_own_instruction(page):
-    *_, answers, _, _, _, _ = pick(page, "on_example", index=0)
+    *_, answers, _, _, _, _, _ = pick(page, "on_example", index=0)
     hit = answers[2].result.hits[1]
-    last, id = function(page, "on_why")(gr.EventData(None, {"column": 2, "id": hit.item.id}), answers)
-    assert last is answers[2] and id == hit.item.id
+    assert find_hit(gr.EventData(None, {"column": 2, "id": hit.item.id}), answers) == (answers[2], hit)
 
 
 @pytest.mark.parametrize(
@@ -253,11 +253,11 @@ def test_a_result_is_chosen_among_those_of_its_own_instruction(page):
         {"column": True, "id": None},
     ],
 )
-@pytest.mark.parametrize("callback", ["on_why", "on_blend"])
-def test_a_result_that_is_not_there_gets_one_sentence(page, callback, event):
+@pytest.mark.parametrize(("callback", "more"), [("on_why", (None, False)), ("on_blend", ())])
+def test_a_result_that_is_not_there_gets_one_sentence(page, callback, more, event):
     answers = search(page, "mug")[7]
     with pytest.raises(UserError, match="no longer there; search again"):
-        function(page, callback)(gr.EventData(None, event), answers)
+        function(page, callback)(gr.EventData(None, event), answers, *more)
 
 
 def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
@@ -353,7 +353,7 @@ def test_the_picture_of_a_result_is_asked_with_the_words_that_stand_there(page, 
     query, _ = engine.queries[-1]
     assert (text, instruction) == (query.text, query.instruction) == ("in blue", "Find one.")
     assert picture is query.image and picture.size == (192, 128)
-    assert stored[0]["pictured"] == "1:300" and rest[-1] == rest[-2].result.hits[0].item.id
+    assert stored[0]["pictured"] == "1:300" and rest[-2] == rest[-3].result.hits[0].item.id
     (*_, address) = send(page, "on_ask", {"text": "in blue", "instruction": "Find one.", "picture": "1:300"})
     assert address == ("in blue", "Find one.", "", "1:300", "") and engine.queries[-1][0].image.size == (192, 128)
     again = pick(page, "on_history", stored, index=0)

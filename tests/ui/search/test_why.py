@@ -8,6 +8,7 @@ import pytest
 from genius.errors import UserError
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
+from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, Served, Shared
 from genius.ui.common.formatting import item_label
 from genius.ui.search.why import why_panel
@@ -24,7 +25,8 @@ def engine(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(engine):
     with gr.Blocks() as page:
-        why_panel(Context(engine, Served(Path("tiny")), Shared.create(gr.Tabs())))
+        cards, answers = Panel("cards", "search/cards.js"), gr.State(())
+        why_panel(Context(engine, Served(Path("tiny")), Shared.create(gr.Tabs())), cards, answers)
     return page
 
 
@@ -46,7 +48,7 @@ def last(engine):
 @pytest.fixture
 def explain(event):
     """-> what is kept of the search, panel, figure, table."""
-    return lambda id, last, search=None, every=False: event("on_open")(id, last, search, every)[1:]
+    return lambda id, last, search=None, every=False: event("explained")(id, last, search, every)
 
 
 def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(explain, last):
@@ -77,26 +79,20 @@ def test_the_search_is_retraced_once_and_again_for_another_query(explain, engine
     assert len(searches) == 2
 
 
-def test_a_new_search_leaves_the_panel_closed_and_then_nothing_is_retraced(event, last, engine, monkeypatch):
-    monkeypatch.setattr(engine, "search_encoded", None)
-    is_open, seen, section, *drawn = event("on_chosen")(last.result.hits[0].item.id, last, None, False, False, None)
-    assert not is_open and seen is last.options and not section["open"]
-    assert drawn == [gr.skip()] * 4
-
-
-def test_a_choice_among_results_opens_the_panel_and_a_new_search_leaves_it_open(event, engine, last):
-    is_open, seen, section, search, why, *_ = event("on_chosen")(
-        last.result.hits[1].item.id, last, None, False, False, last.options
-    )
-    assert is_open and section["open"] and why["title"] == "Why result 2"
+def test_a_result_chosen_on_its_card_is_explained_and_opens_the_panel(event, engine, last):
     other = asked(engine, "A blue boat.", k=5)
-    is_open, _, section, search, *_ = event("on_chosen")(other.result.hits[0].item.id, other, search, False, True, seen)
-    assert is_open and section["open"] and search.last is other
+    hit = other.result.hits[1]
+    picked = SimpleNamespace(column=1, id=hit.item.id)
+    answer, id, section, search, why, *_ = event("on_why")(picked, (last, other), None, False)
+    assert answer is other and search.last is other and id == hit.item.id
+    assert section["open"] and why["title"] == "Why result 2"
+    with pytest.raises(UserError, match="no longer there"):
+        event("on_why")(picked, (last,), None, False)
 
 
 def test_before_a_search_and_without_results_there_is_nothing_to_explain(explain, last):
-    assert explain(None, None) == (None,) * 4
-    assert explain(3, replace(last, result=replace(last.result, hits=[]))) == (None,) * 4
+    assert explain(None, None) == [None] * 4
+    assert explain(3, replace(last, result=replace(last.result, hits=[]))) == [None] * 4
 
 
 def test_all_prefixes_are_drawn_on_request(event, explain, last):
