@@ -172,7 +172,9 @@ def note(report: Report) -> str:
         f"All decoders have {report['decoder_parameters'] / 1e6:.1f} million parameters (the paper: T5-small for "
         "GENIUS, Flamingo-3B for GRACE), so only the identifiers differ. The first "
         f"{report['images']:,} candidates are the run's images, the others are recombined from them. "
-        f"{known['processor']}, {known['threads']} threads" + f", {known['gpu']}" * bool(known["gpu"]) + "."
+        f"{known['processor']}, {known['threads']} thread{'s' * (known['threads'] > 1)}"
+        + f", {known['gpu']}" * bool(known["gpu"])
+        + "."
     )
 
 

@@ -79,7 +79,8 @@ let waiting = false;
 const drawInTurn = () => {
   if (waiting) return;
   waiting = true;
-  const drawn = (window.figuresDrawn ?? Promise.resolve()).then(() => { waiting = false; return draw(); });
+  const before = [window.figuresDrawn, props.after_text && frames()];
+  const drawn = Promise.all(before).then(() => { waiting = false; return draw(); });
   window.figuresDrawn = drawn.then(frames, error => { console.error(error); });
 };
 

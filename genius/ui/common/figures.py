@@ -33,17 +33,27 @@ class PlotlyFigure(gr.HTML):
     name: the elem_id, unique on the page. label: a description for screen readers; every plot also has a table. Put
     the id of a point into customdata, and a constant into layout.uirevision to keep the zoom across updates; a ring
     then marks the point that was clicked last. The browser event "dragmode" on the figure's host sets what dragging
-    does. height, in pixels, is that of figures whose layout names none. Colors of text, axes and grid follow the
-    theme by themselves. Data in labels, text and hovers goes through `escaped`: plotly reads markup there.
+    does. after_text: the text that comes with the figure is shown before it is drawn. height, in pixels, is that of
+    figures whose layout names none. Colors of text, axes and grid follow the theme by themselves. Data in labels,
+    text and hovers goes through `escaped`: plotly reads markup there.
     """
 
-    def __init__(self, name: str, label: str, value: Figure | None = None, height: int = 480, **layout: Any):
+    def __init__(
+        self,
+        name: str,
+        label: str,
+        value: Figure | None = None,
+        height: int = 480,
+        after_text: bool = False,
+        **layout: Any,
+    ):
         gr.set_static_paths([PLOTLY])
         super().__init__(
             value,
             html_template='<div class="panel figure-host"></div>',
             alternative=label,
             figure_height=height,
+            after_text=after_text,
             most_lassoed=MOST_LASSOED,
             js_on_load=(UI / "common/figure.js").read_text(),
             apply_default_css=False,

@@ -112,6 +112,7 @@ def why_panel(context: Context, cards: Panel, answers: gr.State) -> None:
         figure = PlotlyFigure(
             "why-tree",
             "The beam tree: which prefixes the search considered, level by level. The table below has the same data.",
+            after_text=True,
         )
         every = gr.Checkbox(
             False,

@@ -61,8 +61,7 @@ def test_why_opens_for_a_result_and_follows_the_next_search(visit):
     page.wait_for_timeout(500)
     assert len(sent) == 1  # a closed panel asks for nothing
     why = explained(page, rank=2)
-    item = page.locator("#cards .card").nth(1).locator(".item").inner_text()
-    assert item in why.locator("h2").inner_text()
+    assert why.locator("h2 .label").inner_text().strip() in page.locator("#cards .card").nth(1).inner_text()
     assert why.locator(".identity").count() == 3 and why.locator(".identity").first.locator("button").count() == 4
     assert re.search(
         r"Found at beam \d+ of \d+ \(score −?[\d.]+, log p −\d+\.\d\d\).*Dense search over all 40 items",
