@@ -34,7 +34,7 @@ from training.settings import PRESETS, with_change, with_changes
 COLORS = {"red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "yellow": (230, 210, 40)}
 SHAPES = {"square": (24, 24), "bar": (10, 40), "column": (40, 10)}
 DOWNLOADS, GPUS, HOURS = "downloads weights", "needs several GPUs", "takes hours"
-ABLATIONS = "takes an hour; tests/training/ablations/ runs its parts"
+ABLATIONS = "takes hours; tests/training/ablations/ runs its parts"
 CHECKPOINTS = "needs the authors' checkpoints"
 TOWERS = "needs pretrained towers; tests/training/test_locked.py trains with tiny ones"
 MUTATION = "runs tests for minutes; tests/test_mutation.py tests its parts"
@@ -143,12 +143,12 @@ ELSEWHERE = {
     "python -m training.benchmarks.million FOLDER": "tests/training/benchmarks/, slow, with fewer items",
 }
 NOT_RUN = {
-    "python -m genius.demo_world world --seed 1 --scale 1000 --pixels 72": ABLATIONS,
+    "python -m genius.demo_world world --seed 1 --scale 6000 --pixels 72": ABLATIONS,
     "cp -r assets/demo run && python -m training.features world run --preset demo": ABLATIONS,
-    "python -m training.ablations world run --tables 4,S3,S4,S7,R --blocks paper --limit 60 "
+    "python -m training.ablations world run --tables 4,S3,S4,S7,R --blocks paper --seeds 3 --limit 100 "
     "--set quantizer.quantizer.codebook_size=64 --set quantizer.quantizer.levels=7 --set quantizer.batch=256 "
-    "--set quantizer.epochs=8 --set decoder.batch=128 --set decoder.epochs=15 "
-    "--set quantizer.kmeans_iterations=10": ABLATIONS,
+    "--set quantizer.row_limit=300 --set quantizer.epochs=8 --set quantizer.kmeans_iterations=10 "
+    "--set decoder.batch=128 --set decoder.row_limit=300 --set decoder.epochs=10": ABLATIONS,
     "python -m training.folder photos my-run --model ViT-B-32 --pretrained laion2b_s34b_b79k": DOWNLOADS,
     "python -m training.folder photos my-run --model ViT-B-32 --pretrained weights.safetensors": DOWNLOADS,
     "python -m training.folder photos my-run --model hf-hub:OWNER/REPOSITORY": DOWNLOADS,

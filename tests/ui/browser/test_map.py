@@ -48,6 +48,7 @@ def drawn(page, label):
 def click(page, number):
     """Aimed anew until the page answers: what is above the map, or the map itself, may still change its size."""
     told, until = page.locator("#map-figure .hoverlayer .hovertext").first, time.monotonic() + 60
+    page.locator("#map-figure").scroll_into_view_if_needed()
     while not told.is_visible():
         assert time.monotonic() < until, "nothing is told of the point under the mouse"
         at = page.evaluate(POINT, number)

@@ -172,8 +172,10 @@ def test_a_name_from_the_data_stays_a_text(visit):
     page.evaluate("genius.setNames({'0': '<img src=x onerror=alert(1)>', '1': '${alert(2)}', '2': '<b>'})")
     strip = texts(page)
     page.evaluate(
-        """() => document.querySelectorAll('#strip .code').forEach(one =>
-        genius.setNames({[one.dataset.prefix]: '<img src=x onerror=alert(3)>'}))"""
+        """() => {
+        document.querySelectorAll('#strip .code').forEach(one =>
+          genius.setNames({[one.dataset.prefix]: '<img src=x onerror=alert(3)>'}));
+        genius.setNames = () => {}; }"""  # the run's own names may still be on their way
     )
     assert "<img src=x" in strip.locator("[data-meaning]").first.inner_text()
     assert strip.locator(".meaning img").count() == 0
