@@ -136,12 +136,13 @@ def sizes(base: Settings, scale: str, columns: list[Column], device: str) -> str
     """What was trained at which size, in two sentences."""
     quantizer, decoder = base.quantizer, base.decoder
     of_row = f" of at most {decoder.row_limit} queries a row" if decoder.row_limit else ""
-    queries = sorted({len(column.queries["asked"]) for column in columns})
+    queries = [len(column.queries["asked"]) for column in columns]
+    fewest_to_most = " to ".join(map(str, sorted({min(queries), max(queries)})))
     threads = f"{torch.get_num_threads()} thread{'s' * (torch.get_num_threads() > 1)}"
     return (
         f"Scale {scale}: K × M = {size_name(base)} (the paper: 4096 × 9; its other sizes in proportion), decoder of "
         f"{decoder.decoder.layers} layers and width {decoder.decoder.width}, {quantizer.epochs} and {decoder.epochs} "
-        f"epochs{of_row}. {' to '.join(map(str, queries[:1] + queries[1:][-1:]))} test queries of "
+        f"epochs{of_row}. {fewest_to_most} test queries of "
         f"each column, {len(columns[0].pools['global']):,} candidates in the global pool; {device}, {threads}."
     )
 
