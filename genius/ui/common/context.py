@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+from gradio.events import Dependency
 
 from genius.errors import UserError
 from genius.examples import Example, read_examples
@@ -97,17 +98,24 @@ class Signal(gr.HTML):
     Unlike the change event of a textbox, it also fires when the same value is written again; None is not sent.
     Panels do not write it: they trigger an event, whose callback does.
 
-    condition: a JavaScript expression; while it is false, nothing is sent, which spares the browser an event.
+    sections: elem_ids of accordions that may listen by `while_open`.
     """
 
-    def __init__(self, name: str, condition: str = "true"):
+    def __init__(self, name: str, sections: Sequence[str] = ()):
+        events = [("true", "sent")]
+        events += [(f"document.querySelector('#{one} .label-wrap.open')", _open_event(one)) for one in sections]
+        sending = " ".join(f"if ({condition}) trigger('{event}', {{}});" for condition, event in events)
         super().__init__(
             None,
             html_template="<i></i>",
             visible="hidden",
             elem_id=f"signal-{name}",
-            js_on_load=f"watch('value', () => {{ if (props.value && {condition}) trigger('sent', {{}}); }});",
+            js_on_load=f"watch('value', () => {{ if (props.value) {{ {sending} }} }});",
         )
+
+    def while_open(self, section: str) -> Callable[..., Dependency]:
+        """The event for one of the sections. It is only sent while that is open, which spares the browser a request."""
+        return getattr(self, _open_event(section))
 
     def postprocess(self, value: Any) -> dict[str, Any] | None:
         """With a unique number, because the browser only notices a value that differs from the last."""
@@ -121,7 +129,11 @@ class Signal(gr.HTML):
         return {"type": "object"}
 
 
-WHY = "why-open"  # elem_id of the section of Search that explains a result
+def _open_event(section: str) -> str:
+    return section.replace("-", "_")
+
+
+WHY, HISTORY = "why-open", "past"  # elem_ids of sections of Search
 SIGNALS = ("ask", "use-as-query", "open-code", "run-example", "compare-example", "map-view", "changed")
 
 
@@ -146,7 +158,7 @@ class Shared:
     changed: Signal  # any value: items were added or removed, so views of the collection are refreshed
     names: Names  # names of codes by prefix, for the browser, which keeps all that it ever got
     pictures: CodePictures  # of codes that are pointed at
-    searched: Signal  # True: Search has results, which Why, if it is open, explains
+    searched: Signal  # True: Search has results, which its sections, if they are open, show
     chosen: gr.State  # id of the result that Why explains, of `last_query`, or None
     last_query: gr.State  # LastQuery or None
 
@@ -158,7 +170,7 @@ class Shared:
             *(Signal(name) for name in SIGNALS),
             Names(),
             CodePictures(),
-            Signal("searched", f"document.querySelector('#{WHY} .label-wrap.open')"),
+            Signal("searched", (WHY, HISTORY)),
             chosen=gr.State(None),
             last_query=gr.State(None),
         )

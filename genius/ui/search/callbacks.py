@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import gradio as gr
 from PIL.Image import Image
@@ -22,6 +22,7 @@ from genius.ui.common.about import default_instruction
 from genius.ui.common.components import LARGEST_SIDE, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
+from genius.ui.common.links import SEARCH_FIELDS
 from genius.ui.common.part import part_of
 from genius.ui.common.saved_page import FILE, as_page
 from genius.ui.common.saved_strip import saved_strip
@@ -37,9 +38,31 @@ REMEMBERED = 8  # decoded pictures, at most 3 MB each, so that a search need not
 Answers = tuple[LastQuery, ...]  # one, or one for each instruction of an example
 
 
+class Found(NamedTuple):
+    """What a search fills: the components, and a value for each."""
+
+    summary: Any
+    cards: Any
+    generated: Any
+    blend: Any
+    strip: Any
+    strip_state: Any
+    strip_found: Any
+    answers: Any
+    last_query: Any
+    chosen: Any  # id of the first result
+    searched: Any
+    stored: Any  # the history
+    q: Any  # from here on links.SEARCH_FIELDS, the address of the page
+    instruction: Any
+    item: Any
+    picture: Any
+    upload: Any
+
+
 class SearchCallbacks:
-    """The callbacks of one page. Each returns the values of the form, unless the form itself was submitted, and the
-    outputs of `search`; `settings` are the values of the settings. They keep nothing of a visitor."""
+    """The callbacks of one page. Each returns the values of the form, unless the form itself was submitted, and those
+    of `Found`; `settings` are the values of the settings. They keep nothing of a visitor."""
 
     def __init__(self, context: Context):
         self.engine, self.served, self.namer = context.engine, context.served, context.namer
@@ -183,8 +206,8 @@ class SearchCallbacks:
         part: bool = False,
         pictured: str = "",
         uploaded: bool = False,
-    ) -> tuple[Any, ...]:
-        """Search, and return all outputs of the tab. item: row and id, if an item is the query. added: the page added
+    ) -> Found:
+        """Search, and return what the tab shows. item: row and id, if an item is the query. added: the page added
         the instruction. part: the picture is a part of what was uploaded. pictured: id of the item whose picture it is.
         uploaded: the picture is the visitor's own. Raises UserError."""
         options = search_options(*settings, at_most=SIDE_BY_SIDE if len(queries) > 1 else None)
@@ -211,16 +234,16 @@ class SearchCallbacks:
             else self.panels(answers, title, item and item[0], added, part, self.address_note(own, upload))
         )
         first = next((hit.item.id for hit in answers[0].result.hits), None)
-        return (
+        return Found(
             *panels,
             None,
             *follow(self.engine, self.namer, answers, 0, first_shown(answers[0])),
-            answers,
-            answers[0],
-            first,
-            True,
-            history.add_entry(stored, entry),
-            *history.address_fields(entry),
+            answers=answers,
+            last_query=answers[0],
+            chosen=first,
+            searched=True,
+            stored=history.add_entry(stored, entry),
+            **dict(zip(SEARCH_FIELDS, history.address_fields(entry), strict=True)),
         )
 
     def panels(

@@ -20,12 +20,12 @@ from genius.ui.common.components import (
     target_choice,
     weight_slider,
 )
-from genius.ui.common.context import Context
+from genius.ui.common.context import HISTORY, Context
 from genius.ui.common.item_card import on_query
 from genius.ui.common.part import PartOfPicture
 from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
-from genius.ui.search.callbacks import SearchCallbacks
+from genius.ui.search.callbacks import Found, SearchCallbacks
 from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
 
@@ -53,7 +53,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     with gr.Row(elem_id="search"):
         with gr.Column(scale=1, min_width=300, elem_id="ask"):
             form = form_for(context.engine)
-            with gr.Accordion("History", open=False, elem_id="past"):
+            with gr.Accordion("History", open=False, elem_id=HISTORY) as history:
                 past = Panel("history", "search/history.js")
         with gr.Column(scale=3, min_width=320, elem_id="found"):
             examples = Panel("examples", "search/examples.js", view.examples(context.served.examples))
@@ -65,8 +65,8 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             generated = Panel("generated", "search/generated.js")
 
     filled = [form.text, form.picture, form.instruction]
-    panels = [summary, cards, generated, blend, *strip.outputs]
-    found = [*panels, answers, shared.last_query, shared.chosen, shared.searched, stored, *address.values()]
+    here = [summary, cards, generated, blend, *strip.outputs, answers]
+    found = Found(*here, shared.last_query, shared.chosen, shared.searched, stored, **address)
     waiting = {
         "show_progress": "minimal",
         "show_progress_on": cards,
@@ -79,7 +79,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             [form.go.click, form.text.submit, form.part.select],
             callbacks.on_search,
             [*filled, form.part, stored, *form.settings],
-            found,
+            [*found],
             **waiting,
         )
     ]
@@ -117,7 +117,8 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         **UNQUEUED,
     )
     form.picture.upload(callbacks.on_upload, form.picture, trigger_mode="always_last", **UNLIMITED)
-    gr.on(None, callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
+    for trigger in (history.expand, shared.searched.while_open(HISTORY)):
+        trigger(callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
 
 
 def form_for(engine: Engine) -> Form:

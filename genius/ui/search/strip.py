@@ -43,7 +43,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class Strip:
-    """The components, outputs of a search in this order."""
+    """The components, in the order of what `follow` returns."""
 
     panel: Panel
     state: gr.State

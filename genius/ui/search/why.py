@@ -125,7 +125,7 @@ def why_panel(context: Context, cards: Panel, answers: gr.State) -> None:
 
     explains, drawings = [shared.chosen, shared.last_query, search, every], [search, panel, figure, table]
     waiting = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": panel, "trigger_mode": "always_last"}
-    for trigger in (section.expand, shared.searched.sent):
+    for trigger in (section.expand, shared.searched.while_open(WHY)):
         trigger(explained, explains, drawings, **waiting)
     cards.why(on_why, [answers, search, every], [shared.last_query, shared.chosen, section, *drawings], **waiting)
     every.change(on_every, [shared.chosen, search, every], [figure, table], trigger_mode="always_last", **UNLIMITED)

@@ -9,8 +9,9 @@ from genius.schema import Modality, SearchOptions
 from genius.ui.common.about import About
 from genius.ui.common.context import Context, Served, Shared
 from genius.ui.common.formatting import describe_query, item_label
+from genius.ui.common.links import SEARCH_FIELDS
 from genius.ui.kept_pictures import KeptPictures
-from genius.ui.search.callbacks import SearchCallbacks, find_hit
+from genius.ui.search.callbacks import Found, SearchCallbacks, find_hit
 from genius.ui.search.history import Entry
 from genius.ui.search.layout import search_tab
 from tests.ui.fake_engine import EXAMPLES, INSTRUCTIONS, FakeEngine
@@ -38,21 +39,27 @@ def function(page, name):
 def search(
     page, text, picture=None, instruction="", beams=5, k=3, rerank=True, mode="set", target="any", stored=None, box=None
 ):
-    """summary, cards, generated, blend, the strip's three, answers, last query, chosen, searched,
-    history, and the address."""
-    shown = function(page, "on_search")(text, picture, instruction, box, stored or [], beams, k, rerank, mode, target)
-    return (*shown[:-5], shown[-5:])
+    asked = function(page, "on_search")
+    return found(asked(text, picture, instruction, box, stored or [], beams, k, rerank, mode, target))
+
+
+def found(outputs):
+    """What a search shows, without the values of the form, which may stand before it."""
+    return Found(*outputs[-len(Found._fields) :])
+
+
+def address(shown):
+    return tuple(getattr(shown, name) for name in SEARCH_FIELDS)
 
 
 def pick(page, callback, stored=None, k=3, rerank=True, **event):
-    """Text, picture and instruction of the form, then the same."""
-    shown = function(page, callback)(gr.EventData(None, event), stored or [], 5, k, rerank, "set", "any")
-    return (*shown[:-5], shown[-5:])
+    """Text, picture and instruction of the form, and what is found."""
+    return function(page, callback)(gr.EventData(None, event), stored or [], 5, k, rerank, "set", "any")
 
 
 def send(page, callback, message):
-    shown = function(page, callback)(message, [], 5, 3, True, "set", "any")
-    return (*shown[:-5], shown[-5:])
+    """The same."""
+    return function(page, callback)(message, [], 5, 3, True, "set", "any")
 
 
 def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
@@ -90,25 +97,26 @@ def test_a_setting_that_is_not_offered_gets_one_sentence(page, given, sentence):
 
 
 def test_every_panel_gets_its_data(page):
-    summary, cards, generated, blend, *_ = search(page, "mug")
-    assert summary["aim"]["targets"][0]["name"] == "Image"
-    assert (len(cards["columns"]), len(cards["columns"][0]["cards"]), len(generated["rows"])) == (1, 3, 5)
-    assert [file["label"] for file in cards["exports"]] == ["CSV", "JSON"] and blend is None
+    shown = search(page, "mug")
+    assert shown.summary["aim"]["targets"][0]["name"] == "Image"
+    ((column,), exports) = shown.cards["columns"], shown.cards["exports"]
+    assert (len(column["cards"]), len(shown.generated["rows"])) == (3, 5)
+    assert [file["label"] for file in exports] == ["CSV", "JSON"] and shown.blend is None
 
 
 def test_other_tabs_get_the_query_and_its_first_result(page, engine):
-    *_, answers, last, chosen, _, _, _ = search(page, "mug", instruction="Find one.")
-    assert answers == (last,) and last.title == "“mug”" and last.query.instruction == "Find one."
-    assert chosen == last.result.hits[0].item.id and replace(last.options, trace=True) == engine.queries[-1][1]
-    *_, last, chosen, _, _, _ = search(page, "nothing")
-    assert last.result.hits == [] and chosen is None
+    shown = search(page, "mug", instruction="Find one.")
+    last = shown.last_query
+    assert shown.answers == (last,) and last.title == "“mug”" and last.query.instruction == "Find one."
+    assert shown.chosen == last.result.hits[0].item.id and replace(last.options, trace=True) == engine.queries[-1][1]
+    shown = search(page, "nothing")
+    assert shown.last_query.result.hits == [] and shown.chosen is None
 
 
 def test_text_items_have_no_picture_and_others_do(page):
-    _, cards, *_ = search(page, "mug", beams=50, k=30)
-    shown = cards["columns"][0]["cards"]
-    assert {card["kind"] for card in shown} == {"image", "text", "pair"}
-    for card in shown:
+    cards = search(page, "mug", beams=50, k=30).cards["columns"][0]["cards"]
+    assert {card["kind"] for card in cards} == {"image", "text", "pair"}
+    for card in cards:
         assert (card["picture"] is None) == (card["kind"] == "text")
 
 
@@ -149,26 +157,28 @@ def test_suggestions_that_fit_what_was_given_come_first(page, text, picture, mod
 
 
 def test_an_example_fills_the_form_and_is_asked_as_if_typed(page, engine):
-    text, picture, instruction, summary, cards, generated, *_ = pick(page, "on_example", index=1)
+    text, picture, instruction, *outputs = pick(page, "on_example", index=1)
+    shown = found(outputs)
     query, options = engine.queries[-1]
     assert (text, picture, instruction) == (query.text, query.image, query.instruction)
     assert (text, picture, instruction) == ("a dog on a beach", None, "Find an image that matches the caption.")
     assert options == SearchOptions(beams=5, k=3, rerank=True, mode="set", trace=True)
-    assert (summary["title"], len(cards["columns"][0]["cards"]), len(generated["rows"])) == ("In words", 3, 5)
+    assert (shown.summary["title"], len(shown.cards["columns"][0]["cards"])) == ("In words", 3)
+    assert len(shown.generated["rows"]) == 5
 
 
 def test_one_picture_is_asked_under_each_instruction_side_by_side(page, engine):
-    text, picture, instruction, summary, cards, generated, *_, answers, last, _, _, _, _ = pick(
-        page, "on_example", index=0, k=10
-    )
+    text, picture, instruction, *outputs = pick(page, "on_example", index=0, k=10)
+    shown = found(outputs)
     instructions = [each.instruction for each in EXAMPLES[0].instructions]
     assert [query.instruction for query, _ in engine.queries[-3:]] == instructions
     assert all(query.image is EXAMPLES[0].picture for query, _ in engine.queries[-3:])
     assert (text, picture, instruction) == ("", EXAMPLES[0].picture, instructions[0])
-    assert [column["instruction"] for column in cards["columns"]] == instructions
-    assert all(len(column["cards"]) == 4 for column in cards["columns"])
-    assert summary["title"] == EXAMPLES[0].title and summary["aim"] is None and generated is None
-    assert [answer.query.instruction for answer in answers] == instructions and last is answers[0]
+    assert [column["instruction"] for column in shown.cards["columns"]] == instructions
+    assert all(len(column["cards"]) == 4 for column in shown.cards["columns"])
+    assert shown.summary["title"] == EXAMPLES[0].title and shown.summary["aim"] is None and shown.generated is None
+    assert [answer.query.instruction for answer in shown.answers] == instructions
+    assert shown.last_query is shown.answers[0]
 
 
 def test_examples_take_the_settings_too(page, engine):
@@ -186,14 +196,14 @@ def test_an_example_that_is_not_there_gets_one_sentence(page, index):
 @pytest.mark.parametrize("row, has_picture", [(300, True), (301, False), (302, True)])
 def test_an_item_becomes_the_query(page, engine, row, has_picture):
     item = engine.index.item(row)
-    text, picture, instruction, summary, cards, *_, last, _, _, stored, address = send(page, "on_item", item.id)
+    text, picture, instruction, *outputs = send(page, "on_item", item.id)
+    shown = found(outputs)
     query, _ = engine.queries[-1]
     assert (text, picture, instruction) == (query.text, query.image, query.instruction) == (item.text, picture, "")
-    assert (picture is not None) == has_picture and summary["title"] == f"Like {describe_query(query)}"
-    assert (
-        last.title.startswith("the item ") and item_label(item) in last.title and cards["columns"][0]["itself"] == row
-    )
-    assert address == ("", "", item.id, "", "") and stored[0]["item"] == item.id
+    assert (picture is not None) == has_picture and shown.summary["title"] == f"Like {describe_query(query)}"
+    title = shown.last_query.title
+    assert title.startswith("the item ") and item_label(item) in title and shown.cards["columns"][0]["itself"] == row
+    assert address(shown) == ("", "", item.id, "", "") and shown.stored[0]["item"] == item.id
 
 
 @pytest.mark.parametrize("id", ["9:9", "", None, 5, ["1:0"]])
@@ -206,7 +216,7 @@ def test_words_from_another_tab_fill_the_form_and_are_asked(page, engine):
     shown = send(page, "on_ask", {"text": "a mug", "instruction": "Find one."})
     query, _ = engine.queries[-1]
     assert shown[:3] == ("a mug", None, "Find one.") and (query.text, query.instruction) == ("a mug", "Find one.")
-    assert shown[-1] == ("a mug", "Find one.", "", "", "")
+    assert address(found(shown)) == ("a mug", "Find one.", "", "", "")
 
 
 @pytest.mark.parametrize("message", [None, "mug", {}, {"text": 3}, {"text": ["x"]}])
@@ -216,12 +226,11 @@ def test_a_message_that_asks_nothing_gets_one_sentence(page, message):
 
 
 def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, photo):
-    *_, stored, address = search(page, "mug", instruction="Find one.")
-    assert address == ("mug", "Find one.", "", "", "")
-    *_, stored, address = search(page, "mug", str(photo), stored=stored)
-    assert address == ("",) * 5 and [entry["picture"] for entry in stored] == [True, False]
-    *_, again, _ = search(page, "", str(photo), stored=stored)
-    assert again == stored
+    words = search(page, "mug", instruction="Find one.")
+    assert address(words) == ("mug", "Find one.", "", "", "")
+    both = search(page, "mug", str(photo), stored=words.stored)
+    assert address(both) == ("",) * 5 and [entry["picture"] for entry in both.stored] == [True, False]
+    assert search(page, "", str(photo), stored=both.stored).stored == both.stored
 
 
 def test_what_was_asked_is_asked_again(page, engine):
@@ -231,13 +240,13 @@ def test_what_was_asked_is_asked_again(page, engine):
     assert (
         (query.text, query.instruction, query.image) == shown[:1] + shown[2:3] + (None,) == ("mug", "Find one.", None)
     )
-    assert pick(page, "on_history", stored, index=0)[-1] == ("", "", "1:0", "", "")
+    assert address(found(pick(page, "on_history", stored, index=0))) == ("", "", "1:0", "", "")
     with pytest.raises(UserError, match="no longer in the history"):
         pick(page, "on_history", stored, index=2)
 
 
 def test_a_result_is_chosen_among_those_of_its_own_instruction(page):
-    *_, answers, _, _, _, _, _ = pick(page, "on_example", index=0)
+    answers = found(pick(page, "on_example", index=0)).answers
     hit = answers[2].result.hits[1]
     assert find_hit(gr.EventData(None, {"column": 2, "id": hit.item.id}), answers) == (answers[2], hit)
 
@@ -255,13 +264,13 @@ def test_a_result_is_chosen_among_those_of_its_own_instruction(page):
 )
 @pytest.mark.parametrize(("callback", "more"), [("on_why", (None, False)), ("on_blend", ())])
 def test_a_result_that_is_not_there_gets_one_sentence(page, callback, more, event):
-    answers = search(page, "mug")[7]
+    answers = search(page, "mug").answers
     with pytest.raises(UserError, match="no longer there; search again"):
         function(page, callback)(gr.EventData(None, event), answers, *more)
 
 
 def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
-    answers = search(page, "mug", k=10)[7]
+    answers = search(page, "mug", k=10).answers
     hit = answers[0].result.hits[4]
     shown = function(page, "on_blend")(gr.EventData(None, {"column": 0, "id": hit.item.id}), answers)
     weights = [step["weight"] for step in shown["steps"]]
@@ -291,9 +300,10 @@ def test_a_run_can_name_the_questions(engine):
 
 def test_a_question_is_asked_with_the_picture_and_fills_the_instruction(page, engine, photo):
     event = gr.EventData(None, {"instruction": "What is this?"})
-    instruction, summary, *_ = function(page, "on_quick")(event, "", str(photo), None, [], 5, 3, True, "set", "any")
+    instruction, *shown = function(page, "on_quick")(event, "", str(photo), None, [], 5, 3, True, "set", "any")
     query, _ = engine.queries[-1]
-    assert instruction == query.instruction == "What is this?" and query.image and "the picture" in summary["sentence"]
+    assert instruction == query.instruction == "What is this?" and query.image
+    assert "the picture" in found(shown).summary["sentence"]
 
 
 def test_an_uploaded_picture_is_encoded_before_it_is_asked_about_and_a_bad_one_is_left_to_the_search(
@@ -335,10 +345,10 @@ def test_a_run_that_offers_nothing_leaves_the_instruction_empty(engine, photo):
 
 def test_a_marked_part_is_searched_alone_and_shown(page, engine, photo):
     box = {"left": 0.5, "top": 0.25, "right": 1, "bottom": 0.75}
-    summary, *_ = search(page, "", str(photo), box=box)
+    part = search(page, "", str(photo), box=box).summary["part"]
     assert engine.queries[-1][0].image.size == (128, 128)
-    assert summary["part"].startswith("data:image/webp") and search(page, "", str(photo))[0]["part"] is None
-    assert search(page, "mug", box=box)[0]["part"] is None  # the picture was removed meanwhile
+    assert part.startswith("data:image/webp") and search(page, "", str(photo)).summary["part"] is None
+    assert search(page, "mug", box=box).summary["part"] is None  # the picture was removed meanwhile
     with pytest.raises(UserError, match="mark it again"):
         search(page, "", str(photo), box=[0, 0, 1, 1])
 
@@ -349,15 +359,17 @@ def use_picture(page, id, text="", instruction=""):
 
 
 def test_the_picture_of_a_result_is_asked_with_the_words_that_stand_there(page, engine):
-    text, picture, instruction, *rest, stored, _, _, _, _, _ = use_picture(page, "1:300", "in blue", "Find one.")
+    text, picture, instruction, *outputs = use_picture(page, "1:300", "in blue", "Find one.")
+    shown = found(outputs)
     query, _ = engine.queries[-1]
     assert (text, instruction) == (query.text, query.instruction) == ("in blue", "Find one.")
     assert picture is query.image and picture.size == (192, 128)
-    assert stored[0]["pictured"] == "1:300" and rest[-2] == rest[-3].result.hits[0].item.id
-    (*_, address) = send(page, "on_ask", {"text": "in blue", "instruction": "Find one.", "picture": "1:300"})
-    assert address == ("in blue", "Find one.", "", "1:300", "") and engine.queries[-1][0].image.size == (192, 128)
-    again = pick(page, "on_history", stored, index=0)
-    assert again[-1] == address and again[0] == "in blue"
+    assert shown.stored[0]["pictured"] == "1:300" and shown.chosen == shown.last_query.result.hits[0].item.id
+    sent = send(page, "on_ask", {"text": "in blue", "instruction": "Find one.", "picture": "1:300"})
+    assert address(found(sent)) == ("in blue", "Find one.", "", "1:300", "")
+    assert engine.queries[-1][0].image.size == (192, 128)
+    again = pick(page, "on_history", shown.stored, index=0)
+    assert address(found(again)) == address(found(sent)) and again[0] == "in blue"
 
 
 @pytest.mark.parametrize(
@@ -372,24 +384,25 @@ def test_where_the_host_keeps_pictures_the_address_of_a_search_includes_its_pict
     kept = KeptPictures(tmp_path / "kept")
     callbacks = SearchCallbacks(Context(engine, Served(Path("made-up"), kept=kept), None))
     settings = 5, 3, True, "set", "any"
-    *_, stored, text, instruction, item, pictured, upload = callbacks.on_search(
-        "mug", str(photo), "Find one.", None, [], *settings
-    )
-    assert (text, instruction, item, pictured) == ("mug", "Find one.", "", "") and stored[0]["upload"] == upload
-    asked = engine.queries[-1][0]
+    shown = callbacks.on_search("mug", str(photo), "Find one.", None, [], *settings)
+    *words, upload = address(shown)
+    assert words == ["mug", "Find one.", "", ""] and shown.stored[0]["upload"] == upload
+    asked, picked = engine.queries[-1][0], event(index=0)
     message = {"text": "mug", "instruction": "Find one.", "upload": upload}
-    for again in (callbacks.on_ask(message, [], *settings), callbacks.on_history(event(index=0), stored, *settings)):
+    for again in (callbacks.on_ask(message, [], *settings), callbacks.on_history(picked, shown.stored, *settings)):
         query = engine.queries[-1][0]
         assert query.text == "mug" and query.image.tobytes() == asked.image.tobytes() == again[1].tobytes()
-        assert "for up to 30 days" in again[3]["address"]
+        assert "for up to 30 days" in found(again).summary["address"]
         engine.queries.pop()
     with pytest.raises(UserError, match="no longer kept"):
         callbacks.on_ask(message | {"upload": "../" + upload}, [], *settings)
 
 
 def test_without_that_the_address_says_that_the_picture_is_not_in_it(page, photo):
-    assert search(page, "mug", str(photo))[0]["address"] == "The address of this page does not include your picture."
-    assert search(page, "mug")[0]["address"] == ""
+    assert (
+        search(page, "mug", str(photo)).summary["address"] == "The address of this page does not include your picture."
+    )
+    assert search(page, "mug").summary["address"] == ""
     with pytest.raises(UserError, match="does not keep pictures"):
         send(page, "on_ask", {"upload": "0" * 64})
 
