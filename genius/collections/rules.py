@@ -117,6 +117,8 @@ def composed(draft: Draft, entries: Sequence[SourceEntry], pairs: Sequence[Compo
     images = _images(draft, 7, entries)
     by_id = {entry.record.id: entry for entry in entries}
     for pair in pairs:
+        if pair.query_id not in by_id or pair.target_id not in by_id:
+            continue  # its image is unreadable, which is reported
         query, target = by_id[pair.query_id], by_id[pair.target_id]
         for split in target.query_splits:
             if split == "test" or query.splits != {"test"}:

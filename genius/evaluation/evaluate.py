@@ -28,7 +28,7 @@ from genius.evaluation.summary import RowLabels, summarize
 from genius.evaluation.systems import RowResults, search_all_systems
 from genius.evaluation.untrained_baseline import UntrainedBaseline
 from genius.index.store import Index
-from genius.metrics.code_health import code_health
+from genius.metrics.code_health import table_health
 from genius.metrics.factor_agreement import factor_table, read_factors
 from genius.schema import SearchOptions
 from genius.search.engine import Engine, batch_size
@@ -149,11 +149,10 @@ def measure_codes(index: Index, candidates: np.ndarray, seed: int) -> dict[str, 
 
     {"health": of all items, "factors": of the candidates}; candidates: rows of the index.
     """
-    codes = index.codes(range(index.n))
     if len(candidates) > MAX_FACTOR_ITEMS:
         candidates = np.sort(np.random.default_rng(seed).choice(candidates, MAX_FACTOR_ITEMS, replace=False))
-    factors = factor_table(codes[candidates], read_factors(index.items(candidates)), seed)
-    return {"health": code_health(codes, index.modalities, index.code_sizes), "factors": factors}
+    factors = factor_table(index.codes(candidates), read_factors(index.items(candidates)), seed)
+    return {"health": table_health(index.pool().table, index.modalities), "factors": factors}
 
 
 def bytes_per_item(code_sizes: tuple[int, ...], dim: int) -> dict[str, float]:

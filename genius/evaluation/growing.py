@@ -168,7 +168,7 @@ def main(arguments: list[str]) -> None:
     settings = {
         "split": given.split,
         "fractions": integers(given.fractions, "--fractions", 1, 99),
-        "beams": given.beams,
+        "beams": positive(given.beams, "--beams"),
         "limit": positive(given.limit, "--limit"),
         "seed": given.seed,
     }

@@ -23,6 +23,7 @@ from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, mean_known
 from genius.schema import Modality, SearchOptions
 from genius.search.engine import EncodedQueries, Engine
+from genius.trie.code_table import CodeTable
 
 CONDITIONS = ("asked", "held_out", "swapped")
 
@@ -113,8 +114,9 @@ def first_codes(engine: Engine, batches: Iterable[EncodedQueries], decoder_weigh
 
 def usual_first_codes(index: Index) -> np.ndarray:
     """(3,) the most frequent first code of each modality's items: the modality itself, unless first codes emerged."""
-    codes = index.codes(range(index.n))[:, 0]
+    table = index.pool().table
+    codes, modalities = CodeTable(table).match(()).codes(0), index.modalities[table.rows]
     counts = np.stack(
-        [np.bincount(codes[index.modalities == modality], minlength=index.code_sizes[0]) for modality in Modality]
+        [np.bincount(codes[modalities == modality], minlength=index.code_sizes[0]) for modality in Modality]
     )
     return counts.argmax(1)

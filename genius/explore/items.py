@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from genius.search.engine import Engine
 
 EXACT_ITEMS = 200_000  # items; in a larger index no request reads all embeddings
-APPROXIMATE = SearchOptions(mode="fast", decoder_weight=0.0, beams=200, budget=500)
+APPROXIMATE = SearchOptions(mode="fast", decoder_weight=0.0, beams=200, budget=500, ranking="cosine")
 
 
 def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any]:
@@ -52,8 +52,8 @@ def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndar
     """(cosines, rows) of the k nearest items by embedding, without the item itself; (≤ k,) each.
 
     Exact for up to EXACT_ITEMS items. Above, the IDs are the index: candidates are the items whose quantized vectors
-    are nearest to the item's own, by a beam search without the decoder, ranked by their exact cosines. On the demo
-    (12,663 items, 500 candidates) that finds 93 % of the 8 nearest items, and the time does not depend on n.
+    are nearest to the item's own, by a beam search without the decoder, ranked by their exact cosines. On the drawn
+    demo (12,663 items, 500 candidates) that finds 93 % of the 8 nearest items, and the time does not depend on n.
     """
     index = engine.index
     vector = np.asarray(index.embeddings[row : row + 1], dtype=np.float32)  # (1, d)

@@ -303,7 +303,7 @@ def _find_new_items(index: Index, source: ItemSource) -> NewItems:
             modalities.append(item.modality)
             pictured.append(item.image is not None)
             contents.append(_content(item))
-            digest.update(f"{item.id} {item.image} {contents[-1]}\n".encode())
+            digest.update(f"{item.id} {_image_state(source, item.image)} {contents[-1]}\n".encode())
     return NewItems(
         fresh,
         np.array(modalities, dtype=np.uint8),
@@ -313,6 +313,17 @@ def _find_new_items(index: Index, source: ItemSource) -> NewItems:
         tuple(changed[:NAMED]),
         digest.hexdigest(),
     )
+
+
+def _image_state(source: ItemSource, image: str | None) -> str:
+    """The name, size and time of change of an image file: another picture of the same name is another item."""
+    if image is None:
+        return ""
+    try:
+        state = source.image_path(image).stat()
+    except (UserError, OSError):  # unreadable: said when the image is opened
+        return image
+    return f"{image} {state.st_size} {state.st_mtime_ns}"
 
 
 def _content(item: Item) -> int:

@@ -33,7 +33,7 @@ def newer(served: Run, index: Index | None = None) -> Index | None:
     """
     while True:
         now = Run(served.path)
-        if (index and now.manifest["parts"][PART]["folder"] == index.folder.name) or any(
+        if (index and now.manifest["parts"].get(PART, {}).get("folder") == index.folder.name) or any(
             now.digest(part) != served.digest(part) for part in PARTS if part != PART
         ):
             return None

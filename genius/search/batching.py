@@ -170,10 +170,18 @@ def _serve(requests: SimpleQueue[_Request | None]) -> None:
             request.future.set_exception(RuntimeError(CLOSED))
 
 
+def _listens(caller: Caller) -> bool:
+    """Whether the caller still waits; a question that fails must not end the thread that serves all others."""
+    try:
+        return caller.listens()
+    except Exception:  # whatever the server's own code raises
+        return True
+
+
 def _next_batch(waiting: list[_Request], turns: Turns) -> list[_Request]:
     """Take the next request and those that can join it from `waiting`; empty if all were cancelled."""
     waiting[:] = [request for request in waiting if request.is_waiting()]
-    listened = [request for request in waiting if request.caller.listens()] or waiting
+    listened = [request for request in waiting if _listens(request.caller)] or waiting
     batch: list[_Request] = []
     for request in turns.order([(request.caller.name, request.arrived, request) for request in listened]):
         first = batch[0] if batch else request

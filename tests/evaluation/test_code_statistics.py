@@ -8,6 +8,8 @@ import pytest
 from genius.evaluation import evaluate as module
 from genius.evaluation.evaluate import measure_codes
 from genius.schema import Item, Modality
+from genius.trie.ids import pack
+from genius.trie.pool import Pool
 
 N, CODE_SIZES = 90, (3, 4, 5)
 KINDS = ["cat", "dog", "boat", "drum"]
@@ -22,6 +24,9 @@ class Indexed:
     def codes(self, rows):
         rows = np.asarray(rows)
         return np.stack([rows * 0, rows // 2 % 4, rows // 2 % 5], axis=1)
+
+    def pool(self):
+        return Pool.build(pack(self.codes(range(N)), CODE_SIZES), CODE_SIZES, np.arange(N), "cpu")
 
     def items(self, rows):
         return [

@@ -11,6 +11,8 @@ from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.instruction_following import first_codes, measure_following, swap_instructions, usual_first_codes
 from genius.evaluation.queries import read_queries
 from genius.schema import Modality
+from genius.trie.ids import pack
+from genius.trie.pool import Pool
 from tests.evaluation.micro import PHRASINGS
 
 
@@ -80,10 +82,12 @@ def test_the_report_uses_the_instructions_of_the_beam_searches(engine, collectio
 
 
 def test_the_usual_first_code_of_a_modality_is_the_most_frequent_one_of_its_items():
-    class Emerged:
-        n, code_sizes, modalities = 6, (4, 2), np.array([0, 0, 0, 1, 1, 2])
+    codes = np.array([[3, 0], [3, 1], [0, 0], [2, 0], [2, 1], [1, 1]])
 
-        def codes(self, rows):
-            return np.array([[3, 0], [3, 1], [0, 0], [2, 0], [2, 1], [1, 1]])[list(rows)]
+    class Emerged:
+        modalities, code_sizes = np.array([0, 0, 0, 1, 1, 2]), (4, 2)
+
+        def pool(self):
+            return Pool.build(pack(codes, self.code_sizes), self.code_sizes, np.arange(6), "cpu")
 
     assert usual_first_codes(Emerged()).tolist() == [3, 2, 1]

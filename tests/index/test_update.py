@@ -321,3 +321,22 @@ def test_uploads_of_a_visitor_are_added(run, models, tmp_path):
     assert (words.id, words.text, words.image) == ("1:1", "Only words.", None)
     assert (picture.id, picture.modality, picture.image) == ("1:2", Modality.IMAGE, "2/green.png")
     assert open_image(opened(run).thumbnail(N + 1)).size == (20, 30)
+
+
+def test_another_picture_of_the_same_name_is_encoded_anew(run, models, monkeypatch):
+    """A killed addition keeps its features; they belong to the picture that was encoded, not to its name."""
+
+    def picture(color):
+        Image.new("RGB", (32, 32), color).save(run / "upload.png")
+        return item_source([Item("9:1", Modality.IMAGE, image="upload.png")], run)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(update, "write_segment", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            add(run, lambda _: picture("red"), models)
+    opened_for_encoding = []
+    monkeypatch.setattr(
+        update, "open_image", lambda *given: opened_for_encoding.append(open_image(*given)) or opened_for_encoding[-1]
+    )
+    assert add(run, lambda _: picture("blue"), models).new == 1
+    assert [image.getpixel((0, 0)) for image in opened_for_encoding] == [(0, 0, 255)]

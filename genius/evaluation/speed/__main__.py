@@ -29,6 +29,7 @@ from genius.evaluation.arguments import (
     add_fast_dtype,
     command_parser,
     integers,
+    positive,
     run_collection,
 )
 from genius.evaluation.encoded_queries import EncodedSplit
@@ -225,6 +226,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--seed", type=int, default=default.seed, help="seed of IDs, vectors and queries")
     parser.add_argument("--work", type=Path, help="directory for large temporary files (up to 9 GB)")
     given = parser.parse_args(arguments)
+    if not 0 <= given.decoder_weight <= 1:
+        raise UserError(f"--decoder-weight {given.decoder_weight}: expected a number from 0 to 1")
     keep_freed_memory()
     device = usable_device(given.device)
     kinds = given.ids if given.ids is not None else ",".join(KINDS[: 1 + (given.run is not None)])
@@ -236,9 +239,9 @@ def main(arguments: Sequence[str]) -> None:
         else (GPU_BATCHES if device.type == "cuda" else default.batches),
         ids=chosen(kinds, ",", KINDS),
         systems=chosen(given.systems, ";", BUILDERS),
-        rounds=given.rounds,
+        rounds=positive(given.rounds, "--rounds"),
         patience=given.patience,
-        beams=given.beams,
+        beams=positive(given.beams, "--beams"),
         decoder_weight=given.decoder_weight,
         fast_dtype=given.fast_dtype,
         seed=given.seed,
@@ -266,6 +269,8 @@ def chosen(text: str, separator: str, choices: Sequence[str]) -> tuple[str, ...]
     for name in names:
         if name not in choices:
             raise UserError(f"{name!r} is unknown; choose from {f'{separator} '.join(choices)}")
+    if not names:
+        raise UserError(f"the list is empty; choose from {f'{separator} '.join(choices)}")
     return names
 
 

@@ -89,7 +89,7 @@ def generating(engine: Engine) -> list[SearchSetting]:
     norms = quantized_norms(engine.quantizer.codebooks, pool.table)
 
     def by_beams(name: str, **chosen: Any) -> SearchSetting:
-        options = SearchOptions(k=K, **chosen)
+        options = SearchOptions(k=K, ranking="cosine", **chosen)  # as dense search ranks
         size = id_bytes + embedding_bytes * options.rerank
         return SearchSetting(name, False, size, lambda queries: engine.retrieve(queries, options).ranked.rows)
 
