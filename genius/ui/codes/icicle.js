@@ -6,7 +6,7 @@ const cell = ({name, key, pattern, words, count, share, kind}, depth) => {
   if (key === null) return node('div', {class: 'cell others', title: told}, node('span', {}, `${name}, ${share}`));
   const one = node('button', {type: 'button', class: `cell ${kind}`, title: told, 'aria-label': told,
     'data-key': key, 'data-prefix': key, tabindex: depth ? -1 : 0}, label);
-  one.addEventListener('click', () => trigger('select', {key}));
+  one.addEventListener('click', () => tell('select', {key}));
   return one;
 };
 

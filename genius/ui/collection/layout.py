@@ -91,7 +91,12 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
                 Panel("collection-closed", "collection/closed.js", view.closed(served.path))
     added = Panel("collection-added", "collection/added.js")
 
-    waiting = {"api_visibility": "private", "show_progress": "minimal", "concurrency_limit": None}
+    waiting = {
+        "api_visibility": "private",
+        "show_progress": "minimal",
+        "concurrency_limit": None,
+        "trigger_mode": "always_last",
+    }
     for trigger in (tab.select, shared.changed.sent):
         trigger(on_held, None, [held, added], show_progress_on=held, **waiting).success(
             on_health, None, [verdict, health], show_progress_on=verdict, **waiting

@@ -5,7 +5,7 @@ const prefixes = codes => {
     const prefix = codes.slice(0, level + 1);
     const one = node('button', {type: 'button', class: 'code', title: `Show all items whose ID begins with ${prefix.join(' · ')}`},
       String(code));
-    one.addEventListener('click', () => trigger('open_code', {codes: prefix}));
+    one.addEventListener('click', () => tell('open_code', {codes: prefix}));
     list.append(node('span', {class: 'level'}, one, level + 1 < codes.length ? ' ·' : ''), ' ');
   });
   return list;
@@ -17,7 +17,7 @@ const neighbour = data => {
     data.picture ? node('img', {src: data.picture, alt: data.text || label})
       : node('span', {class: 'excerpt'}, data.text),
     node('span', {class: 'cosine'}, data.cosine));
-  one.addEventListener('click', () => trigger('select', {id: data.id}));
+  one.addEventListener('click', () => tell('select', {id: data.id}));
   return node('li', {}, one);
 };
 
@@ -39,7 +39,7 @@ const draw = item => {
   if (!item) return [];
   requestAnimationFrame(come);
   const ask = node('button', {type: 'button', class: 'use'}, 'Use as query');
-  ask.addEventListener('click', () => trigger('use_as_query', {id: item.id}));
+  ask.addEventListener('click', () => tell('use_as_query', {id: item.id}));
   const told = node('div', {class: 'facts-of'},
     node('p', {class: 'which'}, node('span', {class: `badge ${item.kind}`}, item.name), ` ${item.id}`));
   if (item.text) told.append(node('p', {class: 'words'}, item.text));

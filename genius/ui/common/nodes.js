@@ -1,4 +1,14 @@
 // Shared by all panels. Data becomes text nodes and attribute values, never markup.
+
+// Gradio repeats an event that came while its last one was being answered, but with the data of that last one: a second
+// quick click would show what the first had chosen. So all events of one name share one object.
+const told = {};
+const tell = (name, data) => {
+  const shared = told[name] ??= {};
+  for (const field of Object.keys(shared)) delete shared[field];
+  trigger(name, Object.assign(shared, data));
+};
+
 const node = (tag, attributes, ...children) => {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);

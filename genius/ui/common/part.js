@@ -37,7 +37,7 @@ const large = box => box.right - box.left >= SMALLEST && box.bottom - box.top >=
 const choose = box => {
   props.value = box;
   redraw();
-  trigger('select', {});
+  tell('select', {});
 };
 
 // A finger scrolls the page, unless the visitor said that it should draw.

@@ -36,7 +36,7 @@ const entry = (item, place, cosine, rank, marks) => {
       node('span', {class: 'facts'}, node('span', {class: `badge ${item.kind}`}, item.name),
         node('span', {class: 'cosine', title: 'similarity to the query (cosine of the embeddings)'}, cosine)),
       node('span', {class: 'facts'}, ...marks), ...creditLine(item.provenance)));
-  one.addEventListener('click', () => trigger('select', {id: item.id}));
+  one.addEventListener('click', () => tell('select', {id: item.id}));
   return node('li', {}, one);
 };
 

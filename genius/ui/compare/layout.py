@@ -175,7 +175,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         panel = Panel("compare", "compare/compare.js")
         shown = ItemCard("compare-card", context)
 
-    waiting = {"api_visibility": "private", "show_progress_on": panel}
+    waiting = {"api_visibility": "private", "show_progress_on": panel, "trigger_mode": "always_last"}
     options, outputs = [k, beams, hnsw, weight], [panel, shown]
     asked = gr.on([go.click, text.submit, part.select], on_build, hnsw, None, **waiting)
     repeated = again.click(on_build, hnsw, None, **waiting)

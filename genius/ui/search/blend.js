@@ -68,7 +68,7 @@ const draw = value => {
   slider.addEventListener('input', show);
   show();
   const close = node('button', {type: 'button', class: 'plain'}, 'Close');
-  close.addEventListener('click', () => trigger('closed', {}));
+  close.addEventListener('click', () => tell('closed', {}));
   requestAnimationFrame(() => genius.reveal(element, 'nearest'));
   return [node('section', {class: 'blend', 'aria-label': 'Blend'},
     node('div', {class: 'top'}, node('h2', {}, 'Blend with a result'), close),

@@ -31,11 +31,11 @@ const actions = (data, column) => node('div', {class: 'actions'},
   action('Why?', 'Explain how this result was found', button => {
     const mine = button.closest('.card');
     element.querySelectorAll('.card').forEach(card => card.classList.toggle('chosen', card === mine));
-    trigger('why', {column, id: data.id});
+    tell('why', {column, id: data.id});
     genius.reveal(document.getElementById('why-open'));
   }),
-  action('More like this', 'Search with this item as the query', () => trigger('use_as_query', {id: data.id})),
-  action('Blend', 'Mix the query with this result, step by step', () => trigger('blend', {column, id: data.id})));
+  action('More like this', 'Search with this item as the query', () => tell('use_as_query', {id: data.id})),
+  action('Blend', 'Mix the query with this result, step by step', () => tell('blend', {column, id: data.id})));
 
 // A result's picture becomes the query's by its button, or dragged there.
 const ITEM = 'application/x-genius-item';
@@ -45,7 +45,7 @@ for (const kind of ['dragover', 'dragleave', 'drop']) document.addEventListener(
   event.preventDefault();
   event.stopPropagation();
   target.classList.toggle('receiving', kind === 'dragover');
-  if (kind === 'drop') trigger('use_picture', {id: event.dataTransfer.getData(ITEM)});
+  if (kind === 'drop') tell('use_picture', {id: event.dataTransfer.getData(ITEM)});
 }, true);
 
 const picture = data => {
@@ -53,7 +53,7 @@ const picture = data => {
   image.addEventListener('dragstart', ({dataTransfer}) => dataTransfer.setData(ITEM, data.id));
   return node('div', {class: 'shown'}, image, action('Use picture',
     'Search with this picture; your words and instruction stay. You can also drag it to the query.',
-    () => trigger('use_picture', {id: data.id})));
+    () => tell('use_picture', {id: data.id})));
 };
 
 const fact = (name, value, title) => node('div', {title}, node('dt', {}, name), node('dd', {}, value));
@@ -123,5 +123,5 @@ const draw = value => {
   return [node('div', {class: 'tools'}, threshold(shown),
     node('div', {class: 'actions'}, node('span', {class: 'label'}, 'Save as'), ...exports.map(save),
       action('HTML', 'Save as one page with all pictures, which opens without this server',
-        () => trigger('save_page', {})))), ...shown];
+        () => tell('save_page', {})))), ...shown];
 };

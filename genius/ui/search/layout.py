@@ -80,6 +80,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             callbacks.on_search,
             [*filled, form.part, stored, *form.settings],
             [*found],
+            trigger_mode="always_last",
             **waiting,
         )
     ]

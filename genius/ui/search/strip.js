@@ -30,7 +30,7 @@ const other = (choice, items) => {
       : [node('span', {class: 'like'}, typical.text)];
   const one = node('button', {type: 'button', class: 'other', title: told, 'aria-label': told},
     chip(choice), ...like, node('span', {class: 'figure'}, probability ?? ''));
-  one.addEventListener('click', () => trigger('branch', {level, code}));
+  one.addEventListener('click', () => tell('branch', {level, code}));
   return node('li', {}, one);
 };
 
@@ -39,7 +39,7 @@ const choices = (paths, branched) => paths.length > 1 || branched ? [node('div',
   {class: 'choices', role: 'group', 'aria-label': 'Which ID'}, ...paths.map(({name, column, rank, chosen}) => {
     const state = branched ? {} : {'aria-pressed': String(chosen)};
     const one = node('button', {type: 'button', class: 'choice', ...state}, name);
-    one.addEventListener('click', () => trigger('follow', {column, rank}));
+    one.addEventListener('click', () => tell('follow', {column, rank}));
     return one;
   }))] : [];
 
@@ -117,7 +117,7 @@ const draw = value => {
   timer = undefined;
   if (!value) return [];
   const {title, sentence, note, columns, paths, branched, play, unnamed} = value;
-  const levels = table(value), ask = () => { if (unnamed) trigger('name', {}); };
+  const levels = table(value), ask = () => { if (unnamed) tell('name', {}); };
   requestAnimationFrame(fillMeanings);
   return [node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
     node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...player(levels, columns, play, ask)),

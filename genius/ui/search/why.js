@@ -6,7 +6,7 @@ const code = (data, level) => {
   const prefix = data.codes.slice(0, level + 1);
   const title = `Show the items whose ID begins with ${prefix.join(' · ')}`;
   const one = node('button', {type: 'button', class: kind, title, 'data-prefix': prefix.join('.')}, shown);
-  one.addEventListener('click', () => trigger('select', {value: prefix.join('.')}));
+  one.addEventListener('click', () => tell('select', {value: prefix.join('.')}));
   return one;
 };
 

@@ -4,10 +4,10 @@ const button = (label, act, attributes = {}) => {
   return one;
 };
 
-const go = number => trigger('move', {number});
+const go = number => tell('move', {number});
 const leave = () => {
   genius.setTour(null);
-  trigger('leave', {});
+  tell('leave', {});
   document.querySelector('#header button')?.focus();
 };
 
@@ -21,7 +21,7 @@ const views = list => {
     one.setAttribute('aria-pressed', String(place === chosen)));
   made.append(...list.map(({label, name}, place) => button(label, () => {
     choose(place);
-    trigger('view', {name});
+    tell('view', {name});
   })));
   choose(0);
   return made;

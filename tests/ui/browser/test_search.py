@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -48,6 +49,34 @@ def test_a_threshold_dims_weaker_results_without_another_search(visit, served):
     page.locator("#least").fill("0.9")
     assert told.inner_text() == "0.90: none of 10 reach it"
     assert len(served.engine.queries) == before + 1
+
+
+def slowed(function):
+    def slow(*given, **named):
+        time.sleep(1)
+        return function(*given, **named)
+
+    return slow
+
+
+def test_of_several_quick_searches_the_last_is_shown(visit, served, monkeypatch):
+    page = visit()
+    monkeypatch.setattr(served.engine, "search", slowed(served.engine.search), raising=False)
+    for text in ("One.", "Two.", "Three."):
+        page.fill("#text textarea", text)
+        page.press("#text textarea", "Enter")
+    page.locator("#summary .sentence", has_text="“Three.”").wait_for()
+
+
+def test_of_several_quick_clicks_the_last_counts(visit, served, monkeypatch):
+    """Gradio repeats an event that came while another was answered, with the data of that other one."""
+    page = visit()
+    search(page, "A red dog.")
+    monkeypatch.setattr(served.engine, "search_encoded", slowed(served.engine.search_encoded), raising=False)
+    for place in range(3):
+        act(page, place, "Blend")
+    third = page.locator("#cards .card").nth(2).locator(".words").inner_text()
+    page.locator("#blend .blend", has_text=third).wait_for()
 
 
 def test_a_result_becomes_the_query(visit, served):
