@@ -16,8 +16,8 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -72,9 +72,16 @@ def barrier() -> None:
     PartialState().wait_for_everyone()
 
 
-def main_process_first() -> AbstractContextManager[None]:
-    """The main process runs the block before the others, which find what it wrote."""
-    return PartialState().main_process_first()
+@contextmanager
+def main_process_first() -> Iterator[None]:
+    """The main process runs the block before the others, which find what it wrote; they go on if it failed, too."""
+    if not is_main():
+        barrier()
+    try:
+        yield
+    finally:
+        if is_main():
+            barrier()
 
 
 def progress_bar(items: Iterable, **options: Any) -> tqdm:

@@ -51,11 +51,14 @@ def train(arguments: Arguments) -> None:
     if world_size() > 1 and torch.device(arguments.device).type == "cuda":  # on CPUs each normalizes over its slice
         encoder.clip = convert_sync_batchnorm(encoder.clip)
     encoder = encoder.to(arguments.device, memory_format=torch.channels_last)
+    checkpoints = []
     if settings.epochs:
         train_weights = fit_locked if settings.locked.enabled else fit_all
-        train_weights(encoder, collection, settings, seed, run, arguments.workers)
+        checkpoints = train_weights(encoder, collection, settings, seed, run, arguments.workers)
     round_weights(encoder, settings)
     publish(run, "encoder", partial(encoder.eval().cpu().save, half=settings.half, eight_bit=settings.eight_bit))
+    for finished in checkpoints:  # once the weights are published
+        finished.clear()
     if is_main():
         shutil.rmtree(run.path / "cache", ignore_errors=True)
 
@@ -102,8 +105,8 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
 
 def fit_all(
     encoder: Encoder, collection: Collection, settings: EncoderSettings, seed: int, run: Run, workers: int
-) -> None:
-    """Train every weight of the encoder."""
+) -> list[Checkpoints]:
+    """Train every weight of the encoder. Returns its checkpoints, to be cleared."""
     candidates = CandidateTable.read(collection)
     pairs, val_pairs = (Pairs.read(collection, split, candidates).limited(settings.rows) for split in ("train", "val"))
     load = WholeInputLoader if settings.fusion == "feature" else InputLoader
@@ -112,7 +115,7 @@ def fit_all(
         loader.extras = DemoExtras(collection, pairs, loader, run.path / "cache")
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.digest, candidates.digest)
     fit(encoder, loader, pairs, val_pairs, settings, seed, run, checkpoints)
-    checkpoints.clear()
+    return [checkpoints]
 
 
 if __name__ == "__main__":

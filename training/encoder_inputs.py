@@ -229,14 +229,14 @@ class InputLoader:
         device = self.encoder.device
         pixels, tokens = torch.zeros(0), torch.zeros(0, dtype=torch.long)
         if len(raw):
-            pixels = self._pixels(drawn, raw.to(device))
+            pixels = self._pixels(drawn, raw)
         if len(drawn.texts):
             tokens = self._tokens(drawn)
         masks = torch.tensor(drawn.image_mask), torch.tensor(drawn.text_mask)
         return self.inputs(drawn.rows, drawn.instruction, *(part.to(device) for part in (*masks, pixels, tokens)))
 
     def _pixels(self, drawn: Drawn, raw: Tensor) -> Tensor:
-        preprocess = self.encoder.config.preprocess
+        preprocess, raw = self.encoder.config.preprocess, raw.to(self.encoder.device)
         raw = resized(raw, self.side) if drawn.crops is None else augmented(raw, drawn.crops, self.side)
         pixels = normalized(raw, preprocess["mean"], preprocess["std"])
         return pixels.contiguous(memory_format=torch.channels_last)

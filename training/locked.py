@@ -21,8 +21,8 @@ from training.settings import EncoderSettings
 
 def fit_locked(
     encoder: Encoder, collection: Collection, settings: EncoderSettings, seed: int, run: Run, workers: int
-) -> None:
-    """Train the heads, then, if the settings ask for it, heads and last blocks.
+) -> list[Checkpoints]:
+    """Train the heads, then, if the settings ask for it, heads and last blocks. Returns the checkpoints, to be cleared.
 
     The tower outputs stay in the run, or in the folder that the settings name, for the next training.
     """
@@ -53,5 +53,4 @@ def fit_locked(
         loader.settings = settings
         checkpoints.append(Checkpoints(run.path, "unlocked", *facts))
         fit(model, loader, pairs, val_pairs, settings, seed, run, checkpoints[1], first=facts[0].epochs)
-    for finished in reversed(checkpoints):  # heads that are trained again would drop later epochs from the curve
-        finished.clear()
+    return checkpoints[::-1]  # the last first: heads that are trained again would drop later epochs from the curve

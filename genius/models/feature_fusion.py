@@ -91,7 +91,7 @@ class FeatureFusionEncoder(Encoder):
 
     def _all_tokens(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """(texts, n) -> (b, n); an input without a text has the tokens of an empty one."""
-        empty = self._empty_text
+        empty = self._empty_text.to(self.device)
         width = max(tokens.shape[-1] if len(tokens) else 0, len(empty))
         out = empty.new_zeros(len(mask), width)
         out[~mask, : len(empty)] = empty
@@ -103,7 +103,7 @@ class FeatureFusionEncoder(Encoder):
     def _empty_text(self) -> Tensor:
         """(2,) start and end."""
         tokens = self.tokenize([""])
-        return tokens[0, : int(tokens.argmax(-1)) + 1].to(self.device)
+        return tokens[0, : int(tokens.argmax(-1)) + 1]
 
 
 def fusion_layers(dim: int, layers: int) -> nn.Module:
