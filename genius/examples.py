@@ -25,6 +25,7 @@ LIST = "examples.json"
 MAX_EXAMPLES = 24
 MAX_INSTRUCTIONS = 3  # of one example
 MAX_CHARACTERS = 300  # of a text
+MAX_SIDE = 1_024  # pixels of a picture; far more than an encoder sees
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _example(record: Any, folder: Path) -> Example:
     return Example(
         title,
         text,
-        open_image(folder / picture) if picture else None,
+        open_image(folder / picture, max_side=MAX_SIDE) if picture else None,
         tuple(
             TargetedInstruction(_string(one, "instruction"), Modality.from_mbeir(_string(one, "target")))
             for one in instructions

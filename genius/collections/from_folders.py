@@ -147,14 +147,12 @@ def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]
     """Yield each record with the bytes of its image, or with the error. Images are decoded by several threads."""
 
     def read(record: Record) -> bytes | UserError:
+        if wrong := source.name_error(record):
+            return wrong
         try:
-            record.image.encode()
             data = _bytes_inside(source.folder, record.image)
             check_image(source.folder / record.image)  # by name, for its error message
             return data
-        except UnicodeEncodeError:
-            name = os.fsencode(record.image).decode(errors="replace")
-            return UserError(f"{source.folder / name}: the file name is not UTF-8; rename the file")
         except UserError as error:
             return source.error(record, str(error))
 

@@ -15,6 +15,7 @@ describes one image:
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -79,8 +80,17 @@ class Source:
     def error(self, record: Record, message: str) -> UserError:
         """An error that names the record's line, or its image file if there is no table."""
         if self.table is None:
-            return UserError(f"{self.folder / record.image}: {message}")
+            name = os.fsencode(self.folder / record.image).decode(errors="replace")
+            return UserError(f"{name}: {message}")
         return LineError(self.table, record.line, message)
+
+    def name_error(self, record: Record) -> UserError | None:
+        """What is wrong with the name of the image's file, if anything."""
+        try:
+            record.image.encode()
+        except UnicodeEncodeError:
+            return self.error(record, "the file name is not UTF-8; rename the file")
+        return None
 
 
 def read_source(folder: Path) -> Source:

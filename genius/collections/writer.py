@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ def new_collection(destination: Path | str) -> Iterator[CollectionWriter]:
     Files are written to a temporary directory next to the destination, which is renamed at the end: after a failure or
     a kill the destination is unchanged. Raises UserError if the destination is not empty or cannot be written.
     """
-    destination = Path(destination)
+    destination = Path(os.path.abspath(destination))  # "." has no name to write next to
     if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
         raise UserError(f"{destination} exists and is not empty; give a new directory or remove it first")
     try:

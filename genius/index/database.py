@@ -106,6 +106,15 @@ class ReadOnlyDatabase:
             except (sqlite3.Error, OverflowError, MemoryError, UnicodeDecodeError) as error:
                 raise UserError(f"{self.file} cannot be read ({one_line(error)}); copy the run again") from None
 
+    def select_aside(self, query: str, *values: Any) -> list[tuple]:
+        """As `select`, through a connection of its own, for a long query: other threads do not wait for it."""
+        aside = ReadOnlyDatabase(self.file, self._schema)
+        try:
+            return aside.select(query, *values)
+        finally:
+            if aside._connection is not None:
+                aside._connection.close()
+
     def _open(self) -> sqlite3.Connection:
         """Raises sqlite3.Error."""
         connection = sqlite3.connect(read_only(self.file), uri=True, check_same_thread=False)

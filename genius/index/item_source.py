@@ -53,6 +53,8 @@ def _of_folder(root: Path, dataset: int) -> ItemSource:
     everywhere = frozenset(SPLITS)
 
     def source_image(record: Record) -> SourceImage:
+        if wrong := source.name_error(record):
+            raise wrong
         attributes = {"id": record.id, **record.attributes}
         return SourceImage(record.image, record.image.encode(), everywhere, attributes)
 

@@ -222,7 +222,7 @@ class ItemRecords:
 def _counted(items: ReadOnlyDatabase, which: str, value: int | str) -> dict[tuple[int | None, int], int]:
     return {
         (dataset, modality): count
-        for dataset, modality, count in items.select(
+        for dataset, modality, count in items.select_aside(
             f"SELECT {DATASET}, modality, count(*) {which} GROUP BY 1, 2", value
         )
     }

@@ -1,7 +1,11 @@
 """Which rows the fields of a source give, and which answers each query has."""
 
+import json
+
+from genius.collections.from_folders import build
 from genius.schema import Modality
 from tests.collections.built import built
+from tests.collections.samples import picture
 
 
 def test_captions_give_three_tasks_and_the_first_caption_is_not_a_candidate(tmp_path):
@@ -163,6 +167,19 @@ def test_a_composed_pair_belongs_to_the_split_of_its_target(tmp_path):
         ("other", "t1.png"): {("", "t2.png"), ("", "d1.png")},
         ("other", "d1.png"): {("", "d2.png")},
     }
+
+
+def test_a_composed_pair_of_an_unreadable_image_is_left_out(tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    for number, name in enumerate("abc"):
+        (source / f"{name}.png").write_bytes(picture(number) if name != "c" else b"no image")
+    pairs = [
+        {"query_id": f"{one}.png", "txt": "other", "target_id": f"{other}.png"} for one, other in ("ab", "cb", "ac")
+    ]
+    (source / "cir_pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    (row,) = build([str(source)], tmp_path / "built")
+    assert row.task == 7 and len(row.unreadable) == 1
 
 
 def test_identical_images_are_equal_positives_but_test_images_are_not_in_training(tmp_path):

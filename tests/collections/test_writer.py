@@ -70,6 +70,13 @@ def test_the_destination_must_be_missing_or_empty(tmp_path):
     assert sorted((tmp_path / "empty").rglob("*")) == before and (tmp_path / "file").read_text() == "mine"
 
 
+def test_the_destination_may_be_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    write(Path())
+    assert Collection(tmp_path / "here").root.is_dir() and list((tmp_path / "here").iterdir())
+
+
 def test_a_failure_leaves_nothing_behind(tmp_path):
     with pytest.raises(ZeroDivisionError), new_collection(tmp_path / "toys") as writer:
         writer.candidate(ITEMS[1], "toys", [0], ["train"])

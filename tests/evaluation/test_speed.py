@@ -219,3 +219,13 @@ def test_the_memory_of_a_system_is_that_of_its_arrays(report, workloads):
         assert sizes[kind, 300, "HNSW"] > 4 * workload.dim
         assert sizes[kind, 600, "set"] == sizes[kind, 600, "exact"] == indexes[kind, 600]
         assert sizes[kind, 600, "generate"] > sizes[kind, 600, "set"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--systems", ""), ("--rounds", "0"), ("--beams", "-1"), ("--decoder-weight", "1.5"), ("--decoder-weight", "nan")],
+)
+def test_impossible_numbers_are_refused_before_anything_is_measured(tmp_path, option, value):
+    with pytest.raises(UserError, match=r"empty|at least 1|from 0 to 1"):
+        main([str(tmp_path / "out"), f"{option}={value}"])
+    assert not (tmp_path / "out").exists()

@@ -79,6 +79,16 @@ def test_in_a_large_index_neighbors_are_found_without_reading_all_embeddings(tmp
     assert shared > 20 * 8 / 2
 
 
+def test_in_a_large_index_of_a_run_with_a_ranker_neighbors_are_ordered_by_cosine(tmp_path, monkeypatch):
+    engine = Engine.load(publish_tiny_run(tmp_path / "run", n=100).path, "cpu")
+    asked = []
+    monkeypatch.setattr(items, "EXACT_ITEMS", 99)
+    retrieve = engine.retrieve
+    monkeypatch.setattr(engine, "retrieve", lambda query, options: asked.append(options) or retrieve(query, options))
+    nearest_items(engine, 0, 8)
+    assert [options.ranking for options in asked] == ["cosine"]
+
+
 def test_an_item_is_described_with_its_codes_and_modality(engine):
     item = describe_item(engine, 5, neighbors=0)
     assert item["id"] == engine.index.item(5).id and item["modality"] is Modality.PAIR

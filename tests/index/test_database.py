@@ -6,12 +6,12 @@ from contextlib import closing
 
 import pytest
 
-from genius.index.database import resumable_database, saved_progress, transaction
+from genius.index.database import ReadOnlyDatabase, resumable_database, saved_progress, transaction
 
 TABLE = "CREATE TABLE IF NOT EXISTS numbers (number INTEGER PRIMARY KEY, text TEXT)"
 KILLED = f"""
 import os, signal, sys
-from genius.index.database import resumable_database, transaction
+from genius.index.database import ReadOnlyDatabase, resumable_database, transaction
 
 with resumable_database(sys.argv[1], "{TABLE}") as database:
     database.execute("PRAGMA cache_size = 2")               # pages: the file is written before the step ends
@@ -48,3 +48,13 @@ def test_a_step_that_fails_changes_nothing(tmp_path):
     with resumable_database(file, TABLE) as database:
         assert saved_progress(database) == 0
         assert database.execute("SELECT count(*) FROM numbers").fetchone() == (0,)
+
+
+def test_a_long_query_aside_delays_no_other(tmp_path):
+    file = tmp_path / "numbers.sqlite"
+    with resumable_database(file, TABLE) as database, transaction(database, 1):
+        database.execute("INSERT INTO numbers VALUES (0, 'x')")
+    opened = ReadOnlyDatabase(file, TABLE)
+    with opened._lock:  # another thread's query
+        assert opened.select_aside("SELECT text FROM numbers WHERE number = ?", 0) == [("x",)]
+    assert opened.select("SELECT count(*) FROM numbers") == [(1,)]

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -340,3 +341,12 @@ def test_another_picture_of_the_same_name_is_encoded_anew(run, models, monkeypat
     )
     assert add(run, lambda _: picture("blue"), models).new == 1
     assert [image.getpixel((0, 0)) for image in opened_for_encoding] == [(0, 0, 255)]
+
+
+def test_a_file_name_that_is_not_utf8_is_named(run, models, tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    Image.new("RGB", (20, 30)).save(folder / "good.png")
+    shutil.copy(folder / "good.png", folder / os.fsdecode(b"bad\xff.png"))
+    with pytest.raises(UserError, match="the file name is not UTF-8; rename the file"):
+        add(run, lambda dataset: read_item_source(str(folder), dataset), models)

@@ -209,6 +209,14 @@ def test_an_error_in_the_cancellation_check_reaches_its_caller_alone(batcher):
     assert [queries for _, queries in device.batches] == [[0], [2]]
 
 
+def test_an_error_in_the_question_who_listens_stops_nobody(batcher):
+    with Crowd(batcher, Device()) as crowd:
+        crowd.ask([1], caller=Caller(("a",), listens=lambda: 1 / 0))
+        crowd.ask([2])
+
+    assert (crowd.answers[1], crowd.answers[2]) == ([2], [4])
+
+
 def test_an_exception_reaches_only_the_caller_whose_query_raised_it(batcher):
     with Crowd(batcher, device := Device(poison=13)) as crowd:
         for queries in ([1], [2, 13], [3]):
