@@ -16,10 +16,8 @@ Shapes: n items, M levels.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,15 +69,6 @@ def factor_table(codes: np.ndarray, factors: dict[str, np.ndarray], seed: int = 
             }
         )
     return table
-
-
-def reported_factors(run: Path) -> list[dict[str, Any]] | None:
-    """The factor table in the evaluation report of a run; None if the report has none or cannot be read."""
-    try:
-        table = json.loads((run / "reports" / "retrieval.json").read_text())["codes"]["factors"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return table if isinstance(table, list) else None
 
 
 def characteristic_values(items: Sequence[Item], others: Sequence[Item], top: int = 6) -> list[dict[str, Any]]:

@@ -12,8 +12,8 @@ from genius.errors import UserError, quoted
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.hierarchy import hierarchy
+from genius.explore.report_data import Missing, from_report
 from genius.metrics.code_health import bucket_histogram, table_health
-from genius.metrics.factor_agreement import reported_factors
 from genius.schema import Modality
 from genius.trie.code_table import Matches, Pattern, at_level
 from genius.ui.codes import view
@@ -120,7 +120,8 @@ class CodesCallbacks:
         return self.health_of(self.engine.index)
 
     def on_factors(self):
-        return view.factors(reported_factors(self.served.path), self.served.name)
+        shown = from_report(self.served.path, "retrieval", lambda report: view.factors(report["codes"]["factors"]))
+        return {"tables": [], "note": f"{shown.reason} {shown.command}"} if isinstance(shown, Missing) else shown
 
     def measure_health(self, index: Index) -> dict[str, Any]:
         codes = self.profiles_of(index).table.table

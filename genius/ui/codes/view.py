@@ -325,13 +325,8 @@ def health(found: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced:
     }
 
 
-def factors(table: Sequence[Mapping[str, Any]] | None, run: str) -> dict[str, Any]:
+def factors(table: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """How much the codes of each level tell about the items' factors."""
-    if table is None:
-        return {
-            "tables": [],
-            "note": f"Nobody has measured this for the run yet. The command is python -m genius.evaluation {run}",
-        }
     if not table:
         return {
             "tables": [],

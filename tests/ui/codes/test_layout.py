@@ -19,11 +19,16 @@ def engine():
 
 
 @pytest.fixture(scope="module")
-def tab(engine, tmp_path_factory):
+def run(tmp_path_factory):
+    return tmp_path_factory.mktemp("run")
+
+
+@pytest.fixture(scope="module")
+def tab(engine, run):
     """Calls an event of the tab by its function's name."""
     with gr.Blocks() as page:
         tabs = gr.Tabs()
-        context = Context(engine, Served(tmp_path_factory.mktemp("run")), Shared.create(tabs))
+        context = Context(engine, Served(run), Shared.create(tabs))
         with tabs, gr.Tab("Codes", id="codes") as shown:
             codes_tab(context, shown)
     functions = {event.name: event.fn for event in page.fns.values()}
@@ -140,3 +145,14 @@ def test_a_page_that_cannot_be_gets_one_sentence(tab, event):
 
 def test_an_item_brings_its_card(tab):
     assert tab("on_item", gr.EventData(None, {"id": "1:5"}))["id"] == "1:5"
+
+
+@pytest.mark.parametrize(
+    "written", [None, "{", "[]", '{"codes": {"factors": 7}}', '{"codes": {"factors": [{"levels": [{}]}]}}']
+)
+def test_without_a_readable_report_the_factors_are_a_sentence_with_the_command(tab, run, written):
+    report = run / "reports" / "retrieval.json"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True) if written is None else report.write_text(written)
+    shown = tab("on_factors")
+    assert shown["tables"] == [] and "python -m genius.evaluation" in shown["note"]

@@ -195,14 +195,13 @@ def test_health_names_dead_codes_and_buckets():
     assert [cell["text"] for cell in buckets["rows"][1]] == ["2 items", "1", "40 %"]
 
 
-def test_factors_of_a_run_are_a_table_or_a_sentence():
+def test_factors_are_a_table_or_a_sentence():
     level = {"level": 1, "alone": 0.4, "shuffled": 0.0, "in_modality": 0.5, "given_prefix": None}
-    alone, given = view.factors([{"factor": "kind", "levels": [level]}], "run")["tables"]
+    alone, given = view.factors([{"factor": "kind", "levels": [level]}])["tables"]
     assert [cell["text"] for cell in alone["rows"][0]] == ["kind", "0.50"]
     assert [cell["text"] for cell in given["rows"][0]] == ["kind", ""]
-    assert "python -m genius.evaluation my-run" in view.factors(None, "my-run")["note"]
     assert (
-        view.factors([], "run")["note"]
+        view.factors([])["note"]
         == "The collection does not say what its items are made of (their factors), such as kind or color."
     )
 
