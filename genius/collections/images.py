@@ -1,4 +1,4 @@
-"""Open images. No other module does.
+"""Open images: the only module that decodes any.
 
 Images of collections and of visitors pass the same checks: three formats, limits on bytes and pixels before decoding,
 and a one-sentence error.

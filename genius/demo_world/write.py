@@ -26,6 +26,7 @@ from genius.errors import UserError
 SCALE = 12_600  # approximate number of candidates in the test pool
 SCALES = (1_000, 1_000_000)
 PIXELS = (32, 512)
+WORKERS = (1, 1_024)
 LARGE = 100_000  # candidates; above this, the default image size is smaller
 CHUNK_SIZE = 32  # entries made by a process at a time
 
@@ -53,11 +54,14 @@ def write_world(
     scale: approximate number of candidates in the test pool. pixels: side of the images; default 256, or 48 above
     100,000 candidates. pictures: path -> whether to draw that image; all records are written in any case. workers:
     number of processes; default one per core.
-    Raises UserError for sizes out of range, or if the destination is not empty.
+    Raises UserError for numbers out of range, or if the destination is not empty.
     """
     if pixels is None:
         pixels = 256 if scale <= LARGE else 48
-    for name, value, (low, high) in (("scale", scale, SCALES), ("pixels", pixels, PIXELS)):
+    if workers is None:
+        workers = os.cpu_count() or 1
+    given = (("scale", scale, SCALES), ("pixels", pixels, PIXELS), ("workers", workers, WORKERS))
+    for name, value, (low, high) in given:
         if not low <= value <= high:
             raise UserError(f"--{name} {value}: expected a number from {low:,} to {high:,}")
     chunks = list(plan(scale))
@@ -66,7 +70,7 @@ def write_world(
         write_instructions(writer)
         make = partial(_make, seed, pixels, writer.root, pictures)
         with (
-            _processes(workers or os.cpu_count() or 1, make) as made,
+            _processes(workers, make) as made,
             tqdm(total=entry_count, desc="demo world", unit="entry", disable=None) as bar,
         ):
             for entries in made(chunks):

@@ -64,16 +64,10 @@ class Couples:
 
 def read_couples(collection: Collection, index: Index, split: str, limit: int | None, seed: int) -> Couples:
     """limit: couples of each dataset, a sample fixed by the seed. Raises UserError if there are none."""
-    rows = np.flatnonzero(index.modalities == Modality.IMAGE)
-    by_picture = {
-        item.image: row
-        for part in batched(rows.tolist(), FACTOR_ITEMS)
-        for row, item in zip(part, index.items(part), strict=True)
-    }
+    asking = [row for row in collection.rows() if TASKS[row.task] == (Modality.IMAGE, Modality.TEXT)]
+    by_picture = _rows_of_images(index, {query.image for row in asking for query in collection.queries(split, row)})
     images, texts, datasets = [], [], []
-    for row in collection.rows():
-        if TASKS[row.task] != (Modality.IMAGE, Modality.TEXT):
-            continue
+    for row in asking:
         found = []
         for query in collection.queries(split, row):
             if query.image not in by_picture:
@@ -93,6 +87,15 @@ def read_couples(collection: Collection, index: Index, split: str, limit: int | 
             "image and caption are known to belong together"
         )
     return Couples(np.array(images), np.array(texts), datasets)
+
+
+def _rows_of_images(index: Index, paths: set[str | None]) -> dict[str, int]:
+    """The row of each of these images that is an item of its own."""
+    found = {}
+    for part in batched(np.flatnonzero(index.modalities == Modality.IMAGE), FACTOR_ITEMS):
+        named = zip(part, index.items(part), strict=True)
+        found |= {item.image: int(row) for row, item in named if item.image in paths}
+    return found
 
 
 @torch.inference_mode()

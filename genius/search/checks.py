@@ -7,7 +7,7 @@ from dataclasses import replace
 from numbers import Real
 
 from genius.errors import UserError, quoted
-from genius.models.encoder import normalize_text
+from genius.models.encoder import MAX_TEXT, normalize_text
 from genius.schema import RANKINGS, Modality, Query, SearchOptions
 from genius.search.beam import MODES
 from genius.trie.code_table import CodeTable
@@ -17,7 +17,6 @@ MAX_BEAMS = 200  # that a query may ask for
 MAX_WIDENED_BEAMS = 500  # where `SearchOptions.widen` stops doubling
 MAX_RESULTS = 500
 MAX_BUDGET = 500  # candidates of mode fast
-MAX_TEXT = 10_000  # characters; encoders read far fewer
 
 
 def checked_options(options: SearchOptions) -> SearchOptions:

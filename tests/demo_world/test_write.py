@@ -85,9 +85,14 @@ def test_held_out_instructions_are_in_their_own_file(world):
 
 @pytest.mark.parametrize(
     ("size", "name"),
-    [({"scale": 10}, "--scale 10"), ({"scale": 2_000_000}, "--scale 2000000"), ({"pixels": 4}, "--pixels 4")],
+    [
+        ({"scale": 10}, "--scale 10"),
+        ({"scale": 2_000_000}, "--scale 2000000"),
+        ({"pixels": 4}, "--pixels 4"),
+        ({"workers": 0}, "--workers 0"),
+    ],
 )
-def test_sizes_out_of_range_are_refused(tmp_path, size, name):
+def test_numbers_out_of_range_are_refused(tmp_path, size, name):
     with pytest.raises(UserError, match=f"{name}: expected"):
         write_world(tmp_path / "world", **size)
 
