@@ -81,6 +81,7 @@ SERVED = (
     "python app.py --embed-in https://example.org",
     "GENIUS_AUTH=ada:secret python app.py --run my-demo --editable --host 0.0.0.0 --allowed-host genius.example.org",
 )
+ONE_OPTION = ("--fast-dtype", "--log-json", "--embed-in")  # whose effect other tests show: served by `pytest -m slow`
 SLOW = (
     "python -m genius.demo_world world",
     "python -m genius.evaluation.baselines world",
@@ -273,7 +274,13 @@ def test_a_quick_command_runs_as_printed(command, workplace):
     run_in_process(command)
 
 
-@pytest.mark.parametrize("command", SERVED)
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, marks=pytest.mark.slow if any(one in command for one in ONE_OPTION) else ())
+        for command in SERVED
+    ],
+)
 def test_an_app_command_serves_as_printed(command, workplace, monkeypatch):
     variable, _, rest = command.partition(" ") if "=" in command.split()[0] else ("", "", command)
     if variable:

@@ -44,6 +44,7 @@ def test_what_is_missing_names_its_command(visit, served):
     assert not page.locator("#reports-speed-body").is_visible()
 
 
+@pytest.mark.slow
 def test_another_pool_is_a_click_away(visit):
     page = opened(visit())
     page.locator("#reports-hits-choice").get_by_label("Local pool, test items").check()
@@ -51,7 +52,8 @@ def test_another_pool_is_a_click_away(visit):
     page.locator("#reports-hits-table td", has_text="60.0 [55.0, 65.0]").first.wait_for()
 
 
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.slow
 def test_a_phone_needs_no_sideways_scrolling(visit, theme):
     page = visit(f"/?tab=reports&__theme={theme}", width=390)
     drawn(page)
