@@ -16,14 +16,15 @@ from genius.ui.common import formatting
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.search.callbacks import find_hit
+from genius.ui.search.newest import about_the_shown
 from genius.ui.search.strip import code_table, fetched
 from genius.ui.search.strip_view import column
 
 SHOWN = 6  # results of each step
 
 
-def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
-    """The panel, filled by the event `blend` of the cards. answers: the searches that the cards show."""
+def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.State) -> Panel:
+    """The panel, filled by the event `blend` of the cards. answers: the searches that these show. newest: Newest."""
     engine = context.engine
     forced = engine.quantizer.config.modality_code == "forced"
 
@@ -40,8 +41,8 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State) -> Panel:
 
     panel = Panel("blend", "search/blend.js")
     cards.blend(
-        on_blend,
-        answers,
+        about_the_shown(on_blend),
+        [answers, newest],
         panel,
         show_progress="minimal",
         show_progress_on=panel,

@@ -26,6 +26,7 @@ from genius.ui.common.part import PartOfPicture
 from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import Found, SearchCallbacks
+from genius.ui.search.newest import Newest, newest_only
 from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
 
@@ -48,7 +49,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current Blocks and wire it to the engine."""
     shared, callbacks = context.shared, SearchCallbacks(context)
     stored = gr.BrowserState([], storage_key=f"genius-history-{context.served.name}", secret=SECRET)
-    answers = gr.State(())
+    answers, newest = gr.State(()), gr.State(Newest())
     address = {name: gr.Textbox(visible="hidden", elem_id=f"address-{name}") for name in links.SEARCH_FIELDS}
     with gr.Row(elem_id="search"):
         with gr.Column(scale=1, min_width=300, elem_id="ask"):
@@ -58,10 +59,10 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         with gr.Column(scale=3, min_width=320, elem_id="found"):
             examples = Panel("examples", "search/examples.js", view.examples(context.served.examples))
             summary = Panel("summary", "search/summary.js")
-            strip = strip_panel(context, answers)
+            strip = strip_panel(context, answers, newest)
             cards = Panel("cards", "search/cards.js")
-            why_panel(context, cards, answers)
-            blend = blend_panel(context, cards, answers)
+            why_panel(context, cards, answers, newest)
+            blend = blend_panel(context, cards, answers, newest)
             generated = Panel("generated", "search/generated.js")
 
     filled = [form.text, form.picture, form.instruction]
@@ -77,15 +78,21 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     events = [
         gr.on(
             [form.go.click, form.text.submit, form.part.select],
-            callbacks.on_search,
-            [*filled, form.part, stored, *form.settings],
+            newest_only(callbacks.on_search),
+            [*filled, form.part, stored, *form.settings, newest],
             [*found],
             trigger_mode="always_last",
             **waiting,
         )
     ]
     events += [
-        trigger(callback, [*said, stored, *form.settings], [*filled, *found], trigger_mode="always_last", **waiting)
+        trigger(
+            newest_only(callback),
+            [*said, stored, *form.settings, newest],
+            [*filled, *found],
+            trigger_mode="always_last",
+            **waiting,
+        )
         for trigger, callback, said in (
             (examples.select, callbacks.on_example, []),
             (past.select, callbacks.on_history, []),
@@ -97,8 +104,8 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     ]
     events.append(
         form.quick.select(
-            callbacks.on_quick,
-            [form.text, form.picture, form.part, stored, *form.settings],
+            newest_only(callbacks.on_quick),
+            [form.text, form.picture, form.part, stored, *form.settings, newest],
             [form.instruction, *found],
             trigger_mode="always_last",
             **waiting,

@@ -23,6 +23,7 @@ from genius.ui.common.formatting import count, tile
 from genius.ui.common.item_card import on_query
 from genius.ui.event_queue import caller
 from genius.ui.search import strip_view
+from genius.ui.search.newest import about_the_shown
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
@@ -54,8 +55,8 @@ class Strip:
         return [self.panel, self.state, self.found]
 
 
-def strip_panel(context: Context, answers: gr.State) -> Strip:
-    """Lay out the strip and wire it. answers: the searches that the page shows."""
+def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
+    """Lay out the strip and wire it. answers: the searches that the page shows. newest: Newest."""
     engine, namer = context.engine, context.namer
     strip = Strip(Panel("strip", "search/strip.js"), gr.State(None), Panel("strip-found", "common/tiles.js"))
 
@@ -72,8 +73,8 @@ def strip_panel(context: Context, answers: gr.State) -> Strip:
 
     waiting = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": strip.panel, "trigger_mode": "always_last"}
     searching = waiting | {"concurrency_id": "search", "concurrency_limit": 32}
-    strip.panel.follow(on_follow, answers, strip.outputs, **waiting)
-    strip.panel.branch(on_branch, [answers, strip.state], strip.outputs, **searching)
+    strip.panel.follow(about_the_shown(on_follow), [answers, newest], strip.outputs, **waiting)
+    strip.panel.branch(about_the_shown(on_branch), [answers, strip.state, newest], strip.outputs, **searching)
     strip.panel.name(on_names, strip.state, context.shared.names, trigger_mode="always_last", **UNLIMITED)
     strip.found.select(on_query, None, context.shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
     return strip

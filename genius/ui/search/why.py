@@ -21,6 +21,7 @@ from genius.ui.common.formatting import NAMES
 from genius.ui.event_queue import caller
 from genius.ui.search import why_view
 from genius.ui.search.callbacks import find_hit
+from genius.ui.search.newest import about_the_shown
 
 PATHS = 10  # drawn unless all are asked for
 PREFIX = re.compile(r"\d{1,6}(\.\d{1,6}){0,63}")
@@ -58,10 +59,10 @@ class Retraced:
         raise UserError("That result is not part of your last search; search again.")
 
 
-def why_panel(context: Context, cards: Panel, answers: gr.State) -> None:
+def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.State) -> None:
     """Lay out and wire the panel, which explains the result in `Shared.chosen`.
 
-    answers: the searches whose results are on the cards; choosing one there opens the panel.
+    answers: the searches whose results are on the cards; choosing one there opens the panel. newest: Newest.
     """
     engine, shared = context.engine, context.shared
     forced = engine.quantizer.config.modality_code == "forced"
@@ -126,8 +127,9 @@ def why_panel(context: Context, cards: Panel, answers: gr.State) -> None:
     explains, drawings = [shared.chosen, shared.last_query, search, every], [search, panel, figure, table]
     waiting = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": panel, "trigger_mode": "always_last"}
     for trigger in (section.expand, shared.searched.while_open(WHY)):
-        trigger(explained, explains, drawings, **waiting)
-    cards.why(on_why, [answers, search, every], [shared.last_query, shared.chosen, section, *drawings], **waiting)
+        trigger(about_the_shown(explained), [*explains, newest], drawings, **waiting)
+    shown = [shared.last_query, shared.chosen, section, *drawings]
+    cards.why(about_the_shown(on_why), [answers, search, every, newest], shown, **waiting)
     every.change(on_every, [shared.chosen, search, every], [figure, table], trigger_mode="always_last", **UNLIMITED)
     for drawing in (panel, figure, table):
         drawing.select(on_prefix, None, shared.open_code, **UNQUEUED)

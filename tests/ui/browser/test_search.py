@@ -69,6 +69,26 @@ def test_of_several_quick_searches_the_last_is_shown(visit, served, monkeypatch)
     page.locator("#summary .sentence", has_text="“Three.”").wait_for()
 
 
+def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, served, monkeypatch):
+    page = visit()
+    search_of, ended = served.engine.search, []
+
+    def pictures_slowly(queries, *rest):
+        if queries[0].image:
+            time.sleep(2)
+            ended.append(queries[0])
+        return search_of(queries, *rest)
+
+    monkeypatch.setattr(served.engine, "search", pictures_slowly, raising=False)
+    page.locator("#examples .example").first.click()
+    search(page, "mug")
+    while not ended:
+        page.wait_for_timeout(100)
+    page.wait_for_timeout(1000)
+    assert "“mug”" in page.locator("#summary .sentence").inner_text() and page.input_value("#text textarea") == "mug"
+    assert not page.locator("#picture img").count()
+
+
 def test_of_several_quick_clicks_the_last_counts(visit, served, monkeypatch):
     """Gradio repeats an event that came while another was answered, with the data of that other one."""
     page = visit()

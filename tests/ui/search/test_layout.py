@@ -14,6 +14,7 @@ from genius.ui.kept_pictures import KeptPictures
 from genius.ui.search.callbacks import Found, SearchCallbacks, find_hit
 from genius.ui.search.history import Entry
 from genius.ui.search.layout import search_tab
+from tests.ui.events import callback
 from tests.ui.fake_engine import EXAMPLES, INSTRUCTIONS, FakeEngine
 
 
@@ -32,14 +33,10 @@ def page(engine):
     return page
 
 
-def function(page, name):
-    return next(event.fn for event in page.fns.values() if event.name == name)
-
-
 def search(
     page, text, picture=None, instruction="", beams=5, k=3, rerank=True, mode="set", target="any", stored=None, box=None
 ):
-    asked = function(page, "on_search")
+    asked = callback(page, "on_search")
     return found(asked(text, picture, instruction, box, stored or [], beams, k, rerank, mode, target))
 
 
@@ -52,14 +49,14 @@ def address(shown):
     return tuple(getattr(shown, name) for name in SEARCH_FIELDS)
 
 
-def pick(page, callback, stored=None, k=3, rerank=True, **event):
+def pick(page, name, stored=None, k=3, rerank=True, **event):
     """Text, picture and instruction of the form, and what is found."""
-    return function(page, callback)(gr.EventData(None, event), stored or [], 5, k, rerank, "set", "any")
+    return callback(page, name)(gr.EventData(None, event), stored or [], 5, k, rerank, "set", "any")
 
 
-def send(page, callback, message):
+def send(page, name, message):
     """The same."""
-    return function(page, callback)(message, [], 5, 3, True, "set", "any")
+    return callback(page, name)(message, [], 5, 3, True, "set", "any")
 
 
 def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
@@ -149,7 +146,7 @@ def test_a_broken_picture_gets_one_sentence_that_names_it(page, tmp_path):
     [("mug", None, Modality.TEXT), ("", "x.jpg", Modality.IMAGE), ("mug", "x.jpg", Modality.PAIR)],
 )
 def test_suggestions_that_fit_what_was_given_come_first(page, text, picture, modality):
-    suggested, _ = function(page, "on_input")(text, picture)
+    suggested, _ = callback(page, "on_input")(text, picture)
     offered = [choice for choice, _ in suggested.choices]
     fitting = [words for query, _, words in INSTRUCTIONS if query == modality]
     assert offered[: len(fitting)] == fitting
@@ -262,17 +259,17 @@ def test_a_result_is_chosen_among_those_of_its_own_instruction(page):
         {"column": True, "id": None},
     ],
 )
-@pytest.mark.parametrize(("callback", "more"), [("on_why", (None, False)), ("on_blend", ())])
-def test_a_result_that_is_not_there_gets_one_sentence(page, callback, more, event):
+@pytest.mark.parametrize(("name", "more"), [("on_why", (None, False)), ("on_blend", ())])
+def test_a_result_that_is_not_there_gets_one_sentence(page, name, more, event):
     answers = search(page, "mug").answers
     with pytest.raises(UserError, match="no longer there; search again"):
-        function(page, callback)(gr.EventData(None, event), answers, *more)
+        callback(page, name)(gr.EventData(None, event), answers, *more)
 
 
 def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
     answers = search(page, "mug", k=10).answers
     hit = answers[0].result.hits[4]
-    shown = function(page, "on_blend")(gr.EventData(None, {"column": 0, "id": hit.item.id}), answers)
+    shown = callback(page, "on_blend")(gr.EventData(None, {"column": 0, "id": hit.item.id}), answers)
     weights = [step["weight"] for step in shown["steps"]]
     assert (weights[0], weights[1], weights[-1]) == ("1.00", "0.95", "0.00")
     assert shown["query"] == "“mug”" and shown["item"] == hit.row and str(hit.row) in shown["items"]
@@ -285,7 +282,7 @@ def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
 
 
 def test_a_picture_gets_questions_and_nothing_else_does(page):
-    on_input = function(page, "on_input")
+    on_input = callback(page, "on_input")
     assert on_input("", "photo.jpg")[1] == {"instructions": ["Find a caption that describes the picture."]}
     changed = {"instructions": ["Find a garment like this one, changed as the text says."]}
     assert on_input("in blue", "photo.jpg")[1] == changed
@@ -300,7 +297,7 @@ def test_a_run_can_name_the_questions(engine):
 
 def test_a_question_is_asked_with_the_picture_and_fills_the_instruction(page, engine, photo):
     event = gr.EventData(None, {"instruction": "What is this?"})
-    instruction, *shown = function(page, "on_quick")(event, "", str(photo), None, [], 5, 3, True, "set", "any")
+    instruction, *shown = callback(page, "on_quick")(event, "", str(photo), None, [], 5, 3, True, "set", "any")
     query, _ = engine.queries[-1]
     assert instruction == query.instruction == "What is this?" and query.image
     assert "the picture" in found(shown).summary["sentence"]
@@ -309,17 +306,17 @@ def test_a_question_is_asked_with_the_picture_and_fills_the_instruction(page, en
 def test_an_uploaded_picture_is_encoded_before_it_is_asked_about_and_a_bad_one_is_left_to_the_search(
     page, engine, photo, tmp_path
 ):
-    function(page, "on_upload")(str(photo))
+    callback(page, "on_upload")(str(photo))
     assert len(engine.remembered) == 1 and engine.remembered[0].mode == "RGB"
     (tmp_path / "bad.png").write_text("no picture")
     for path in (None, str(tmp_path / "bad.png")):
-        function(page, "on_upload")(path)
+        callback(page, "on_upload")(path)
     assert len(engine.remembered) == 1
 
 
 def test_a_question_about_a_picture_that_is_gone_gets_one_sentence(page):
     with pytest.raises(UserError, match="add a picture"):
-        function(page, "on_quick")(gr.EventData(None, {}), "", None, None, [], 5, 3, True, "set", "any")
+        callback(page, "on_quick")(gr.EventData(None, {}), "", None, None, [], 5, 3, True, "set", "any")
 
 
 def test_a_picture_without_an_instruction_gets_the_first_one_that_the_run_offers(engine, photo):
@@ -355,7 +352,7 @@ def test_a_marked_part_is_searched_alone_and_shown(page, engine, photo):
 
 def use_picture(page, id, text="", instruction=""):
     event = gr.EventData(None, {"id": id})
-    return function(page, "on_picture")(event, text, instruction, [], 5, 3, True, "set", "any")
+    return callback(page, "on_picture")(event, text, instruction, [], 5, 3, True, "set", "any")
 
 
 def test_the_picture_of_a_result_is_asked_with_the_words_that_stand_there(page, engine):
@@ -409,3 +406,21 @@ def test_without_that_the_address_says_that_the_picture_is_not_in_it(page, photo
 
 def event(**data):
     return gr.EventData(None, data)
+
+
+def test_of_an_example_and_later_words_the_words_are_shown(page, engine, monkeypatch):
+    """They are events of different kinds, which Gradio runs side by side."""
+    events = {event.name: event for event in page.fns.values()}
+    searches = [events[name] for name in ("on_search", "on_example", "on_history", "on_ask", "on_item", "on_quick")]
+    assert len({event.inputs[-1] for event in searches}) == 1
+    settings, search = (5, 3, True, "set", "any"), engine.search
+
+    def searched_again(*given):
+        monkeypatch.setattr(engine, "search", search)
+        later.append(found(callback(page, "on_search")("mug", None, "", None, [], *settings)))
+        return search(*given)
+
+    later = []
+    monkeypatch.setattr(engine, "search", searched_again)
+    assert callback(page, "on_example")(gr.EventData(None, {"index": 1}), [], *settings) == gr.skip()
+    assert later[0].last_query.query.text == "mug"

@@ -11,8 +11,10 @@ from genius.search.engine import Engine
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, Served, Shared
 from genius.ui.search.blend import blend_panel
+from genius.ui.search.newest import Newest
 from genius.ui.search.strip import GONE, first_shown, follow, strip_panel
 from tests.search.tiny import LEVELS, publish_tiny_run
+from tests.ui.events import callback
 
 OPTIONS = SearchOptions(beams=7, k=6)
 
@@ -31,16 +33,16 @@ def namer(engine):
 def page(engine):
     with gr.Blocks() as page:
         context, answers = Context(engine, Served(Path("tiny")), Shared.create(gr.Tabs())), gr.State(())
-        strip_panel(context, answers)
-        blend_panel(context, Panel("cards", "search/cards.js"), answers)
+        newest = gr.State(Newest())
+        strip_panel(context, answers, newest)
+        blend_panel(context, Panel("cards", "search/cards.js"), answers, newest)
     return page
 
 
 @pytest.fixture
 def event(page):
     def call(name, *known, **data):
-        (found,) = (event.fn for event in page.fns.values() if event.name == name)
-        return found(gr.EventData(None, data), *known)
+        return callback(page, name)(gr.EventData(None, data), *known)
 
     return call
 

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,8 +12,10 @@ from genius.search.engine import Engine
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, Served, Shared
 from genius.ui.common.formatting import item_label
+from genius.ui.search.newest import Newest
 from genius.ui.search.why import why_panel
 from tests.search.tiny import publish_tiny_run
+from tests.ui.events import callback
 
 OPTIONS = SearchOptions(beams=7, k=6)
 
@@ -26,13 +29,13 @@ def engine(tmp_path_factory):
 def page(engine):
     with gr.Blocks() as page:
         cards, answers = Panel("cards", "search/cards.js"), gr.State(())
-        why_panel(Context(engine, Served(Path("tiny")), Shared.create(gr.Tabs())), cards, answers)
+        why_panel(Context(engine, Served(Path("tiny")), Shared.create(gr.Tabs())), cards, answers, gr.State(Newest()))
     return page
 
 
 @pytest.fixture
 def event(page):
-    return lambda name: next(event.fn for event in page.fns.values() if event.name == name)
+    return partial(callback, page)
 
 
 def asked(engine, text="A red dog.", **options) -> LastQuery:
