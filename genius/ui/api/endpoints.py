@@ -43,8 +43,8 @@ def endpoints(context: Context) -> list[Callable]:
         Returns hits, best first, generated IDs, the query's own codes, the probability of each first code, and times.
 
         text: what is looked for. picture: a PNG, JPEG or WebP file. instruction: what kind of result is wanted. k: how
-        many results at most. beams: how many IDs the search follows at once. modality: any, image, text or pair.
-        ranking: cosine of the embeddings, as published, or ranker; by default the ranker if the run has one.
+        many results at most. beams: how many beginnings of IDs are followed at once. modality: any, image, text or
+        pair. ranking: cosine of the embeddings, as published, or ranker; by default the ranker if the run has one.
         """
         image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality), ranking=ranking or None)

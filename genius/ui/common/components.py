@@ -23,7 +23,10 @@ TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modal
 LARGEST_SIDE = 1_024  # pixels of a query's picture; far more than an encoder sees, and it bounds memory under load
 # A phone's camera that looks away from its owner; unmirrored, so that what is written stays readable.
 CAMERA = gr.WebcamOptions(mirror=False, constraints={"video": {"facingMode": {"ideal": "environment"}}})
-BEAMS_NOTE = "How many IDs the search follows at once: its beam. More finds more, but takes longer."
+BEAMS_NOTE = (
+    "How many beginnings of IDs (the beam) are followed at once. More finds more but takes longer; mode Fast follows "
+    "fewer."
+)
 REFUSED = "Upload the picture as a file; links and embedded data are not accepted."
 
 
@@ -135,7 +138,7 @@ def uploaded(path: Any, url: Any, folder: str) -> str:
     try:
         os.utime(path)  # uploads are deleted some time after their last use
     except OSError:
-        raise UserError("The uploaded picture has expired; upload it again.") from None
+        raise UserError("That picture is no longer kept here; choose it again.") from None
     return path
 
 

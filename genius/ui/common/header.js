@@ -37,6 +37,6 @@ const draw = ({facts, run, runs, tour}) => [node('header', {class: 'masthead'},
     node('p', {}, 'Search by generating the ID of the item you want, one code at a time.')),
   node('div', {class: 'run'},
     node('div', {class: 'guides'}, ...runs.length ? [node('nav', {'aria-label': 'Run'}, node('ul', {class: 'runs'},
-      ...runs.map(name => choice(name, run))))] : [], ...tour ? [action('Take the tour', 'Six steps, about two minutes',
+      ...runs.map(name => choice(name, run))))] : [], ...tour ? [action('Take the tour', 'A guided tour, about two minutes',
       () => tell('tour', {}))] : [], presenter()),
     node('ul', {class: 'facts'}, ...facts.map(fact => node('li', {}, fact)))))];

@@ -33,6 +33,9 @@ const chips = ({codes, shared, decoded = codes.length, open = false}) => {
   return list;
 };
 
+// What few people need.
+const folded = (name, ...children) => node('details', {class: 'folded-note'}, node('summary', {}, name), ...children);
+
 // Who made an item, and its license, in few lines; its tooltip says all, and where the item is from.
 const creditLine = known => {
   const {credit, licence, origin} = known ?? {};

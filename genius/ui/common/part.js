@@ -76,7 +76,7 @@ const numbers = box => {
     const typed = Object.fromEntries([...form.querySelectorAll('input')].map(input =>
       [input.dataset.edge, clamp(input.valueAsNumber / 100)]));
     if (large(typed)) choose(typed);
-    else told.textContent = 'Left must be less than right, and top less than bottom.';
+    else told.textContent = 'Type numbers from 0 to 100, at least 4 apart: left before right, top before bottom.';
   });
   const folded = node('details', typing ? {open: ''} : {}, node('summary', {}, 'Type its edges instead'), form, told);
   folded.addEventListener('toggle', () => { typing = folded.open; });

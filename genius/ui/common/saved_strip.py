@@ -25,6 +25,7 @@ def saved_strip(strip: Mapping[str, Any], names: Mapping[str, str]) -> str:
         ("Code", lambda column: _code(column["code"])),
         ("Meaning", lambda column: "" if column["settled"] else _meaning(column["code"], names)),
         ("Probability", lambda column: "" if column["settled"] else _probability(column["code"])),
+        ("Ruled out", lambda column: "" if column["settled"] else _text(column["masked"] or "")),
         ("Items still possible", lambda column: f"<strong>{_text(column['items'])}</strong>"),
         ("Some of them", lambda column: "".join(_item(items[str(row)]) for row in column["rows"])),
         ("Other codes", lambda column: "".join(_other(other) for other in column["others"])),
@@ -35,10 +36,11 @@ def saved_strip(strip: Mapping[str, Any], names: Mapping[str, str]) -> str:
         for name, cell in rows
     )
     ending = strip["ending"]["note"] if any(column["settled"] for column in columns) else ""
+    notes = " ".join([ending, strip["note"], *strip["meaning"]])
     return (
         f"<h3>{_text(strip['title'])}</h3>\n<p>{_text(strip['sentence'])}</p>\n"
         f'<div class="wide"><table class="levels"><thead><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table>'
-        f'</div>\n<p class="faint">{_text(ending)} {_text(strip["note"])}</p>\n'
+        f'</div>\n<p class="faint">{_text(notes.strip())}</p>\n'
     )
 
 

@@ -266,6 +266,7 @@ class SearchCallbacks:
                 added,
                 part,
                 self.weight_of(answer),
+                self.engine.index.n,
             )
             | {"address": address},
             {"columns": [cards], "exports": exports(answers, self.served.name)},

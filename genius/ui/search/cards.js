@@ -82,7 +82,7 @@ const list = (found, column) => found.cards.length
   ? node('ol', {class: 'cards'}, ...found.cards.map(card(found, column)))
   : node('div', {class: 'empty'},
     node('h2', {}, 'Nothing found'),
-    node('p', {}, 'None of the IDs that the search wrote leads to an item. Try other words, or a larger beam size in the settings.'));
+    node('p', {}, 'Nothing fits this search. Try other words or another kind of result.'));
 
 // The results of one instruction among several.
 const column = (found, place) => node('section', {class: 'instruction'},

@@ -7,7 +7,7 @@ const row = (data, place) => node('tr', {},
 
 const draw = value => {
   if (!value) return [];
-  const {lead, query, rows, columns, notes} = value;
+  const {lead, query, rows, columns, meaning, notes} = value;
   const body = node('tbody', {}, ...rows.map(row)), more = node('button', {type: 'button', class: 'plain all-ids'});
   const fold = folded => {
     [...body.children].slice(FEW).forEach(one => { one.hidden = folded; });
@@ -19,11 +19,12 @@ const draw = value => {
   return [node('section', {class: 'generated'},
     node('h2', {}, 'Generated IDs'),
     node('p', {}, lead),
-    node('p', {class: 'own', title: 'The ID that the query itself would have as an item'},
+    node('p', {class: 'own'},
       node('span', {class: 'label'}, 'The query’s own ID '), chips(query)),
     node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),
       ' first codes are those of the query’s own ID, the one that it would have as an item.'),
     ...notes.map(words => node('p', {class: 'note'}, words)),
+    folded('What these numbers mean', ...meaning.map(words => node('p', {class: 'note'}, words))),
     node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Generated IDs'},
       node('table', {},
         node('thead', {}, node('tr', {},

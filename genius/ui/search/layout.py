@@ -166,7 +166,8 @@ def form_for(engine: Engine) -> Form:
             [("Ranker", "ranker"), ("Similarity", "cosine")],
             value="ranker" if has_ranker else None,
             label="Re-rank by",
-            info="Similarity: of the embeddings, as in the paper. The ranker was trained for this collection.",
+            info="Similarity compares question and item directly, as in the paper. The ranker learned what fits in "
+            "this collection.",
             visible=has_ranker,
             elem_id="ranking",
         )
@@ -174,7 +175,8 @@ def form_for(engine: Engine) -> Form:
             [("Exact", "exact"), ("Set", "set"), ("Fast", "fast")],
             value="fast" if has_ranker else "set",
             label="Search mode",
-            info="Fast writes the first codes, then ranks the items below. Exact and Set write whole IDs.",
+            info="Exact finishes every ID. Set stops once the IDs are certain. Fast writes the first codes and ranks "
+            "the items below.",
             elem_id="mode",
         )
         weight = weight_slider(engine.decoder.config.decoder_weight, "weight")

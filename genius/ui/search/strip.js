@@ -43,17 +43,13 @@ const choices = (paths, branched) => paths.length > 1 || branched ? [node('div',
     return one;
   }))] : [];
 
-const probability = ({code, settled, masked}) => {
-  if (!code || settled) return '';
-  if (!code.probability) return 'not decoded';
-  const title = masked ? `${masked} of the probability was on codes that no item has` : '';
-  return node('span', {title}, code.probability);
-};
+const probability = ({code, settled}) => !code || settled ? '' : code.probability ?? 'not decoded';
 
 const ROWS = [
   ['id', 'Code', ({code}) => [code ? chip(code) : '']],
   ['meaning', 'Meaning', ({code, settled}) => [code && !settled ? meaning(code) : '']],
   ['share', 'Probability', column => [probability(column)]],
+  ['masked', 'Ruled out', ({masked, settled}) => [settled ? '' : masked ?? '']],
   ['left', 'Items still possible', ({items, share}) => [node('b', {}, items),
     node('i', {class: 'funnel', 'aria-hidden': 'true', style: `width: ${100 * share}%`})]],
   ['some', 'Some of them', ({rows}, items) => [shown(rows, items)]],
@@ -116,12 +112,13 @@ const draw = value => {
   clearInterval(timer);
   timer = undefined;
   if (!value) return [];
-  const {title, sentence, note, columns, paths, branched, play, unnamed} = value;
+  const {title, sentence, note, meaning: meanings, columns, paths, branched, play, unnamed} = value;
   const levels = table(value), ask = () => { if (unnamed) tell('name', {}); };
   requestAnimationFrame(fillMeanings);
   return [node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
     node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...player(levels, columns, play, ask)),
     node('p', {class: 'sentence', role: 'status'}, sentence),
     node('div', {class: 'levels', tabindex: '0', role: 'region', 'aria-label': 'The ID, level by level'}, levels),
-    node('p', {class: 'note'}, `${note} Click another to see what it would have found.`))];
+    node('p', {class: 'note'}, `${note} Click another code to see what it would have found.`),
+    folded('What these numbers mean', ...meanings.map(words => node('p', {}, words))))];
 };

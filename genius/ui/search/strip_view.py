@@ -12,11 +12,14 @@ from genius.explore.narrowing import CodeChoice, CodeStep, Narrowing
 from genius.schema import Hit, Item, Modality
 from genius.ui.common.formatting import NAMES, count, tile
 
-NOTE = (
-    "Probability: among the codes with which an existing ID goes on. The search follows many IDs at once (its "
-    "beam) and keeps the best as a whole, so a code need not be the most probable one."
+NOTE = "Percentages compare the codes that lead to items."
+MEANING = (
+    "Ruled out: the share of all probability that was on codes that lead to no item (masked). The percentages above it "
+    "are shares of the rest.",
+    "The search follows many IDs at once (its beam) and keeps the best as a whole, so a code need not be the most "
+    "probable one.",
 )
-OPEN = " The search stopped here: re-ranking by embedding orders the items that are left."
+OPEN = "The search stopped here; re-ranking orders the items that are left."
 
 
 def strip(
@@ -42,11 +45,13 @@ def strip(
     return {
         "title": "How the ID was generated" if instead is None else "What if …",
         "sentence": sentence(found, hits, levels) if instead is None else what_if(found, instead, forced),
-        "note": NOTE + OPEN * (len(codes) < levels),
+        "note": NOTE,
+        "meaning": [*MEANING, *[OPEN] * (len(codes) < levels)],
         "columns": [
             {
                 "head": "Start",
                 "code": None,
+                "masked": None,
                 "items": f"{found.items:,}",
                 "share": 1.0,
                 "settled": False,
@@ -113,7 +118,7 @@ def sentence(found: Narrowing, hits: Sequence[Hit], levels: int) -> str:
         if found.place
         else f"The search wrote the first codes of this ID of {levels}, and chose among the items whose IDs begin so."
     )
-    told = f"{wrote} Each code left fewer items: {way(found)}."
+    told = f"{wrote} Items still possible, code by code: {way(found)}."
     rank = next((hit.rank for hit in hits if hit.codes[: len(found.codes)] == found.codes), None)
     if rank is not None:
         told += f" {'That item is' if found.left == 1 else 'The best of them is'} result {rank}."

@@ -107,13 +107,14 @@ def summary(
     added: bool = False,
     part: bool = False,
     weight: float | None = None,
+    items: int = 0,
 ) -> dict[str, Any]:
     """Target modality, number of results and time of each stage.
 
     only: the one modality that was searched. forced: the first code was trained to be the modality; otherwise it is a
     cluster that emerged. title: of the example that was run. provenance: of the item that is the query. added: the
     visitor gave no instruction, so the page added one. part: the query's picture is a part of what was uploaded.
-    weight: of the decoder against geometry; None: not said.
+    weight: of the decoder against geometry; None: not said. items: of the collection.
     """
     return {
         "title": title,
@@ -122,12 +123,19 @@ def summary(
         "part": data_uri(small_webp(query.image)) if part and query.image else None,
         "aim": aim(result, only, forced),
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=part)}, "
-        f"out of {count(result.candidates, 'candidate')}, "
-        f"in {milliseconds(sum(result.milliseconds.values()))}.",
+        f"in {milliseconds(sum(result.milliseconds.values()))}. {compared(result, items)}",
         "weighed": weighed(weight),
         "note": FAR if result.out_of_distribution else "",
         "stages": stages([result]),
     }
+
+
+def compared(result: SearchResult, items: int) -> str:
+    """How many items of the collection were compared with the query one by one, which is what re-ranking does."""
+    if result.ranking is None:
+        return "They are in the order of their IDs."
+    were = "was" if result.candidates == 1 else "were"
+    return f"{result.candidates:,} of {count(items, 'item')} {were} compared closely."
 
 
 def weighed(weight: float | None) -> str:
@@ -262,11 +270,8 @@ def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
     return {
         "lead": f"The IDs that the search wrote, the best first. {candidates}",
         "columns": ["#", "ID", "log p", "score", "items"],
-        "notes": [
-            score_note(decoder_weight, result.mode),
-            *ending_notes(result.generated, levels),
-            *certificate(result),
-        ],
+        "meaning": [score_note(decoder_weight, result.mode), *ending_notes(result.generated, levels)],
+        "notes": certificate(result),
         "query": identifier(result.query_codes, result.query_codes),
         "rows": [row(found) for found in result.generated],
     }

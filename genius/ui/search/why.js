@@ -45,13 +45,13 @@ const draw = value => {
           ...steps.map(row => step(row, levels))))),
     node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),
       ' first codes are those of this result; in its own row, those of the best generated ID. ', note),
-    node('p', {class: 'note'}, 'Probability: among all codes of the level. The trie, the tree of all existing IDs, masks codes with which '
-      + 'none goes on. log p adds up the logarithms, 0 is certain; the score orders the IDs.'),
+    folded('What these numbers mean', node('p', {}, 'Probability: among all codes of the level. Codes that lead to no item are ruled '
+      + 'out (masked). log p adds up the logarithms of the probabilities; 0 is certain. The score orders the IDs.')),
     node('h3', {}, 'Beam tree'),
     node('ul', {class: 'legend'},
       node('li', {class: 'this'}, 'this result'),
       ...legend.map(fate => node('li', {class: fate.kind}, fate.name)),
-      node('li', {class: 'masked'}, 'probability of codes that lead to no item (masked by the trie)')),
-    node('p', {class: 'note'}, 'The beam: the beginnings of IDs that the search follows at once. Each column is a level, its best on top; '
+      node('li', {class: 'masked'}, 'probability of codes that lead to no item (masked)')),
+    node('p', {class: 'note'}, 'The beginnings of IDs that the search followed at once (its beam). Each column is a level, the best on top; '
       + 'thicker lines are more probable codes. Click a point to see its items in Codes.'))];
 };

@@ -157,7 +157,7 @@ def steps(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
         ("log p so far", [logarithm(log_prob) for log_prob in tree.log_prob[path].tolist()]),
         ("Rank at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
         ("Items that begin so", [f"{items:,}" for items in tree.items[path].tolist()]),
-        ("Masked by the trie", [format_probability(share) for share in tree.masked[path].tolist()]),
+        ("Ruled out (masked)", [format_probability(share) for share in tree.masked[path].tolist()]),
     )
     return [{"name": name, "figures": figures} for name, figures in rows]
 

@@ -59,7 +59,7 @@ def words(tour: Tour, step: TourStep, instructions: int) -> tuple[str, str]:
         TourStep.STRIP: (
             "How an answer is found",
             "Every item has an ID, a short row of codes from coarse to fine. The search writes the ID of what it "
-            "expects, one code at a time; each code leaves fewer items.",
+            "expects, one code at a time; below each code stand the items that are still possible.",
         ),
         TourStep.SHARED: (
             "Similar things have similar IDs",

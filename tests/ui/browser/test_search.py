@@ -179,7 +179,7 @@ def test_the_edges_of_the_box_can_be_typed_and_another_picture_removes_it(visit,
     page.get_by_label("left").fill("90")
     page.get_by_label("right").fill("50")
     page.get_by_label("right").press("Enter")
-    page.locator("#part .wrong", has_text="Left must be less than right").wait_for()
+    page.locator("#part .wrong", has_text="left before right").wait_for()
     page.get_by_label("left").fill("25")
     page.get_by_label("left").press("Enter")
     page.locator("#summary .marked").wait_for()

@@ -51,19 +51,19 @@ def test_an_emergent_first_code_has_no_modality():
 
 def test_the_sentence_counts_down_to_the_result():
     assert drawn(hits=[hit(3, (2, 17, 9, 4))])["sentence"] == (
-        "The search wrote an ID of 4 codes, one at a time. Each code left fewer items: 100 → 40 → 2. "
+        "The search wrote an ID of 4 codes, one at a time. Items still possible, code by code: 100 → 40 → 2. "
         "The best of them is result 3."
     )
     alone = Narrowing(5, (), (CodeStep(CodeChoice(1, 1.0, 1), (), 0.0, False, (1,)),), 8)
     assert strip_view.sentence(alone, [hit(1, (1,))], 1) == (
-        "The search wrote an ID of 1 code, one at a time. Each code left fewer items: 5 → 1. "
+        "The search wrote an ID of 1 code, one at a time. Items still possible, code by code: 5 → 1. "
         "That item is result 1. Its ID was number 8 of those that the search kept."
     )
 
     chosen = replace(alone, place=None)  # in mode fast, from a shortlist
     assert strip_view.sentence(chosen, [hit(1, (1,))], 9) == (
         "The search wrote the first codes of this ID of 9, and chose among the items whose IDs begin so. "
-        "Each code left fewer items: 5 → 1. That item is result 1."
+        "Items still possible, code by code: 5 → 1. That item is result 1."
     )
 
 
@@ -75,7 +75,8 @@ def test_the_end_says_that_the_last_codes_are_certain():
 
 
 def test_an_open_end_is_told():
-    assert "stopped here" in drawn(levels=5)["note"] and "stopped here" not in drawn()["note"]
+    assert "stopped here" in " ".join(drawn(levels=5)["meaning"])
+    assert "stopped here" not in " ".join(drawn()["meaning"])
 
 
 def test_a_what_if_names_both_codes():

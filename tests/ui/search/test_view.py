@@ -78,8 +78,10 @@ def test_no_modality_is_the_target_when_no_id_was_generated():
 
 
 def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took():
-    shown = view.summary(result(), Query("red mug", Image.new("RGB", (2, 2))))
-    assert shown["sentence"] == ("2 results for “red mug” and the picture, out of 1,201 candidates, in 1.2 s.")
+    shown = view.summary(result(ranking="cosine"), Query("red mug", Image.new("RGB", (2, 2))), items=9561)
+    assert shown["sentence"] == (
+        "2 results for “red mug” and the picture, in 1.2 s. 1,201 of 9,561 items were compared closely."
+    )
     assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
         ("encode", "30 ms"),
         ("beam search", "1.2 s"),
@@ -117,9 +119,13 @@ def test_the_summary_has_the_credit_of_the_item_that_is_the_query():
 
 
 def test_a_long_query_is_cut_and_one_thing_is_singular():
-    shown = view.summary(result(candidates=1, milliseconds={}), Query("word " * 100))
-    assert "…”, out of 1 candidate, in 0.0 ms." in shown["sentence"]
+    shown = view.summary(result(ranking="ranker", candidates=1, milliseconds={}), Query("word " * 100), items=1)
+    assert shown["sentence"].endswith("…”, in 0.0 ms. 1 of 1 item was compared closely.")
     assert len(shown["sentence"]) < 130
+
+
+def test_without_re_ranking_no_item_is_said_to_be_compared():
+    assert view.summary(result(), Query("mug"), items=9)["sentence"].endswith(" They are in the order of their IDs.")
 
 
 def test_a_card_carries_both_ranks_only_after_re_ranking():
@@ -165,7 +171,7 @@ def test_generated_ids_keep_their_order_scores_and_buckets():
 )
 def test_the_log_probability_that_is_shown_and_the_score_that_orders_the_ids_are_explained(weight, mode, score):
     shown = view.generated(result(mode=mode), weight)
-    (note,) = shown["notes"]
+    (note,) = shown["meaning"]
     assert ("begin in the likeliest ways" in shown["lead"]) == (mode == "fast")
     assert note.startswith("log p: ") and note.endswith(f"Score, which orders the IDs: {score}")
 
@@ -178,8 +184,8 @@ def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
     assert [(row["decoded"], row["open"]) for row in whole["rows"]] == [(3, False), (3, False)]
     assert [(row["decoded"], row["open"]) for row in both["rows"]] == [(2, False), (2, True)]
     for shown, dashed, ends in ((whole, False, False), (leaf, True, False), (prefix, False, True), (both, True, True)):
-        assert ("Dashed codes were not decoded" in " ".join(shown["notes"])) == dashed
-        assert ("An open end (…) stands for all IDs that begin so." in shown["notes"]) == ends
+        assert ("Dashed codes were not decoded" in " ".join(shown["meaning"])) == dashed
+        assert ("An open end (…) stands for all IDs that begin so." in shown["meaning"]) == ends
 
 
 @pytest.mark.parametrize(
@@ -190,9 +196,8 @@ def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
         (None, []),
     ],
 )
-def test_the_certificate_is_part_of_the_note_only_where_there_is_one(certified, words):
-    unchecked = view.generated(result(), 1.0)["notes"]
-    assert view.generated(result(certified=certified), 1.0)["notes"] == unchecked + words
+def test_a_note_says_whether_the_ids_are_proven_only_where_that_was_checked(certified, words):
+    assert view.generated(result(certified=certified), 1.0)["notes"] == words
 
 
 def test_numpy_numbers_become_plain_ones():
