@@ -23,6 +23,20 @@ class Sessions(StateHolder):
             self.session_data[session_id] = Session(self.blocks)
         return super().__getitem__(session_id)
 
+    def update(self, session_id: str) -> None:
+        """Note that a session is used. Of too many, forget one that holds no value, such as that of a program's call,
+        or else the one whose use is longest ago."""
+        with self.lock:
+            if session_id in self.session_data:
+                self.session_data.move_to_end(session_id)
+            while len(self.session_data) > self.capacity:
+                empty = [known for known, session in self.session_data.items() if not session.state_data]
+                forgotten = (empty or list(self.session_data))[0]
+                if forgotten == session_id:  # one more than the capacity, until it has a value or another comes
+                    break
+                del self.session_data[forgotten]
+                self.time_last_used.pop(forgotten, None)
+
 
 class Session(SessionState):
     """The states of one visitor's page."""
