@@ -18,17 +18,31 @@ Logins = list[tuple[str, str]]
 def read_logins(auth: str | None) -> Logins:
     """The names and passwords of `NAME:PASSWORD`, or of a file with one such line per person.
 
-    Without `auth` the list is empty, and visitors need no login. Raises UserError for any other line; the message
-    does not repeat passwords.
+    Without `auth` (None) the list is empty, and visitors need no login. Raises UserError for an empty one, which an
+    unset variable leaves, and for any other line; the message does not repeat passwords.
     """
-    if not auth:
+    if auth is None:
         return []
-    file = Path(auth)
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else [auth]
+    if not auth.strip():
+        raise UserError("--auth (or GENIUS_AUTH) is empty: give NAME:PASSWORD, or leave it out to require no login")
+    try:
+        lines = Path(auth).read_text(encoding="utf-8").splitlines() if is_file(auth) else [auth]
+    except (OSError, UnicodeDecodeError):
+        raise UserError(
+            "The file of --auth cannot be read: it must be a text in UTF-8 that this user may open"
+        ) from None
     logins = [tuple(line.strip().split(":", 1)) for line in lines if line.strip()]
     if not logins or any(len(login) < 2 or not all(login) for login in logins):
         raise UserError("--auth takes NAME:PASSWORD, or a file with one such line per person")
     return logins
+
+
+def is_file(path: str) -> bool:
+    """Also False for what cannot be a path, such as a long password."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def check_editing(host: str, logins: Logins, allow_anonymous: bool) -> None:

@@ -5,7 +5,27 @@ from genius.ui.access import check_editing, check_origins, read_logins
 
 
 def test_there_is_no_login_by_default():
-    assert read_logins(None) == read_logins("") == []
+    assert read_logins(None) == []
+
+
+@pytest.mark.parametrize("auth", ["", " "])
+def test_an_empty_login_is_refused_because_its_variable_may_be_unset(auth):
+    with pytest.raises(UserError, match="--auth .* is empty"):
+        read_logins(auth)
+
+
+def test_a_login_that_is_too_long_for_a_path_is_a_login():
+    assert read_logins("ada:" + "secret" * 1_000) == [("ada", "secret" * 1_000)]
+    with pytest.raises(UserError, match="NAME:PASSWORD") as caught:
+        read_logins("secret" * 1_000)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_file_of_logins_that_is_no_text_is_refused_in_one_sentence(tmp_path):
+    (tmp_path / "logins").write_bytes("ada:sécret".encode("latin-1"))
+    with pytest.raises(UserError, match="must be a text in UTF-8") as caught:
+        read_logins(str(tmp_path / "logins"))
+    assert "cret" not in str(caught.value) and caught.value.__suppress_context__
 
 
 def test_one_login_is_given_on_the_command_line():
