@@ -27,6 +27,7 @@ from genius.ui.common.code_pictures import CodePictures
 from genius.ui.common.components import Panel
 
 if TYPE_CHECKING:
+    from genius.index.store import Index
     from genius.search.engine import Engine
     from genius.ui.kept_pictures import KeptPictures
 
@@ -90,6 +91,12 @@ class LastQuery:
     query: Query
     options: SearchOptions
     result: SearchResult
+    version: str  # of the index whose rows the result names: the name of its folder
+
+    def check_version(self, index: Index) -> None:
+        """Raise UserError if items were added or removed since, so that a row may be another item."""
+        if index.folder.name != self.version:
+            raise UserError("The collection has changed; search again.")
 
 
 class Signal(gr.HTML):

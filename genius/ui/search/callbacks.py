@@ -148,9 +148,10 @@ class SearchCallbacks:
         return suggested, {"instructions": list(offered)} if offered else None
 
     def on_save_page(self, answers: Answers) -> dict[str, str]:
-        """The last search as an HTML file. Raises UserError if there is none."""
+        """The last search as an HTML file. Raises UserError if there is none, or of another version of the index."""
         if not answers:
             raise UserError("There is no search to save yet; search first.")
+        answers[0].check_version(self.engine.index)
         rows = {hit.row for answer in answers for hit in answer.result.hits}
         pictures = {row: self.engine.index.thumbnail(row) for row in rows}
         drawn = [
@@ -224,6 +225,7 @@ class SearchCallbacks:
                 query,
                 options,
                 result,
+                self.engine.index.folder.name,
             )
             for query, result in zip(queries, results, strict=True)
         )

@@ -85,11 +85,13 @@ def follow(
 ) -> tuple[dict[str, Any] | None, Followed | None, None]:
     """The strip for one of the answers, its state, and no results of a what-if; nothing if nothing was traced.
 
-    rank: of the result whose ID is shown, or None for the best generated ID. Raises UserError if there is none.
+    rank: of the result whose ID is shown, or None for the best generated ID. Raises UserError if there is none, or if
+    the collection has changed since.
     """
     if type(column) is not int or not 0 <= column < len(answers):
         raise UserError(GONE)
     answer = answers[column]
+    answer.check_version(engine.index)
     result = answer.result
     if result.trace is None or not result.generated:
         return None, None, None
@@ -106,7 +108,7 @@ def branch(
 ) -> tuple[dict[str, Any], Followed, dict[str, Any]]:
     """The strip, its state and the results if the search had chosen another code at a level.
 
-    Raises UserError for a code that the search did not consider there.
+    Raises UserError for a code that the search did not consider there, or if the collection has changed since.
     """
     if state is None or not 0 <= state.column < len(answers) or type(level) is not int or type(code) is not int:
         raise UserError(GONE)
@@ -114,6 +116,7 @@ def branch(
     if not 0 <= level < len(shown.steps) or code not in {other.code for other in shown.steps[level].others}:
         raise UserError(GONE)
     answer = answers[state.column]
+    answer.check_version(engine.index)
     prefix = (*shown.codes[:level], code)
     asked = EncodedQueries.from_vectors(answer.result.embedding[None], answer.result.z[None])
     options = replace(answer.options, k=min(answer.options.k, FOUND), trace=True, prefix=prefix)

@@ -29,7 +29,7 @@ def answer(*texts: str, instruction: str = "Find it.") -> LastQuery:
         mode="set",
         ranking="cosine",
     )
-    return LastQuery("“a mug”", Query("a mug", None, instruction), OPTIONS, result)
+    return LastQuery("“a mug”", Query("a mug", None, instruction), OPTIONS, result, "index-0")
 
 
 def rows(text: str) -> list[dict[str, str]]:

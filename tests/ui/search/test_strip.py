@@ -6,13 +6,15 @@ import pytest
 
 from genius.errors import UserError
 from genius.explore.code_names import MIN_ITEMS, CodeName, CodeNamer
+from genius.index import update
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, Served, Shared
 from genius.ui.search.blend import blend_panel
+from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.newest import Newest
-from genius.ui.search.strip import GONE, first_shown, follow, strip_panel
+from genius.ui.search.strip import GONE, branch, first_shown, follow, strip_panel
 from tests.search.tiny import LEVELS, publish_tiny_run
 from tests.ui.events import callback
 
@@ -49,7 +51,9 @@ def event(page):
 
 def asked(engine, text="A red dog.", trace=True, **options) -> LastQuery:
     query, options = Query(text), replace(OPTIONS, **options)
-    return LastQuery(text, query, options, engine.search([query], replace(options, trace=trace))[0])
+    return LastQuery(
+        text, query, options, engine.search([query], replace(options, trace=trace))[0], engine.index.folder.name
+    )
 
 
 def a_choice(shown):
@@ -190,3 +194,22 @@ def test_a_blend_shows_how_the_ids_of_both_its_ends_were_generated(engine, event
         assert {str(row) for column in strip["columns"] for row in column["rows"]} <= set(shown["items"])
     left = [int(column["items"]) for column in shown["strips"][0]["columns"]]
     assert left == sorted(left, reverse=True) and left[-1] >= 1
+
+
+def test_after_items_were_removed_no_row_of_an_older_search_is_shown(tmp_path):
+    run = publish_tiny_run(tmp_path / "run")
+    engine = Engine.load(run.path, "cpu")
+    namer, callbacks = CodeNamer(engine, run.path), SearchCallbacks(Context(engine, Served(run.path), None))
+    last = asked(engine)
+    shown, state, _ = follow(engine, namer, (last,), 0, None)
+    callbacks.on_save_page((last,))
+    update.remove(run.path, [hit.item.id for hit in last.result.hits[:2]])
+    assert engine.reload()
+    for stale in (
+        lambda: follow(engine, namer, (last,), 0, None),
+        lambda: branch(engine, namer, (last,), state, *a_choice(shown)),
+        lambda: callbacks.on_save_page((last,)),
+    ):
+        with pytest.raises(UserError, match="^The collection has changed; search again.$"):
+            stale()
+    assert follow(engine, namer, (asked(engine),), 0, None)[0]["columns"][0]["items"] == "38"

@@ -40,7 +40,7 @@ def event(page):
 
 def asked(engine, text="A red dog.", **options) -> LastQuery:
     query, options = Query(text), replace(OPTIONS, **options)
-    return LastQuery(text, query, options, engine.search([query], options)[0])
+    return LastQuery(text, query, options, engine.search([query], options)[0], engine.index.folder.name)
 
 
 @pytest.fixture
