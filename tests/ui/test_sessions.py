@@ -1,3 +1,4 @@
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,8 @@ from genius.ui.serving import Hosting, serve
 
 @contextmanager
 def counting() -> Iterator[SimpleNamespace]:
-    """A page that counts the clicks of each visitor: page, its state, count(visitor), and an event without a state,
-    call(visitor)."""
+    """A page that counts the clicks of each visitor: url, page, its state, count(visitor), and call(visitor), an
+    event without a state."""
     with gr.Blocks(analytics_enabled=False) as page:
         state, shown = gr.State(0), gr.Number()
         gr.Button().click(lambda before: (before + 1, before + 1), state, [state, shown], queue=False)
@@ -27,7 +28,11 @@ def counting() -> Iterator[SimpleNamespace]:
             return client.post("/gradio_api/run/predict", json=asked).json()["data"]
 
         yield SimpleNamespace(
-            page=page, state=state, count=lambda visitor: ask(0, visitor, None)[1], call=lambda visitor: ask(1, visitor)
+            url=server.address,
+            page=page,
+            state=state,
+            count=lambda visitor: ask(0, visitor, None)[1],
+            call=lambda visitor: ask(1, visitor),
         )
     server.close()
 
@@ -56,3 +61,20 @@ def test_of_too_many_visitors_the_one_who_left_the_page_alone_longest_is_forgott
             served.count(visitor)
         assert served.count("ada") == 4 and served.count("bob") == 1
         assert len(served.page.state_holder.session_data) <= 4
+
+
+def test_the_states_of_a_page_that_was_closed_are_deleted_later(monkeypatch):
+    with counting() as served, httpx.Client(base_url=served.url, trust_env=False, timeout=60) as client:
+        served.count("ada")
+        session = served.page.state_holder.session_data["ada"]
+        assert session.STATE_TTL_WHEN_CLOSED == 3600  # seconds; the page says an hour
+        monkeypatch.setattr(session, "STATE_TTL_WHEN_CLOSED", 0.1)
+        with client.stream("GET", "/gradio_api/heartbeat/ada") as stream:  # open while the page is
+            beats = stream.iter_lines()  # ends the stream when it is dropped
+            next(beats)
+            time.sleep(1.5)
+            assert session.state_data
+        end = time.monotonic() + 30
+        while session.state_data and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not session.state_data

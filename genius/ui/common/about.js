@@ -30,7 +30,8 @@ const collection = ({title, held, paragraphs, ask, days}) => [
     + 'Or describe in words what you look for, or add words to a photograph.'),
   paragraph('“Why?” on a result shows how its ID was generated; “More like this” searches with it. Uploaded pictures are '
     + (days ? `kept for up to ${days} days after their last use, so that the address of a search includes its picture.`
-      : 'only used for your search, and are deleted after ten minutes.'))];
+      : 'only used for your searches. Their files are deleted after ten minutes without use; a small copy of the last one '
+        + 'stays in memory until you search for something else, or for up to an hour after you close this page.'))];
 
 const draw = value => {
   if (!value) return [];

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import uuid
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import numpy as np
+from PIL.Image import Image
 
+from genius.collections.images import Part, open_image
 from genius.errors import UserError, quoted
 from genius.index.store import Index
 from genius.schema import Modality
 from genius.ui.common.formatting import NAMES
+from genius.ui.security import UPLOADS_KEPT
 
 UI = Path(__file__).parents[1]
 UNLIMITED = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}  # answered at once
 UNQUEUED = {"api_visibility": "private", "show_progress": "hidden", "queue": False}  # faster, but errors are not shown
 TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
+REMEMBERED = 8  # decoded uploads, at most 3 MB each
 LARGEST_SIDE = 1_024  # pixels of a query's picture; far more than an encoder sees, and it bounds memory under load
 # A phone's camera that looks away from its owner; unmirrored, so that what is written stays readable.
 CAMERA = gr.WebcamOptions(mirror=False, constraints={"video": {"facingMode": {"ideal": "environment"}}})
@@ -140,6 +146,24 @@ def uploaded(path: Any, url: Any, folder: str) -> str:
     except OSError:
         raise UserError("That picture is no longer kept here; choose it again.") from None
     return path
+
+
+class OpenedUploads:
+    """Opens uploads, and remembers the last ones, so that a search need not decode what was just uploaded. They are
+    forgotten at the latest when their unused files are deleted. Thread-safe."""
+
+    def __init__(self, seconds: float = UPLOADS_KEPT):
+        self.seconds = seconds
+        self._opened = lru_cache(REMEMBERED)(lambda upload, part: open_image(upload, max_side=LARGEST_SIDE, part=part))
+        self._forgetting: threading.Timer | None = None
+
+    def open(self, upload: str, part: Part | None) -> Image:
+        """The picture, or a part of it, in an uploaded file, whose path includes the checksum of what is in it."""
+        if not (self._forgetting and self._forgetting.is_alive()):
+            self._forgetting = threading.Timer(self.seconds, self._opened.cache_clear)
+            self._forgetting.daemon = True
+            self._forgetting.start()
+        return self._opened(upload, part)
 
 
 def target_choice(index: Index, name: str) -> gr.Radio:

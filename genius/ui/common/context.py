@@ -88,7 +88,7 @@ class LastQuery:
     """A visitor's last search. Its vectors are `result.embedding` and `result.z`, (d,) each."""
 
     title: str  # how to name it, e.g. “a red mug” and the picture
-    query: Query
+    query: Query  # its picture is a small copy
     options: SearchOptions
     result: SearchResult
     version: str  # of the index whose rows the result names: the name of its folder

@@ -67,11 +67,16 @@ def data_uri(webp: bytes) -> str:
     return "data:image/webp;base64," + base64.b64encode(webp).decode()
 
 
-def small_webp(picture: Image.Image) -> bytes:
-    """A small copy of it."""
-    copy, stream = picture.copy(), io.BytesIO()
+def small_copy(picture: Image.Image) -> Image.Image:
+    copy = picture.copy()
     copy.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
-    copy.save(stream, "WEBP", quality=85)
+    return copy
+
+
+def small_webp(picture: Image.Image) -> bytes:
+    """A small copy as a file."""
+    stream = io.BytesIO()
+    small_copy(picture).save(stream, "WEBP", quality=85)
     return stream.getvalue()
 
 

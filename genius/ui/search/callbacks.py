@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import gradio as gr
-from PIL.Image import Image
 
-from genius.collections.images import Part, open_image
 from genius.errors import UserError
 from genius.examples import Example, find_example
 from genius.explore.items import item_query, row_of
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
-from genius.ui.common.components import LARGEST_SIDE, target_of
+from genius.ui.common.components import OpenedUploads, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
 from genius.ui.common.links import SEARCH_FIELDS
@@ -33,7 +30,6 @@ from genius.ui.search.history import Entry
 from genius.ui.search.strip import first_shown, follow
 
 SIDE_BY_SIDE = 4  # results of each instruction if several are shown side by side
-REMEMBERED = 8  # decoded pictures, at most 3 MB each, so that a search need not decode what was just uploaded
 
 Answers = tuple[LastQuery, ...]  # one, or one for each instruction of an example
 
@@ -62,17 +58,19 @@ class Found(NamedTuple):
 
 class SearchCallbacks:
     """The callbacks of one page. Each returns the values of the form, unless the form itself was submitted, and those
-    of `Found`; `settings` are the values of the settings. They keep nothing of a visitor."""
+    of `Found`; `settings` are the values of the settings. They keep nothing of a visitor but the last uploads, for a
+    while."""
 
     def __init__(self, context: Context):
         self.engine, self.served, self.namer = context.engine, context.served, context.namer
+        self.uploads = OpenedUploads()
         self.weight = self.engine.decoder.config.decoder_weight
         self.forced = self.engine.quantizer.config.modality_code == "forced"
 
     def on_search(self, text: Any, picture: str | None, instruction: Any, box: Any, stored: Any, *settings: Any):
         """Search for the form. box: the part of the picture that the visitor marked."""
         part = part_of(box)
-        image = opened(picture, part) if picture else None
+        image = self.uploads.open(picture, part) if picture else None
         chosen = instruction or default_instruction(self.served.about, text, image)
         return self.search(
             [Query(text or "", image, chosen)],
@@ -132,7 +130,7 @@ class SearchCallbacks:
         """Encode an uploaded picture while its visitor still writes."""
         if picture:
             with suppress(UserError):  # which the search will raise again, where it can be shown
-                self.engine.remember(opened(picture, None), caller.get())
+                self.engine.remember(self.uploads.open(picture, None), caller.get())
 
     def on_input(self, text: Any, picture: str | None):
         """Reorder the suggested instructions, and offer some for a picture.
@@ -219,10 +217,11 @@ class SearchCallbacks:
         upload = self.served.kept.keep(query.image) if own and self.served.kept else ""
         pictures = query.image is not None and not pictured  # of an example, too
         entry = Entry(item=item[1]) if item else Entry(query.text, query.instruction, "", pictures, pictured, upload)
+        small = query.image and formatting.small_copy(query.image)  # shown in a saved page, and never searched again
         answers = tuple(
             LastQuery(
                 f"the item {self.label_of(item[0])}" if item else formatting.describe_query(query, part=part),
-                query,
+                replace(query, image=small),
                 options,
                 result,
                 self.engine.index.folder.name,
@@ -319,12 +318,6 @@ class SearchCallbacks:
 
     def pictures(self, result: SearchResult) -> list[bytes | None]:
         return [self.engine.index.thumbnail(hit.row) for hit in result.hits]
-
-
-@lru_cache(REMEMBERED)
-def opened(upload: str, part: Part | None) -> Image:
-    """The picture, or a part of it, in an uploaded file, whose path includes the checksum of what is in it."""
-    return open_image(upload, max_side=LARGEST_SIDE, part=part)
 
 
 def find_hit(event: gr.EventData, answers: Answers) -> tuple[LastQuery, Hit]:

@@ -1,10 +1,12 @@
 import json
+import time
 
 import pytest
 from gradio.data_classes import ImageData
+from PIL import Image
 
 from genius.errors import UserError
-from genius.ui.common.components import UI, Panel, UploadedImage
+from genius.ui.common.components import LARGEST_SIDE, UI, OpenedUploads, Panel, UploadedImage
 
 SCRIPTS = [file for file in sorted(UI.glob("*/*.js")) if "const draw = " in file.read_text()]
 
@@ -60,3 +62,22 @@ def test_a_path_outside_the_uploads_is_refused(tmp_path):
 def test_embedded_data_is_refused(payload):
     with pytest.raises(UserError, match="Upload the picture as a file"):
         UploadedImage().preprocess(payload)
+
+
+def test_an_upload_is_decoded_once_and_bounded(tmp_path, photo):
+    uploads = OpenedUploads()
+    assert uploads.open(str(photo), None) is uploads.open(str(photo), None)
+    assert uploads.open(str(photo), (0.5, 0.0, 1.0, 1.0)).size == (128, 256)
+    Image.new("RGB", (3 * LARGEST_SIDE, LARGEST_SIDE)).save(tmp_path / "large.png")
+    assert uploads.open(str(tmp_path / "large.png"), None).size == (LARGEST_SIDE, LARGEST_SIDE // 3)
+
+
+def test_a_decoded_upload_is_forgotten_after_a_while_and_may_be_uploaded_again(photo):
+    uploads = OpenedUploads(seconds=0.05)
+    for _ in range(2):
+        first = uploads.open(str(photo), None)
+        end = time.monotonic() + 10
+        while uploads._opened.cache_info().currsize and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not uploads._opened.cache_info().currsize
+        assert uploads.open(str(photo), None) is not first

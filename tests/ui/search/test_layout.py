@@ -3,6 +3,7 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
+from PIL import Image
 
 from genius.errors import UserError
 from genius.schema import Modality, SearchOptions
@@ -424,3 +425,12 @@ def test_of_an_example_and_later_words_the_words_are_shown(page, engine, monkeyp
     monkeypatch.setattr(engine, "search", searched_again)
     assert callback(page, "on_example")(gr.EventData(None, {"index": 1}), [], *settings) == gr.skip()
     assert later[0].last_query.query.text == "mug"
+
+
+def test_a_visitors_last_search_keeps_only_a_small_copy_of_the_picture(page, engine, tmp_path):
+    Image.new("RGB", (1200, 600), "teal").save(tmp_path / "photo.png")
+    shown = search(page, "mug", str(tmp_path / "photo.png"))
+    assert engine.queries[-1][0].image.size == (1024, 512)
+    assert shown.last_query.query.image.size == (256, 128) and shown.last_query.query.text == "mug"
+    saved = callback(page, "on_save_page")(shown.answers)
+    assert "The picture of the query" in saved["text"]
