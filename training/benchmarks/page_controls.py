@@ -81,6 +81,9 @@ def fold(words: str) -> tuple[str, ...]:
     ) * 2
 
 
+OPEN = "document.querySelector('#map-settings > button:not(.open)')?.click()"  # the settings of the map
+
+
 def option(name: str, label: str, place: int) -> Control:
     """An option of a dropdown of the map."""
     listed = f"#map-{name} [role=option]"
@@ -94,7 +97,7 @@ def option(name: str, label: str, place: int) -> Control:
         ),
         "drawn",
         listed,
-        f"document.querySelector('#map-{name} input').focus()",
+        f"{OPEN}; document.querySelector('#map-{name} input').focus()",
     )
 
 
@@ -153,7 +156,7 @@ CONTROLS = (
     Control("codes", "use of the levels", "#codes-health table", fold("How well each level")[:1], "shown"),
     Control("codes", "what the codes know", "#codes-factors table", fold("What the codes know")[:1], "shown"),
     Control("map", "vectors", "#map-figure", click("#map-view input", 4, 5, 1, 0), "drawn", "#map-figure .legendtext"),
-    Control("map", "drag to", "#map-figure", click("#map-drag input", 1, 0), "drawn"),
+    Control("map", "drag to", "#map-figure", click("#map-drag input", 1, 0), "drawn", "#map-drag input", OPEN),
     option("color", "color by dataset", 1),
     option("color", "color by code", 2),
     option("color", "color by likeness", 3),

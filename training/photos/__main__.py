@@ -30,14 +30,16 @@ from training.shipping import add_shipping_arguments, check_destination, ship_ru
 ABOUT = {  # what the page says about the run, see genius/ui/common/about.py
     "title": "Photographs, and an encyclopedia of what they may show",
     "paragraphs": [
-        "The pictures are dishes and packaged food, fruit and vegetables in shops, clothes, flowers, animals, tools, "
-        "household objects, monuments and emoji. The texts are their names, titles and captions, and an encyclopedia "
-        "of everyday things with WordNet's definitions. Pairs are entries and products with a picture.",
+        "Pictures: dishes and packaged food, fruit and vegetables in shops, clothes, flowers, animals, tools, "
+        "household objects, monuments and emoji.",
+        "Texts: their names, titles and captions, and an encyclopedia of everyday things with WordNet's definitions. "
+        "Pairs: entries and products with a picture.",
         "So an uploaded photograph of a dog or a guitar finds its entry, and pictures of the same kind where the "
         "collection has some. What the collection does not hold cannot be found.",
-        "Images are encoded by EfficientNet-Lite2 (ImageNet), texts by all-MiniLM-L6-v2; fusion, quantizer and decoder "
-        "were trained on two CPU cores. Flickr8k, product photographs of a fashion shop and Visual7W were also used "
-        "for training; none of their pictures are shown.",
+        "Images are encoded by EfficientNet-Lite2 (ImageNet), texts by all-MiniLM-L6-v2; fusion, quantizer and "
+        "decoder were trained on two CPU cores.",
+        "Flickr8k, product photographs of a fashion shop and Visual7W were also used for training; none of their "
+        "pictures are shown.",
     ],
     "ask": ["What is this?", "Find similar pictures."],
     "ask_with_text": [PHRASINGS["encyclopedia", 6][0][1], PHRASINGS["photos", 7][0][0]],

@@ -3,8 +3,8 @@
 const cell = ({name, key, pattern, words, count, share, kind}, depth) => {
   const told = `${pattern}: ${count}, ${share}${words ? `; ${words}` : ''}`;
   const label = node('span', {}, node('b', {}, name), words ? ` ${words}` : '');
-  if (key === null) return node('div', {class: 'cell others', title: told}, node('span', {}, `${name}, ${share}`));
-  const one = node('button', {type: 'button', class: `cell ${kind}`, title: told, 'aria-label': told,
+  if (key === null) return node('div', {class: 'cell others', 'data-told': told}, node('span', {}, `${name}, ${share}`));
+  const one = node('button', {type: 'button', class: `cell ${kind}`, 'data-told': `${count}, ${share}`, 'aria-label': told,
     'data-key': key, 'data-prefix': key, tabindex: depth ? -1 : 0}, label);
   one.addEventListener('click', () => tell('select', {key}));
   return one;

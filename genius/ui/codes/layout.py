@@ -20,8 +20,8 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     current, everything = gr.State(None), Signal("codes-everything")
     introduction(
         "codes",
-        "A code is one number of an ID. Items whose IDs begin alike are alike: choose a code to see what its items "
-        "have in common, and point at one to read its name.",
+        "A code is one number of an ID, and items whose IDs begin alike are alike. Choose a code to see what its items "
+        "have in common.",
     )
     with gr.Row(elem_id="codes-ask"):
         pattern = gr.Textbox(

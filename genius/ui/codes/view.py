@@ -79,15 +79,15 @@ def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
     else:
         used, codes = overview.next_level["used"], overview.next_level["codes"]
         parts.append(
-            f"Level {len(pattern)} divides them by {used:,} of its {count(codes, 'code')}"
-            + (f", about as finely as {varied(overview.next_level)}." if used > 1 else ".")
+            f"At level {len(pattern)} they have {used:,} of {count(codes, 'code')}"
+            + (f", about as varied as {varied(overview.next_level)}." if used > 1 else ".")
         )
     return parts
 
 
 def varied(use: Mapping[str, Any]) -> str:
     """The perplexity of a level in words."""
-    return f"{use['perplexity']:.0f} of equal size"
+    return f"{use['perplexity']:.0f} equally frequent ones"
 
 
 def modalities(overview: Overview) -> list[dict[str, Any]]:
@@ -141,15 +141,13 @@ def _branch(node: Node, siblings: int, forced: bool, label: Label) -> dict[str, 
 
 def introduction(levels: int, forced: bool) -> dict[str, Any]:
     """The text shown until a code is chosen."""
-    first = "The first code is its modality; each later one" if forced else "Each code after the first"
+    first = " The first code is its modality." if forced else ""
     return {
         "title": "How to read this",
         "paragraphs": [
-            f"Every item has an ID of {levels} codes. {first} narrows down what those before it leave open, "
-            "from coarse to fine.",
-            "Each column is a level; the taller a code, the more items have it. Choose one to see what its items have "
-            "in common and what sets them apart from those of its sibling codes.",
-            "Or type a pattern: 0 · 17 · * · 5 means code 0, then 17, then any code, then 5, and anything after that.",
+            f"Every item has an ID of {levels} codes, from coarse to fine.{first}",
+            "Each column is a code of it; the taller one is drawn, the more items have it.",
+            "Choose one, or type a pattern: 0 · 17 · * · 5 is 0, 17, any code, then 5.",
         ],
     }
 

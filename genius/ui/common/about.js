@@ -13,10 +13,9 @@ const address = path => `${(window.gradio_config?.root ?? location.origin).repla
 const world = ({items}) => [
   node('h2', {}, 'A synthetic world'),
   paragraph(`All ${items} items were drawn or written by a program: about seventy kinds of objects in `
-    + 'twelve colors and eight patterns, in ten scenes, by day and by night. There are no photographs, and all '
-    + 'models were trained from scratch on this world.'),
-  paragraph('Its ten datasets mirror those of the M-BEIR benchmark, so all eight of its tasks occur: the '
-    + 'query is a text, a picture or both, and so is the target.'),
+    + 'twelve colors and eight patterns, in ten scenes, by day and by night.'),
+  paragraph('There are no photographs, and all models were trained from scratch on this world.'),
+  paragraph('Its ten datasets mirror those of the benchmark M-BEIR: query and target are a text, a picture or both.'),
   node('dl', {}, ...STANDS_FOR.map(([name, models, what]) => node('div', {},
     node('dt', {}, name), node('dd', {}, what, node('span', {class: 'label'}, ` · like ${models}`)))))];
 
@@ -25,13 +24,15 @@ const collection = ({title, held, paragraphs, ask, days}) => [
   paragraph(`It holds ${held}.`),
   ...paragraphs.map(paragraph),
   node('h2', {}, 'What to try'),
-  paragraph(`Upload a photograph of your own and click a question below it${ask ? `, such as “${ask.replace(/\.$/, '')}”` : ''}. The same `
-    + 'photograph has other results for another question: the instruction says what you want, a picture, a text or both. '
-    + 'Or describe in words what you look for, or add words to a photograph.'),
-  paragraph('“Why?” on a result shows how its ID was generated; “More like this” searches with it. Uploaded pictures are '
-    + (days ? `kept for up to ${days} days after their last use, so that the address of a search includes its picture.`
-      : 'only used for your searches. Their files are deleted after ten minutes without use; a small copy of the last one '
-        + 'stays in memory until you search for something else, or for up to an hour after you close this page.'))];
+  paragraph(`Upload a photograph and click a question below it${ask ? `, such as “${ask.replace(/\.$/, '')}”` : ''}. `
+    + 'Another question (the instruction) has other results.'),
+  paragraph('Or describe in words what you look for, or add words to a photograph.'),
+  paragraph('“Why?” on a result shows how its ID was generated; “More like this” searches with it.'),
+  ...days ? [paragraph(`Uploaded pictures are kept for up to ${days} days after their last use, so that the address of a `
+    + 'search includes its picture.')]
+    : [paragraph('Uploaded pictures are only used for your searches; their files are deleted after ten minutes without use.'),
+      paragraph('A small copy of the last one stays in memory until you search for something else, or for up to an hour '
+        + 'after you close this page.')]];
 
 const draw = value => {
   if (!value) return [];
@@ -45,9 +46,9 @@ const draw = value => {
       node('section', {}, ...value.world ? world(value) : collection(value), ...sources),
       node('section', {},
         node('h2', {}, 'What an ID is'),
-        paragraph('An ID is a short sequence of codes. The first says whether an item is an image, a text or a '
-          + 'pair; the others describe its meaning from coarse to fine, so the IDs of similar items start alike. A '
-          + 'search generates the IDs of the items it expects, code by code, and only existing IDs can be generated.'),
+        paragraph('An ID is a short row of codes. The first says whether an item is an image, a text or both (a pair).'),
+        paragraph('The others tell its meaning from coarse to fine, so the IDs of similar items start alike.'),
+        paragraph('A search writes the ID of what it expects, code by code; only existing IDs can be written.'),
         node('h2', {}, value.world ? 'Your own collection' : 'Your own pictures'),
         paragraph(value.world
           ? 'A folder of images, optionally with a CSV or JSONL file of texts, becomes a run of its own:'

@@ -2,13 +2,19 @@
 const prefixes = codes => {
   const list = node('p', {class: 'codes', 'aria-label': 'ID'});
   codes.forEach((code, level) => {
-    const prefix = codes.slice(0, level + 1);
-    const one = node('button', {type: 'button', class: 'code', title: `Show all items whose ID begins with ${prefix.join(' · ')}`},
-      String(code));
+    const prefix = codes.slice(0, level + 1), told = `Click to see all items whose ID begins with ${prefix.join(' · ')}.`;
+    const one = node('button', {type: 'button', class: 'code', 'data-prefix': prefix.join('.'), 'data-told': told}, String(code));
     one.addEventListener('click', () => tell('open_code', {codes: prefix}));
     list.append(node('span', {class: 'level'}, one, level + 1 < codes.length ? ' ·' : ''), ' ');
   });
   return list;
+};
+
+// What its codes mean, as far as that is known.
+const meanings = codes => {
+  const known = codes.map((_, level) => codes.slice(0, level + 1)).filter(prefix => genius.names[prefix.join('.')]);
+  return known.length ? [folded('What its codes mean', node('ul', {}, ...known.map(prefix => node('li', {},
+    node('b', {}, prefix.join(' · ')), ` ${genius.names[prefix.join('.')]}`))))] : [];
 };
 
 const neighbour = data => {
@@ -43,7 +49,7 @@ const draw = item => {
   const told = node('div', {class: 'facts-of'},
     node('p', {class: 'which'}, node('span', {class: `badge ${item.kind}`}, item.name), ` ${item.id}`));
   if (item.text) told.append(node('p', {class: 'words'}, item.text));
-  told.append(prefixes(item.codes));
+  told.append(prefixes(item.codes), ...meanings(item.codes));
   if (item.facts.length) told.append(node('dl', {class: 'facts'},
     ...item.facts.map(([name, value]) => node('div', {}, node('dt', {}, spoken(name)), node('dd', {}, value)))));
   if (item.provenance) told.append(provenance(item.provenance));

@@ -1,65 +1,81 @@
-// Names of codes, by prefix such as 0.17. A code with data-prefix tells its name when it is pointed at.
+// Names of codes, by prefix such as 0.17.
 genius.names = {};
 genius.setNames = names => {
   Object.assign(genius.names, names);
   document.dispatchEvent(new Event('names'));
 };
-document.addEventListener('pointerover', ({target}) => {
-  const code = target.closest?.('[data-prefix]'), name = code && genius.names[code.dataset.prefix];
-  if (!name || code.dataset.named === name) return;
-  code.dataset.named = name;
-  code.title = [code.dataset.prefix.replaceAll('.', ' · ') + ': ' + name, code.title].filter(Boolean).join('\n');
-});
 
-// Its typical pictures, in a small card below it; asked for once.
+// A small card tells the name of a code (data-prefix), or those of all codes of an ID, with typical pictures, and what a
+// term means (data-told): where the mouse points, where the keyboard's focus is, or where a finger taps.
 genius.pictures = {};
 (() => {
+  const TOLD = '[data-prefix], [data-told]', WAIT = 250;    // milliseconds
   const card = document.createElement('div');
-  card.className = 'code-card';
-  card.hidden = true;
-  let pointed = null, soon;
+  Object.assign(card, {className: 'told-card', id: 'told-card', hidden: true, role: 'tooltip'});
+  let pointed = null, closed = null, soon;
   const hide = () => {
     clearTimeout(soon);
+    pointed?.removeAttribute('aria-describedby');
     pointed = null;
     card.hidden = true;
   };
-  const show = () => {
-    const known = genius.pictures[pointed?.dataset.prefix];
-    if (!known?.length || !pointed.isConnected) return;
-    const images = known.map(({picture, label}) => {
-      const image = document.createElement('img');
-      image.src = picture;
-      image.alt = label;
-      return image;
-    }), words = document.createElement('p');
-    words.textContent = `nearest to its average: ${genius.names[pointed.dataset.prefix]}`;
-    card.replaceChildren(...images, words);
-    if (!card.isConnected) document.body.append(card);
-    card.hidden = false;
-    const {left, bottom, top} = pointed.getBoundingClientRect(), {offsetWidth, offsetHeight} = card;
+
+  const line = (words, kind = '') => Object.assign(document.createElement('p'), {textContent: words, className: kind});
+  const named = ({dataset: {prefix}}) => genius.names[prefix]
+    ? [line(`${prefix.replaceAll('.', ' · ')}: ${genius.names[prefix]}`, 'of-code')] : [];
+  const lines = () => {
+    const codes = pointed.dataset.prefix ? [pointed] : [...pointed.querySelectorAll('[data-prefix]')];
+    const told = pointed.closest('[data-told]')?.dataset.told;
+    return [...codes.flatMap(named), ...told ? [line(told)] : []];
+  };
+  const image = ({picture, label}) => Object.assign(new Image(), {src: picture, alt: label});
+
+  // Below what it is about, or above where there is no room; not where that is out of view.
+  const place = () => {
+    const {left, right, bottom, top} = pointed.getBoundingClientRect(), {offsetWidth, offsetHeight} = card;
+    if (bottom < 0 || top > innerHeight || right < 0 || left > innerWidth) return hide();
     card.style.left = `${Math.max(4, Math.min(left, innerWidth - offsetWidth - 4))}px`;
     card.style.top = `${bottom + offsetHeight + 6 < innerHeight ? bottom + 4 : Math.max(4, top - offsetHeight - 4)}px`;
   };
+  const show = () => {
+    if (!pointed?.isConnected) return hide();
+    const told = lines(), pictures = genius.pictures[pointed.dataset.prefix] ?? [];
+    if (!told.length) return;
+    card.replaceChildren(...pictures.map(image), ...told,
+      ...pictures.length ? [line('Shown: what is nearest to the average of its items.')] : []);
+    if (!card.isConnected) document.body.append(card);
+    card.hidden = false;
+    pointed.setAttribute('aria-describedby', card.id);
+    place();
+  };
   genius.setPictures = (prefix, pictures) => {
     genius.pictures[prefix] = pictures;
-    show();
+    if (pointed?.dataset.prefix === prefix && !card.hidden) show();
   };
-  const point = ({target}) => {
-    const code = target.closest?.('[data-prefix]') ?? null;
-    if (code === pointed) return;
+
+  const point = (target, wait) => {
+    const found = target.closest?.(TOLD) ?? null;
+    if (found === pointed) return;
     hide();
-    const prefix = code?.dataset.prefix;
-    if (!prefix || !genius.names[prefix]) return;
-    pointed = code;
+    if (!found) return;
+    pointed = found;
     soon = setTimeout(() => {
-      if (prefix in genius.pictures) show();
-      else {
-        genius.pictures[prefix] = null;    // asked for
-        genius.wantPictures?.(prefix);
-      }
-    }, 250);
+      show();
+      const {prefix} = found.dataset;
+      if (!genius.names[prefix] || prefix in genius.pictures) return;
+      genius.pictures[prefix] = null;    // asked for
+      genius.wantPictures?.(prefix);
+    }, wait);
   };
-  for (const event of ['pointerover', 'focusin']) document.addEventListener(event, point);
-  for (const event of ['pointerdown', 'keydown']) document.addEventListener(event, hide);
-  addEventListener('scroll', hide, {passive: true, capture: true});
+  document.addEventListener('pointerover', ({target, pointerType}) => pointerType === 'mouse' && point(target, WAIT));
+  document.addEventListener('focusin', ({target}) => target.matches(':focus-visible') && point(target, WAIT));
+  document.addEventListener('focusout', ({target}) => target.closest?.(TOLD) === pointed && hide());
+  // A second tap closes the card; a tap on a button does what the button does.
+  document.addEventListener('pointerdown', () => { closed = pointed; hide(); });
+  document.addEventListener('pointerup', ({target, pointerType}) => {
+    if (pointerType === 'mouse' || target.closest?.('button, a, summary') || target.closest?.(TOLD) === closed) return;
+    point(target, 0);
+  });
+  document.addEventListener('keydown', hide);
+  addEventListener('scroll', () => card.hidden || place(), {passive: true, capture: true});
 })();

@@ -17,9 +17,12 @@ const node = (tag, attributes, ...children) => {
 };
 
 // An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader;
-// those that were not decoded are dashed; an open end stands for all IDs that begin so.
-const chips = ({codes, shared, decoded = codes.length, open = false}) => {
-  const list = node('span', {class: 'codes'});
+// those that were not decoded are dashed; an open end stands for all IDs that begin so. within: a button, whose focus it has.
+const chips = ({codes, shared, decoded = codes.length, open = false, within = false}) => {
+  const told = (shared ? `The first ${shared} of ${codes.length} codes are those of the query’s own ID.`
+    : 'No first code is that of the query’s own ID.') + (decoded < codes.length ? ` ${decoded} were decoded.` : '');
+  const list = node('span', {class: 'codes', 'data-told': told,
+    ...within ? {} : {tabindex: '0', role: 'group', 'aria-label': 'ID'}});
   codes.forEach((code, level) => {
     const kind = (level < shared ? ' shared' : '') + (level < decoded ? '' : ' followed');
     const one = node('span', {class: 'level'},
@@ -28,8 +31,6 @@ const chips = ({codes, shared, decoded = codes.length, open = false}) => {
     list.append(one, ' ');
   });
   if (open) list.append(node('span', {class: 'level'}, '· …'));
-  list.title = (shared ? `the first ${shared} of ${codes.length} codes: shared with the query's own ID`
-    : 'no code shared with the query') + (decoded < codes.length ? `; ${decoded} were decoded` : '');
   return list;
 };
 
@@ -47,14 +48,14 @@ const creditLine = known => {
 // The three first codes by probability, the chosen one marked, with a bar of their shares; only: what it says where
 // the visitor chose.
 const aims = ({label, targets, only}) => {
-  const names = node('p', {class: 'targets', title: 'What the search expects you to want: the probability of each first code among the three'},
-    node('span', {class: 'label'}, `${label} `));
+  const told = 'What the search expects you to want: how probable each of the three first codes is.';
+  const names = node('p', {class: 'targets', 'data-told': told, tabindex: '0'}, node('span', {class: 'label'}, `${label} `));
   targets.forEach((target, place) => {
     if (place) names.append(node('span', {class: 'dot'}, ' · '));
     names.append(node('span', {class: `target ${target.kind}${target.chosen ? ' chosen' : ''}`},
       `${target.name} ${target.probability}`));
   });
-  return [names, node('div', {class: 'bar', 'aria-hidden': 'true'},
+  return [names, node('div', {class: 'bar', 'aria-hidden': 'true', 'data-told': told},
     ...targets.map(target => node('i', {class: target.kind, style: `width: ${100 * target.share}%`}))),
   ...only ? [node('p', {class: 'label only'}, only)] : []];
 };

@@ -8,7 +8,7 @@ const matrix = ({systems, agreement, encoding}) => {
     ? node('td', {class: 'shared', style: `--share: ${pair.share}`}, node('b', {}, pair.overlap), ` ${pair.shift}`)
     : node('td', {class: 'itself'}, '–');
   const rows = systems.map((system, place) => node('tr', {},
-    node('th', {scope: 'row', title: system.how}, system.name),
+    node('th', {scope: 'row'}, system.name),
     node('td', {class: 'time'}, node('b', {}, system.time), node('span', {class: 'track', 'aria-hidden': 'true'},
       node('i', {style: `width: ${100 * system.share}%`})), node('span', {class: 'parts'}, system.stages)),
     ...agreement[place].map(shared),
@@ -25,7 +25,7 @@ const shift = (rank, other, name) => {
   const [tone, mark, words] = other === 0 ? ['new', 'new', `not among the results of ${name}`]
     : other === rank ? ['same', '=', `the same rank by ${name}`]
       : [kind, `${arrow}${Math.abs(other - rank)}`, `rank ${other} by ${name}`];
-  return node('span', {class: `moved ${tone}`, title: words, role: 'img', 'aria-label': words}, mark);
+  return node('span', {class: `moved ${tone}`, 'data-told': words, role: 'img', 'aria-label': words}, mark);
 };
 
 const entry = (item, place, cosine, rank, marks) => {
@@ -34,7 +34,7 @@ const entry = (item, place, cosine, rank, marks) => {
     ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [],
     node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || item.label),
       node('span', {class: 'facts'}, node('span', {class: `badge ${item.kind}`}, item.name),
-        node('span', {class: 'cosine', title: 'similarity to the query (cosine of the embeddings)'}, cosine)),
+        node('span', {class: 'cosine', 'data-told': 'similarity to the query (cosine of the embeddings)'}, cosine)),
       node('span', {class: 'facts'}, ...marks), ...creditLine(item.provenance)));
   one.addEventListener('click', () => tell('select', {id: item.id}));
   return node('li', {}, one);
@@ -78,6 +78,6 @@ const draw = value => {
   return [node('div', {class: 'comparison'},
     node('p', {class: 'sentence', role: 'status'}, value.sentence), matrix(value),
     section('Side by side', node('p', {class: 'note'}, node('label', {for: 'compare-reference'},
-      'Compare ranks with those of '), choice, '. Point at an item to highlight it in the other columns; click '
-      + 'it to see its card.'), shown))];
+      'Compare ranks with those of '), choice, '. ↑2: two ranks better than there; new: not found there. The number '
+      + 'is the similarity to the query. Click an item to see its card and to mark it in the other columns.'), shown))];
 };

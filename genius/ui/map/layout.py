@@ -56,6 +56,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
             scale=5,
             min_width=320,
         )
+    with gr.Accordion("Settings", open=False, elem_id="map-settings"), gr.Row():
         color = gr.Dropdown(COLORINGS, value="modality", label="Color", elem_id="map-color", scale=2, min_width=150)
         level = gr.Slider(
             1,

@@ -7,7 +7,7 @@ const answer = ({id, label, kind}) => {
 const hint = () => node('section', {class: 'empty map-hint'},
   node('h2', {}, 'Pick a point'),
   node('p', {}, 'Click one to see the item, its codes and the items most similar to it.'),
-  node('p', {}, 'To see many items, choose “Select” and draw around them, or choose a color in the table.'));
+  node('p', {}, 'To see many items, choose “Select” in the settings and draw around them, or choose a color in the table.'));
 
 const draw = query => !query ? [hint()] : [node('section', {class: 'map-query'},
   node('h3', {}, 'A test question of the collection'),

@@ -1,7 +1,9 @@
 // The codes of an ID; those it shares from the start with the query's best ID, and with the item's own, are marked.
-const mixed = ({codes, query, item}) => node('span', {class: 'codes'}, ...codes.flatMap((code, level) => [
+const mixed = ({codes, query, item}) => node('span',
+  {class: 'codes', tabindex: '0', role: 'group', 'aria-label': 'ID', 'data-told': ''}, ...codes.flatMap((code, level) => [
   node('span', {class: 'level'},
-    node('span', {class: `code${level < query ? ' of-query' : ''}${level < item ? ' of-item' : ''}`}, String(code)),
+    node('span', {class: `code${level < query ? ' of-query' : ''}${level < item ? ' of-item' : ''}`,
+      'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)),
     level + 1 < codes.length ? ' ·' : ''), ' ']));
 
 const tile = ({name, kind, text, label, picture, provenance}, chosen) => node('li',
@@ -29,21 +31,25 @@ const fillMeanings = () => element.querySelectorAll('[data-meaning]').forEach(on
 document.addEventListener('names', fillMeanings);
 
 // How the IDs of both ends narrow the collection down, one below the other, level by level.
-const level = (items, before) => ({code, items: left, rows, settled}, at) => {
+const other = ({code, name, prefix, probability}) => node('li', {class: 'other'},
+  node('span', {class: 'code', 'data-prefix': prefix}, name ? `${code} ${name}` : String(code)), ` ${probability ?? ''}`);
+const level = (items, before) => ({code, items: left, rows, others, settled}, at) => {
   const same = before.slice(0, at + 1).every(Boolean), kind = same ? 'of-query of-item' : '';
   return node('td', {class: settled ? 'settled' : ''},
     node('span', {class: `code ${kind}`, 'data-prefix': code.prefix}, code.name ? `${code.code} ${code.name}` : String(code.code)),
     ...settled || code.name ? [] : [node('span', {class: 'meaning', 'data-meaning': code.prefix})],
-    ...settled ? [] : [node('b', {}, left), node('ul', {}, ...rows.map(row => items[row]).slice(0, 3).map(one =>
+    ...settled ? [] : [node('span', {class: 'figure'}, code.probability ?? 'not decoded'), node('b', {}, left),
+      node('ul', {}, ...rows.map(row => items[row]).slice(0, 3).map(one =>
       node('li', {class: one.kind}, one.picture ? node('img', {src: one.picture, alt: one.label, title: one.label})
-        : node('span', {class: 'excerpt', title: one.text}, one.text))))]);
+        : node('span', {class: 'excerpt', title: one.text}, one.text)))),
+      ...others.length ? [node('ul', {class: 'others', 'aria-label': 'Other codes'}, ...others.map(other))] : []]);
 };
 const narrowed = (strips, items) => {
   if (strips.length < 2) return [];
   const same = strips[0].columns.map(({code}, at) => code.code === strips[1].columns[at]?.code.code);
   const longest = strips.map(({columns}) => columns).sort((one, other) => other.length - one.length)[0];
   return [node('div', {class: 'scroll both', tabindex: '0', role: 'region', 'aria-label': 'How both IDs were generated'},
-    node('table', {}, node('caption', {}, 'How both IDs were generated: each code, and how many items it leaves'),
+    node('table', {}, node('caption', {}, 'How both IDs were generated: each code, its probability, the items still possible, and other codes'),
       node('thead', {}, node('tr', {}, node('td', {}), ...longest.map(({head}) => node('th', {scope: 'col'}, head)))),
       node('tbody', {}, ...strips.map(({name, columns}) => node('tr', {}, node('th', {scope: 'row'}, name),
         ...columns.map(level(items, same)))))))];

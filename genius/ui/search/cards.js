@@ -17,7 +17,7 @@ const written = text => {
 const moved = ({rank, generated_rank}, {by}) => {
   const direction = generated_rank > rank ? 'up' : generated_rank < rank ? 'down' : 'same';
   const label = `rank ${generated_rank} by ${by}, rank ${rank} after re-ranking by the item itself`;
-  return node('span', {class: `moved ${direction}`, title: label, role: 'img', 'aria-label': label},
+  return node('span', {class: `moved ${direction}`, 'data-told': label, role: 'img', 'aria-label': label},
     `${generated_rank} → ${rank}`);
 };
 
@@ -56,10 +56,17 @@ const picture = data => {
     () => tell('use_picture', {id: data.id})));
 };
 
-const fact = (name, value, title) => node('div', {title}, node('dt', {}, name), node('dd', {}, value));
+const SIMILARITY = 'How alike query and item are: the cosine of their embeddings, the numbers that stand for them; at most 1.';
+const fact = (name, value, told) => node('div', {'data-told': told}, node('dt', {}, name), node('dd', {}, value));
+
+// What a mouse or a finger learns at each card.
+const meanings = ({by, score}) => folded('What these numbers mean', node('ul', {},
+  ...[['similarity', SIMILARITY], ['ID score', score], ['3 → 1', `Rank 3 by ${by}, rank 1 after re-ranking by the item itself.`],
+    ['codes', 'The ID of an item. Marked first codes are those of the query’s own ID.']].map(([name, told]) =>
+    node('li', {}, node('b', {}, name), ` ${told}`))));
 
 const card = ({itself, told}, column) => data => {
-  const head = node('div', {class: 'head'}, node('span', {class: 'rank', title: 'rank'}, String(data.rank)));
+  const head = node('div', {class: 'head'}, node('span', {class: 'rank'}, String(data.rank)));
   if (data.generated_rank !== null) head.append(moved(data, told));
   head.append(node('span', {class: `badge ${data.kind}`}, data.name));
   const body = node('div', {class: 'body'});
@@ -68,11 +75,11 @@ const card = ({itself, told}, column) => data => {
   const made = node('li', {class: `card ${data.kind}`}, head, body,
     node('div', {class: 'foot'},
       node('dl', {},
-        fact('similarity', data.cosine, 'How alike query and item are: the cosine of their embeddings, the numbers that stand for them; at most 1'),
+        fact('similarity', data.cosine, SIMILARITY),
         fact('ID score', data.score, told.score)),
       chips(data),
       ...creditLine(data.provenance),
-      node('span', {class: 'item', title: 'The item’s number in the collection'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),
+      node('span', {class: 'item', 'data-told': 'The item’s number in the collection'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),
       actions(data, column)));
   made.dataset.likeness = data.likeness;
   return made;
@@ -115,7 +122,8 @@ const draw = value => {
       + 'The instruction says whether you want an image, a text or both.'),
     node('p', {class: 'how'}, 'The model generates the IDs of the items it expects, code by code: first the '
       + 'modality (image, text or both), then from coarse to fine. Each ID leads to its items, which are then ordered by how well they fit your query.'),
-    node('p', {}, chips({codes: ['modality', 'coarse', 'finer', '…'], shared: 0})))];
+    node('p', {}, node('span', {class: 'codes'}, ...['modality', 'coarse', 'finer', '…'].flatMap((code, level) =>
+      [level ? ' · ' : '', node('span', {class: 'code'}, code)]))))];
   const {columns, exports} = value;
   const shown = columns.length > 1 ? [node('div', {class: 'beside'}, ...columns.map(column))] : [list(columns[0], 0)];
   shown[0].querySelector('.card')?.classList.add('chosen');
@@ -123,5 +131,5 @@ const draw = value => {
   return [node('div', {class: 'tools'}, threshold(shown),
     node('div', {class: 'actions'}, node('span', {class: 'label'}, 'Save as'), ...exports.map(save),
       action('HTML', 'Save as one page with all pictures, which opens without this server',
-        () => tell('save_page', {})))), ...shown];
+        () => tell('save_page', {})))), meanings(columns[0].told), ...shown];
 };

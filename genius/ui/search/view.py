@@ -28,13 +28,13 @@ MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "pic
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
 TOLD_OF_IDS = {  # what the numbers of a card are: the order before re-ranking, and the score of the ID
     "by": "its ID",
-    "score": "How well its ID fits the query, higher is better; orders the items before re-ranking",
+    "score": "How well its ID fits the query, higher is better; orders the items before re-ranking.",
 }
 TOLD = {
     "fast": {
         "by": "how near its codes are to the query",
         "score": "How well the written part of its ID fits the query, higher is better. It chose which items to "
-        "look at; how near their codes are to the query then ordered them",
+        "look at; how near their codes are to the query then ordered them.",
     }
 }
 FAR = "This picture looks unlike anything in the collection, so the results may not fit."

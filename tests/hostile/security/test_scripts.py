@@ -152,6 +152,7 @@ def test_the_map_tab(visit):
     visitor = visit("map")
     page = visitor.page
     page.locator("#map-figure .legendtext").first.wait_for()
+    page.locator("#map-settings > button").click()
     page.click("#map-color input")
     page.locator("#map-color").get_by_role("option", name="Dataset").click()
     page.get_by_role("button", name="The map as a table").click()

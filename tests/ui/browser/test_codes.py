@@ -85,7 +85,7 @@ def test_a_code_of_a_card_opens_all_items_below_it(opened, served):
 
 def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
     page = opened()
-    page.locator("#codes-icicle button[title*=';']").first.wait_for()  # drawn again, with words
+    page.locator("#codes-icicle button[aria-label*=';']").first.wait_for()  # drawn again, with words
     page.locator("#codes-icicle button").first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")

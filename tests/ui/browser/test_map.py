@@ -35,6 +35,7 @@ def opened(visit):
     def open_tab(path="/?tab=map", width=1280):
         page = visit(path, width)
         drawn(page, "Image")
+        page.locator("#map-settings > button").click()
         return page
 
     return open_tab

@@ -7,6 +7,7 @@ import pytest
 from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
+MODALITIES = {"0": "Image", "1": "Text", "2": "Pair"}  # by first code
 
 
 @pytest.fixture(scope="module")
@@ -161,11 +162,74 @@ def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit, served)
     assert any(text for _, text in named)
     code = strip.locator(".row-id .code").first
     code.hover()
-    modality = {"0": "Image", "1": "Text", "2": "Pair"}[code.inner_text().split()[0]]
-    assert code.get_attribute("title").endswith(f": {modality}")
-    first = page.locator("#cards .card .code").first
-    first.hover()
-    assert re.match(r"\d: (Image|Text|Pair)$", first.get_attribute("title"))
+    number = code.inner_text().split()[0]
+    told = page.locator("#told-card")
+    told.get_by_text(f"{number}: {MODALITIES[number]}", exact=True).wait_for()
+    page.mouse.move(0, 0)
+    told.wait_for(state="hidden")
+
+
+def test_the_blend_shows_probabilities_and_other_codes_of_both_ends_and_names_their_codes(visit):
+    page = visit()
+    search(page)
+    page.locator("#cards .card").nth(2).get_by_role("button", name="Blend").click()
+    ends = page.locator("#blend .both tbody tr")
+    ends.nth(1).wait_for()
+    for row in (ends.nth(0), ends.nth(1)):
+        first = row.locator("td").first
+        assert re.search(r"\d %$", first.locator(":scope > .figure").inner_text())
+        assert {one[0] for one in first.locator(".other").all_inner_texts()} <= {*MODALITIES}
+        assert first.locator(".other").count() > 0
+    code = page.locator("#blend .best .code").first
+    code.hover()
+    number = code.inner_text()
+    page.locator("#told-card").get_by_text(f"{number}: {MODALITIES[number]}", exact=True).wait_for()
+
+
+def test_an_items_card_lists_what_its_codes_mean(visit):
+    page = visit("/?tab=codes")
+    page.locator("#codes-items .tile").first.click()
+    card = page.locator("#codes-card .itemcard")
+    card.locator("summary").click()
+    number = card.locator(".codes .code").first.inner_text()
+    assert card.locator("details li").first.inner_text() == f"{number} {MODALITIES[number]}"
+
+
+def test_the_keyboard_reaches_the_names_of_an_ids_codes(visit):
+    page = visit()
+    search(page)
+    page.wait_for_function("genius.names['0']")
+    id = page.locator("#cards .card .codes").first
+    page.locator("#cards .card").first.get_by_role("button", name="Why?").focus()
+    page.keyboard.press("Shift+Tab")
+    told = page.locator("#told-card")
+    first = id.locator(".code").first.inner_text()
+    told.get_by_text(f"{first}: {MODALITIES[first]}", exact=True).wait_for()
+    assert "of the query’s own ID" in told.inner_text()
+    assert id.get_attribute("aria-describedby") == "told-card"
+    page.keyboard.press("Escape")
+    told.wait_for(state="hidden")
+
+
+def test_a_tap_tells_what_a_code_or_a_term_means_and_a_second_one_closes_it(browser, served):
+    with browser.new_context(has_touch=True, viewport={"width": 390, "height": 844}) as context:
+        page = context.new_page()
+        page.goto(served.url)
+        page.locator("#cards .panel > *").first.wait_for()
+        search(page)
+        page.wait_for_function("genius.names['0']")
+        told = page.locator("#told-card")
+        code = page.locator("#cards .card .code").first
+        code.tap()
+        told.get_by_text(f"{code.inner_text()}: {MODALITIES[code.inner_text()]}", exact=True).wait_for()
+        box = told.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+        code.tap()
+        told.wait_for(state="hidden")
+        page.locator("#summary .targets").tap()
+        told.get_by_text("What the search expects you to want").wait_for()
+        page.locator("#go").tap()
+        told.wait_for(state="hidden")
 
 
 def test_a_name_from_the_data_stays_a_text(visit):

@@ -49,17 +49,17 @@ def test_a_first_code_that_emerged_is_not_called_a_modality():
             (0, 1),
             OVERVIEW,
             "20 % of all items, 67 % of those that match 0. "
-            "Level 2 divides them by 2 of its 5 codes, about as finely as 2 of equal size.",
+            "At level 2 they have 2 of 5 codes, about as varied as 2 equally frequent ones.",
         ),
         (
             (0,),
             Overview(3, 10, [3, 0, 0], {"codes": 5, "used": 1, "perplexity": 1.0}),
-            "30 % of all items. Level 1 divides them by 1 of its 5 codes.",
+            "30 % of all items. At level 1 they have 1 of 5 codes.",
         ),
         (
             (),
             Overview(10, 10, [10, 0, 0], {"codes": 3, "used": 1, "perplexity": 1.0}),
-            "Level 0 divides them by 1 of its 3 codes.",
+            "At level 0 they have 1 of 3 codes.",
         ),
         (
             (0, 1, 2),
@@ -133,7 +133,7 @@ def test_words_of_texts_come_with_their_share_and_guesses_with_their_cosine():
 
 def test_before_a_code_is_chosen_it_says_what_codes_are():
     forced, emerged = (view.introduction(9, forced)["paragraphs"][0] for forced in (True, False))
-    assert forced.startswith("Every item has an ID of 9 codes. The first code is its modality;")
+    assert forced == "Every item has an ID of 9 codes, from coarse to fine. The first code is its modality."
     assert "modality" not in emerged
 
 
