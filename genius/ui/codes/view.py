@@ -146,7 +146,7 @@ def introduction(levels: int, forced: bool) -> dict[str, Any]:
         "title": "How to read this",
         "paragraphs": [
             f"Every item has an ID of {levels} codes, from coarse to fine.{first}",
-            "Each column is a code of it; the taller one is drawn, the more items have it.",
+            "Each column is a place in the ID; the taller a code, the more items have it.",
             "Choose one, or type a pattern: 0 · 17 · * · 5 is 0, 17, any code, then 5.",
         ],
     }
