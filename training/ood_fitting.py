@@ -18,6 +18,7 @@ from PIL import Image
 from genius.collections.images import open_image
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
+from genius.errors import UserError
 from genius.schema import Item
 from genius.search.ood_detector import OODDetector, texture
 from training.image_augmentation import open_item_image
@@ -61,16 +62,20 @@ class EvenSample:
 
 
 def textures(collection: Collection, paths: list[str], compress: bool) -> np.ndarray:
-    """(m, t) texture statistics. Raises UserError for an image that cannot be opened."""
+    """(m, t) texture statistics of the images that can be opened; the others are counted where thumbnails are made."""
 
-    def texture_of(number: int, path: str) -> np.ndarray:
-        image = open_item_image(collection, path)
+    def texture_of(number: int, path: str) -> np.ndarray | None:
+        try:
+            image = open_item_image(collection, path)
+        except UserError:
+            return None
         return texture(
             compressed(image, *COMPRESSED[number % CYCLE]) if compress and number % CYCLE in COMPRESSED else image
         )
 
     with ThreadPoolExecutor() as pool:
-        return np.array(list(pool.map(texture_of, range(len(paths)), paths)))
+        found = pool.map(texture_of, range(len(paths)), paths)
+        return np.array([of_image for of_image in found if of_image is not None])
 
 
 def compressed(image: Image.Image, scale: float, kind: str) -> Image.Image:

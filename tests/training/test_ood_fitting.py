@@ -57,3 +57,10 @@ def test_a_compressed_image_is_smaller_and_has_another_texture():
     assert again.size == (20, 15) and again.mode == "RGB"
     assert not np.array_equal(texture(again), texture(image.resize((20, 15), Image.Resampling.LANCZOS)))
     assert compressed(Image.new("RGB", (1, 40)), 0.5, "JPEG").size == (1, 20)
+
+
+def test_images_that_cannot_be_opened_are_left_out(collection):
+    first, second = [item.image for item in collection.all_candidates() if item.image][:2]
+    found = textures(collection, [first, "images/none.png", second], compress=False)
+    assert np.array_equal(found, textures(collection, [first, second], compress=False)) and len(found) == 2
+    assert textures(collection, ["images/none.png"], compress=False).shape == (0,)
