@@ -15,7 +15,7 @@ from genius.run import Run
 from training import decoder, encoder, features, index, quantizer
 from training.distributed import broadcast_object
 from training.settings import Arguments, parse_arguments
-from training.stage import STAGES, is_done, only_trainer, run_stage
+from training.stage import STAGES, only_trainer, pending, run_stage
 
 TRAIN = dict(zip(STAGES, (encoder.train, features.train, quantizer.train, decoder.train, index.train), strict=True))
 
@@ -26,10 +26,9 @@ def train(arguments: Arguments) -> None:
     Raises UserError if one was done with other settings, or another process is changing the run.
     """
     if pool := arguments.settings.index.pool:
-        next(index.pool_items(Collection(arguments.collection), pool))  # refuses an unknown pool now, not at the end
+        index.check_pool(Collection(arguments.collection), pool)  # refuses it now, not at the end
     with only_trainer(arguments.run):
-        pending = broadcast_object([name for name in STAGES if not is_done(name, arguments)])
-        for name in pending:
+        for name in broadcast_object(pending(arguments)):
             run_stage(name, TRAIN[name], arguments)
     for name, stage in Run(arguments.run).manifest["stages"].items():
         print(f"{name:10s} {stage['seconds']:8.0f} s")

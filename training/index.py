@@ -31,7 +31,7 @@ from training.features import facts
 from training.ood_fitting import fit_ood_detector
 from training.pairs import CandidateTable
 from training.settings import Arguments, parse_arguments
-from training.stage import run_stage
+from training.stage import forget, run_stage
 
 BLOCK = 10_000  # ids looked up at a time
 
@@ -88,6 +88,7 @@ def train(arguments: Arguments) -> None:
         if ood_detector is not None:
             ood_detector.save(folder)
 
+    forget(run, "index")
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
     remove_folder(resume_folder.parent)
     print(f"index: {len(codes)} items")
@@ -128,8 +129,18 @@ def pool_items(collection: Collection, pool: str) -> Iterator[Item]:
     return collection.candidates(pool) if pool else collection.all_candidates()
 
 
+def check_pool(collection: Collection, pool: str) -> None:
+    """Raises UserError for a pool that is unknown or has no items."""
+    if next(pool_items(collection, pool), None) is None:
+        raise UserError(
+            f"pool {pool} of {collection.root} has no items; add some, or set index.pool to another one, or to nothing "
+            "to index every candidate"
+        )
+
+
 def pool_rows(collection: Collection, pool: str, candidates: CandidateTable) -> np.ndarray:
-    """(m,) the numbers of a pool's items among all candidates. Raises UserError if one was not encoded."""
+    """(m,) the numbers of a pool's items among all candidates. Raises UserError if one was not encoded, or none is."""
+    check_pool(collection, pool)
     rows = np.concatenate(
         [candidates.rows([item.id for item in block]) for block in batched(pool_items(collection, pool), BLOCK)]
     )

@@ -27,6 +27,13 @@ from training.settings import Arguments
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 TRAINED = ("encoder", "quantizer", "decoder")  # stages that train weights
 DISTRIBUTED = (*TRAINED, "features")  # stages that several processes share; the main process runs the others
+PARTS_OF = {
+    "encoder": ("encoder",),
+    "features": (),
+    "quantizer": ("fusion", "quantizer"),
+    "decoder": ("decoder",),
+    "index": ("index",),
+}
 CURVES = "reports/training.json"  # {"stage": [{"epoch": 0, "loss": …, …}, …], …}
 RESUME = "what was finished stays; make room, or change the permissions, and start again"
 locked: set[Path] = set()  # runs that this process is training
@@ -111,14 +118,24 @@ def drawn_world(collection: Path) -> dict[str, Any] | None:
 
 
 def is_done(name: str, arguments: Arguments) -> bool:
-    """Whether the run has this stage with these settings. Raises UserError if it has it with others."""
-    done = Run(arguments.run).manifest.get("stages", {}).get(name)
+    """Whether the run has this stage with these settings, and its parts, built from those that the run has now.
+
+    Raises UserError if it has the stage with other settings.
+    """
+    run = Run(arguments.run)
+    done = run.manifest.get("stages", {}).get(name)
     if done and done["facts"] != facts(name, arguments):
         raise UserError(
             f"the {name} of {arguments.run} was made from another collection or with other settings; "
             f"name another RUN, or repeat the stage: python -m training.{name} COLLECTION RUN"
         )
-    return done is not None
+    return done is not None and all(run.is_current(part) for part in PARTS_OF[name])
+
+
+def pending(arguments: Arguments) -> list[str]:
+    """The first stage that is not done, and all after it. Raises UserError if one was done with other settings."""
+    done = [is_done(name, arguments) for name in STAGES]
+    return list(STAGES[done.index(False) :]) if False in done else []
 
 
 def facts(name: str, arguments: Arguments) -> str:
@@ -131,11 +148,23 @@ def facts(name: str, arguments: Arguments) -> str:
 
 
 def publish(run: Run, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()) -> Run:
-    """Let the main process publish a part; -> the run with this part, on every process."""
+    """Let the main process publish a part of a stage; -> the run with this part, on every process."""
     if is_main():
+        forget(run, next(stage for stage, parts in PARTS_OF.items() if part in parts))
         run.publish(part, write, built_from)
     barrier()
     return Run(run.path)
+
+
+def forget(run: Run, name: str) -> None:
+    """Take this stage and the later ones from the record of what is done, before a part of the stage is published.
+
+    Whoever is killed before the stage is recorded again leaves no record of what it replaced.
+    """
+    before = STAGES[: STAGES.index(name)]
+    if "stages" in run.manifest:
+        with run.changing() as manifest:
+            manifest["stages"] = {stage: done for stage, done in manifest["stages"].items() if stage in before}
 
 
 def record_epoch(run: Run, stage: str, epoch: int, **figures: float) -> None:

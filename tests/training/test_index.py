@@ -1,12 +1,15 @@
 """The index stage: its detector, features fused elsewhere, and resuming."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from genius.collections.keys import id_key
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
 from genius.index.store import Index
 from genius.run import Run
 from genius.search import ood_detector
@@ -14,6 +17,7 @@ from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training import index
+from training.pairs import CandidateTable
 from training.settings import Arguments
 from training.stage import run_stage
 
@@ -79,3 +83,15 @@ def test_an_index_offers_only_the_instructions_of_the_datasets_in_it(collection)
     everything = np.array([id_key("0:1"), id_key("1:1")])
     offered = index.instructions_for(everything, collection)
     assert len(offered) == sum(map(len, collection.instructions().values()))
+
+
+def test_an_empty_pool_is_refused_before_training(collection, tmp_path):
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    (root / "cand_pool" / "global" / "mbeir_none_cand_pool.jsonl").write_text("")
+    empty = replace(TINY, index=replace(TINY.index, pool="none"))
+    arguments = Arguments(root, tmp_path / "run", "small", empty, "cpu")
+    with pytest.raises(UserError, match="pool none of .* has no items; add some, or set index.pool"):
+        pipeline.train(arguments)
+    with pytest.raises(UserError, match="pool none of .* has no items"):
+        index.pool_rows(Collection(root), "none", CandidateTable.read(collection))
+    assert not (tmp_path / "run").exists()

@@ -22,12 +22,13 @@ from tests.training.demo.tiny_teacher import write_teacher
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training import encoder, index, quantizer
+from training import stage as stages
 from training.checkpoint import Checkpoints
 from training.demo import vocabulary
 from training.image_augmentation import MARGIN
 from training.pairs import CandidateTable
 from training.settings import Arguments, ExtrasSettings, IndexSettings
-from training.stage import STAGES, is_done, run_stage
+from training.stage import PARTS_OF, STAGES, is_done, pending, run_stage
 
 
 def arguments(collection, run, settings=TINY) -> Arguments:
@@ -89,24 +90,46 @@ def test_a_run_cannot_be_continued_with_other_settings(trained, collection):
         pipeline.train(arguments(collection, trained, replace(TINY, seed=1)))
 
 
-@pytest.mark.parametrize("before_saving", [True, False])
+class Killed(BaseException):
+    pass
+
+
+def die(*_) -> None:
+    raise Killed
+
+
+def killed_while(monkeypatch, stage: str, moment: str) -> None:
+    """Let this stage die at this moment."""
+
+    def dies(owner: type, name: str, matches, after: bool = False) -> None:
+        real = getattr(owner, name)
+
+        def call(self, *given, **named):
+            if matches(self, *given) and not after:
+                raise Killed
+            result = real(self, *given, **named)
+            if matches(self, *given):
+                raise Killed
+            return result
+
+        monkeypatch.setattr(owner, name, call)
+
+    if moment == "before it is published":
+        dies(Run, "publish", lambda _, part, *__: part == PARTS_OF[stage][0])
+    elif moment == "before it is recorded":
+        dies(Checkpoints, "clear", lambda checkpoints: checkpoints.stage == stage)
+    else:
+        dies(Checkpoints, "save", lambda checkpoints, *_: checkpoints.stage == stage, moment == "after an epoch")
+
+
+@pytest.mark.parametrize(
+    "moment", ["before an epoch is saved", "after an epoch", "before it is published", "before it is recorded"]
+)
 @pytest.mark.parametrize("stage", ["encoder", "quantizer", "decoder"])
 def test_a_killed_stage_resumes_after_its_last_epoch_and_ends_with_the_same_bytes(
-    stage, before_saving, trained, collection, tmp_path, monkeypatch
+    stage, moment, trained, collection, tmp_path, monkeypatch
 ):
-    class Killed(BaseException):
-        pass
-
-    saved = Checkpoints.save
-
-    def save_then_die(self, *given, **named):
-        if self.stage == stage and before_saving:
-            raise Killed
-        saved(self, *given, **named)
-        if self.stage == stage:
-            raise Killed
-
-    monkeypatch.setattr(Checkpoints, "save", save_then_die)
+    killed_while(monkeypatch, stage, moment)
     with pytest.raises(Killed):
         pipeline.train(arguments(collection, tmp_path))
     monkeypatch.undo()
@@ -115,6 +138,25 @@ def test_a_killed_stage_resumes_after_its_last_epoch_and_ends_with_the_same_byte
     expected, found = (Run(run).manifest["parts"] for run in (trained, tmp_path))
     for part in PARTS:
         assert found[part]["files"] == expected[part]["files"], part  # byte for byte
+
+
+@pytest.mark.parametrize("stage", ["quantizer", "index"])
+def test_a_repeated_stage_that_is_killed_before_it_is_recorded_leaves_a_run_that_goes_on(
+    stage, trained, collection, tmp_path, monkeypatch
+):
+    """Neither the later stages, which were built from the parts before, nor its own other settings count as done."""
+    run = shutil.copytree(trained, tmp_path / "run")
+    given = arguments(collection, run)
+    changed = {"quantizer": replace(TINY.quantizer, epochs=1), "index": replace(TINY.index, thumbnail_side=20)}
+    monkeypatch.setattr(stages, "record", die)
+    with pytest.raises(Killed):
+        run_stage(stage, pipeline.TRAIN[stage], replace(given, settings=replace(TINY, **{stage: changed[stage]})))
+    monkeypatch.undo()
+    assert pending(given) == list(STAGES[STAGES.index(stage) :])
+    pipeline.train(given)
+    for part in PARTS:
+        assert Run(run).digest(part) == Run(trained).digest(part)
+    Engine.load(run, "cpu")
 
 
 def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp_path):
