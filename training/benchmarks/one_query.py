@@ -33,7 +33,7 @@ import torch
 from torch import Tensor
 
 from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import add_collection_and_device, run_collection
+from genius.evaluation.arguments import run_collection
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.queries import read_queries
 from genius.evaluation.speed.__main__ import machine
@@ -274,7 +274,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--items", type=int, default=1_000_000, help="of the random IDs (default: %(default)s)")
     parser.add_argument("--without", default="", metavar="NAME,NAME", help="means that are left out")
     parser.add_argument("--run", type=Path, help="a run: adds the change of its results")
-    add_collection_and_device(parser)
+    parser.add_argument("--collection", type=Path, help="default: the collection that the run was trained on")
     parser.add_argument("--limit", type=int, default=50, help="queries per row (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of IDs, weights and queries")
     given = parser.parse_args(arguments)

@@ -69,13 +69,13 @@ class Uploads:
     """Pictures, encoded once for all instructions."""
 
     paths: list[Path]  # q
-    features: Tensor  # (q, d) image features
+    features: Tensor  # (q, d) image features, on the engine's device
 
     @classmethod
     @torch.inference_mode()
     def encode(cls, engine: Engine, paths: list[Path]) -> Uploads:
         """Raises UserError for a picture that cannot be opened."""
-        parts = [torch.zeros(0, engine.encoder.dim)]
+        parts = [torch.zeros(0, engine.encoder.dim, device=engine.device)]
         for start in tqdm(range(0, len(paths), BATCH), desc="encode pictures", unit="batch"):
             images = [open_image(path) for path in paths[start : start + BATCH]]
             parts.append(engine.encoder.encode(images, [""] * len(images)).image)
@@ -85,7 +85,7 @@ class Uploads:
     def with_instruction(self, engine: Engine, instruction: str, text: str = "") -> EncodedQueries:
         """The uploads as queries with this instruction and text."""
         text = engine.encoder.encode([None], [query_text(instruction, text)]).text
-        mask = torch.ones(len(self.paths), dtype=torch.bool)
+        mask = torch.ones(len(self.paths), dtype=torch.bool, device=engine.device)
         features = Features(self.features, text.expand(len(self.paths), -1), mask, mask)
         return EncodedQueries(None, features.embedding(), engine.fusion(features))
 

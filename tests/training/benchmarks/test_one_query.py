@@ -60,7 +60,7 @@ def test_the_command_reports_times_and_changes(tmp_path, monkeypatch):
     run = publish_micro_run(tmp_path / "run", collection)
 
     given = ["--items", "300", "--without", "compiled", "--run", str(run.path), "--collection", str(collection.root)]
-    main([str(tmp_path / "out"), *given, "--limit", "2", "--device", "cpu"])
+    main([str(tmp_path / "out"), *given, "--limit", "2"])
 
     report = read_json(tmp_path / "out" / "one_query.json", dict)
     names = ["as shipped", "bfloat16", "8 bits", "half prefix", "2 layers", "free head", "geometry"]

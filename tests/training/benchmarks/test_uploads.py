@@ -1,17 +1,20 @@
 import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from genius.errors import UserError
+from genius.models.encoder import Features
 from genius.schema import Item, Modality
 from genius.search.ood_detector import OODDetector, texture
 from tests.collections.samples import write_source
 from tests.search.tiny import publish_tiny_run
 from training.benchmarks import uploads
-from training.benchmarks.uploads import belongs, category, held_out_records, is_kind, kinds_named, main, rates
+from training.benchmarks.uploads import Uploads, belongs, category, held_out_records, is_kind, kinds_named, main, rates
 from training.photos.encyclopedia import Encyclopedia
 
 
@@ -111,3 +114,19 @@ def test_held_out_pictures_belong_to_a_category_by_attribute_or_by_words(data):
     assert belongs(shoe, "articleType", ["Casual Shoes"]) and not belongs(shoe, "articleType", ["Caps"])
     assert not belongs(photograph, "captions", ["dog"])  # one caption does not suffice
     assert belongs(photograph, "captions", ["dog", "cat"])
+
+
+def test_pictures_are_encoded_on_the_device_of_the_engine(data):
+    """The device "meta" stands for a GPU: its tensors cannot be mixed with those of a CPU."""
+    device = torch.device("meta")
+
+    def encode(images, texts) -> Features:
+        known = torch.ones(len(texts), dtype=torch.bool, device=device)
+        return Features(*(torch.zeros(len(texts), 4, device=device) for _ in range(2)), known, known)
+
+    engine = SimpleNamespace(
+        device=device, encoder=SimpleNamespace(dim=4, encode=encode), fusion=lambda features: features.embedding()
+    )
+    uploads = Uploads.encode(engine, sorted(data.rglob("*.png"))[:3])
+    encoded = uploads.with_instruction(engine, "Find it.")
+    assert uploads.features.device == encoded.z.device == device and encoded.z.shape == (3, 4)
