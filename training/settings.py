@@ -109,6 +109,7 @@ class LockedSettings:
     def __post_init__(self):
         expect(self.views >= 1 and self.phrasings >= 1, "views and phrasings are at least 1")
         expect(0 <= self.input_dropout < 1, "input_dropout is a probability below 1")
+        expect(self.unlocked_learning_rate > 0, "unlocked_learning_rate is above 0")
         expect(
             min(self.image_blocks, self.text_blocks, self.unlocked_epochs) >= 0 and self.unlocked_batch >= 2,
             "image_blocks, text_blocks and unlocked_epochs are at least 0 and unlocked_batch at least 2",
@@ -162,6 +163,8 @@ class EncoderSettings:
         expect(self.fusion_layers >= 1, "fusion_layers is at least 1")
         expect(not self.locked.enabled or self.fusion == "score", "locked.enabled is false where fusion is feature")
         expect(self.batch >= 2 and self.group >= 1, "batch is at least 2 and group at least 1")
+        expect_optimizer(self)
+        expect(0 <= self.warmup <= 1, "warmup is between 0 and 1")
         expect(self.image_cache >= 0, "image_cache is at least 0")
         expect(0 <= self.average < 1, "average is at least 0 and below 1")
         expect(0 < self.min_crop <= 1, "min_crop is above 0 and at most 1")
@@ -221,7 +224,17 @@ class QuantizerSettings:
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
         expect(self.row_limit >= 0, "row_limit is at least 0")
         expect(not (self.keep_best and self.validate_last), "validate_last is false where keep_best is true")
-        expect(self.coarse_temperature > 0, "coarse_temperature is above 0")
+        expect_optimizer(self)
+        expect(self.final_learning_rate >= 0, "final_learning_rate is at least 0")
+        expect(min(self.temperature, self.coarse_temperature) > 0, "temperature and coarse_temperature are above 0")
+        expect(
+            min(self.contrastive_weight, self.rq_weight, self.mse_weight, self.coarse_weight) >= 0,
+            "contrastive_weight, rq_weight, mse_weight and coarse_weight are at least 0",
+        )
+        expect(
+            self.kmeans_vectors >= 2 and self.kmeans_iterations >= 1,
+            "kmeans_vectors is at least 2 and kmeans_iterations at least 1",
+        )
         expect(bool(self.coarse_factor) or not self.coarse_weight, "coarse_factor is set where coarse_weight is")
 
 
@@ -257,8 +270,14 @@ class DecoderSettings:
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
         expect(self.row_limit >= 0, "row_limit is at least 0")
         expect(not (self.keep_best and self.validate_last), "validate_last is false where keep_best is true")
+        expect_optimizer(self)
+        expect(self.warmup_steps >= 0, "warmup_steps is at least 0")
         expect(self.clip_grad_norm > 0, "clip_grad_norm is above 0")
-        expect(len(self.decoder_weights) > 0, "decoder_weights holds at least one weight")
+        expect(self.alpha > 0, "alpha is above 0")
+        expect(
+            bool(self.decoder_weights) and all(0 <= weight <= 1 for weight in self.decoder_weights),
+            "decoder_weights holds at least one weight, each between 0 and 1",
+        )
         expect(
             self.augmentation in AUGMENTATIONS,
             f"augmentation is one of {', '.join(AUGMENTATIONS)}, not {self.augmentation!r}",
@@ -303,6 +322,14 @@ class Settings:
             "levels and codebook_size of quantizer.quantizer and decoder.decoder are equal",
         )
         expect(self.seed >= 0, "the seed is at least 0")
+
+
+def expect_optimizer(settings: EncoderSettings | QuantizerSettings | DecoderSettings) -> None:
+    """Raises ValueError for settings that AdamW cannot train with."""
+    expect(settings.learning_rate > 0, "learning_rate is above 0")
+    expect(settings.weight_decay >= 0, "weight_decay is at least 0")
+    expect(all(0 <= beta < 1 for beta in settings.betas), "both betas are at least 0 and below 1")
+    expect(settings.eps >= 0, "eps is at least 0")
 
 
 def expect(holds: bool, sentence: str) -> None:

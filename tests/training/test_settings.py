@@ -19,7 +19,16 @@ def test_integers_are_accepted_for_floats():
 
 
 def test_the_smallest_values_are_accepted():
-    for change in ("features.phrasings=1", "features.batch=1", "decoder.epochs=1", "decoder.batch=2"):
+    for change in (
+        "features.phrasings=1",
+        "features.batch=1",
+        "decoder.epochs=1",
+        "decoder.batch=2",
+        "decoder.warmup_steps=0",
+        "decoder.decoder_weights=[0]",
+        "quantizer.final_learning_rate=0",
+        "quantizer.kmeans_vectors=2",
+    ):
         with_change(SMALL, change)
 
 
@@ -51,6 +60,23 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("decoder.epochs=0", "epochs is at least 1 and batch at least 2"),
         ("decoder.batch=1", "epochs is at least 1 and batch at least 2"),
         ("decoder.clip_grad_norm=0.0", "clip_grad_norm is above 0"),
+        ("encoder.learning_rate=0", "learning_rate is above 0"),
+        ("encoder.locked.unlocked_learning_rate=0", "unlocked_learning_rate is above 0"),
+        ("encoder.weight_decay=-0.1", "weight_decay is at least 0"),
+        ("encoder.betas=[0.9, 1.0]", "both betas are at least 0 and below 1"),
+        ("encoder.warmup=2", "warmup is between 0 and 1"),
+        ("quantizer.temperature=0", "temperature and coarse_temperature are above 0"),
+        ("quantizer.learning_rate=0.0", "learning_rate is above 0"),
+        ("quantizer.final_learning_rate=-1", "final_learning_rate is at least 0"),
+        ("quantizer.mse_weight=-1", "mse_weight and coarse_weight are at least 0"),
+        ("quantizer.kmeans_vectors=1", "kmeans_vectors is at least 2"),
+        ("quantizer.betas=[-0.1, 0.9]", "both betas are at least 0 and below 1"),
+        ("decoder.learning_rate=-1e-4", "learning_rate is above 0"),
+        ("decoder.eps=-1", "eps is at least 0"),
+        ("decoder.warmup_steps=-1", "warmup_steps is at least 0"),
+        ("decoder.alpha=0", "alpha is above 0"),
+        ("decoder.decoder_weights=[]", "at least one weight, each between 0 and 1"),
+        ("decoder.decoder_weights=[1, 1.5]", "at least one weight, each between 0 and 1"),
         ("quantizer.quantizer.codebook_size=65537", "level 1 has 65,537 codes; at most 65,536"),
         ("quantizer.quantizer.gradient=magic", "expected one of rotation, straight_through"),
     ],
