@@ -34,12 +34,13 @@ from training.__main__ import train
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.pairs import CandidateTable
 from training.pseudo_queries import RECIPE, Recipe, write_pseudo_queries
-from training.settings import SMALL, Arguments, Settings, add_common_arguments, with_changes
+from training.settings import SMALL, Arguments, Settings, add_common_arguments, with_change, with_changes
 from training.stage import RESUME, is_done, only_trainer, run_stage
 
 PHOTOS = Path(__file__).resolve().parent.parent / "assets" / "photos"  # the shipped run of photographs
 SHIPPED_ENCODER = "assets/photos"  # in the settings of a run that has its encoder, in place of an architecture
 COLLECTION = "collection"
+PSEUDO_QUERIES, PSEUDO_QUERIES_BEFORE = "pseudo_queries", "imagined"  # in a manifest: whether they are complete
 CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's cache, and need little memory
 MIN_CODES, MAX_CODES = 16, 4096  # per level
 MAX_LEVELS = 9
@@ -112,13 +113,27 @@ def adopting(
 def make_searchable(
     sources: Sequence[str], arguments: Arguments, changes: Sequence[str] = (), recipe: Recipe = RECIPE
 ) -> None:
-    """Run the steps that are not done. changes: of settings, as --set takes them.
+    """Run the steps that are not done. changes: of settings, as --set takes them, but for those of the encoder.
 
-    Raises UserError if the model cannot be loaded, a source cannot be used, the run was made from other sources or
-    cannot be written, or another process is changing it.
+    Raises UserError if a change is impossible, the model cannot be loaded, a source cannot be used, the run was made
+    from other sources or cannot be written, or another process is changing it.
     """
+    check_changes(arguments.settings, changes)
     with only_trainer(arguments.run), disk_errors_explained(arguments.run, RESUME):
         _make_searchable(sources, arguments, changes, recipe)
+
+
+def check_changes(settings: Settings, changes: Sequence[str]) -> None:
+    """Raises UserError for a setting that is unknown, impossible, or settled before the others: encoder and seed."""
+    for change in changes:
+        with_change(settings, change)
+        if change.startswith("encoder."):
+            raise UserError(
+                f"--set {change}: the encoder is used as it is; choose another by --model, or train one with: "
+                "python -m training COLLECTION RUN"
+            )
+        if change.startswith("seed="):
+            raise UserError(f"--set {change}: expected --seed {change.removeprefix('seed=')}")
 
 
 def _make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequence[str], recipe: Recipe) -> None:
@@ -176,8 +191,9 @@ def prepare(sources: Sequence[str], arguments: Arguments, recipe: Recipe) -> Non
         for row in build(sources, root):
             print(row)
     collection = Collection(root)
-    if not collection.rows() or run.manifest.get("imagined") is False:  # False: killed while generating queries
-        run.record(imagined=False)
+    known = run.manifest.get(PSEUDO_QUERIES, run.manifest.get(PSEUDO_QUERIES_BEFORE))
+    if not collection.rows() or known is False:  # killed while generating queries
+        run.record(**{PSEUDO_QUERIES: False})
         write_pseudo_queries(
             collection,
             Encoder.load(run.folder("encoder")).to(arguments.device),
@@ -186,7 +202,7 @@ def prepare(sources: Sequence[str], arguments: Arguments, recipe: Recipe) -> Non
             recipe,
             arguments.workers,
         )
-        run.record(imagined=True)
+        run.record(**{PSEUDO_QUERIES: True})
 
 
 def claim(run: Run, sources: Sequence[str]) -> None:

@@ -214,6 +214,21 @@ def test_fewer_pairs_have_more_epochs():
 def test_the_run_names_its_sources_and_settings(made):
     command, run = made
     manifest = json.loads((run / "manifest.json").read_text())
-    assert manifest["sources"] == command[:1] and manifest["imagined"] is True
+    assert manifest["sources"] == command[:1] and manifest["pseudo_queries"] is True
     assert manifest["settings"]["encoder"]["epochs"] == 0
     assert manifest["settings"]["encoder"]["architecture"].startswith("local-dir:")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("encoder.epochs=3", "the encoder is used as it is; choose another by --model"),
+        ("seed=3", "expected --seed 3"),
+        ("decoder.epoch=3", "there is no 'epoch'"),
+        ("decoder.alpha=0", "alpha is above 0"),
+    ],
+)
+def test_a_setting_that_cannot_be_changed_is_refused_before_anything_is_made(tmp_path, change, message):
+    with pytest.raises(UserError, match=message):
+        main([str(tmp_path), str(tmp_path / "run"), "--device", "cpu", "--set", change])
+    assert not (tmp_path / "run").exists()
