@@ -46,8 +46,8 @@ from genius.runtime import keep_freed_memory
 from genius.schema import Item, Modality, Query, SearchOptions
 from genius.search.dense import flat_search
 from genius.search.engine import EncodedQueries, Engine
-from training.benchmarks.caption_words import is_right, words
 from training.benchmarks.upload_sheets import SheetRow, write_sheets
+from training.caption_words import is_right, words
 from training.photos.encyclopedia import Encyclopedia, EncyclopediaEntry
 
 WHAT_IS_THIS, FIND_SIMILAR = "What is this?", "Find similar pictures."

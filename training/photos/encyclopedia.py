@@ -20,6 +20,8 @@ from pathlib import Path
 
 from timm.data import ImageNetInfo
 
+from training.caption_words import singular
+
 TABLE = Path(__file__).parent / "everyday.tsv"
 NOT_IN_CAPTIONS = "-"
 ALL_SYNSETS = "imagenet22k"  # timm's largest table of WordNet's nouns
@@ -28,8 +30,6 @@ WORD = re.compile(r"[a-z]+(?:[-'][a-z]+)*")
 LONGEST = 3  # words of a phrase
 SHOWN_SYNONYMS = 3
 ONE_CLASS, KINDS = 0.45, 0.5  # least probability of an entry with one class, and of several kinds together
-IRREGULAR = {"men": "man", "women": "woman", "children": "child", "feet": "foot", "leaves": "leaf", "knives": "knife",
-             "loaves": "loaf", "wolves": "wolf", "geese": "goose", "mice": "mouse", "people": "person"}  # fmt: skip
 
 
 @dataclass
@@ -194,12 +194,4 @@ def _numbers(ranges: str) -> set[int]:
 def _singular(phrase: str) -> str:
     """The singular of the last word of a phrase."""
     head, space, word = phrase.rpartition(" ")
-    if word in IRREGULAR:
-        word = IRREGULAR[word]
-    elif word.endswith("ies") and len(word) > 4:
-        word = word[:-3] + "y"
-    elif word.endswith(("ches", "shes", "sses", "xes", "oes")):
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
-        word = word[:-1]
-    return head + space + word
+    return head + space + singular(word)

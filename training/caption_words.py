@@ -14,7 +14,8 @@ NAMES = re.compile(r"(?P<name>[^():]+)(?:\((?P<others>[^()]*)\))?:\s")  # of an 
 LONGEST_NAME = 4  # words of a text without a definition that is a name
 IRREGULAR = {
     "men": "man", "women": "woman", "children": "child", "people": "person", "feet": "foot", "teeth": "tooth",
-    "leaves": "leaf", "knives": "knife", "wolves": "wolf", "calves": "calf", "geese": "goose", "mice": "mouse",
+    "leaves": "leaf", "loaves": "loaf", "knives": "knife", "wolves": "wolf", "calves": "calf", "geese": "goose",
+    "mice": "mouse",
 }  # fmt: skip
 
 
@@ -24,7 +25,7 @@ def words(text: str) -> list[str]:
 
 
 def singular(word: str) -> str:
-    """The singular of an English noun; other words may lose an s, which hurts no comparison."""
+    """The singular of a noun in lower case; other words may lose an s, which hurts no comparison."""
     if word in IRREGULAR:
         return IRREGULAR[word]
     if word.endswith("ies") and len(word) > 4:

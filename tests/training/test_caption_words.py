@@ -1,6 +1,6 @@
 import pytest
 
-from training.benchmarks.caption_words import is_right, names, words
+from training.caption_words import is_right, names, singular, words
 
 DOG = "Dog (domestic dog, Canis familiaris): a member of the genus Canis: barks."
 
@@ -36,3 +36,12 @@ def test_a_name_is_right_if_a_caption_has_it_word_by_word(text, caption, right):
 def test_singular_and_plural_are_the_same_word():
     assert words("Wolves, berries and glasses on buses") == ["wolf", "berry", "and", "glass", "on", "buse"]
     assert words("bus") == ["bus"]
+
+
+@pytest.mark.parametrize(
+    ("plural", "expected"),
+    [("mice", "mouse"), ("loaves", "loaf"), ("ladies", "lady"), ("ties", "tie"), ("dresses", "dress")]
+    + [("dogs", "dog"), ("glass", "glass"), ("bus", "bus"), ("iris", "iris"), ("gas", "gas")],
+)
+def test_the_singular_of_a_noun(plural, expected):
+    assert singular(plural) == expected
