@@ -40,8 +40,8 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float, digits: int) -> str:
-    """A fixed number of decimals, with a real minus sign."""
-    return f"{value:.{digits}f}".replace("-", MINUS)
+    """A fixed number of decimals, with a real minus sign, but none before zero."""
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)
 
 
 def count(n: int, noun: str) -> str:

@@ -78,7 +78,7 @@ def shares(hit: Hit) -> list[dict[str, Any]]:
 
 def signed(share: float) -> str:
     """0.5 -> +0.50."""
-    text = number(round(share, 2) + 0.0, 2)
+    text = number(share, 2)
     return f"+{text}" if round(share, 2) > 0 else text
 
 
@@ -136,8 +136,8 @@ def ordinal(rank: int) -> str:
 
 
 def logarithm(value: float) -> str:
-    """A log-probability with two decimals, without a minus sign on zero."""
-    return number(round(value, 2) + 0.0, 2)
+    """A log-probability with two decimals."""
+    return number(value, 2)
 
 
 def flags(reason: Explanation) -> list[str]:

@@ -280,7 +280,7 @@ def test_the_target_modality_can_be_forced(visit, served):
     search(page, "mug")
     assert served.engine.queries[-1][1].modality.name == "TEXT"
     assert (
-        "Only texts were searched; the probabilities are those for any modality."
+        "Only texts were searched; the probabilities are those for any kind."
         in page.locator("#summary .only").inner_text()
     )
     page.locator("#target").get_by_label("Any").check()

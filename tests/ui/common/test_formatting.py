@@ -81,3 +81,7 @@ def test_the_shortest_instruction_stands_for_each_target_texts_first():
 )
 def test_an_item_is_called_by_its_text_or_by_what_it_shows(text, source, label):
     assert formatting.item_label(Item("5:611", Modality.IMAGE, text, source=source)) == label
+
+
+def test_a_rounded_zero_has_no_sign():
+    assert [formatting.number(value, 2) for value in (-0.004, 0.004, -0.006)] == ["0.00", "0.00", "−0.01"]
