@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from genius.explore.beam_figure import format_probability
@@ -73,10 +74,13 @@ def column(
     before: tuple[int, ...], step: CodeStep, total: int, forced: bool, rows: Mapping[tuple[int, ...], int]
 ) -> dict[str, Any]:
     """One level. before: the codes of those before it. rows: of a typical item of a prefix."""
-    level = len(before)
+    level, chosen = len(before), step.chosen
+    if chosen.probability is not None:  # a rounded 1 is no certainty while others are possible
+        rest = sum(other.probability or 0.0 for other in step.others)
+        chosen = replace(chosen, probability=min(chosen.probability, 1 - rest))
     return {
         "head": "Modality" if forced and level == 0 else str(level) if step.settled else f"Level {level}",
-        "code": choice(before, step.chosen, forced),
+        "code": choice(before, chosen, forced),
         "masked": None if step.masked is None else format_probability(step.masked),
         "items": f"{step.chosen.items:,}",
         "share": (1 + math.log(step.chosen.items)) / (1 + math.log(total)),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from genius.examples import Example
 from genius.explore.beam_figure import format_probability
 from genius.schema import GeneratedID, Hit, Modality, Query, SearchOptions, SearchResult
@@ -192,13 +194,16 @@ def aim(result: SearchResult, only: Modality | None, forced: bool) -> dict[str, 
 def targets(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
     """The three first codes by probability; `chosen` is that of the best generated ID."""
     chosen = result.generated[0].codes[0] if result.generated else None
-    ordered = sorted(Modality, key=lambda modality: -result.first_code_probabilities[modality])
+    shares = result.first_code_probabilities.astype(np.float64)
+    most = shares.argmax()  # a rounded 1 is no certainty while others are possible
+    shares[most] = min(shares[most], 1 - np.delete(shares, most).sum())
+    ordered = sorted(Modality, key=lambda modality: -shares[modality])
     return [
         {
             "name": NAMES[modality] if forced else str(int(modality)),
             "kind": modality.name.lower(),
-            "probability": format_probability(float(result.first_code_probabilities[modality])),
-            "share": float(result.first_code_probabilities[modality]),
+            "probability": format_probability(float(shares[modality])),
+            "share": float(shares[modality]),
             "chosen": modality == chosen,
         }
         for modality in ordered

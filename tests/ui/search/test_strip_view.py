@@ -44,6 +44,13 @@ def test_the_columns_tell_code_probability_and_items():
     assert start["share"] == 1 > first["share"] > second["share"] == fourth["share"] > 0
 
 
+def test_a_code_is_not_called_certain_while_another_is_possible():
+    one, other = CodeChoice(2, 1.0, 40), CodeChoice(0, 1e-9, 60)
+    for others, told in (((other,), ">99 %"), ((), "100 %")):
+        found = Narrowing(100, (0,), (CodeStep(one, others, 0.0, False, (1,)),), 1)
+        assert drawn(found)["columns"][1]["code"]["probability"] == told
+
+
 def test_an_emergent_first_code_has_no_modality():
     column = drawn(forced=False)["columns"][1]
     assert (column["head"], column["code"]["name"]) == ("Level 0", "")

@@ -58,6 +58,13 @@ def test_the_target_is_the_first_code_of_the_best_id_even_when_another_is_more_p
     assert [target["name"] for target in shown if target["chosen"]] == ["Text"]
 
 
+def test_a_code_is_not_called_certain_while_another_is_possible():
+    rounded = view.targets(result(first_code_probabilities=np.array([1, 1e-9, 0], np.float32)))
+    assert [target["probability"] for target in rounded] == [">99 %", "<0.01 %", "0 %"]
+    alone = view.targets(result(first_code_probabilities=np.array([0, 1, 0], np.float32)))
+    assert alone[0]["probability"] == "100 %"
+
+
 def test_a_first_code_that_emerged_is_not_called_a_modality():
     aim = view.summary(result(), Query("mug"), forced=False)["aim"]
     assert aim["label"] == "First code"
