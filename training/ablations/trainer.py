@@ -1,14 +1,17 @@
 """Train what differs between variants, measure it, and keep the results, so that a killed start goes on.
 
-    RUN/ablations/results/KEY-seedN.json    what was measured of one training; KEY is a checksum of its settings
-    RUN/ablations/queries/                  features of the test queries
-    RUN/ablations/ids-…/                    fusion, quantizer and features of the trainings at work; deleted when done
+    RUN/ablations/results/KEY-FACTS-seedN.json    what was measured of one training; KEY is a checksum of its settings,
+                                                  FACTS of what it was made from and measured on, see `facts_of`
+    RUN/ablations/queries/                        features of the test queries
+    RUN/ablations/ids-…/                          fusion, quantizer and features of the trainings at work; deleted
+                                                  when done
 
 Shapes: n candidates, d embedding dim.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import time
@@ -24,7 +27,7 @@ from torch import Tensor, nn
 from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
 from genius.encoding.quantize import quantize_all
-from genius.files import write_json
+from genius.files import remove_folder, write_json
 from genius.models.encoder import Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
@@ -33,6 +36,7 @@ from training import decoder, quantizer
 from training.ablations.measure import Searcher, first_code_clusters, measure
 from training.ablations.query_columns import Column
 from training.ablations.variants import Work
+from training.checkpoint import fingerprint
 from training.decoder import Targets
 from training.features import FeatureSet
 from training.id_schemes import SCHEMES, Described
@@ -64,21 +68,23 @@ class Trainer:
         """data: by split, of the run."""
         self.run, self.collection, self.data, self.columns, self.device = run, collection, data, columns, device
         self.folder = run.path / FOLDER
+        self.facts = facts_of(run, data, columns)
 
     def result_file(self, work: Work, seed: int) -> Path:
-        return self.folder / RESULTS / f"{work.key}-seed{seed}.json"
+        return self.folder / RESULTS / result_name(work.key, self.facts, seed)
 
     def do(self, works: Iterable[Work], seeds: int) -> None:
         """Train and measure all that has no result yet; trainings that share IDs come one after the other."""
         wanted = [(seed, work) for seed in range(seeds) for work in works if not self.result_file(work, seed).exists()]
         wanted.sort(key=lambda one: (one[0], one[1].ids))
+        sides = [self.folder / f"ids-{work.ids}-{fingerprint(self.facts)}-seed{seed}" for seed, work in wanted]
+        for left in set(self.folder.glob("ids-*")) - set(sides):  # by a process that was killed
+            remove_folder(left)
         for number, (seed, work) in enumerate(wanted):
             print(f"── ablation {number + 1} of {len(wanted)}: {work.key}, seed {seed}", flush=True)
-            side = self.folder / f"ids-{work.ids}-seed{seed}"
-            self._one(work, seed, side)
-            following = wanted[number + 1 : number + 2]
-            if not following or (following[0][0], following[0][1].ids) != (seed, work.ids):
-                shutil.rmtree(side)
+            self._one(work, seed, sides[number])
+            if sides[number] not in sides[number + 1 :]:
+                remove_folder(sides[number])
 
     def _one(self, work: Work, seed: int, path: Path) -> None:
         ids = self._ids(work, seed, path)
@@ -108,6 +114,7 @@ class Trainer:
             }
         result = {
             "key": work.key,
+            "facts": self.facts,
             "seed": seed,
             "scheme": work.scheme,
             "code_sizes": list(model.config.code_sizes),
@@ -177,6 +184,39 @@ class Trainer:
             FeatureSet(self.data[split].candidates, self.data[split].pairs, files[split], files["candidates"])
             for split in SPLITS
         )
+
+
+def facts_of(run: Run, data: dict[str, FeatureSet], columns: Sequence[Column]) -> dict[str, str]:
+    """Checksums of what every result depends on beside its settings: encoder, candidates, pairs, and test queries.
+
+    Those of the features are of the encoder, the records and the seed that they were made from.
+    """
+    files = {"candidates": data["train"].candidate_files} | {split: data[split].query_files for split in SPLITS}
+    queries = [
+        [
+            column.paper,
+            {
+                condition: [own.instructions, [[query.id, query.text, query.image] for query in own.queries]]
+                + [array.tolist() for array in (own.qrels.offsets, own.qrels.rows, own.targets)]
+                for condition, own in column.queries.items()
+            },
+            {
+                scope: hashlib.sha256(rows.astype(np.int64).tobytes()).hexdigest()
+                for scope, rows in column.pools.items()
+            },
+        ]
+        for column in columns
+    ]
+    return (
+        {"encoder": run.digest("encoder")}
+        | {name: fingerprint(own.progress["facts"], own.phrasings) for name, own in files.items()}
+        | {"queries": fingerprint(queries)}
+    )
+
+
+def result_name(key: str, facts: dict[str, str], seed: int) -> str:
+    """Name of the file of a result, by its settings, what it was made from, and its seed."""
+    return f"{key}-{fingerprint(facts)}-seed{seed}.json"
 
 
 def count(model: nn.Module) -> int:

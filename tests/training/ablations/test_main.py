@@ -1,13 +1,17 @@
 """The runner on the micro collection."""
 
 import json
+import shutil
 
 import pytest
 
+from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from training import decoder
+from training import decoder, features
 from training.ablations import __main__ as ablations
+from training.ablations import trainer
 from training.ablations.trainer import FOLDER, RESULTS
+from training.pairs import CandidateTable, Pairs
 
 TABLES = "R"  # two trainings
 SETTINGS = [
@@ -94,6 +98,44 @@ def test_the_report_names_no_path(report, path, collection):
 
 def test_results_are_kept_and_nothing_else(report, path):
     assert {child.name for child in (path / FOLDER).iterdir() if child.name[0] != "."} == {RESULTS, "queries"}
+
+
+def trainings(collection, path, monkeypatch, *options: str) -> int:
+    """How many trainings a start needs, none of which is done."""
+    wanted = []
+    monkeypatch.setattr(trainer.Trainer, "_one", lambda self, work, seed, side: wanted.append(side))
+    monkeypatch.setattr(ablations, "build", lambda *_: {})
+    monkeypatch.setattr(ablations, "markdown", lambda _: "")
+    run(collection, path, "--tables", TABLES, "--blocks", "paper", *options)
+    return len(wanted)
+
+
+def test_results_of_other_queries_records_or_features_are_not_used(report, collection, path, tmp_path, monkeypatch):
+    copy = shutil.copytree(path, tmp_path / "run")
+    assert trainings(collection, copy, monkeypatch) == 0
+    assert trainings(collection, copy, monkeypatch, "--limit", "3") == 2
+    assert trainings(collection, copy, monkeypatch, "--limit", "5") == 0
+
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    for file in (root / "query" / "test").iterdir():
+        file.write_text(file.read_text().replace('"query_txt": "', '"query_txt": "another '))
+    assert trainings(Collection(root), copy, monkeypatch) == 2
+
+    candidates = CandidateTable.read(collection)
+    digests = {split: Pairs.read(collection, split, candidates).digest for split in ("train", "val")}
+    for name, digest in (digests | {"candidates": candidates.digest}).items():
+        file = copy / "features" / name / "progress.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"facts": f"another encoder, {digest}"}))
+    monkeypatch.setattr(features, "facts", lambda run, digest, seed: f"another encoder, {digest}")
+    assert trainings(collection, copy, monkeypatch) == 2
+
+
+def test_what_killed_trainings_left_is_deleted(report, collection, path):
+    left = path / FOLDER / "ids-of-others-seed0"
+    left.mkdir()
+    (left / "made.json").write_text("{}")
+    run(collection, path, "--tables", TABLES, "--blocks", "paper")
+    assert not left.exists()
 
 
 def test_a_killed_start_goes_on_with_what_is_missing(report, collection, path, monkeypatch):
