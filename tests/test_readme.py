@@ -113,6 +113,7 @@ ELSEWHERE = {
         "tests/training/benchmarks/"
     ),
     "pytest tests/training/test_distributed.py": "the suite",
+    "pytest -m slow tests/training/test_distributed.py": "the slow suite",
     "pytest -m slow -s tests/training/test_published.py": "the slow suite",
     "torchrun --nproc-per-node 2 -m training my-collection my-run --device cpu": "tests/training/test_distributed.py",
     "python -m genius.evaluation.ood assets/demo $GENIUS_DATA/flickr8k/images": "tests/evaluation/test_ood.py",

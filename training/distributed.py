@@ -30,6 +30,7 @@ from torch import Tensor, nn
 from torch.distributed.nn.functional import all_gather as all_gather_with_gradients
 from tqdm import tqdm
 
+from genius.errors import UserError
 from genius.runtime import usable_device
 
 TIMEOUT = timedelta(days=1)  # while the main process decodes, clusters or publishes
@@ -48,6 +49,16 @@ def init_distributed(device: str | None) -> torch.device:
     if not state.is_main_process:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (open as long as the process lives)
     return state.device
+
+
+def expect_one_process() -> None:
+    """Raises UserError in a command that several processes were launched for, and whose work they do not share."""
+    processes = os.environ.get("WORLD_SIZE", "1")
+    if processes != "1":
+        raise UserError(
+            f"{processes} processes were started (WORLD_SIZE), but only training, its stages, training.folder and "
+            "training.benchmarks.encoders share their work; start this command by python -m, without a launcher"
+        )
 
 
 def default_workers(device: torch.device) -> int:

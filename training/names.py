@@ -19,6 +19,7 @@ from genius.explore.code_names import PART, code_names, save_names
 from genius.explore.code_profile import Profiles
 from genius.runtime import usable_device
 from genius.search.engine import Engine
+from training.distributed import expect_one_process
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -53,4 +54,5 @@ def name(path: Path, device: str) -> None:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

@@ -42,6 +42,7 @@ from genius.search.rerank import Candidates, expand
 from genius.search.shortlist import SHORTLIST, Codewords, no_norms, shortlist
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
+from training.distributed import expect_one_process
 from training.features import FeatureSet
 from training.pairs import CandidateTable, Pairs
 from training.stage import RESUME, only_trainer
@@ -295,4 +296,5 @@ def mean_over_rows(lists: Lists, hits: np.ndarray) -> float:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

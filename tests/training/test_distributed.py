@@ -27,6 +27,15 @@ from training.tower_outputs import TowerOutputs
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = ("--multi_gpu", "--num_processes=2", "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no")
+FAILS_FIRST = """
+import sys
+from training.distributed import init_distributed, main_process_first, rank
+
+init_distributed("cpu")
+with main_process_first():
+    print(f"process {rank()} in the block", file=sys.stderr, flush=True)
+    raise OSError("the disk is full")
+"""
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 
 
@@ -147,6 +156,51 @@ def test_features_agree(alone, together):
 
 def test_one_process_makes_the_index(alone, together):
     assert Run(together["index"]).digest("index") and list(Run(together["index"]).manifest["stages"]) == list(STAGES)
+
+
+def test_the_others_go_on_if_the_main_process_fails_in_what_it_does_first():
+    """The second process then meets the same fault; it does not wait until it is ended."""
+    port = free_port()
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", FAILS_FIRST],
+            env=os.environ
+            | {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+            | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"},
+            cwd=ROOT,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        for rank in (0, 1)
+    ]
+    try:
+        printed = [process.communicate(timeout=60)[0] for process in reversed(started)]
+    finally:
+        for process in started:
+            process.kill()
+    for rank, text in zip((1, 0), printed, strict=True):
+        assert f"process {rank} in the block" in text and "OSError: the disk is full" in text, text
+
+
+def test_a_command_that_is_not_shared_refuses_several_processes(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-m", "training.names", str(tmp_path)],
+        env=os.environ | {"WORLD_SIZE": "2"},
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+    )
+    assert ended.returncode and "Traceback" not in ended.stderr
+    assert "2 processes were started (WORLD_SIZE), but only training, its stages, training.folder" in ended.stderr
+
+
+def test_every_command_shares_its_work_or_refuses_several_processes():
+    for file in sorted((ROOT / "training").rglob("*.py")):
+        _, main, started = file.read_text().partition('if __name__ == "__main__":')
+        if main:
+            shared = "parse_arguments(" in started or "init_distributed(" in file.read_text()
+            assert shared != ("    expect_one_process()\n" in started), file
 
 
 def test_slices_cover_the_batch_once(monkeypatch):

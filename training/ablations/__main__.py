@@ -39,6 +39,7 @@ from training.ablations.variants import (
     work_of,
     works,
 )
+from training.distributed import expect_one_process
 from training.features import FeatureSet
 from training.pairs import CandidateTable
 from training.settings import Settings, with_change
@@ -158,4 +159,5 @@ def _options(arguments: list[str] | None, given: argparse.Namespace) -> list[str
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

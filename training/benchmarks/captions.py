@@ -27,6 +27,7 @@ from genius.metrics.hit_rate import hit_rate
 from genius.models.encoder import Encoder, query_text
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
+from training.distributed import expect_one_process
 
 CUTS = (1, 5, 10)
 BATCH = 16  # inputs per forward pass
@@ -96,4 +97,5 @@ def first_ranks(queries: Tensor, candidates: Tensor, relevant: np.ndarray) -> np
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from genius.errors import exit_on_user_error
 from genius.index import update
 from genius.index.drift import DriftReport
 from genius.index.item_source import ItemSource
@@ -31,6 +32,7 @@ from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
 from genius.run import Run
 from genius.schema import Item, Modality
+from training.distributed import expect_one_process
 
 DIM, CODES, ADDED = 64, 256, 10_000
 
@@ -155,4 +157,6 @@ def grow(path: Path, n: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with exit_on_user_error():
+        expect_one_process()
+        main()

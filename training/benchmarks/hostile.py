@@ -33,6 +33,7 @@ from genius.evaluation.tables import table
 from genius.explore.report_data import hostile_note, hostile_tables
 from genius.files import write_json, write_text
 from genius.reading import read_json
+from training.distributed import expect_one_process
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = Path("tests") / "hostile"
@@ -197,4 +198,5 @@ def markdown(report: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         sys.exit(main())

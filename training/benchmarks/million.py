@@ -32,8 +32,10 @@ from gradio_client import Client
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from genius.demo_world.write import write_world
+from genius.errors import exit_on_user_error
 from genius.index.segments import THUMBNAILS
 from genius.run import Run
+from training.distributed import expect_one_process
 
 ROOT = Path(__file__).resolve().parents[2]
 SMAPS = Path("/proc/self/smaps_rollup")  # where Linux reports the memory of a process
@@ -265,4 +267,6 @@ def report(step: str, cost: Cost) -> Cost:
 
 
 if __name__ == "__main__":
-    main()
+    with exit_on_user_error():
+        expect_one_process()
+        main()

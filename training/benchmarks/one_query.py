@@ -53,6 +53,7 @@ from genius.search.engine import EncodedQueries, Engine
 from genius.search.rerank import expand, rank
 from genius.search.shortlist import SHORTLIST, Codewords, no_norms, shortlist
 from genius.trie.pool import Pool
+from training.distributed import expect_one_process
 
 ROUNDS, PATIENCE = 9, 20.0
 BEAMS, BUDGET = SearchOptions().beams, SearchOptions().budget
@@ -299,4 +300,5 @@ def main(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main(sys.argv[1:])

@@ -27,6 +27,7 @@ from genius.evaluation.tables import table as markdown_table
 from genius.reading import read_json
 from genius.schema import LabelledQuery, Modality
 from training import folder
+from training.distributed import expect_one_process
 from training.pseudo_queries import RECIPE, Recipe
 
 RECIPES = {
@@ -106,4 +107,5 @@ def table(report: dict) -> str:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

@@ -20,8 +20,10 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
+from genius.errors import exit_on_user_error
 from genius.ui.common.context import TABS
 from training.benchmarks.chromium import chromium
+from training.distributed import expect_one_process
 
 TEXTS = ("a red tulip", "two dogs on a beach", "a bowl of fruit")
 CHANGES = ("in blue", "at night", "drawn by a child")  # of a picture
@@ -282,4 +284,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with exit_on_user_error():
+        expect_one_process()
+        main()

@@ -48,6 +48,7 @@ from genius.search.dense import flat_search
 from genius.search.engine import EncodedQueries, Engine
 from training.benchmarks.upload_sheets import SheetRow, write_sheets
 from training.caption_words import is_right, words
+from training.distributed import expect_one_process
 from training.photos.encyclopedia import Encyclopedia, EncyclopediaEntry
 
 WHAT_IS_THIS, FIND_SIMILAR = "What is this?", "Find similar pictures."
@@ -390,4 +391,5 @@ def markdown(report: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

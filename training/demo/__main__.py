@@ -24,6 +24,7 @@ from training import maps, names
 from training.__main__ import train
 from training.demo.vocabulary import teacher_folder
 from training.demo.worked_examples import write_examples
+from training.distributed import expect_one_process
 from training.settings import DEMO, Arguments, Settings
 from training.shipping import add_shipping_arguments, check_destination, ship_run
 
@@ -94,4 +95,5 @@ def sizes(run: Run) -> dict[str, float]:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

@@ -17,8 +17,10 @@ from genius.collections.images import open_image
 from genius.collections.layout import TASKS
 from genius.demo_world.phrasings import PHRASINGS
 from genius.demo_world.picture import Figure, Picture, render
+from genius.errors import exit_on_user_error
 from genius.examples import FOLDER, LIST
 from genius.files import write_json
+from training.distributed import expect_one_process
 
 PIXELS = 256
 QUALITY = 88
@@ -148,4 +150,6 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with exit_on_user_error():
+        expect_one_process()
+        main()

@@ -20,6 +20,7 @@ from genius.run import Run
 from genius.runtime import usable_device
 from training import maps, names, ranker
 from training.__main__ import train
+from training.distributed import expect_one_process
 from training.photos.collection import SHIPPED, build_photo_collection
 from training.photos.credits import write_credits
 from training.photos.phrasings import PHRASINGS
@@ -89,4 +90,5 @@ def add_files(run: Path, data: Path) -> None:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

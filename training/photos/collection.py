@@ -25,6 +25,7 @@ from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import CollectionWriter, candidate_line, new_collection
 from genius.errors import UserError, exit_on_user_error
+from training.distributed import expect_one_process
 from training.photos.encyclopedia import Encyclopedia
 from training.photos.encyclopedia_rows import Sighting, encyclopedia_rows, photo_sightings, set_sightings
 from training.photos.licenses import SETS, read_flickr_addresses
@@ -214,4 +215,5 @@ def coarse_name(entry: SourceEntry) -> str:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

@@ -16,6 +16,7 @@ from genius.files import write_text
 from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item
+from training.distributed import expect_one_process
 from training.photos.licenses import SETS, Terms, photo_facts, read_flickr_addresses
 from training.photos.pictures import photo_name
 from training.photos.worked_examples import picture_records
@@ -175,4 +176,5 @@ def _license_text(data: Path, name: str) -> str:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

@@ -19,6 +19,7 @@ from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
 from genius.examples import FOLDER, LIST
 from genius.files import write_json
+from training.distributed import expect_one_process
 from training.photos.phrasings import PHRASINGS
 
 PIXELS = 256
@@ -126,4 +127,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

@@ -26,6 +26,7 @@ from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
+from training.distributed import expect_one_process
 from training.published.checkpoint_file import Checkpoint
 from training.published.hub import CLIP_SF, GENIUS, local_file
 from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_of, quantizer_of
@@ -167,4 +168,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()
