@@ -23,6 +23,7 @@ from genius.files import describe, link_or_copy
 from genius.run import Run
 from genius.runtime import usable_device
 from training import features, index
+from training.distributed import expect_one_process
 from training.settings import Arguments
 from training.side_run import recorded_settings
 from training.stage import is_done, only_trainer, run_stage
@@ -34,13 +35,14 @@ FACTS = ("left_out", "normalize_embeddings")  # of a manifest, which belong to t
 def share_parts(source: Run, path: Path) -> Run:
     """The run at `path` with the parts of `source` that no collection is built into, linked where possible.
 
-    Raises UserError if `source` lacks one, or `path` has other ones.
+    Raises UserError, before anything is written, if `source` lacks one or `path` has other ones.
     """
     target = Run(path)
-    for part in SHARED:
-        if part == "ranker" and not source.is_current(part):
-            continue
-        folder = source.folder(part)
+    shared = {part: source.folder(part) for part in SHARED if part != "ranker" or source.is_current(part)}
+    for part in shared:
+        if target.has(part) and target.digest(part) != source.digest(part):
+            raise UserError(f"{path} has another {part} than {source.path}; name a new directory")
+    for part, folder in shared.items():
         if not target.has(part):
 
             def link(aside: Path, folder: Path = folder) -> None:
@@ -49,8 +51,6 @@ def share_parts(source: Run, path: Path) -> Run:
                     link_or_copy(folder / name, aside / name)
 
             target.publish(part, link, tuple(source.manifest["parts"][part]["built_from"]))
-        if target.digest(part) != source.digest(part):
-            raise UserError(f"{path} has another {part} than {source.path}; name a new directory")
     facts = {name: source.manifest[name] for name in FACTS if name in source.manifest}
     trained_on = Path(source.manifest.get("collection", "")).name
     target.record(**facts, transferred={"run": source.path.resolve().name, "collection": trained_on})
@@ -67,8 +67,9 @@ def transfer(source: Run, collection: Path, path: Path, pool: str, device: str) 
     settings = replace(settings, index=replace(settings.index, pool=pool))
     arguments = Arguments(collection, path, source.manifest.get("preset", ""), settings, device)
     with only_trainer(path):
+        done = is_done("index", arguments)  # which refuses another collection before anything is written
         share_parts(source, path)
-        if not is_done("index", arguments):
+        if not done:
             run_stage("features", partial(features.train, splits=()), arguments)
             run_stage("index", index.train, arguments)
     return Run(path)
@@ -98,4 +99,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

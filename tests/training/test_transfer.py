@@ -84,6 +84,18 @@ def test_other_parts_in_the_new_run_are_refused(tiny_run, other, tmp_path):
     Run(path).publish("encoder", lambda aside: (aside / "weights").write_text("others"))
     with pytest.raises(UserError, match="has another encoder"):
         transfer(Run(tiny_run), other.root, path, "", "cpu")
+    (path / "manifest.json").unlink()
+    Run(path).publish("decoder", lambda aside: (aside / "weights").write_text("others"))
+    with pytest.raises(UserError, match="has another decoder"):
+        transfer(Run(tiny_run), other.root, path, "", "cpu")
+    assert not Run(path).has("encoder")
+
+
+def test_a_run_that_was_trained_is_refused_and_stays_as_it_is(tiny_run, other):
+    before = (tiny_run / "manifest.json").read_text()
+    with pytest.raises(UserError, match="from another collection or with other settings"):
+        transfer(Run(tiny_run), other.root, tiny_run, "", "cpu")
+    assert (tiny_run / "manifest.json").read_text() == before
 
 
 def test_what_is_no_run_is_refused(other, tmp_path):
