@@ -1,5 +1,9 @@
 """Dense search of a collection's test queries by any encoder that has one embedding for each query and candidate.
 
+For collections whose embeddings fit into memory (2·c·d bytes; the 5.6 million candidates of M-BEIR with 768 numbers are
+8.6 GB): one process makes them, keeps none on disk, and starts again with them after a kill. A run's own dense search,
+python -m genius.evaluation, has no such limit.
+
 Shapes: c candidates that are embedded, q queries of a row, d embedding dim.
 """
 
