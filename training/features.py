@@ -19,6 +19,7 @@ from torch import Tensor
 from genius.collections.mbeir import Collection
 from genius.encoding.features import EncoderInput, FeatureFiles
 from genius.encoding.known_features import KnownFeatures
+from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
@@ -54,8 +55,8 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
             run, collection, list(sets.values()), arguments.settings.encoder, encoder, seed, arguments.workers
         )
 
-    def fill(name: str, digest: str, n: int, phrasings: int, inputs: Iterator[EncoderInput]) -> int:
-        folder, made_from = run.path / "features" / name, facts(run, digest, seed)
+    def fill(name: str, made_from: str, n: int, phrasings: int, inputs: Iterator[EncoderInput]) -> int:
+        folder = run.path / "features" / name
         with main_process_first():
             files = FeatureFiles.create(folder, n, phrasings, encoder.dim, made_from)
         missing = broadcast_object(files.unfinished())
@@ -77,14 +78,15 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
     started = time.perf_counter()
     done = fill(
         "candidates",
-        candidates.digest,
+        candidate_facts(run, candidates, seed),
         len(candidates),
         1,
         ((item.image, [item.text]) for item in collection.all_candidates()),
     )
     for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
-        done += fill(split, pairs.digest, len(pairs), phrasings, phrased(pairs, phrasings, np.random.default_rng(seed)))
+        inputs = phrased(pairs, phrasings, np.random.default_rng(seed))
+        done += fill(split, facts(run, pairs.digest, seed), len(pairs), phrasings, inputs)
     print(
         f"features: encoded {done} of {len(candidates) + sum(map(len, sets.values()))}, "
         f"{done / (time.perf_counter() - started):.1f} per second"
@@ -94,6 +96,16 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
 def facts(run: Run, digest: str, seed: int) -> str:
     """Checksum of what features depend on: the encoder, its inputs (digest), the seed of the phrasings."""
     return fingerprint(run.digest("encoder"), digest, seed)
+
+
+def candidate_facts(run: Run, candidates: CandidateTable, seed: int) -> str:
+    """The facts of the features of candidates.
+
+    Features that were made when these covered the ids alone, and no texts and images, stay in use.
+    """
+    of_ids = facts(run, candidates.digest, seed)
+    known = read_progress(run.path / "features" / "candidates").get("facts")
+    return of_ids if known == of_ids else facts(run, candidates.contents, seed)
 
 
 @dataclass
@@ -123,8 +135,11 @@ class FeatureSet:
         """Of a split. Raises UserError if the run lacks the features of its encoder for this collection."""
         pairs = Pairs.read(collection, split, candidates)
         query_files, candidate_files = (
-            FeatureFiles.finished(run.path / "features" / name, facts(run, digest, seed))
-            for name, digest in ((split, pairs.digest), ("candidates", candidates.digest))
+            FeatureFiles.finished(run.path / "features" / name, made_from)
+            for name, made_from in (
+                (split, facts(run, pairs.digest, seed)),
+                ("candidates", candidate_facts(run, candidates, seed)),
+            )
         )
         return cls(candidates, pairs, query_files, candidate_files)
 

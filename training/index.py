@@ -27,7 +27,7 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.schema import Item
 from training.checkpoint import fingerprint
-from training.features import facts
+from training.features import candidate_facts
 from training.ood_fitting import fit_ood_detector
 from training.pairs import CandidateTable
 from training.settings import Arguments, parse_arguments
@@ -42,7 +42,7 @@ def train(arguments: Arguments) -> None:
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
     candidates = CandidateTable.read(collection)
     files = FeatureFiles.finished(
-        run.path / "features" / "candidates", facts(run, candidates.digest, arguments.settings.seed)
+        run.path / "features" / "candidates", candidate_facts(run, candidates, arguments.settings.seed)
     )
     fusion = run.digest("fusion")
     if files.progress["fusion"] != fusion:  # of a run whose fusion was not trained here
@@ -60,7 +60,7 @@ def train(arguments: Arguments) -> None:
     resume_folder = resume_folder_of(
         run.path / "indexing",
         fingerprint(
-            {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}, candidates.digest, settings
+            {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}, candidates.contents, settings
         ),
     )
     codes = cached(resume_folder / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))

@@ -38,7 +38,8 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.runtime import usable_device
 from training import quantizer
-from training.features import facts
+from training.distributed import expect_one_process
+from training.features import candidate_facts
 from training.pairs import CandidateTable
 from training.settings import Arguments, Settings
 from training.side_run import recorded_settings, share_features
@@ -83,7 +84,7 @@ def _draw(root: Path, path: Path, device: str) -> None:
     settings, measured = recorded_settings(run), health(run)
     index = Index.load(run.folder("index"))
     candidates = CandidateTable.read(collection)
-    files = FeatureFiles.finished(path / "features" / "candidates", facts(run, candidates.digest, settings.seed))
+    files = FeatureFiles.finished(path / "features" / "candidates", candidate_facts(run, candidates, settings.seed))
     rows = sample(index)
     ids = [item.id for item in index.items(rows)]
     encoded_rows = candidates.rows(ids)  # −1: added to the index later, from elsewhere
@@ -229,4 +230,5 @@ def _codes(book: ResidualQuantizer, z: torch.Tensor, modalities: np.ndarray) -> 
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

@@ -31,16 +31,18 @@ class CandidateTable:
 
     keys: np.ndarray  # (n,) int64 keys of the ids, see id_key
     modalities: np.ndarray  # (n,) uint8
+    contents: str = ""  # checksum of ids, modalities, texts and the images' paths
 
     @classmethod
     def read(cls, collection: Collection) -> CandidateTable:
-        keys, modalities = array("q"), array("B")
+        keys, modalities, contents = array("q"), array("B"), hashlib.sha256()
         for item in collection.all_candidates():
             keys.append(id_key(item.id))
             modalities.append(item.modality)
+            contents.update(repr((item.id, int(item.modality), item.text, item.image)).encode())
         if not keys:
             raise UserError(f"{collection.root} has no candidates; add items to its cand_pool")
-        return cls(np.frombuffer(keys, dtype=np.int64), np.frombuffer(modalities, dtype=np.uint8))
+        return cls(np.frombuffer(keys, dtype=np.int64), np.frombuffer(modalities, dtype=np.uint8), contents.hexdigest())
 
     def __post_init__(self):
         self._order = np.argsort(self.keys)

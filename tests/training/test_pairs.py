@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -101,3 +103,21 @@ def test_an_unknown_row_lists_the_known_ones(pairs):
     with pytest.raises(UserError, match="no queries of the row '9:nowhere'") as error:
         pairs.limited(["shapes", "9:nowhere"])
     assert all(name in str(error.value) for name in known)
+
+
+def test_contents_change_with_ids_texts_and_images_and_the_digest_with_ids_alone(collection, candidates):
+    class Changed:
+        root = collection.root
+
+        def __init__(self, **changes: str):
+            self.changes = changes
+
+        def all_candidates(self):
+            first, *others = collection.all_candidates()
+            return [replace(first, **self.changes), *others]
+
+    assert CandidateTable.read(Changed()).contents == candidates.contents
+    for changes in ({"text": "another text"}, {"image": "images/another.png"}):
+        table = CandidateTable.read(Changed(**changes))
+        assert table.digest == candidates.digest and table.contents != candidates.contents
+    assert CandidateTable.read(Changed(id="9:9")).digest != candidates.digest

@@ -21,7 +21,7 @@ from genius.search.engine import Engine
 from tests.training.demo.tiny_teacher import write_teacher
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
-from training import encoder, index, quantizer
+from training import encoder, features, index, quantizer
 from training import stage as stages
 from training.checkpoint import Checkpoints
 from training.demo import vocabulary
@@ -159,6 +159,27 @@ def test_a_repeated_stage_that_is_killed_before_it_is_recorded_leaves_a_run_that
     Engine.load(run, "cpu")
 
 
+def test_candidates_with_other_texts_are_encoded_again_but_features_of_before_stay_in_use(
+    trained, collection, tmp_path, capsys
+):
+    """Of before: of a version whose facts covered the ids alone."""
+    root, run = shutil.copytree(collection.root, tmp_path / "collection"), shutil.copytree(trained, tmp_path / "run")
+    given = Arguments(root, run, "small", TINY, "cpu")
+    for pool in (root / "cand_pool").rglob("*.jsonl"):
+        pool.write_text(pool.read_text().replace('"txt": "', '"txt": "another '))
+    with pytest.raises(UserError, match="does not hold the features of this encoder and collection"):
+        quantizer.train(given)
+    progress, n = run / "features" / "candidates" / "progress.json", len(CandidateTable.read(collection))
+    of_ids = features.facts(Run(run), CandidateTable.read(collection).digest, TINY.seed)
+    made = progress.read_text()
+    progress.write_text(json.dumps(json.loads(made) | {"facts": of_ids}))
+    features.train(given)
+    assert "encoded 0 of" in capsys.readouterr().out
+    progress.write_text(made)
+    features.train(given)
+    assert f"encoded {n} of" in capsys.readouterr().out
+
+
 def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp_path):
     half = replace(
         TINY, **{stage: replace(getattr(TINY, stage), half=True) for stage in ("encoder", "quantizer", "decoder")}
@@ -175,10 +196,10 @@ def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp
         for kind, part in ((Encoder, "encoder"), (Fusion, "fusion"), (ResidualQuantizer, "quantizer"))
     )
     images = [open_image(collection.image_path(item.image)) if item.image else None for item in items]
-    features = encode.encode(images, [item.text for item in items])
+    encoded = encode.encode(images, [item.text for item in items])
     with torch.inference_mode():
-        codes = quantize.encode(fuse(features), torch.tensor([item.modality for item in items]))
-    torch.testing.assert_close(features.embedding(), torch.from_numpy(served.embeddings[:]).float(), atol=1e-3, rtol=0)
+        codes = quantize.encode(fuse(encoded), torch.tensor([item.modality for item in items]))
+    torch.testing.assert_close(encoded.embedding(), torch.from_numpy(served.embeddings[:]).float(), atol=1e-3, rtol=0)
     assert (codes.numpy() == served.codes(range(served.n))).all(1).mean() > 0.9  # features are kept as fp16
 
 

@@ -22,9 +22,11 @@ from PIL import Image
 from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
 from genius.encoding.features import FeatureFiles
+from genius.errors import exit_on_user_error
 from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import Item, LabelledQuery, Modality
+from training.distributed import expect_one_process
 from training.features import facts
 from training.pairs import CandidateTable, Pairs
 
@@ -108,7 +110,7 @@ def random_features(run: Run, collection: Collection) -> None:
     candidates = CandidateTable.read(collection)
     rng = np.random.default_rng(0)
     known = rng.normal(size=(len(candidates), DIM)).astype(np.float16) / np.float16(DIM**0.5)
-    sets = {"candidates": (candidates.digest, known)}
+    sets = {"candidates": (candidates.contents, known)}
     for split in ("train", "val"):
         pairs = Pairs.read(collection, split, candidates)
         sets[split] = pairs.digest, known[pairs.positives[pairs.offsets[:-1]]]
@@ -120,4 +122,6 @@ def random_features(run: Run, collection: Collection) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with exit_on_user_error():
+        expect_one_process()
+        main()
