@@ -15,6 +15,7 @@ from genius.schema import Hit, Item
 from genius.ui.common import formatting
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
+from genius.ui.event_queue import caller
 from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import about_the_shown
 from genius.ui.search.strip import code_table, fetched
@@ -32,7 +33,7 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
         answer, hit = find_hit(event, known)
         options = replace(answer.options, k=min(answer.options.k, SHOWN), trace=True)
         row = row_of(engine.index, hit.item.id)
-        found = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
+        found = interpolate(engine, answer.result.embedding, answer.result.z, row, options, caller=caller.get())
         traced = [step.result for step in (found[0], found[-1]) if step.result.trace]
         ends = [narrowing(result, code_table(engine, answer)) for result in traced]
         rows = {row} | {one.row for step in found for one in step.result.hits}

@@ -94,7 +94,9 @@ def test_of_several_quick_clicks_the_last_counts(visit, served, monkeypatch):
     page = visit()
     search(page, "A red dog.")
     rows, answered = [], slowed(blend.interpolate)
-    monkeypatch.setattr(blend, "interpolate", lambda *given: rows.append(given[3]) or answered(*given))
+    monkeypatch.setattr(
+        blend, "interpolate", lambda *given, **caller: rows.append(given[3]) or answered(*given, **caller)
+    )
     for place in range(3):
         act(page, place, "Blend")
     page.wait_for_timeout(4000)
