@@ -34,10 +34,10 @@ def test_an_example_over_http_fills_the_form_and_answers(ask, served):
     answer = ask(
         "on_example", [], 20, 6, True, "set", "any", "cosine", 0.25, None, event={"index": 2, "value": "Changed"}
     )
-    text, picture, instruction, summary, cards, generated, *_ = answer["output"]["data"]
+    text, picture, instruction, part, summary, cards, generated, *_ = answer["output"]["data"]
     assert (text, instruction) == ("in dark blue", "Find a garment like this one, changed as the text says.")
     assert picture["path"].endswith(".webp") and len(cards["columns"][0]["cards"]) == 6 and len(generated["rows"]) == 20
-    assert summary["title"] == "Changed"
+    assert summary["title"] == "Changed" and part is None
 
 
 @pytest.mark.parametrize("event", [{}, {"index": 3}, {"index": -1}, {"index": "0"}, {"index": True}, {"index": None}])

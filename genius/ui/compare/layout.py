@@ -103,13 +103,13 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         ), None
 
     def on_example(place: Any, k: Any, beams: Any, hnsw: bool, weight: Any):
-        """Compare an example of the run under its first instruction, which also fills the form."""
+        """Compare an example of the run under its first instruction, which also fills the form, without a box."""
         query = find_example(place, context.served.examples).queries[0]
         encoded = engine.encode([query])
         embedding, z = (vectors[0].cpu().numpy() for vectors in (encoded.embeddings, encoded.z))
         title = formatting.describe_query(query)
         answers = found(title, embedding, z, encoded.milliseconds, None, k, beams, hnsw, weight)
-        return query.text, query.image, query.instruction, answers, None
+        return query.text, query.image, query.instruction, None, answers, None
 
     def on_last(last: LastQuery | None, k: Any, beams: Any, hnsw: bool, weight: Any):
         if last is None:
@@ -183,7 +183,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     for built, ask, inputs, filled in (
         (asked, on_asked, [text, picture, part, instruction, target], []),
         (repeated, on_last, [context.shared.last_query], []),
-        (sent, on_example, [context.shared.compare_example], [text, picture, instruction]),
+        (sent, on_example, [context.shared.compare_example], [text, picture, instruction, part]),
     ):
         built.success(  # one at a time: they are timed
             ask, [*inputs, *options], [*filled, *outputs], concurrency_id="compare", concurrency_limit=1, **waiting

@@ -355,6 +355,6 @@ def search_options(
     )
 
 
-def form_values(query: Query) -> tuple[Any, Any, Any]:
-    """Text, picture and instruction: the values of the form."""
-    return query.text, query.image, query.instruction
+def form_values(query: Query) -> tuple[Any, Any, Any, None]:
+    """Text, picture and instruction: the values of the form; and no box, because the whole picture is searched."""
+    return query.text, query.image, query.instruction, None

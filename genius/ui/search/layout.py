@@ -89,7 +89,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         trigger(
             newest_only(callback),
             [*said, stored, *form.settings, newest],
-            [*filled, *found],
+            [*filled, form.part, *found],
             trigger_mode="always_last",
             **waiting,
         )

@@ -173,6 +173,21 @@ def test_a_box_drawn_on_the_picture_searches_that_part_alone(visit, served, phot
     assert not page.locator("#picture .part-box").is_visible()
 
 
+def test_an_example_that_is_searched_as_a_whole_removes_the_box_from_its_picture(visit, served):
+    page = visit()
+    example = page.locator("#examples .example", has_text="Changed")
+    example.click()
+    page.locator("#summary h2", has_text="Changed").wait_for()
+    page.locator("#picture .part-surface").wait_for()
+    drag(page, "#picture", 0.25, 0.25, 0.75, 1)
+    page.locator("#summary .marked img").wait_for()
+    assert page.locator("#picture .part-box").is_visible()
+    example.click()
+    page.locator("#summary .marked").wait_for(state="detached")
+    page.locator("#picture .part-box").wait_for(state="hidden")
+    assert served.engine.queries[-1][0].image.size == (300, 200)
+
+
 @pytest.mark.slow
 def test_the_edges_of_the_box_can_be_typed_and_another_picture_removes_it(visit, served, photo, tmp_path):
     page = visit()
