@@ -39,10 +39,8 @@ from genius.reading import check_text_size, read_json
 
 BYTE_TOKENS = 512  # tokens of CLIP's byte-pair encoding before its first merge
 SPECIAL_TOKENS = 2  # start and end of a text
-MAX_TEXT, MAX_WORD = (
-    10_000,
-    1_000,
-)  # characters that are tokenized (encoders read far fewer): CLIP's merges take quadratic time in a word
+MAX_TEXT = 10_000  # characters that are tokenized; encoders read far fewer
+MAX_WORD = 1_000  # characters: CLIP's merges take quadratic time in a word
 LOCAL_FOLDER = "local-dir:"
 MODEL_SOURCES = ("hf-hub:", LOCAL_FOLDER)  # hold a model configuration with its weights
 GROUP_PIXELS = 4 * 224**2  # of images that a CPU encodes together: more of them overflow its caches and need memory
