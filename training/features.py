@@ -18,7 +18,7 @@ from torch import Tensor
 
 from genius.collections.mbeir import Collection
 from genius.encoding.features import EncoderInput, FeatureFiles
-from genius.encoding.known_features import KnownFeatures
+from genius.encoding.known_features import KnownFeatures, Lookup
 from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, Features
@@ -55,7 +55,9 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
             run, collection, list(sets.values()), arguments.settings.encoder, encoder, seed, arguments.workers
         )
 
-    def fill(name: str, made_from: str, n: int, phrasings: int, inputs: Iterator[EncoderInput]) -> int:
+    def fill(
+        name: str, made_from: str, n: int, phrasings: int, inputs: Iterator[EncoderInput], known: KnownFeatures
+    ) -> int:
         folder = run.path / "features" / name
         with main_process_first():
             files = FeatureFiles.create(folder, n, phrasings, encoder.dim, made_from)
@@ -82,11 +84,14 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
         len(candidates),
         1,
         ((item.image, [item.text]) for item in collection.all_candidates()),
+        known,
     )
+    if sets:
+        known = known.and_images(images_of_candidates(run, collection, candidates, list(sets.values()), seed))
     for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
         inputs = phrased(pairs, phrasings, np.random.default_rng(seed))
-        done += fill(split, facts(run, pairs.digest, seed), len(pairs), phrasings, inputs)
+        done += fill(split, facts(run, pairs.digest, seed), len(pairs), phrasings, inputs, known)
     print(
         f"features: encoded {done} of {len(candidates) + sum(map(len, sets.values()))}, "
         f"{done / (time.perf_counter() - started):.1f} per second"
@@ -106,6 +111,23 @@ def candidate_facts(run: Run, candidates: CandidateTable, seed: int) -> str:
     of_ids = facts(run, candidates.digest, seed)
     known = read_progress(run.path / "features" / "candidates").get("facts")
     return of_ids if known == of_ids else facts(run, candidates.contents, seed)
+
+
+def images_of_candidates(
+    run: Run, collection: Collection, candidates: CandidateTable, splits: Sequence[Pairs], seed: int
+) -> Lookup:
+    """A lookup of the images of queries that candidates have, too, which are not encoded twice."""
+    files = FeatureFiles.finished(run.path / "features" / "candidates", candidate_facts(run, candidates, seed))
+    wanted = {image for pairs in splits for image in pairs.images if image}
+    row = {item.image: row for row, item in enumerate(collection.all_candidates()) if item.image in wanted}
+
+    def lookup(paths: Sequence[str]) -> dict[str, Tensor]:
+        present = [path for path in paths if path in row]
+        return dict(
+            zip(present, files.features(np.array([row[path] for path in present], dtype=int)).image, strict=True)
+        )
+
+    return lookup
 
 
 @dataclass

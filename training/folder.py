@@ -26,14 +26,16 @@ from pathlib import Path
 
 from genius.collections.from_folders import build, named
 from genius.collections.mbeir import Collection
+from genius.encoding.features import FeatureFiles
 from genius.errors import UserError, exit_on_user_error
 from genius.files import disk_errors_explained, link_or_copy
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import Run
+from training import features
 from training.__main__ import train
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.pairs import CandidateTable
-from training.pseudo_queries import RECIPE, Recipe, write_pseudo_queries
+from training.pseudo_queries import RECIPE, Recipe, check_images, write_pseudo_queries
 from training.settings import SMALL, Arguments, Settings, add_common_arguments, with_change, with_changes
 from training.stage import RESUME, is_done, only_trainer, run_stage
 
@@ -104,10 +106,8 @@ def adopting(
     if not model:
         model, pretrained = SHIPPED_ENCODER, shipped_run().digest("encoder")
     encoder = replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0)
-    features = replace(SMALL.features, batch=CPU_BATCH) if device == "cpu" else SMALL.features
-    return Arguments(
-        root, run, "folder", replace(SMALL, encoder=encoder, features=features, seed=seed), device, workers
-    )
+    batched = replace(SMALL.features, batch=CPU_BATCH) if device == "cpu" else SMALL.features
+    return Arguments(root, run, "folder", replace(SMALL, encoder=encoder, features=batched, seed=seed), device, workers)
 
 
 def make_searchable(
@@ -141,17 +141,19 @@ def _make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequ
     claim(Run(path), sources)
     if not broadcast_object(is_done("encoder", arguments)):  # first, to refuse a model before images are copied
         run_stage("encoder", adopt, arguments)
-    if is_main():
-        prepare(sources, arguments, recipe)
+    if is_main() and not arguments.collection.exists():
+        for row in build(sources, arguments.collection):
+            print(row)
     barrier()
     collection = Collection(arguments.collection)
-    settings = fitted(
-        arguments.settings,
-        embedding_dim(Run(path)),
-        len(CandidateTable.read(collection)),
-        sum(1 for _ in collection.queries("train")),
-    )
-    train(replace(arguments, settings=with_changes(settings, changes)))
+    items, dim = len(CandidateTable.read(collection)), embedding_dim(Run(path))
+
+    def sized(pairs: int) -> Arguments:
+        return replace(arguments, settings=with_changes(fitted(arguments.settings, dim, items, pairs), changes))
+
+    if broadcast_object(lacks_queries(collection, Run(path))):
+        generate_queries(collection, sized(0), recipe)
+    train(sized(sum(1 for _ in collection.queries("train"))))
 
 
 def adopt(arguments: Arguments) -> None:
@@ -184,25 +186,28 @@ def shipped_run() -> Run:
     return run
 
 
-def prepare(sources: Sequence[str], arguments: Arguments, recipe: Recipe) -> None:
-    """Build the collection, and generate queries if it has none."""
-    run, root = Run(arguments.run), arguments.collection
-    if not root.exists():
-        for row in build(sources, root):
-            print(row)
-    collection = Collection(root)
-    known = run.manifest.get(PSEUDO_QUERIES, run.manifest.get(PSEUDO_QUERIES_BEFORE))
-    if not collection.rows() or known is False:  # killed while generating queries
+def lacks_queries(collection: Collection, run: Run) -> bool:
+    """Whether the collection has no queries, or a killed command generated some of them."""
+    complete = run.manifest.get(PSEUDO_QUERIES, run.manifest.get(PSEUDO_QUERIES_BEFORE))
+    return not collection.rows() or complete is False
+
+
+def generate_queries(collection: Collection, arguments: Arguments, recipe: Recipe) -> None:
+    """Encode the candidates, whose features the later stages use, too, and generate queries from them.
+
+    Raises UserError if the images are too few, have no instruction, or one cannot be opened.
+    """
+    run, settings = Run(arguments.run), arguments.settings
+    check_images(collection)
+    features.train(arguments, splits=())
+    if is_main():
         run.record(**{PSEUDO_QUERIES: False})
-        write_pseudo_queries(
-            collection,
-            Encoder.load(run.folder("encoder")).to(arguments.device),
-            arguments.settings.seed,
-            arguments.settings.features.batch,
-            recipe,
-            arguments.workers,
-        )
+        source = features.candidate_facts(run, CandidateTable.read(collection), settings.seed)
+        candidates = FeatureFiles.finished(run.path / "features" / "candidates", source)
+        encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
+        write_pseudo_queries(collection, encoder, candidates.embedding, settings.seed, settings.features.batch, recipe)
         run.record(**{PSEUDO_QUERIES: True})
+    barrier()
 
 
 def claim(run: Run, sources: Sequence[str]) -> None:

@@ -21,23 +21,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from open_clip import IMAGENET_CLASSNAMES
 from torch import Tensor
-from tqdm import tqdm
 
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.collections.writer import further_queries
-from genius.encoding.image_loader import ImagePreprocessor, load_images
 from genius.errors import UserError
 from genius.models.encoder import Encoder, query_text
 from genius.schema import Item, LabelledQuery, Modality
-from training.image_augmentation import open_item_image
 from training.pairs import CandidateTable
 
 TEXT_TO_IMAGE, IMAGE_TO_IMAGE = 0, 4  # M-BEIR's tasks
@@ -87,26 +83,36 @@ class PseudoQuery:
     text: str = ""  # empty: the image itself is the query
 
 
-def write_pseudo_queries(
-    collection: Collection, encoder: Encoder, seed: int, batch: int, recipe: Recipe, workers: int = 0
-) -> None:
-    """Write training and validation queries into a collection of images.
-
-    batch: images or texts per forward pass. workers: data-loader processes; 0: threads.
-
-    Raises UserError if there are fewer than MIN_IMAGES images, one cannot be opened, or instructions are missing.
-    """
-    rng = np.random.default_rng(seed)
-    images, phrasings = sample_images(collection, recipe.max_images, rng), collection.instructions()
-    datasets = [key_dataset(id_key(item.id)) for item in images]
-    names = {number: collection.dataset_name(number) for number in sorted(set(datasets))}
-    for number, name in names.items():
+def check_images(collection: Collection) -> None:
+    """Raises UserError if the collection has fewer than MIN_IMAGES images, or no instruction for queries by text."""
+    rows = image_rows(collection)
+    if len(rows) < MIN_IMAGES:
+        raise UserError(
+            f"{collection.root} has no queries and {len(rows)} images without texts; training needs at "
+            f"least {MIN_IMAGES} images, or texts"
+        )
+    phrasings = collection.instructions()
+    for number in sorted({key_dataset(id_key(item.id)) for item in items_at(collection, rows)}):
         if (number, Modality.TEXT, Modality.IMAGE) not in phrasings:
             raise UserError(
-                f"{collection.root} has no instruction for {name}, text to image; add a line to its "
-                "instructions/query_instructions.tsv"
+                f"{collection.root} has no instruction for {collection.dataset_name(number)}, text to image; add a "
+                "line to its instructions/query_instructions.tsv"
             )
-    vectors = embed_images(encoder, collection, images, batch, workers)
+
+
+def write_pseudo_queries(
+    collection: Collection, encoder: Encoder, embeddings: np.ndarray, seed: int, batch: int, recipe: Recipe
+) -> None:
+    """Write training and validation queries into a collection of images that passes `check_images`.
+
+    embeddings (n, d): of all candidates, in the order of the collection. batch: texts per forward pass.
+    """
+    rng = np.random.default_rng(seed)
+    sampled = np.sort(rng.permutation(image_rows(collection))[: recipe.max_images])
+    images, phrasings = items_at(collection, sampled), collection.instructions()
+    datasets = [key_dataset(id_key(item.id)) for item in images]
+    names = {number: collection.dataset_name(number) for number in sorted(set(datasets))}
+    vectors = torch.from_numpy(embeddings[sampled].astype(np.float32))
     words = visual_words()
     concepts = matching_pursuit(vectors, embed_texts(encoder, [PHRASE.format(word) for word in words], batch), WORDS)
     order = rng.permutation(len(images))
@@ -134,36 +140,15 @@ def write_pseudo_queries(
     print(f"pseudo-queries: {sum(written.values()):,} for {len(images):,} images")
 
 
-def sample_images(collection: Collection, most: int, rng: np.random.Generator) -> list[Item]:
-    """Up to `most` images of a collection, in its order. Raises UserError for fewer than MIN_IMAGES."""
-    rows = np.flatnonzero(CandidateTable.read(collection).modalities == Modality.IMAGE)
-    if len(rows) < MIN_IMAGES:
-        raise UserError(
-            f"{collection.root} has no queries and {len(rows)} images without texts; training needs at "
-            f"least {MIN_IMAGES} images, or texts"
-        )
-    chosen = set(rng.permutation(rows)[:most].tolist())
+def image_rows(collection: Collection) -> np.ndarray:
+    """(m,) places of the images among the candidates, ascending."""
+    return np.flatnonzero(CandidateTable.read(collection).modalities == Modality.IMAGE)
+
+
+def items_at(collection: Collection, rows: np.ndarray) -> list[Item]:
+    """The candidates at these places, in the order of the collection."""
+    chosen = set(rows.tolist())
     return [item for row, item in enumerate(collection.all_candidates()) if row in chosen]
-
-
-@torch.inference_mode()
-def embed_images(
-    encoder: Encoder, collection: Collection, images: Sequence[Item], batch: int, workers: int = 0
-) -> Tensor:
-    """(m, d) embeddings. Raises UserError for an image that cannot be opened."""
-    parts = [images[start : start + batch] for start in range(0, len(images), batch)]
-    loaded = load_images(
-        parts,
-        lambda part: [item.image for item in part],
-        ImagePreprocessor(partial(open_item_image, collection), encoder.config.preprocess),
-        workers,
-    )
-    return torch.cat(
-        [
-            encoder(pixels.to(encoder.device), there, torch.zeros(0), ~there).embedding().cpu()
-            for _, pixels, there in tqdm(loaded, desc="encode images", unit="batch", total=len(parts))
-        ]
-    )
 
 
 def embed_texts(encoder: Encoder, texts: Sequence[str], batch: int) -> Tensor:

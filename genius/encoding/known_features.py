@@ -40,3 +40,12 @@ class KnownFeatures:
         if len(self._remembered) + len(features) > REMEMBERED:
             self._remembered.clear()
         self._remembered.update(features)
+
+    def and_images(self, lookup: Lookup) -> KnownFeatures:
+        """The same lookups, and this one for images that they do not know; nothing is remembered yet."""
+
+        def both(paths: Sequence[str]) -> dict[str, Tensor]:
+            found = self._lookup(paths)
+            return found | lookup([path for path in paths if path not in found])
+
+        return KnownFeatures(both, self.texts)

@@ -181,6 +181,22 @@ def test_an_image_of_several_inputs_is_opened_once_and_a_known_one_never(tmp_pat
     torch.testing.assert_close(files.features(slice(None)).image, expected.image, atol=2e-3, rtol=2e-3)
 
 
+def test_a_further_lookup_is_asked_for_what_the_first_does_not_know():
+    one, two = torch.ones(DIM), torch.zeros(DIM)
+    asked = []
+
+    def further(paths):
+        asked.extend(paths)
+        return dict.fromkeys(paths, two)
+
+    first = KnownFeatures(images=lambda paths: {path: one for path in paths if path == "red"}, texts=lambda texts: {})
+    first.remember_images({"blue": one})
+    both = first.and_images(further)
+    found = both.images(["red", "blue"])
+    assert found["red"] is one and found["blue"] is two and asked == ["blue"]
+    assert both.texts is first.texts
+
+
 def test_a_text_that_inputs_share_is_encoded_once(tmp_path, monkeypatch):
     encoder, encoded = tiny_encoder(), []
     encode = encoder.encode

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.files import write_json
+from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
@@ -62,14 +63,33 @@ def model(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, model):
+def encoded_images() -> list[int]:
+    """How many images the encoder got in each pass of `made`."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, model, encoded_images):
     """(the command, the run) of a folder without texts."""
     path = tmp_path_factory.mktemp("own")
     command = [str(photographs(path / "photos")), str(path / "run"), "--model", f"local-dir:{model}", *QUICK]
+    forward = Encoder.forward
+
+    def counting(self, pixels, *others):
+        if len(pixels) > 1:  # one image: a check of the encoder
+            encoded_images.append(len(pixels))
+        return forward(self, pixels, *others)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
+        patch.setattr(Encoder, "forward", counting)
         main(command)
     return command, path / "run"
+
+
+def test_no_image_is_encoded_twice(made, encoded_images):
+    """Each is a candidate, what pseudo-queries are made from, and a query; the image tower takes most of the time."""
+    assert sum(encoded_images) == 24
 
 
 def test_a_folder_of_images_alone_is_searched_by_words_and_by_images(made):

@@ -1,7 +1,5 @@
 """Pseudo-queries for images without texts."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -13,14 +11,14 @@ from genius.collections.from_folders import build
 from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.models.encoder import query_text
+from genius.models.encoder import Encoder, query_text
 from genius.schema import Modality
 from tests.search.tiny import tiny_encoder
 from training import pseudo_queries
 from training.pseudo_queries import (
     MIN_IMAGES,
     Recipe,
-    embed_images,
+    check_images,
     generate,
     matching_pursuit,
     nearest,
@@ -41,6 +39,17 @@ def collection(tmp_path, monkeypatch) -> Collection:
         noise(number).save(tmp_path / "photos" / f"{number:02d}.png")
     build([str(tmp_path / "photos")], tmp_path / "collection")
     return Collection(tmp_path / "collection")
+
+
+def embeddings(collection: Collection, encoder: Encoder) -> np.ndarray:
+    """(n, d), of all candidates."""
+    images = [open_image(collection.image_path(item.image)) for item in collection.all_candidates()]
+    return np.concatenate([encoder.encode([image], [""]).embedding().numpy() for image in images])
+
+
+def write(collection: Collection, recipe: Recipe, seed: int = 0) -> None:
+    encoder = tiny_encoder()
+    write_pseudo_queries(collection, encoder, embeddings(collection, encoder), seed, 8, recipe)
 
 
 def test_an_image_is_decomposed_into_its_words_across_the_modality_gap():
@@ -98,7 +107,7 @@ def test_an_image_with_one_word_has_it_in_all_queries():
 
 def test_the_targets_of_a_query_are_what_the_encoder_finds_in_its_split(collection):
     encoder = tiny_encoder()
-    write_pseudo_queries(collection, encoder, 0, 8, Recipe(texts=2, targets=3))
+    write(collection, Recipe(texts=2, targets=3))
 
     images = {item.id: item for item in collection.all_candidates()}
     vectors = {
@@ -128,27 +137,17 @@ def test_the_targets_of_a_query_are_what_the_encoder_finds_in_its_split(collecti
 
 
 def test_the_same_seed_generates_the_same_queries_and_can_be_written_twice(collection):
-    write_pseudo_queries(collection, tiny_encoder(), 0, 8, Recipe(texts=2))
+    write(collection, Recipe(texts=2))
     before = {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()}
-    write_pseudo_queries(collection, tiny_encoder(), 0, 8, Recipe(texts=2))
+    write(collection, Recipe(texts=2))
     assert {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()} == before
     with pytest.raises(UserError, match="contains other queries"):
-        write_pseudo_queries(collection, tiny_encoder(), 1, 8, Recipe(texts=2))
+        write(collection, Recipe(texts=2), seed=1)
     assert {file for file in collection.root.rglob("*") if file.is_file()} == before.keys()
 
 
-def test_processes_and_threads_load_the_same_images(collection):
-    images = list(collection.all_candidates())
-    alone, helped = (embed_images(tiny_encoder(), collection, images, 8, workers) for workers in (0, 2))
-    expected = torch.cat(
-        [tiny_encoder().encode([open_image(collection.image_path(item.image))], [""]).embedding() for item in images]
-    )
-    torch.testing.assert_close(alone, expected)
-    assert torch.equal(alone, helped)
-
-
 def test_without_dense_search_the_image_itself_is_the_target(collection):
-    write_pseudo_queries(collection, tiny_encoder(), 0, 8, Recipe(texts=1, targets=0))
+    write(collection, Recipe(texts=1, targets=0))
     images = {item.image: item.id for item in collection.all_candidates()}
     queries = list(collection.queries("train"))
     assert all(len(query.positives) == 1 for query in queries)
@@ -156,7 +155,7 @@ def test_without_dense_search_the_image_itself_is_the_target(collection):
 
 
 def test_the_number_of_images_is_limited(collection):
-    write_pseudo_queries(collection, tiny_encoder(), 0, 8, Recipe(texts=1, max_images=20))
+    write(collection, Recipe(texts=1, max_images=20))
     asking = {query.image for split in ("train", "val") for query in collection.queries(split) if query.image}
     assert len(asking) == 20
 
@@ -167,7 +166,15 @@ def test_too_few_images_are_refused_in_one_sentence(tmp_path):
         noise(number).save(tmp_path / "photos" / f"{number}.png")
     build([str(tmp_path / "photos")], tmp_path / "collection")
     with pytest.raises(UserError, match="19 images without texts; training needs at least 20"):
-        write_pseudo_queries(Collection(tmp_path / "collection"), tiny_encoder(), 0, 8, replace(Recipe(), texts=1))
+        check_images(Collection(tmp_path / "collection"))
+
+
+def test_a_dataset_without_an_instruction_for_texts_is_refused_in_one_sentence(collection):
+    check_images(collection)
+    file = collection.root / "instructions" / "query_instructions.tsv"
+    file.write_text(file.read_text().splitlines()[0])
+    with pytest.raises(UserError, match="has no instruction for photos, text to image; add a line to its"):
+        check_images(Collection(collection.root))
 
 
 def test_words_are_distinct_and_visual():
