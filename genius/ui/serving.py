@@ -35,7 +35,7 @@ from genius.ui.sessions import Sessions
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
 # Of the page; panels bring their own
-SCRIPTS = ("common/clone.js", "common/links.js", "common/reveal.js", "common/names.js", "search/keys.js")
+SCRIPTS = tuple(f"common/{name}.js" for name in ("clone", "links", "reveal", "announce", "names")) + ("search/keys.js",)
 SESSIONS = 200  # visitors whose state is kept
 DELIVERY = 5  # seconds for clients to fetch the last answers when the server shuts down
 WAKE = 1  # seconds after which the main thread sees a signal that the system gave to another thread

@@ -13,7 +13,7 @@ const draw = value => {
   const {crumbs, items, empty, common, sentences, modalities} = value;
   return [node('section', {class: 'codes-here'},
     node('nav', {'aria-label': 'Codes from the first level'}, node('ol', {class: 'crumbs'}, ...crumbs.map(crumb))),
-    node('h2', {role: 'status'}, empty ? 'Nothing matches' : items),
+    node('h2', {'data-announced': ''}, empty ? 'Nothing matches' : items),
     ...common ? [node('p', {}, node('span', {class: 'label'}, 'in common '), node('b', {}, common))] : [],
     node('p', {class: 'sentence'}, sentences.join(' ')),
     ...empty ? [] : [

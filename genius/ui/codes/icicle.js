@@ -32,11 +32,8 @@ const walk = event => {
 
 const draw = value => {
   if (!value) return [];
-  const focused = element.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   const tree = node('div', {class: 'codes-icicle', role: 'group',
     'aria-label': 'The codes as a tree; arrow keys move, Enter opens a code'}, branch(value));
   tree.addEventListener('keydown', walk);
-  if (focused !== undefined) requestAnimationFrame(() => (
-    tree.querySelector(`[data-key="${focused}"]`) ?? tree.querySelector('button')).focus());
   return [tree];
 };

@@ -2,8 +2,13 @@
 genius.names = {};
 genius.setNames = names => {
   Object.assign(genius.names, names);
-  document.dispatchEvent(new Event('names'));
+  genius.fillMeanings();
 };
+
+// Elements that show the name of a code, which may come after them.
+genius.fillMeanings = () => document.querySelectorAll('[data-meaning]').forEach(one => {
+  one.textContent = genius.names[one.dataset.meaning] ?? '';
+});
 
 // A small card tells the name of a code (data-prefix), or those of all codes of an ID, with typical pictures, and what a
 // term means (data-told): where the mouse points, where the keyboard's focus is, or where a finger taps.

@@ -97,11 +97,11 @@ const draw = box => {
     parts.push(whole);
   }
   return [node('div', {class: 'part', role: 'group', 'aria-label': 'Part of the picture to search'},
-    node('p', {class: 'label', role: 'status'}, box ? 'Only the marked part is searched.'
+    node('p', {class: 'label', 'data-announced': ''}, box ? 'Only the marked part is searched.'
       : 'To search only a part of the picture, drag a box over it.'),
     node('div', {class: 'choices'}, ...parts), numbers(box || WHOLE))];
 };
-const redraw = () => element.querySelector('.panel').replaceChildren(...draw(props.value));
+const redraw = () => put(draw(props.value));
 
 // Another picture, or none: the box belonged to the last one.
 const follow = () => {
@@ -132,4 +132,3 @@ if (!begin()) {
   const coming = new MutationObserver(() => begin() && coming.disconnect());
   coming.observe(document.body, {childList: true, subtree: true});
 }
-watch('value', redraw);

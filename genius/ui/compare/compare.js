@@ -76,7 +76,7 @@ const draw = value => {
     shown = next;
   });
   return [node('div', {class: 'comparison'},
-    node('p', {class: 'sentence', role: 'status'}, value.sentence), matrix(value),
+    node('p', {class: 'sentence', 'data-announced': ''}, value.sentence), matrix(value),
     section('Side by side', node('p', {class: 'note'}, node('label', {for: 'compare-reference'},
       'Compare ranks with those of '), choice, '. ↑2: two ranks better than there; new: not found there. The number '
       + 'is the similarity to the query. Click an item to see its card and to mark it in the other columns.'), shown))];

@@ -5,5 +5,5 @@ const figures = ({headers, rows}) => node('table', {class: 'compared'},
     node('tr', {}, node('th', {scope: 'row'}, name), ...values.map(value => node('td', {}, value))))));
 
 const draw = value => !value ? [] : [node('div', {class: 'map-note'},
-  node('div', {role: 'status'}, ...value.sentences.map(words => node('p', {}, words))),
+  node('div', {'data-announced': ''}, ...value.sentences.map(words => node('p', {}, words))),
   ...value.table ? [figures(value.table)] : [])];

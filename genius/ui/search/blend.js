@@ -24,12 +24,6 @@ const table = steps => node('details', {},
       node('tbody', {}, ...steps.map(step => node('tr', {},
         node('td', {class: 'figure'}, step.weight), node('td', {}, mixed(step))))))));
 
-// Names of codes may come later.
-const fillMeanings = () => element.querySelectorAll('[data-meaning]').forEach(one => {
-  one.textContent = genius.names[one.dataset.meaning] ?? '';
-});
-document.addEventListener('names', fillMeanings);
-
 // How the IDs of both ends narrow the collection down, one below the other, level by level.
 const other = ({code, name, prefix, probability}) => node('li', {class: 'other'},
   node('span', {class: 'code', 'data-prefix': prefix}, name ? `${code} ${name}` : String(code)), ` ${probability ?? ''}`);
@@ -58,7 +52,7 @@ const narrowed = (strips, items) => {
 const draw = value => {
   if (!value) return [];
   const {query, item, steps, items, strips} = value;
-  requestAnimationFrame(fillMeanings);
+  requestAnimationFrame(genius.fillMeanings);
   const best = node('p', {class: 'best', 'aria-live': 'polite'}), found = node('ol', {class: 'row'});
   const weight = node('output', {for: 'blend-weight'}), cells = strip(steps);
   const slider = node('input', {id: 'blend-weight', type: 'range', min: 0, max: steps.length - 1,

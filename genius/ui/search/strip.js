@@ -14,12 +14,8 @@ const shown = (rows, items) => {
 const chip = ({code, name, prefix}) => node('span', {class: 'code', 'data-prefix': prefix},
   name ? `${code} ${name}` : String(code));
 
-// The name of a code, which may come later.
+// The name of a code, which may come later (names.js).
 const meaning = ({prefix, name}) => node('span', {class: 'meaning', ...name ? {} : {'data-meaning': prefix}});
-const fillMeanings = () => element.querySelectorAll('[data-meaning]').forEach(one => {
-  one.textContent = genius.names[one.dataset.meaning] ?? '';
-});
-document.addEventListener('names', fillMeanings);
 
 // Another code with an item that is typical of it: its picture, or else its name or text.
 const other = (choice, items) => {
@@ -114,10 +110,10 @@ const draw = value => {
   if (!value) return [];
   const {title, sentence, note, meaning: meanings, columns, paths, branched, play, unnamed} = value;
   const levels = table(value), ask = () => { if (unnamed) tell('name', {}); };
-  requestAnimationFrame(fillMeanings);
+  requestAnimationFrame(genius.fillMeanings);
   return [node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
     node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...player(levels, columns, play, ask)),
-    node('p', {class: 'sentence', role: 'status'}, sentence),
+    node('p', {class: 'sentence', 'data-announced': ''}, sentence),
     node('div', {class: 'levels', tabindex: '0', role: 'region', 'aria-label': 'The ID, level by level'}, levels),
     node('p', {class: 'note'}, `${note} Click another code to see what it would have found.`),
     folded('What these numbers mean', ...meanings.map(words => node('p', {}, words))))];

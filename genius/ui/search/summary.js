@@ -5,9 +5,9 @@ const draw = value => {
   if (part) parts.push(node('p', {class: 'marked'}, node('img', {src: part, alt: 'The marked part of your picture'}),
     'Only this part of your picture was searched.'));
   if (aim) parts.push(...aims(aim));
-  parts.push(node('p', {class: 'sentence', role: 'status'}, sentence));
+  parts.push(node('p', {class: 'sentence', 'data-announced': ''}, sentence));
   if (added) parts.push(node('p', {class: 'own-question'}, 'You gave no instruction, so the page asked: ', node('b', {}, added)));
-  if (note) parts.push(node('p', {class: 'far', role: 'status'}, note));
+  if (note) parts.push(node('p', {class: 'far', 'data-announced': ''}, note));
   if (address) parts.push(node('p', {class: 'label address'}, address));
   parts.push(node('details', {class: 'times'}, node('summary', {}, 'Where the time went'),
     node('div', {class: 'bar thin', 'aria-hidden': 'true'},

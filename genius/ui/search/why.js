@@ -22,14 +22,14 @@ const share = ({name, share, bar}) => node('tr', {}, node('th', {scope: 'row'}, 
 
 const draw = value => {
   if (!value) {
-    return [node('p', {class: 'waiting', role: 'status'}, 'Tracing the search …')];
+    return [node('p', {class: 'waiting', 'data-announced': ''}, 'Tracing the search …')];
   }
   const {title, label, name, kind, sentences, flags, note, ids, first_codes, steps, legend, shares} = value;
   const levels = [...ids[0].codes.keys()];
   return [node('section', {class: 'why', 'aria-label': title},
     node('h2', {}, `${title} `, node('span', {class: `badge ${kind}`}, name),
       node('span', {class: 'label'}, ` ${label}`)),
-    node('div', {class: 'sentences', role: 'status'}, ...sentences.map(one => node('p', {class: 'sentence'}, one))),
+    node('div', {class: 'sentences', 'data-announced': ''}, ...sentences.map(one => node('p', {class: 'sentence'}, one))),
     node('ul', {class: 'flags'}, ...flags.map(flag => node('li', {}, flag))),
     ...(shares.length ? [
       node('h3', {}, 'What the ranker weighed'),

@@ -43,7 +43,7 @@ const draw = value => {
   const heading = node('h2', {tabindex: '-1'}, title);
   const made = node('section', {class: `tour at-${value.step}`, 'aria-label': 'Guided tour'},
     node('div', {class: 'told'}, node('p', {class: 'label'}, `Step ${number} of ${of}`), heading,
-      node('p', {role: 'status'}, text), ...value.views.length ? [views(value.views)] : []),
+      node('p', {'data-announced': ''}, text), ...value.views.length ? [views(value.views)] : []),
     ...pair.length ? [node('ul', {class: 'tour-pair'}, ...pair.map(example))] : [],
     node('div', {class: 'moves'},
       button('Leave', leave),
@@ -61,4 +61,3 @@ watch('value', () => {
   if (touring || value) genius.setTour(value ? value.number : null);
   touring = Boolean(value);
 });
-show(draw);

@@ -78,6 +78,16 @@ def test_reduced_motion_shows_everything_at_once(visit):
     assert strip.locator(".play").count() == 0
 
 
+def test_one_permanent_node_tells_a_screen_reader_of_a_search(visit):
+    page = visit()
+    strip = search(page)
+    settled(strip)
+    summary, sentence = page.locator("#summary .sentence").inner_text(), strip.locator(".sentence").inner_text()
+    announcer = page.locator("#announcer[role=status]", has_text=summary)
+    announcer.filter(has_text=sentence).wait_for(state="attached")
+    assert page.locator("#summary [role=status], #strip [role=status]").count() == 0  # nothing is read twice
+
+
 def test_another_code_is_chosen_and_taken_back(visit):
     page = visit()
     strip = search(page)
@@ -88,6 +98,7 @@ def test_another_code_is_chosen_and_taken_back(visit):
     other.focus()
     page.keyboard.press("Enter")
     strip.locator(".branched").wait_for()
+    assert page.evaluate("!!document.activeElement.closest('#strip button')")  # the keyboard goes on in the strip
     settled(strip)
     assert chosen in codes(strip) and codes(strip) != before
     found = page.locator("#strip-found")
