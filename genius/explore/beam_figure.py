@@ -27,6 +27,7 @@ STEPS = np.array([1e-6, 1e-4, 0.01, 0.1, 0.5])  # probabilities at which edges b
 WIDTHS = np.array([0.5, 1, 1.8, 3, 4.5, 6.5])  # pixels
 FEW, FEWEST = 20, 8  # prefixes per level: the most with labels; the fewest that space is reserved for
 ROW, THIN = 28, 12  # pixels per prefix: with labels; without
+BELOW_ONE = 1 - 1e-9
 CROWDED = 0.5  # scale of lines and points without labels
 BARS, AROUND, LABEL, ROOT = 90, 70, 11, -0.75  # pixels; pixels; pixels; position on the axis of levels
 ROOTED = Scatter(
@@ -64,6 +65,11 @@ def format_probability(share: float) -> str:
     return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
+def format_softmax(share: float) -> str:
+    """A probability among all codes of a level, which is never certain, although rounding may make it 1."""
+    return format_probability(min(share, BELOW_ONE))
+
+
 def _layout(levels: int, tallest: int) -> dict[str, object]:
     rows = max(tallest, FEWEST) + 0.5
     height = BARS + rows * (ROW if tallest <= FEW else THIN)
@@ -85,7 +91,7 @@ def _layout(levels: int, tallest: int) -> dict[str, object]:
         "yaxis2": {"range": [0, 1.45], "domain": [bars, 1], "visible": False, "fixedrange": True},
         "annotations": [
             {
-                "text": "masked by<br>the trie",
+                "text": "ruled out<br>(masked)",
                 "xref": "paper",
                 "yref": "y2 domain",
                 "x": 0,
@@ -174,7 +180,7 @@ def _bars(tree: BeamTree) -> Bar:
         cliponaxis=False,
         hoverinfo="text",
         hovertext=[
-            f"level {level}: of the probability the trie masked {format_probability(mass)}"
+            f"level {level}: {format_probability(mass)} of the probability was ruled out (masked)"
             for level, mass in enumerate(masses)
         ],
     )
@@ -182,10 +188,10 @@ def _bars(tree: BeamTree) -> Bar:
 
 def _hover(tree: BeamTree, number: int, prefix: Sequence[int]) -> str:
     return (
-        f"<b>{' · '.join(map(str, prefix))}</b><br>place {tree.place[number]} at level {tree.level[number]}: "
+        f"<b>{' · '.join(map(str, prefix))}</b><br>rank {tree.place[number]} at level {tree.level[number]}: "
         f"{FATES[Fate(tree.fate[number])]}<br>"
-        f"step p {format_probability(np.exp(tree.step[number]))}, log p {tree.step[number]:.2f}<br>"
+        f"probability of its code {format_softmax(np.exp(tree.step[number]))} (log p {tree.step[number]:.2f})<br>"
         f"so far log p {tree.log_prob[number]:.2f}, score {tree.score[number]:.2f}<br>"
         f"items that begin so: {tree.items[number]:,}<br>"
-        f"masked by the trie at this step: {format_probability(tree.masked[number])}"
+        f"ruled out (masked) at this step: {format_probability(tree.masked[number])}"
     ).replace("-", "\N{MINUS SIGN}")

@@ -4,7 +4,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genius.explore.beam_figure import AROUND, BARS, CHOSEN, FATES, ROW, THIN, beam_figure, format_probability
+from genius.explore.beam_figure import (
+    AROUND,
+    BARS,
+    CHOSEN,
+    FATES,
+    ROW,
+    THIN,
+    beam_figure,
+    format_probability,
+    format_softmax,
+)
 from genius.explore.beam_tree import Fate, beam_tree
 from genius.schema import LevelTrace, SearchTrace
 
@@ -103,6 +113,10 @@ def test_bars_show_the_masked_mass_of_each_level(tree):
 )
 def test_shares_are_not_rounded_to_zero_or_one(share, words):
     assert format_probability(share) == words
+
+
+def test_one_code_of_a_level_is_never_certain():
+    assert format_softmax(float(np.exp(np.float32(-1e-9)))) == ">99 %" and format_softmax(0.5) == "50 %"
 
 
 def test_the_hover_shows_steps_sums_and_items(tree):

@@ -40,7 +40,7 @@ def as_csv(answers: Sequence[LastQuery]) -> str:
         asked = {"query": answer.title, "instruction": answer.query.instruction}
         for hit in answer.result.hits:
             record = asked | _record(hit) | {"codes": " ".join(map(str, hit.codes))}
-            table.writerow({name: _inert(value) if isinstance(value, str) else value for name, value in record.items()})
+            table.writerow({name: inert(value) if isinstance(value, str) else value for name, value in record.items()})
     return stream.getvalue()
 
 
@@ -89,5 +89,6 @@ def _record(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
+    """The text, with an apostrophe if a spreadsheet would compute it."""
     return f"'{text}" if text.startswith(FORMULA) else text

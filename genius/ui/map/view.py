@@ -15,7 +15,7 @@ from genius.explore.map_colors import Group, Palette
 from genius.explore.map_data import COARSE, MappedQuery, Maps, View
 from genius.schema import Item, Modality
 from genius.ui.common import formatting
-from genius.ui.common.export import FORMULA
+from genius.ui.common.export import inert
 
 COMPARED = (  # health of the IDs: key, label, format
     ("ids", "different IDs", "{:,}"),
@@ -161,8 +161,3 @@ def files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]:
             "text": json.dumps(records, ensure_ascii=False, indent=1),
         },
     ]
-
-
-def inert(text: str) -> str:
-    """The text, with an apostrophe if a spreadsheet would compute it."""
-    return f"'{text}" if text.startswith(FORMULA) else text

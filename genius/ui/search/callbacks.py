@@ -9,11 +9,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import gradio as gr
+from PIL.Image import Image
 
 from genius.errors import UserError
 from genius.examples import Example, find_example
 from genius.explore.items import item_query, row_of
-from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult, provenance_of
+from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult
 from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
 from genius.ui.common.components import OpenedUploads, target_of
@@ -26,7 +27,7 @@ from genius.ui.common.saved_strip import saved_strip
 from genius.ui.event_queue import caller
 from genius.ui.monitoring import searching
 from genius.ui.search import history, view
-from genius.ui.search.history import Entry
+from genius.ui.search.request import SearchRequest, quoted_label
 from genius.ui.search.strip import first_shown, follow
 
 SIDE_BY_SIDE = 4  # results of each instruction if several are shown side by side
@@ -71,15 +72,9 @@ class SearchCallbacks:
         """Search for the form. box: the part of the picture that the visitor marked."""
         part = part_of(box)
         image = self.uploads.open(picture, part) if picture else None
-        chosen = instruction or default_instruction(self.served.about, text, image)
-        return self.search(
-            [Query(text or "", image, chosen)],
-            stored,
-            settings,
-            added=chosen != (instruction or ""),
-            part=image is not None and part is not None,
-            uploaded=True,
-        )
+        is_part = image is not None and part is not None
+        request = self.request(text or "", image, instruction or "", uploaded=True, is_part=is_part)
+        return self.search(request, stored, settings)
 
     def on_example(self, event: gr.EventData, stored: Any, *settings: Any):
         """Run an example with all its instructions."""
@@ -87,8 +82,8 @@ class SearchCallbacks:
 
     def on_run_example(self, place: Any, stored: Any, *settings: Any):
         example = find_example(place, self.served.examples)
-        query = example.queries[0]
-        return *form_values(query), *self.search(example.queries, stored, settings, example=example)
+        request = SearchRequest(example.queries, example=example)
+        return *form_values(request.query), *self.search(request, stored, settings)
 
     def on_item(self, id: Any, stored: Any, *settings: Any):
         """Search with an item as the query."""
@@ -103,7 +98,7 @@ class SearchCallbacks:
         if known.get("upload"):
             return self.search_kept(known["upload"], *words, stored, settings)
         query = Query(words[0], None, words[1])
-        return *form_values(query), *self.search([query], stored, settings)
+        return *form_values(query), *self.search(SearchRequest([query]), stored, settings)
 
     def on_history(self, event: gr.EventData, stored: Any, *settings: Any):
         """Repeat a past search."""
@@ -115,7 +110,7 @@ class SearchCallbacks:
         if entry.upload:
             return self.search_kept(entry.upload, entry.text, entry.instruction, stored, settings)
         query = Query(entry.text, None, entry.instruction)
-        return *form_values(query), *self.search([query], stored, settings)
+        return *form_values(query), *self.search(SearchRequest([query]), stored, settings)
 
     def on_quick(self, event: gr.EventData, text: Any, picture: str | None, box: Any, stored: Any, *settings: Any):
         """Search with an instruction that was offered for the uploaded picture."""
@@ -164,8 +159,8 @@ class SearchCallbacks:
     def search_like(self, id: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
         """Fill the form with an item and search. Raises UserError if there is no such item."""
         row = row_of(self.engine.index, id)
-        query = item_query(self.engine.index, row)
-        return *form_values(query), *self.search([query], stored, settings, item=(row, id))
+        query, (item,) = item_query(self.engine.index, row), self.engine.index.items([row])
+        return *form_values(query), *self.search(SearchRequest([query], item=item, row=row), stored, settings)
 
     def search_pictured(
         self, id: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
@@ -174,12 +169,8 @@ class SearchCallbacks:
         image = item_query(self.engine.index, row_of(self.engine.index, id)).image
         if image is None:
             raise UserError("That item is a text without a picture; choose another one.")
-        chosen = instruction or default_instruction(self.served.about, text, image)
-        query = Query(text, image, chosen)
-        added = chosen != instruction
-        return *form_values(replace(query, instruction=instruction)), *self.search(
-            [query], stored, settings, added=added, pictured=id
-        )
+        request = self.request(text, image, instruction, pictured=id)
+        return *form_values(replace(request.query, instruction=instruction)), *self.search(request, stored, settings)
 
     def search_kept(
         self, checksum: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
@@ -187,53 +178,29 @@ class SearchCallbacks:
         """The same with a picture that a visitor uploaded before. Raises UserError if it is not kept."""
         if self.served.kept is None:
             raise UserError("This page does not keep pictures, so the address lacks its picture; upload it again.")
-        image = self.served.kept.open(checksum)
-        chosen = instruction or default_instruction(self.served.about, text, image)
-        query = Query(text, image, chosen)
-        return *form_values(replace(query, instruction=instruction)), *self.search(
-            [query], stored, settings, added=chosen != instruction, uploaded=True
-        )
+        request = self.request(text, self.served.kept.open(checksum), instruction, uploaded=True)
+        return *form_values(replace(request.query, instruction=instruction)), *self.search(request, stored, settings)
 
-    def search(
-        self,
-        queries: Sequence[Query],
-        stored: Any,
-        settings: Sequence[Any],
-        example: Example | None = None,
-        item: tuple[int, str] | None = None,
-        added: bool = False,
-        part: bool = False,
-        pictured: str = "",
-        uploaded: bool = False,
-    ) -> Found:
-        """Search, and return what the tab shows. item: row and id, if an item is the query. added: the page added
-        the instruction. part: the picture is a part of what was uploaded. pictured: id of the item whose picture it is.
-        uploaded: the picture is the visitor's own. Raises UserError."""
-        options = search_options(*settings, at_most=SIDE_BY_SIDE if len(queries) > 1 else None)
-        query = queries[0]
-        with searching(query, self.engine.mode_of(options), len(queries)):
-            results = self.engine.search(queries, replace(options, trace=True), caller.get())
-        own = uploaded and query.image is not None
-        upload = self.served.kept.keep(query.image) if own and self.served.kept else ""
-        pictures = query.image is not None and not pictured  # of an example, too
-        entry = Entry(item=item[1]) if item else Entry(query.text, query.instruction, "", pictures, pictured, upload)
+    def request(self, text: str, image: Image | None, instruction: str, **origin: Any) -> SearchRequest:
+        """Of one query, with an instruction of the page where the visitor gave none."""
+        chosen = instruction or default_instruction(self.served.about, text, image)
+        return SearchRequest([Query(text, image, chosen)], adds_instruction=chosen != instruction, **origin)
+
+    def search(self, request: SearchRequest, stored: Any, settings: Sequence[Any]) -> Found:
+        """Search, and return what the tab shows. Raises UserError."""
+        several = len(request.queries) > 1
+        options = search_options(*settings, at_most=SIDE_BY_SIDE if several else None)
+        query = request.query
+        with searching(query, self.engine.mode_of(options), len(request.queries)):
+            results = self.engine.search(request.queries, replace(options, trace=True), caller.get())
+        upload = self.served.kept.keep(query.image) if request.has_own_picture and self.served.kept else ""
+        entry = request.entry(upload)
         small = query.image and formatting.small_copy(query.image)  # shown in a saved page, and never searched again
         answers = tuple(
-            LastQuery(
-                f"the item {self.label_of(item[0])}" if item else formatting.describe_query(query, part=part),
-                replace(query, image=small),
-                options,
-                result,
-                self.engine.index.folder.name,
-            )
-            for query, result in zip(queries, results, strict=True)
+            LastQuery(request.describe(one), replace(one, image=small), options, result, self.engine.index.folder.name)
+            for one, result in zip(request.queries, results, strict=True)
         )
-        title = example.title if example else f"Like {formatting.describe_query(query)}" if item else ""
-        panels = (
-            self.side_by_side(example, answers)
-            if example and len(answers) > 1
-            else self.panels(answers, title, item and item[0], added, part, self.address_note(own, upload))
-        )
+        panels = self.side_by_side(request.example, answers) if several else self.panels(request, answers, upload)
         first = next((hit.item.id for hit in answers[0].result.hits), None)
         return Found(
             *panels,
@@ -247,36 +214,21 @@ class SearchCallbacks:
             **dict(zip(SEARCH_FIELDS, history.address_fields(entry), strict=True)),
         )
 
-    def panels(
-        self, answers: Answers, title: str, itself: int | None, added: bool, part: bool, address: str
-    ) -> tuple[Any, Any, Any]:
-        """Summary, cards and generated IDs of one query. itself: row of the item that is the query. address: what the
-        page's address says of the picture."""
+    def panels(self, request: SearchRequest, answers: Answers, upload: str) -> tuple[Any, Any, Any]:
+        """Summary, cards and generated IDs of one query. upload: checksum of the visitor's picture, if it is kept."""
         (answer,) = answers
-        result = answer.result
-        source = "" if itself is None else self.engine.index.items([itself])[0].source
-        cards = view.cards(result, self.pictures(result), answer.options.rerank, itself)
+        result, weight = answer.result, self.weight_of(answer)
+        cards = view.cards(result, self.pictures(result), answer.options.rerank, request.row)
+        summary = view.summary(result, request, answer.options.modality, self.forced, weight, self.engine.index.n)
         return (
-            view.summary(
-                result,
-                answer.query,
-                answer.options.modality,
-                self.forced,
-                title,
-                provenance_of(source),
-                added,
-                part,
-                self.weight_of(answer),
-                self.engine.index.n,
-            )
-            | {"address": address},
+            summary | {"address": self.address_note(request, upload)},
             {"columns": [cards], "exports": exports(answers, self.served.name)},
-            view.generated(result, self.weight_of(answer)),
+            view.generated(result, weight),
         )
 
-    def address_note(self, own: bool, upload: str) -> str:
+    def address_note(self, request: SearchRequest, upload: str) -> str:
         """Whether the address of the page includes the picture, if that is the visitor's own."""
-        if not own:
+        if not request.has_own_picture:
             return ""
         if not upload:
             return "The address of this page does not include your picture."
@@ -302,17 +254,12 @@ class SearchCallbacks:
             None,
         )
 
-    def label_of(self, row: int) -> str:
-        """What an item is called, in quotes if that is a text."""
-        (item,) = self.engine.index.items([row])
-        return f"“{formatting.item_label(item)}”" if item.text else formatting.item_label(item)
-
     def on_stored(self, stored: Any) -> dict[str, Any] | None:
         """Data of the history panel, when the page is loaded and after each search."""
         entries, index = history.read_entries(stored), self.engine.index
         named = [entry.item or entry.pictured for entry in entries]
         rows = [int(row) for row in index.rows_of(named)] if named else []
-        labels = {row: self.label_of(row) for row in {*rows} if row >= 0}
+        labels = {row: quoted_label(index.items([row])[0]) for row in {*rows} if row >= 0}
         pictures = {row: index.thumbnail(row) for row in labels}
         return history.history_view(entries, [(labels.get(row), pictures.get(row)) for row in rows])
 

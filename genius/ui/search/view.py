@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from genius.examples import Example
 from genius.explore.beam_figure import format_probability
-from genius.schema import GeneratedID, Hit, Modality, Query, SearchOptions, SearchResult
+from genius.schema import GeneratedID, Hit, Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.ui.common.formatting import (
     NAMES,
     PLURALS,
@@ -25,6 +25,7 @@ from genius.ui.common.formatting import (
     provenance_view,
     small_webp,
 )
+from genius.ui.search.request import SearchRequest
 
 MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
@@ -101,30 +102,25 @@ def certificate(result: SearchResult) -> list[str]:
 
 def summary(
     result: SearchResult,
-    query: Query,
+    request: SearchRequest,
     only: Modality | None = None,
     forced: bool = True,
-    title: str = "",
-    provenance: Mapping[str, str] | None = None,
-    added: bool = False,
-    part: bool = False,
     weight: float | None = None,
     items: int = 0,
 ) -> dict[str, Any]:
-    """Target modality, number of results and time of each stage.
+    """Target modality, number of results and time of each stage, of a request with one query.
 
     only: the one modality that was searched. forced: the first code was trained to be the modality; otherwise it is a
-    cluster that emerged. title: of the example that was run. provenance: of the item that is the query. added: the
-    visitor gave no instruction, so the page added one. part: the query's picture is a part of what was uploaded.
-    weight: of the decoder against geometry; None: not said. items: of the collection.
+    cluster that emerged. weight: of the decoder against geometry; None: not said. items: of the collection.
     """
+    query, is_part = request.query, request.is_part
     return {
-        "title": title,
-        "provenance": provenance_view(provenance or {}),
-        "added": query.instruction if added else "",
-        "part": data_uri(small_webp(query.image)) if part and query.image else None,
+        "title": request.title,
+        "provenance": provenance_view(provenance_of(request.item.source) if request.item else {}),
+        "added": query.instruction if request.adds_instruction else "",
+        "part": data_uri(small_webp(query.image)) if is_part and query.image else None,
         "aim": aim(result, only, forced),
-        "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=part)}, "
+        "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
         f"in {milliseconds(sum(result.milliseconds.values()))}. {compared(result, items)}",
         "weighed": weighed(weight),
         "note": FAR if result.out_of_distribution else "",

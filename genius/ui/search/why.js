@@ -51,7 +51,7 @@ const draw = value => {
     node('ul', {class: 'legend'},
       node('li', {class: 'this'}, 'this result'),
       ...legend.map(fate => node('li', {class: fate.kind}, fate.name)),
-      node('li', {class: 'masked'}, 'probability of codes that lead to no item (masked)')),
+      node('li', {class: 'masked'}, 'probability of codes that lead to no item, ruled out (masked)')),
     node('p', {class: 'note'}, 'The beginnings of IDs that the search followed at once (its beam). Each column is a level, the best on top; '
       + 'thicker lines are more probable codes. Click a point to see its items in Codes.'))];
 };

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from genius.explore.beam_figure import FATES, format_probability
+from genius.explore.beam_figure import FATES, format_probability, format_softmax
 from genius.explore.beam_tree import BeamTree, Fate
 from genius.explore.explanation import Explanation
 from genius.schema import Hit
@@ -153,7 +153,7 @@ def steps(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
     """Rows of numbers, with a column per level that the search reached."""
     path = reason.path
     rows = (
-        ("Probability of the code", [format_probability(share) for share in np.exp(tree.step[path]).tolist()]),
+        ("Probability of the code", [format_softmax(share) for share in np.exp(tree.step[path]).tolist()]),
         ("log p so far", [logarithm(log_prob) for log_prob in tree.log_prob[path].tolist()]),
         ("Rank at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
         ("Items that begin so", [f"{items:,}" for items in tree.items[path].tolist()]),
@@ -172,7 +172,7 @@ def prefixes(tree: BeamTree) -> dict[str, Any]:
                 "level": level,
                 "place": place,
                 "fate": FATES[Fate(fate)],
-                "step": format_probability(np.exp(step)),
+                "step": format_softmax(np.exp(step)),
                 "log_prob": logarithm(log_prob),
                 "items": f"{items:,}",
             }

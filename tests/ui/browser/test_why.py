@@ -122,7 +122,7 @@ def test_a_click_on_a_bar_of_what_the_trie_masked_does_nothing(visit):
                 box.top + yaxis2._offset + yaxis2.d2p(tallest.y / 2)]; }""")
     page.mouse.move(x - 20, y)
     page.mouse.move(x, y)
-    page.locator("#why-tree .hovertext", has_text="the trie masked").wait_for()
+    page.locator("#why-tree .hovertext", has_text="ruled out (masked)").wait_for()
     page.mouse.click(x, y)
     page.wait_for_timeout(1_000)
     page.get_by_role("tab", name="Search", selected=True).wait_for()

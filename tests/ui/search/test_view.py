@@ -1,4 +1,6 @@
 import base64
+import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from genius.collections.images import open_image
 from genius.examples import Example, TargetedInstruction
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.ui.search import view
+from genius.ui.search.request import SearchRequest
 
 OWN = (0, 4, 7)
 
@@ -47,6 +50,10 @@ def result(**changes):
     return SearchResult(**{**fields, **changes})
 
 
+def asked(*query) -> SearchRequest:
+    return SearchRequest([Query(*query)])
+
+
 def test_the_target_is_the_first_code_of_the_best_id_even_when_another_is_more_probable():
     probabilities = np.array([0.5, 0.45, 0.05])
     shown = view.targets(result(first_code_probabilities=probabilities))
@@ -66,7 +73,7 @@ def test_a_code_is_not_called_certain_while_another_is_possible():
 
 
 def test_a_first_code_that_emerged_is_not_called_a_modality():
-    aim = view.summary(result(), Query("mug"), forced=False)["aim"]
+    aim = view.summary(result(), asked("mug"), forced=False)["aim"]
     assert aim["label"] == "First code"
     assert [target["name"] for target in aim["targets"]] == ["1", "0", "2"]
 
@@ -75,7 +82,7 @@ def test_a_first_code_that_emerged_is_not_called_a_modality():
     "only, words", [(None, ""), (Modality.PAIR, "Only pairs were searched; the probabilities are those for any kind.")]
 )
 def test_a_modality_that_the_visitor_chose_is_named_next_to_the_probabilities(only, words):
-    assert view.summary(result(), Query("mug"), only)["aim"]["only"] == words
+    assert view.summary(result(), asked("mug"), only)["aim"]["only"] == words
     column = view.column(result(), Query("mug"), SearchOptions(modality=only), [None] * 2, True)
     assert column["aim"]["only"] == words
 
@@ -85,7 +92,7 @@ def test_no_modality_is_the_target_when_no_id_was_generated():
 
 
 def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took():
-    shown = view.summary(result(ranking="cosine"), Query("red mug", Image.new("RGB", (2, 2))), items=9561)
+    shown = view.summary(result(ranking="cosine"), asked("red mug", Image.new("RGB", (2, 2))), items=9561)
     assert shown["sentence"] == (
         "2 results for “red mug” and the picture, in 1.2 s. 1,201 of 9,561 items were compared closely."
     )
@@ -110,29 +117,30 @@ def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took
     ],
 )
 def test_the_summary_says_by_what_the_ids_were_generated(weight, told):
-    assert view.summary(result(), Query("mug"), weight=weight)["weighed"] == told
+    assert view.summary(result(), asked("mug"), weight=weight)["weighed"] == told
 
 
 def test_the_summary_names_an_instruction_only_if_the_page_added_it():
-    query = Query("", Image.new("RGB", (2, 2)), "Find a caption.")
-    assert view.summary(result(), query, added=True)["added"] == "Find a caption."
-    assert view.summary(result(), query)["added"] == ""
+    request = asked("", Image.new("RGB", (2, 2)), "Find a caption.")
+    assert view.summary(result(), replace(request, adds_instruction=True))["added"] == "Find a caption."
+    assert view.summary(result(), request)["added"] == ""
 
 
 def test_the_summary_has_the_credit_of_the_item_that_is_the_query():
     credit = {"credit": "Ada Example", "licence": "CC BY 2.0"}
-    assert view.summary(result(), Query("mug"), provenance=credit)["provenance"] == credit
-    assert view.summary(result(), Query("mug"))["provenance"] is None
+    like = replace(asked("mug"), item=Item("9:1", Modality.TEXT, "mug", source=json.dumps(credit)))
+    assert view.summary(result(), like)["provenance"] == credit
+    assert view.summary(result(), asked("mug"))["provenance"] is None
 
 
 def test_a_long_query_is_cut_and_one_thing_is_singular():
-    shown = view.summary(result(ranking="ranker", candidates=1, milliseconds={}), Query("word " * 100), items=1)
+    shown = view.summary(result(ranking="ranker", candidates=1, milliseconds={}), asked("word " * 100), items=1)
     assert shown["sentence"].endswith("…”, in 0.0 ms. 1 of 1 item was compared closely.")
     assert len(shown["sentence"]) < 130
 
 
 def test_without_re_ranking_no_item_is_said_to_be_compared():
-    assert view.summary(result(), Query("mug"), items=9)["sentence"].endswith(" They are in the order of their IDs.")
+    assert view.summary(result(), asked("mug"), items=9)["sentence"].endswith(" They are in the order of their IDs.")
 
 
 def test_a_card_carries_both_ranks_only_after_re_ranking():
@@ -208,8 +216,6 @@ def test_a_note_says_whether_the_ids_are_proven_only_where_that_was_checked(cert
 
 
 def test_numpy_numbers_become_plain_ones():
-    import json
-
     numpy_codes = tuple(np.array([1, 4, 7], dtype=np.uint16))
     shown = view.generated(result(query_codes=numpy_codes), 1.0)
     assert json.loads(json.dumps(shown["query"]["codes"])) == [1, 4, 7]
@@ -217,7 +223,7 @@ def test_numpy_numbers_become_plain_ones():
 
 @pytest.mark.parametrize("far, note", [(True, view.FAR), (False, ""), (None, "")])
 def test_a_picture_that_is_far_from_all_is_said_to_be(far, note):
-    assert view.summary(result(out_of_distribution=far), Query("mug"))["note"] == note
+    assert view.summary(result(out_of_distribution=far), asked("mug"))["note"] == note
 
 
 def test_several_results_are_summed_up_together():
