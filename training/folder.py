@@ -19,12 +19,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from genius.collections.from_folders import build, named
+from genius.collections.layout import MIN_QUERIES
 from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError, exit_on_user_error
@@ -141,10 +143,14 @@ def _make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequ
     claim(Run(path), sources)
     if not broadcast_object(is_done("encoder", arguments)):  # first, to refuse a model before images are copied
         run_stage("encoder", adopt, arguments)
+    refusal = None
     if is_main() and not arguments.collection.exists():
         for row in build(sources, arguments.collection):
             print(row)
-    barrier()
+        if refusal := too_small(Collection(arguments.collection)):
+            shutil.rmtree(arguments.collection)  # or else the same command would not see what the user adds
+    if refusal := broadcast_object(refusal):
+        raise refusal
     collection = Collection(arguments.collection)
     items, dim = len(CandidateTable.read(collection)), embedding_dim(Run(path))
 
@@ -154,6 +160,24 @@ def _make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequ
     if broadcast_object(lacks_queries(collection, Run(path))):
         generate_queries(collection, sized(0), recipe)
     train(sized(sum(1 for _ in collection.queries("train"))))
+
+
+def too_small(collection: Collection) -> UserError | None:
+    """Why training would refuse what the folders give, with what their owner can do."""
+    try:
+        if not collection.rows():
+            check_images(collection)
+            return None
+    except UserError as error:
+        return error
+    counts = {split: sum(1 for _ in collection.queries(split)) for split in ("train", "val")}
+    if min(counts.values()) >= MIN_QUERIES:
+        return None
+    found = " and ".join(f"{count} {split}" for split, count in counts.items())
+    return UserError(
+        f"the texts give {found} queries, training needs at least {MIN_QUERIES} of each: add images with texts, or say "
+        "in a column `split` of their table which are train and which are val"
+    )
 
 
 def adopt(arguments: Arguments) -> None:

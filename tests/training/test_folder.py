@@ -159,6 +159,29 @@ def test_texts_of_the_images_become_the_queries(tmp_path, model):
     assert Engine.load(tmp_path / "run", "cpu").index.n == 120
 
 
+def test_folders_that_are_too_small_are_read_anew_once_their_owner_has_added_to_them(tmp_path, model, monkeypatch):
+    monkeypatch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
+    photos, shop = photographs(tmp_path / "photos", 19), tmp_path / "shop"
+    records = [{"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"} for number in range(4)]
+    write_source(shop, [record | {"split": "train"} for record in records])
+    commands = [
+        [str(source), str(tmp_path / f"of {source.name}"), "--model", f"local-dir:{model}", *QUICK]
+        for source in (photos, shop)
+    ]
+    with pytest.raises(UserError, match="19 images without texts; training needs at least 20"):
+        main(commands[0])
+    with pytest.raises(UserError, match="the texts give 8 train and 0 val queries, .* a column `split` of their table"):
+        main(commands[1])
+
+    shutil.copytree(photographs(tmp_path / "more", 21), photos, dirs_exist_ok=True)
+    write_source(shop, [record | {"split": ("train", "val")[at % 2]} for at, record in enumerate(records)])
+    for command in commands:
+        main(command)
+
+    assert Engine.load(tmp_path / "of photos", "cpu").index.n == 21
+    assert Engine.load(tmp_path / "of shop", "cpu").index.n == 8
+
+
 def test_a_model_that_cannot_be_loaded_is_refused_before_images_are_copied(tmp_path):
     source = photographs(tmp_path / "photos", 2)
     with pytest.raises(UserError, match="open_clip cannot load NoSuch-Net with weights 'openai'"):
