@@ -3,7 +3,8 @@
     python -m training.decoder COLLECTION RUN [--preset small|demo|photos|paper|paper-text]
 
 Where the settings ask for it, the epoch and the decoder's weight against geometry are chosen on validation queries
-none of whose targets was a training target: these show whether the decoder generalizes or only remembers IDs.
+none of whose targets was a training target: these show whether the decoder generalizes or only remembers IDs. Where
+every validation query has a training target, they are chosen on those, and the command says so.
 
 Shapes: b batch, d dim, M levels, q queries.
 """
@@ -23,7 +24,7 @@ from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
 from genius.encoding.quantize import quantize_all
-from genius.errors import UserError, exit_on_user_error
+from genius.errors import exit_on_user_error
 from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
@@ -183,18 +184,21 @@ class Samples:
 
 
 class Validation:
-    """Validation queries none of whose targets was a training target, up to PER_ROW of each row that is trained."""
+    """Validation queries none of whose targets was a training target, up to PER_ROW of each row that is trained.
+
+    Where every target was one, as in a catalogue that all queries ask, they are chosen among all queries.
+    """
 
     def __init__(self, data: FeatureSet, samples: Samples, fusion_digest: str, device: str, seed: int):
-        """Raises UserError if there are no such queries."""
         names, pairs, training = samples.settings.rows, data.pairs, samples.data.pairs
         trained = np.unique(training.limited(names).positives)
+        allowed = pairs.of_rows(names)
         self.chosen = unseen_queries(pairs, trained, PER_ROW, seed)
-        self.chosen = self.chosen[pairs.of_rows(names)[self.chosen]]
+        self.chosen = self.chosen[allowed[self.chosen]]
         if not len(self.chosen):
-            raise UserError(
-                "every validation query has a training target; add queries with other targets to the val split"
-            )
+            print("decoder: every validation query has a training target; validating on these, which may be remembered")
+            self.chosen = unseen_queries(pairs, np.empty(0, dtype=np.int64), PER_ROW, seed)
+            self.chosen = self.chosen[allowed[self.chosen]]
         self.pairs = pairs
         queries = data.query_files.fused(fusion_digest)[self.chosen, 0]
         self.features = torch.from_numpy(queries.astype(np.float32)).to(device)

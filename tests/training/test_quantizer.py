@@ -115,6 +115,13 @@ def test_the_three_losses_are_the_formulas(stage, data, change):
     assert found["cl"].item() == pytest.approx(expected, rel=1e-4)
 
 
+def test_where_every_validation_query_has_a_training_target_all_of_them_validate(run, data, capsys):
+    samples = Samples(data["train"], targets(run, data), TINY.decoder)
+    held_out = Validation(data["train"], samples, run.digest("fusion"), "cpu", seed=0)
+    assert held_out.chosen.tolist() == list(range(len(data["train"].pairs)))
+    assert "every validation query has a training target" in capsys.readouterr().out
+
+
 def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, data):
     quantizer, decoder = (
         kind.load(run.folder(part)) for kind, part in ((ResidualQuantizer, "quantizer"), (IDDecoder, "decoder"))
