@@ -197,6 +197,7 @@ def gather(
     normalize = run.manifest.get("normalize_embeddings", False)
     cuts = np.array([headline_cut(dataset) for dataset in data.pairs.datasets])
     query, parts, modality, positive, numbers, searches = [], [], [], [], [], 0
+    check_enough(len(chosen) * len(MODES))
     for mode in MODES:
         for batch in np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS))):
             z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
@@ -226,12 +227,18 @@ def gather(
         cuts[row],
     )
     found = np.bincount(lists.query[lists.positive.numpy()], minlength=len(row)) > 0
-    if found.sum() < MIN_QUERIES:
-        raise UserError(
-            f"the search finds the targets of {found.sum()} validation queries with unseen targets, and a ranker needs "
-            f"{MIN_QUERIES}; add queries to the val split"
-        )
+    check_enough(found.sum())
     return lists.select(found)
+
+
+def check_enough(lists: int) -> None:
+    """Raises UserError if these lists of candidates are too few to train on."""
+    if lists < MIN_QUERIES:
+        raise UserError(
+            f"a ranker learns from what the {len(MODES)} modes of search find for validation queries, and needs "
+            f"{MIN_QUERIES} lists with a target that no training query has; there are {lists}: add such queries to the "
+            "val split"
+        )
 
 
 def is_target(found: Candidates, data: FeatureSet, batch: np.ndarray) -> np.ndarray:

@@ -92,7 +92,8 @@ class Ranker(nn.Module):
             residual, inputs = (z - quantized)[chosen].double(), embeddings[chosen].double()  # (n, d)
             center, mean = inputs.mean(0), residual.mean(0)
             x, y = inputs - center, residual - mean
-            penalty = ridge * x.square().sum() / self.config.dim * torch.eye(self.config.dim, dtype=torch.float64)
+            variance = (x.square().sum() / self.config.dim).clamp(min=1e-12)  # 0 for one item, or equal ones: A is 0
+            penalty = ridge * variance * torch.eye(self.config.dim, dtype=torch.float64)
             solved = torch.linalg.solve(x.T @ x + penalty, x.T @ y)  # (d, d)
             maps[kind] = solved.T.float()
             self.residual_bias[kind] = (mean - center @ solved).float()

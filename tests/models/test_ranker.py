@@ -41,6 +41,20 @@ def test_what_the_quantizer_lost_is_fitted_by_least_squares_for_each_modality():
     assert not maps[Modality.PAIR].any() and not ranker.residual_bias[Modality.PAIR].any()
 
 
+def test_a_modality_of_one_item_or_of_equal_items_has_its_mean_and_no_map():
+    z, quantized, embeddings, _ = (torch.from_numpy(array).float() for array in items())
+    modality = torch.full((len(z),), int(Modality.TEXT))
+    modality[0] = Modality.IMAGE
+    embeddings[1:] = embeddings[1]
+    ranker = Ranker(RankerConfig(DIM))
+
+    ranker.fit_residuals(z, quantized, embeddings, modality, 0.01)
+
+    assert ranker.residual_map.abs().max() < 1e-3
+    torch.testing.assert_close(ranker.residual_bias[Modality.IMAGE], (z - quantized)[0])
+    torch.testing.assert_close(ranker.residual_bias[Modality.TEXT], (z - quantized)[1:].mean(0))
+
+
 def test_a_query_turned_by_the_map_compares_with_embeddings_as_with_derived_features():
     z, quantized, embeddings, modality = items()
     ranker = Ranker(RankerConfig(DIM))

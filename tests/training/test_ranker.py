@@ -58,11 +58,17 @@ def test_the_command_adds_a_ranker_to_the_run_which_then_orders_results(path, co
 def test_too_few_validation_queries_are_refused_and_nothing_changes(path, collection, monkeypatch):
     monkeypatch.setattr(ranker, "MIN_QUERIES", 1000)
     before = (path / "manifest.json").read_bytes()
-    with pytest.raises(UserError, match="a ranker needs 1000; add queries to the val split"):
+    with pytest.raises(UserError, match="needs 1000 lists .*; there are .*: add such queries to the val split"):
         ranker.train(collection.root, path, "cpu")
     with pytest.raises(UserError, match="is not a run"):
         ranker.train(collection.root, path / "nowhere", "cpu")
     assert (path / "manifest.json").read_bytes() == before
+
+
+def test_a_collection_whose_validation_queries_ask_only_for_training_targets_is_refused(path, collection, monkeypatch):
+    monkeypatch.setattr(ranker, "unseen_queries", lambda *_: np.empty(0, dtype=np.int64))
+    with pytest.raises(UserError, match="there are 0: add such queries to the val split"):
+        ranker.train(collection.root, path, "cpu")
 
 
 def test_the_part_that_decides_gets_the_weight():
