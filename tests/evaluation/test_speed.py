@@ -184,9 +184,13 @@ def test_a_run_is_measured_at_equal_hit_rate_and_with_realistic_ids(run, tmp_pat
 
 
 def test_unknown_names_and_realistic_ids_without_a_run_are_errors(tmp_path):
-    assert chosen(" set; flat", ";", BUILDERS) == ("set", "flat")
-    with pytest.raises(UserError, match="'annoy' is unknown; choose from generate; exact; "):
-        chosen("set;annoy", ";", BUILDERS)
+    assert chosen(" set; flat", "--systems", ";", BUILDERS) == ("set", "flat")
+    with pytest.raises(UserError, match="--systems: 'annoy' is unknown; choose from generate; exact; "):
+        chosen("set;annoy", "--systems", ";", BUILDERS)
+    with pytest.raises(UserError, match="--systems: the list is empty; choose from generate; "):
+        main([str(tmp_path), "--systems", ""])
+    with pytest.raises(UserError, match="--ids: the list is empty; choose from uniform,"):
+        main([str(tmp_path), "--ids", ""])
     with pytest.raises(UserError, match="--items ten: expected integers from 1"):
         main([str(tmp_path), "--items", "ten"])
     with pytest.raises(UserError, match="name one: --run RUN"):

@@ -218,7 +218,7 @@ def chosen_tables(names: Iterable[str]) -> list[AblationTable]:
     """Raises UserError for an unknown table."""
     names = list(names)
     if unknown := [name for name in names if name not in TABLES]:
-        raise UserError(f"there is no table {unknown[0]!r}; choose from {', '.join(TABLES)}")
+        raise UserError(f"--tables: there is no table {unknown[0]!r}; choose from {', '.join(TABLES)}")
     return [TABLES[name] for name in names]
 
 

@@ -237,8 +237,8 @@ def main(arguments: Sequence[str]) -> None:
         batches=integers(given.batches, "--batches", 1)
         if given.batches
         else (GPU_BATCHES if device.type == "cuda" else default.batches),
-        ids=chosen(kinds, ",", KINDS),
-        systems=chosen(given.systems, ";", BUILDERS),
+        ids=chosen(kinds, "--ids", ",", KINDS) if kinds or given.run is None else (),
+        systems=chosen(given.systems, "--systems", ";", BUILDERS),
         rounds=positive(given.rounds, "--rounds"),
         patience=given.patience,
         beams=positive(given.beams, "--beams"),
@@ -263,14 +263,14 @@ def main(arguments: Sequence[str]) -> None:
     print((given.out / "speed.md").read_text())
 
 
-def chosen(text: str, separator: str, choices: Sequence[str]) -> tuple[str, ...]:
+def chosen(text: str, option: str, separator: str, choices: Sequence[str]) -> tuple[str, ...]:
     """The names in a list. Raises UserError that lists the choices."""
     names = tuple(part.strip() for part in text.split(separator) if part.strip())
     for name in names:
         if name not in choices:
-            raise UserError(f"{name!r} is unknown; choose from {f'{separator} '.join(choices)}")
+            raise UserError(f"{option}: {name!r} is unknown; choose from {f'{separator} '.join(choices)}")
     if not names:
-        raise UserError(f"the list is empty; choose from {f'{separator} '.join(choices)}")
+        raise UserError(f"{option}: the list is empty; choose from {f'{separator} '.join(choices)}")
     return names
 
 

@@ -140,5 +140,5 @@ def test_all_works_fit(scale, block):
 
 
 def test_an_unknown_table_is_refused():
-    with pytest.raises(UserError, match="no table '9'"):
+    with pytest.raises(UserError, match="--tables: there is no table '9'"):
         chosen_tables(["4", "9"])
