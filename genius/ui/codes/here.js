@@ -2,7 +2,7 @@ const crumb = ({name, key, open}, place, all) => {
   const last = place === all.length - 1;
   if (open) return node('li', {}, name);
   const one = node('button', {type: 'button', 'data-prefix': key, ...last ? {'aria-current': 'true'} : {}}, name);
-  one.addEventListener('click', () => tell('select', {key}));
+  one.addEventListener('click', () => emit('select', {key}));
   return node('li', {}, one);
 };
 

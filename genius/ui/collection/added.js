@@ -7,7 +7,7 @@ const act = (label, title, done) => {
 // The first click asks for confirmation, the second removes.
 const remove = id => {
   const button = act('Remove', `Remove ${id} from the collection`, () => {
-    if (button.classList.contains('sure')) tell('take_out', {id});
+    if (button.classList.contains('sure')) emit('take_out', {id});
     else { button.classList.add('sure'); button.textContent = 'Really remove?'; }
   });
   button.addEventListener('blur', () => { button.classList.remove('sure'); button.textContent = 'Remove'; });
@@ -18,11 +18,11 @@ const tile = editable => ({id, name, kind, text, label, picture}) => node('li', 
   picture ? node('img', {src: picture, alt: label}) : '',
   text ? node('p', {class: picture ? 'caption' : 'excerpt'}, text) : '',
   node('p', {class: 'line'}, node('span', {class: 'badge'}, name), node('span', {class: 'item'}, `item ${id}`)),
-  node('p', {class: 'line'}, act('Use as query', `Search with ${id}`, () => tell('use_as_query', {id})),
+  node('p', {class: 'line'}, act('Use as query', `Search with ${id}`, () => emit('use_as_query', {id})),
     editable ? remove(id) : ''));
 
 const turn = (label, page, pages) => {
-  const button = act(label, `${label} page`, () => tell('turn', {page}));
+  const button = act(label, `${label} page`, () => emit('turn', {page}));
   button.disabled = page < 0 || page >= pages;
   return button;
 };

@@ -13,11 +13,11 @@ const picked = ({points}) => {
   if (first?.value == null) return;    // bars and lines stand for no item and no prefix
   chosen = first.value;
   ring();
-  tell('select', {...first, points: [first]});
+  emit('select', {...first, points: [first]});
 };
 const lassoed = event => {
   const points = event?.points ?? [];
-  tell('lasso', {points: points.slice(0, props.most_lassoed).map(slim), total: points.length});
+  emit('lasso', {points: points.slice(0, props.most_lassoed).map(slim), total: points.length});
 };
 
 // In a figure that keeps its zoom, a ring round the point that was picked last, wherever the view puts it.

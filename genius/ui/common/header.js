@@ -38,5 +38,5 @@ const draw = ({facts, run, runs, tour}) => [node('header', {class: 'masthead'},
   node('div', {class: 'run'},
     node('div', {class: 'guides'}, ...runs.length ? [node('nav', {'aria-label': 'Run'}, node('ul', {class: 'runs'},
       ...runs.map(name => choice(name, run))))] : [], ...tour ? [action('Take the tour', 'A guided tour, about two minutes',
-      () => tell('tour', {}))] : [], presenter()),
+      () => emit('tour', {}))] : [], presenter()),
     node('ul', {class: 'facts'}, ...facts.map(fact => node('li', {}, fact)))))];

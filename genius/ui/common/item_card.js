@@ -2,9 +2,9 @@
 const prefixes = codes => {
   const list = node('p', {class: 'codes', 'aria-label': 'ID'});
   codes.forEach((code, level) => {
-    const prefix = codes.slice(0, level + 1), told = `Click to see all items whose ID begins with ${prefix.join(' · ')}.`;
-    const one = node('button', {type: 'button', class: 'code', 'data-prefix': prefix.join('.'), 'data-told': told}, String(code));
-    one.addEventListener('click', () => tell('open_code', {codes: prefix}));
+    const prefix = codes.slice(0, level + 1), hint = `Click to see all items whose ID begins with ${prefix.join(' · ')}.`;
+    const one = node('button', {type: 'button', class: 'code', 'data-prefix': prefix.join('.'), 'data-hint': hint}, String(code));
+    one.addEventListener('click', () => emit('open_code', {codes: prefix}));
     list.append(node('span', {class: 'level'}, one, level + 1 < codes.length ? ' ·' : ''), ' ');
   });
   return list;
@@ -23,7 +23,7 @@ const neighbour = data => {
     data.picture ? node('img', {src: data.picture, alt: data.text || label})
       : node('span', {class: 'excerpt'}, data.text),
     node('span', {class: 'cosine'}, data.cosine));
-  one.addEventListener('click', () => tell('select', {id: data.id}));
+  one.addEventListener('click', () => emit('select', {id: data.id}));
   return node('li', {}, one);
 };
 
@@ -45,17 +45,17 @@ const draw = item => {
   if (!item) return [];
   requestAnimationFrame(come);
   const ask = node('button', {type: 'button', class: 'use'}, 'Use as query');
-  ask.addEventListener('click', () => tell('use_as_query', {id: item.id}));
-  const told = node('div', {class: 'facts-of'},
+  ask.addEventListener('click', () => emit('use_as_query', {id: item.id}));
+  const about = node('div', {class: 'facts-of'},
     node('p', {class: 'which'}, node('span', {class: `badge ${item.kind}`}, item.name), ` ${item.id}`));
-  if (item.text) told.append(node('p', {class: 'words'}, item.text));
-  told.append(prefixes(item.codes), ...meanings(item.codes));
-  if (item.facts.length) told.append(node('dl', {class: 'facts'},
+  if (item.text) about.append(node('p', {class: 'words'}, item.text));
+  about.append(prefixes(item.codes), ...meanings(item.codes));
+  if (item.facts.length) about.append(node('dl', {class: 'facts'},
     ...item.facts.map(([name, value]) => node('div', {}, node('dt', {}, spoken(name)), node('dd', {}, value)))));
-  if (item.provenance) told.append(provenance(item.provenance));
-  told.append(ask);
+  if (item.provenance) about.append(provenance(item.provenance));
+  about.append(ask);
   const parts = [node('div', {class: 'whole'},
-    ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [], told)];
+    ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [], about)];
   if (item.neighbours.length) parts.push(
     node('h3', {}, 'Most similar', node('span', {class: 'label'},
       item.exact ? ' among all items, with their similarity (cosine)' : ' among items with similar IDs, with their similarity (cosine)')),

@@ -11,12 +11,12 @@ genius.fillMeanings = () => document.querySelectorAll('[data-meaning]').forEach(
 });
 
 // A small card tells the name of a code (data-prefix), or those of all codes of an ID, with typical pictures, and what a
-// term means (data-told): where the mouse points, where the keyboard's focus is, or where a finger taps.
+// term means (data-hint): where the mouse points, where the keyboard's focus is, or where a finger taps.
 genius.pictures = {};
 (() => {
-  const TOLD = '[data-prefix], [data-told]', WAIT = 250;    // milliseconds
+  const HINTED = '[data-prefix], [data-hint]', WAIT = 250;    // milliseconds
   const card = document.createElement('div');
-  Object.assign(card, {className: 'told-card', id: 'told-card', hidden: true, role: 'tooltip'});
+  Object.assign(card, {className: 'hint-card', id: 'hint-card', hidden: true, role: 'tooltip'});
   let pointed = null, closed = null, soon;
   const hide = () => {
     clearTimeout(soon);
@@ -30,8 +30,8 @@ genius.pictures = {};
     ? [line(`${prefix.replaceAll('.', ' · ')}: ${genius.names[prefix]}`, 'of-code')] : [];
   const lines = () => {
     const codes = pointed.dataset.prefix ? [pointed] : [...pointed.querySelectorAll('[data-prefix]')];
-    const told = pointed.closest('[data-told]')?.dataset.told;
-    return [...codes.flatMap(named), ...told ? [line(told)] : []];
+    const hint = pointed.closest('[data-hint]')?.dataset.hint;
+    return [...codes.flatMap(named), ...hint ? [line(hint)] : []];
   };
   const image = ({picture, label}) => Object.assign(new Image(), {src: picture, alt: label});
 
@@ -44,9 +44,9 @@ genius.pictures = {};
   };
   const show = () => {
     if (!pointed?.isConnected) return hide();
-    const told = lines(), pictures = genius.pictures[pointed.dataset.prefix] ?? [];
-    if (!told.length) return;
-    card.replaceChildren(...pictures.map(image), ...told,
+    const hints = lines(), pictures = genius.pictures[pointed.dataset.prefix] ?? [];
+    if (!hints.length) return;
+    card.replaceChildren(...pictures.map(image), ...hints,
       ...pictures.length ? [line('Shown: what is nearest to the average of its items.')] : []);
     if (!card.isConnected) document.body.append(card);
     card.hidden = false;
@@ -59,7 +59,7 @@ genius.pictures = {};
   };
 
   const point = (target, wait) => {
-    const found = target.closest?.(TOLD) ?? null;
+    const found = target.closest?.(HINTED) ?? null;
     if (found === pointed) return;
     hide();
     if (!found) return;
@@ -74,11 +74,11 @@ genius.pictures = {};
   };
   document.addEventListener('pointerover', ({target, pointerType}) => pointerType === 'mouse' && point(target, WAIT));
   document.addEventListener('focusin', ({target}) => target.matches(':focus-visible') && point(target, WAIT));
-  document.addEventListener('focusout', ({target}) => target.closest?.(TOLD) === pointed && hide());
+  document.addEventListener('focusout', ({target}) => target.closest?.(HINTED) === pointed && hide());
   // A second tap closes the card; a tap on a button does what the button does.
   document.addEventListener('pointerdown', () => { closed = pointed; hide(); });
   document.addEventListener('pointerup', ({target, pointerType}) => {
-    if (pointerType === 'mouse' || target.closest?.('button, a, summary') || target.closest?.(TOLD) === closed) return;
+    if (pointerType === 'mouse' || target.closest?.('button, a, summary') || target.closest?.(HINTED) === closed) return;
     point(target, 0);
   });
   document.addEventListener('keydown', hide);

@@ -2,9 +2,9 @@
 
 // Gradio repeats an event that came while its last one was being answered, but with the data of that last one: a second
 // quick click would show what the first had chosen. So all events of one name share one object.
-const told = {};
-const tell = (name, data) => {
-  const shared = told[name] ??= {};
+const sent = {};
+const emit = (name, data) => {
+  const shared = sent[name] ??= {};
   for (const field of Object.keys(shared)) delete shared[field];
   trigger(name, Object.assign(shared, data));
 };
@@ -19,9 +19,9 @@ const node = (tag, attributes, ...children) => {
 // An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader;
 // those that were not decoded are dashed; an open end stands for all IDs that begin so. within: a button, whose focus it has.
 const chips = ({codes, shared, decoded = codes.length, open = false, within = false}) => {
-  const told = (shared ? `The first ${shared} of ${codes.length} codes are those of the query’s own ID.`
+  const hint = (shared ? `The first ${shared} of ${codes.length} codes are those of the query’s own ID.`
     : 'No first code is that of the query’s own ID.') + (decoded < codes.length ? ` ${decoded} were decoded.` : '');
-  const list = node('span', {class: 'codes', 'data-told': told,
+  const list = node('span', {class: 'codes', 'data-hint': hint,
     ...within ? {} : {tabindex: '0', role: 'group', 'aria-label': 'ID'}});
   codes.forEach((code, level) => {
     const kind = (level < shared ? ' shared' : '') + (level < decoded ? '' : ' followed');
@@ -48,14 +48,14 @@ const creditLine = known => {
 // The three first codes by probability, the chosen one marked, with a bar of their shares; only: what it says where
 // the visitor chose.
 const aims = ({label, targets, only}) => {
-  const told = 'What the search expects you to want: how probable each of the three first codes is.';
-  const names = node('p', {class: 'targets', 'data-told': told, tabindex: '0'}, node('span', {class: 'label'}, `${label} `));
+  const hint = 'What the search expects you to want: how probable each of the three first codes is.';
+  const names = node('p', {class: 'targets', 'data-hint': hint, tabindex: '0'}, node('span', {class: 'label'}, `${label} `));
   targets.forEach((target, place) => {
     if (place) names.append(node('span', {class: 'dot'}, ' · '));
     names.append(node('span', {class: `target ${target.kind}${target.chosen ? ' chosen' : ''}`},
       `${target.name} ${target.probability}`));
   });
-  return [names, node('div', {class: 'bar', 'aria-hidden': 'true', 'data-told': told},
+  return [names, node('div', {class: 'bar', 'aria-hidden': 'true', 'data-hint': hint},
     ...targets.map(target => node('i', {class: target.kind, style: `width: ${100 * target.share}%`}))),
   ...only ? [node('p', {class: 'label only'}, only)] : []];
 };

@@ -37,7 +37,7 @@ const large = box => box.right - box.left >= SMALLEST && box.bottom - box.top >=
 const choose = box => {
   props.value = box;
   redraw();
-  tell('select', {});
+  emit('select', {});
 };
 
 // A finger scrolls the page, unless the visitor said that it should draw.
@@ -70,15 +70,15 @@ const field = (edge, box) => {
 
 const numbers = box => {
   const form = node('form', {}, ...EDGES.map(edge => field(edge, box)), node('button', {type: 'submit'}, 'Search this part'));
-  const told = node('p', {class: 'wrong', role: 'status'});
+  const problem = node('p', {class: 'wrong', role: 'status'});
   form.addEventListener('submit', event => {
     event.preventDefault();
     const typed = Object.fromEntries([...form.querySelectorAll('input')].map(input =>
       [input.dataset.edge, clamp(input.valueAsNumber / 100)]));
     if (large(typed)) choose(typed);
-    else told.textContent = 'Type numbers from 0 to 100, at least 4 apart: left before right, top before bottom.';
+    else problem.textContent = 'Type numbers from 0 to 100, at least 4 apart: left before right, top before bottom.';
   });
-  const folded = node('details', typing ? {open: ''} : {}, node('summary', {}, 'Type its edges instead'), form, told);
+  const folded = node('details', typing ? {open: ''} : {}, node('summary', {}, 'Type its edges instead'), form, problem);
   folded.addEventListener('toggle', () => { typing = folded.open; });
   return folded;
 };

@@ -4,7 +4,7 @@ const cell = ({text, key, bar, shade}, place) => {
   if (key === undefined) made.append(text);
   else {
     const one = node('button', {type: 'button', class: 'code', 'data-prefix': key}, text);
-    one.addEventListener('click', () => tell('select', {key}));
+    one.addEventListener('click', () => emit('select', {key}));
     made.append(one);
   }
   if (bar !== undefined) made.append(node('i', {class: 'under', style: `width: ${100 * bar}%`}));

@@ -5,7 +5,7 @@ const tile = ({id, name, kind, text, label, picture, figure, provenance}) => {
     text ? node('span', {class: picture ? 'caption' : 'excerpt'}, text) : '',
     node('span', {class: 'line'}, node('span', {class: 'badge'}, name),
       figure ? node('span', {class: 'figure'}, figure) : ''));
-  one.addEventListener('click', () => tell('select', {id}));
+  one.addEventListener('click', () => emit('select', {id}));
   return node('li', {}, one);
 };
 
@@ -15,14 +15,14 @@ const group = ({title, note, tiles}) => node('section', {},
 
 const pressed = (label, on, message, kind = '') => {
   const one = node('button', {type: 'button', class: `choice ${kind}`, 'aria-pressed': String(on)}, label);
-  one.addEventListener('click', () => tell('turn', message));
+  one.addEventListener('click', () => emit('turn', message));
   return one;
 };
 
 const turn = (label, page, {kind, pages}) => {
   const one = node('button', {type: 'button', class: 'choice'}, label);
   one.disabled = page < 0 || page >= pages;
-  one.addEventListener('click', () => tell('turn', {kind, page}));
+  one.addEventListener('click', () => emit('turn', {kind, page}));
   return one;
 };
 

@@ -25,7 +25,7 @@ const shift = (rank, other, name) => {
   const [tone, mark, words] = other === 0 ? ['new', 'new', `not among the results of ${name}`]
     : other === rank ? ['same', '=', `the same rank by ${name}`]
       : [kind, `${arrow}${Math.abs(other - rank)}`, `rank ${other} by ${name}`];
-  return node('span', {class: `moved ${tone}`, 'data-told': words, role: 'img', 'aria-label': words}, mark);
+  return node('span', {class: `moved ${tone}`, 'data-hint': words, role: 'img', 'aria-label': words}, mark);
 };
 
 const entry = (item, place, cosine, rank, marks) => {
@@ -34,9 +34,9 @@ const entry = (item, place, cosine, rank, marks) => {
     ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [],
     node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || item.label),
       node('span', {class: 'facts'}, node('span', {class: `badge ${item.kind}`}, item.name),
-        node('span', {class: 'cosine', 'data-told': 'similarity to the query (cosine of the embeddings)'}, cosine)),
+        node('span', {class: 'cosine', 'data-hint': 'similarity to the query (cosine of the embeddings)'}, cosine)),
       node('span', {class: 'facts'}, ...marks), ...creditLine(item.provenance)));
-  one.addEventListener('click', () => tell('select', {id: item.id}));
+  one.addEventListener('click', () => emit('select', {id: item.id}));
   return node('li', {}, one);
 };
 

@@ -1,6 +1,6 @@
 const answer = ({id, label, kind}) => {
   const one = node('button', {type: 'button', class: `answer ${kind}`}, label);
-  one.addEventListener('click', () => tell('select', {id}));
+  one.addEventListener('click', () => emit('select', {id}));
   return node('li', {}, one);
 };
 

@@ -1,6 +1,6 @@
 // The codes of an ID; those it shares from the start with the query's best ID, and with the item's own, are marked.
 const mixed = ({codes, query, item}) => node('span',
-  {class: 'codes', tabindex: '0', role: 'group', 'aria-label': 'ID', 'data-told': ''}, ...codes.flatMap((code, level) => [
+  {class: 'codes', tabindex: '0', role: 'group', 'aria-label': 'ID', 'data-hint': ''}, ...codes.flatMap((code, level) => [
   node('span', {class: 'level'},
     node('span', {class: `code${level < query ? ' of-query' : ''}${level < item ? ' of-item' : ''}`,
       'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)),
@@ -68,7 +68,7 @@ const draw = value => {
   slider.addEventListener('input', show);
   show();
   const close = node('button', {type: 'button', class: 'plain'}, 'Close');
-  close.addEventListener('click', () => tell('closed', {}));
+  close.addEventListener('click', () => emit('closed', {}));
   requestAnimationFrame(() => genius.reveal(element, 'nearest'));
   return [node('section', {class: 'blend', 'aria-label': 'Blend'},
     node('div', {class: 'top'}, node('h2', {}, 'Blend with a result'), close),

@@ -17,7 +17,7 @@ const written = text => {
 const moved = ({rank, generated_rank}, {by}) => {
   const direction = generated_rank > rank ? 'up' : generated_rank < rank ? 'down' : 'same';
   const label = `rank ${generated_rank} by ${by}, rank ${rank} after re-ranking by the item itself`;
-  return node('span', {class: `moved ${direction}`, 'data-told': label, role: 'img', 'aria-label': label},
+  return node('span', {class: `moved ${direction}`, 'data-hint': label, role: 'img', 'aria-label': label},
     `${generated_rank} → ${rank}`);
 };
 
@@ -31,11 +31,11 @@ const actions = (data, column) => node('div', {class: 'actions'},
   action('Why?', 'Explain how this result was found', button => {
     const mine = button.closest('.card');
     element.querySelectorAll('.card').forEach(card => card.classList.toggle('chosen', card === mine));
-    tell('why', {column, id: data.id});
+    emit('why', {column, id: data.id});
     genius.reveal(document.getElementById('why-open'));
   }),
-  action('More like this', 'Search with this item as the query', () => tell('use_as_query', {id: data.id})),
-  action('Blend', 'Mix the query with this result, step by step', () => tell('blend', {column, id: data.id})));
+  action('More like this', 'Search with this item as the query', () => emit('use_as_query', {id: data.id})),
+  action('Blend', 'Mix the query with this result, step by step', () => emit('blend', {column, id: data.id})));
 
 // A result's picture becomes the query's by its button, or dragged there.
 const ITEM = 'application/x-genius-item';
@@ -45,7 +45,7 @@ for (const kind of ['dragover', 'dragleave', 'drop']) document.addEventListener(
   event.preventDefault();
   event.stopPropagation();
   target.classList.toggle('receiving', kind === 'dragover');
-  if (kind === 'drop') tell('use_picture', {id: event.dataTransfer.getData(ITEM)});
+  if (kind === 'drop') emit('use_picture', {id: event.dataTransfer.getData(ITEM)});
 }, true);
 
 const picture = data => {
@@ -53,21 +53,21 @@ const picture = data => {
   image.addEventListener('dragstart', ({dataTransfer}) => dataTransfer.setData(ITEM, data.id));
   return node('div', {class: 'shown'}, image, action('Use picture',
     'Search with this picture; your words and instruction stay. You can also drag it to the query.',
-    () => tell('use_picture', {id: data.id})));
+    () => emit('use_picture', {id: data.id})));
 };
 
 const SIMILARITY = 'How alike query and item are: the cosine of their embeddings, the numbers that stand for them; at most 1.';
-const fact = (name, value, told) => node('div', {'data-told': told}, node('dt', {}, name), node('dd', {}, value));
+const fact = (name, value, hint) => node('div', {'data-hint': hint}, node('dt', {}, name), node('dd', {}, value));
 
 // What a mouse or a finger learns at each card.
 const meanings = ({by, score}) => folded('What these numbers mean', node('ul', {},
   ...[['similarity', SIMILARITY], ['ID score', score], ['3 → 1', `Rank 3 by ${by}, rank 1 after re-ranking by the item itself.`],
-    ['codes', 'The ID of an item. Marked first codes are those of the query’s own ID.']].map(([name, told]) =>
-    node('li', {}, node('b', {}, name), ` ${told}`))));
+    ['codes', 'The ID of an item. Marked first codes are those of the query’s own ID.']].map(([name, meaning]) =>
+    node('li', {}, node('b', {}, name), ` ${meaning}`))));
 
-const card = ({itself, told}, column) => data => {
+const card = ({itself, hints}, column) => data => {
   const head = node('div', {class: 'head'}, node('span', {class: 'rank'}, String(data.rank)));
-  if (data.generated_rank !== null) head.append(moved(data, told));
+  if (data.generated_rank !== null) head.append(moved(data, hints));
   head.append(node('span', {class: `badge ${data.kind}`}, data.name));
   const body = node('div', {class: 'body'});
   if (data.picture) body.append(picture(data));
@@ -76,10 +76,10 @@ const card = ({itself, told}, column) => data => {
     node('div', {class: 'foot'},
       node('dl', {},
         fact('similarity', data.cosine, SIMILARITY),
-        fact('ID score', data.score, told.score)),
+        fact('ID score', data.score, hints.score)),
       chips(data),
       ...creditLine(data.provenance),
-      node('span', {class: 'item', 'data-told': 'The item’s number in the collection'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),
+      node('span', {class: 'item', 'data-hint': 'The item’s number in the collection'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),
       actions(data, column)));
   made.dataset.likeness = data.likeness;
   return made;
@@ -102,17 +102,17 @@ const column = (found, place) => node('section', {class: 'instruction'},
 const threshold = shown => {
   const cards = shown.flatMap(part => [...part.querySelectorAll('.card')]);
   const slider = node('input', {id: 'least', type: 'range', min: 0, max: 1, step: .01, value: least});
-  const told = node('output', {for: 'least'});
+  const reached = node('output', {for: 'least'});
   const dim = () => {
     least = Number(slider.value);
     cards.forEach(one => one.classList.toggle('weak', one.dataset.likeness < least));
     const strong = cards.filter(one => !one.classList.contains('weak')).length;
-    told.textContent = !least ? 'off'
+    reached.textContent = !least ? 'off'
       : `${least.toFixed(2)}: ${strong || 'none'} of ${cards.length} ${strong === 1 ? 'reaches' : 'reach'} it`;
   };
   slider.addEventListener('input', dim);
   dim();
-  return node('div', {class: 'threshold'}, node('label', {for: 'least'}, 'Dim below similarity'), slider, told);
+  return node('div', {class: 'threshold'}, node('label', {for: 'least'}, 'Dim below similarity'), slider, reached);
 };
 
 const draw = value => {
@@ -131,5 +131,5 @@ const draw = value => {
   return [node('div', {class: 'tools'}, threshold(shown),
     node('div', {class: 'actions'}, node('span', {class: 'label'}, 'Save as'), ...exports.map(save),
       action('HTML', 'Save as one page with all pictures, which opens without this server',
-        () => tell('save_page', {})))), meanings(columns[0].told), ...shown];
+        () => emit('save_page', {})))), meanings(columns[0].hints), ...shown];
 };

@@ -25,7 +25,7 @@ const example = (data, place) => {
       ...data.instructions.map(words => node('span', {class: 'wanted'}, words)), asked(data)));
   button.addEventListener('click', () => {
     unfold(button.closest('.examples'), false);
-    tell('select', {index: place, value: data.title});
+    emit('select', {index: place, value: data.title});
   });
   return node('li', {}, button);
 };

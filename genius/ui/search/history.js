@@ -4,7 +4,7 @@ const entry = ({title, thumbnail, instruction, picture}, place) => {
   one.append(node('span', {class: 'asked'}, title));
   if (instruction) one.append(node('span', {class: 'wanted'}, instruction));
   if (picture) one.append(node('span', {class: 'wanted'}, 'with a picture that was not kept'));
-  one.addEventListener('click', () => tell('select', {index: place}));
+  one.addEventListener('click', () => emit('select', {index: place}));
   return node('li', {}, one);
 };
 

@@ -4,7 +4,7 @@ const draw = value => {
   return [node('div', {class: 'quick', role: 'group', 'aria-label': 'Ask about this picture'},
     ...value.instructions.map(words => {
       const one = node('button', {type: 'button'}, words.replace(/\.$/, ''));
-      one.addEventListener('click', () => tell('select', {instruction: words}));
+      one.addEventListener('click', () => emit('select', {instruction: words}));
       return one;
     }))];
 };

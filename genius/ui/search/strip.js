@@ -20,13 +20,13 @@ const meaning = ({prefix, name}) => node('span', {class: 'meaning', ...name ? {}
 // Another code with an item that is typical of it: its picture, or else its name or text.
 const other = (choice, items) => {
   const {level, code, name, probability, items: left, row} = choice;
-  const told = `${name || code}, ${probability ?? 'not decoded'}, ${left}: what if it had been chosen?`;
+  const hint = `${name || code}, ${probability ?? 'not decoded'}, ${left}: what if it had been chosen?`;
   const typical = items[row], like = name || !typical ? []
     : typical.picture ? [node('img', {src: typical.picture, alt: ''})]
       : [node('span', {class: 'like'}, typical.text)];
-  const one = node('button', {type: 'button', class: 'other', title: told, 'aria-label': told},
+  const one = node('button', {type: 'button', class: 'other', title: hint, 'aria-label': hint},
     chip(choice), ...like, node('span', {class: 'figure'}, probability ?? ''));
-  one.addEventListener('click', () => tell('branch', {level, code}));
+  one.addEventListener('click', () => emit('branch', {level, code}));
   return node('li', {}, one);
 };
 
@@ -35,7 +35,7 @@ const choices = (paths, branched) => paths.length > 1 || branched ? [node('div',
   {class: 'choices', role: 'group', 'aria-label': 'Which ID'}, ...paths.map(({name, column, rank, chosen}) => {
     const state = branched ? {} : {'aria-pressed': String(chosen)};
     const one = node('button', {type: 'button', class: 'choice', ...state}, name);
-    one.addEventListener('click', () => tell('follow', {column, rank}));
+    one.addEventListener('click', () => emit('follow', {column, rank}));
     return one;
   }))] : [];
 
@@ -109,7 +109,7 @@ const draw = value => {
   timer = undefined;
   if (!value) return [];
   const {title, sentence, note, meaning: meanings, columns, paths, branched, play, unnamed} = value;
-  const levels = table(value), ask = () => { if (unnamed) tell('name', {}); };
+  const levels = table(value), ask = () => { if (unnamed) emit('name', {}); };
   requestAnimationFrame(genius.fillMeanings);
   return [node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
     node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...player(levels, columns, play, ask)),

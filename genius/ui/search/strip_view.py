@@ -122,13 +122,13 @@ def sentence(found: Narrowing, hits: Sequence[Hit], levels: int) -> str:
         if found.place
         else f"The search wrote the first codes of this ID of {levels}, and chose among the items whose IDs begin so."
     )
-    told = f"{wrote} Items still possible, code by code: {way(found)}."
+    text = f"{wrote} Items still possible, code by code: {way(found)}."
     rank = next((hit.rank for hit in hits if hit.codes[: len(found.codes)] == found.codes), None)
     if rank is not None:
-        told += f" {'That item is' if found.left == 1 else 'The best of them is'} result {rank}."
+        text += f" {'That item is' if found.left == 1 else 'The best of them is'} result {rank}."
     if found.place and found.place > 1:
-        told += f" Its ID was number {found.place} of those that the search kept."
-    return told
+        text += f" Its ID was number {found.place} of those that the search kept."
+    return text
 
 
 def way(found: Narrowing) -> str:

@@ -13,7 +13,7 @@ const draw = value => {
     node('div', {class: 'bar thin', 'aria-hidden': 'true'},
       ...stages.map((stage, place) => node('i', {class: `stage${place}`, style: `width: ${100 * stage.share}%`}))),
     node('ul', {'aria-label': 'time per stage'}, ...stages.map((stage, place) =>
-      node('li', {class: `stage${place}`}, `${stage.name} `, node('b', {}, stage.time), ` ${stage.told}.`))),
+      node('li', {class: `stage${place}`}, `${stage.name} `, node('b', {}, stage.time), ` ${stage.note}.`))),
     ...weighed ? [node('p', {class: 'label'}, weighed)] : []));
   if (innerWidth < 768) requestAnimationFrame(() => element.scrollIntoView({block: 'start'}));
   return [node('section', {class: 'summary'}, ...parts)];

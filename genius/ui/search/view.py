@@ -29,11 +29,11 @@ from genius.ui.search.request import SearchRequest
 
 MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
-TOLD_OF_IDS = {  # what the numbers of a card are: the order before re-ranking, and the score of the ID
+ID_HINTS = {  # what the numbers of a card are: the order before re-ranking, and the score of the ID
     "by": "its ID",
     "score": "How well its ID fits the query, higher is better; orders the items before re-ranking.",
 }
-TOLD = {
+HINTS = {
     "fast": {
         "by": "how near its codes are to the query",
         "score": "How well the written part of its ID fits the query, higher is better. It chose which items to "
@@ -173,7 +173,7 @@ def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
     return [
         {
             "name": STAGES[stage],
-            "told": STAGE_NOTES[stage],
+            "note": STAGE_NOTES[stage],
             "time": milliseconds(one),
             "share": one / total if total else 0.0,
         }
@@ -228,7 +228,7 @@ def cards(
     """
     return {
         "itself": itself,
-        "told": TOLD.get(result.mode, TOLD_OF_IDS),
+        "hints": HINTS.get(result.mode, ID_HINTS),
         "cards": [
             card(hit, picture, result.query_codes, reranked)
             for hit, picture in zip(result.hits, thumbnails, strict=True)

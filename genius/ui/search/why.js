@@ -4,9 +4,9 @@ const code = (data, level) => {
   const shown = level ? String(data.codes[level]) : data.first;
   if (!data.opens) return node('span', {class: kind}, shown);
   const prefix = data.codes.slice(0, level + 1);
-  const told = `Click to see the items whose ID begins with ${prefix.join(' · ')}.`;
-  const one = node('button', {type: 'button', class: kind, 'data-told': told, 'data-prefix': prefix.join('.')}, shown);
-  one.addEventListener('click', () => tell('select', {value: prefix.join('.')}));
+  const hint = `Click to see the items whose ID begins with ${prefix.join(' · ')}.`;
+  const one = node('button', {type: 'button', class: kind, 'data-hint': hint, 'data-prefix': prefix.join('.')}, shown);
+  one.addEventListener('click', () => emit('select', {value: prefix.join('.')}));
   return one;
 };
 

@@ -3,7 +3,7 @@ const COLUMNS = ['Level', 'Beginning', 'Outcome', 'Rank', 'Probability of its co
 const row = data => {
   const open = node('button', {type: 'button', class: 'open', title: 'Show its items in Codes'},
     chips({codes: data.codes, shared: data.shared, within: true}));
-  open.addEventListener('click', () => tell('select', {value: data.codes.join('.')}));
+  open.addEventListener('click', () => emit('select', {value: data.codes.join('.')}));
   return node('tr', {},
     node('td', {class: 'place'}, String(data.level)), node('td', {}, open), node('td', {}, data.fate),
     ...[data.place, data.step, data.log_prob, data.items].map(figure => node('td', {class: 'figure'}, String(figure))));

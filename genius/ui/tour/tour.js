@@ -4,10 +4,10 @@ const button = (label, act, attributes = {}) => {
   return one;
 };
 
-const go = number => tell('move', {number});
+const go = number => emit('move', {number});
 const leave = () => {
   genius.setTour(null);
-  tell('leave', {});
+  emit('leave', {});
   document.querySelector('#header button')?.focus();
 };
 
@@ -21,7 +21,7 @@ const views = list => {
     one.setAttribute('aria-pressed', String(place === chosen)));
   made.append(...list.map(({label, name}, place) => button(label, () => {
     choose(place);
-    tell('view', {name});
+    emit('view', {name});
   })));
   choose(0);
   return made;
@@ -42,7 +42,7 @@ const draw = value => {
   const last = number === of;
   const heading = node('h2', {tabindex: '-1'}, title);
   const made = node('section', {class: `tour at-${value.step}`, 'aria-label': 'Guided tour'},
-    node('div', {class: 'told'}, node('p', {class: 'label'}, `Step ${number} of ${of}`), heading,
+    node('div', {class: 'tour-words'}, node('p', {class: 'label'}, `Step ${number} of ${of}`), heading,
       node('p', {'data-announced': ''}, text), ...value.views.length ? [views(value.views)] : []),
     ...pair.length ? [node('ul', {class: 'tour-pair'}, ...pair.map(example))] : [],
     node('div', {class: 'moves'},

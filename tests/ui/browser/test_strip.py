@@ -174,10 +174,10 @@ def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit, served)
     code = strip.locator(".row-id .code").first
     code.hover()
     number = code.inner_text().split()[0]
-    told = page.locator("#told-card")
-    told.get_by_text(f"{number}: {MODALITIES[number]}", exact=True).wait_for()
+    hint = page.locator("#hint-card")
+    hint.get_by_text(f"{number}: {MODALITIES[number]}", exact=True).wait_for()
     page.mouse.move(0, 0)
-    told.wait_for(state="hidden")
+    hint.wait_for(state="hidden")
 
 
 def test_the_blend_shows_probabilities_and_other_codes_of_both_ends_and_names_their_codes(visit):
@@ -194,7 +194,7 @@ def test_the_blend_shows_probabilities_and_other_codes_of_both_ends_and_names_th
     code = page.locator("#blend .best .code").first
     code.hover()
     number = code.inner_text()
-    page.locator("#told-card").get_by_text(f"{number}: {MODALITIES[number]}", exact=True).wait_for()
+    page.locator("#hint-card").get_by_text(f"{number}: {MODALITIES[number]}", exact=True).wait_for()
 
 
 def test_an_items_card_lists_what_its_codes_mean(visit):
@@ -213,13 +213,13 @@ def test_the_keyboard_reaches_the_names_of_an_ids_codes(visit):
     id = page.locator("#cards .card .codes").first
     page.locator("#cards .card").first.get_by_role("button", name="Why?").focus()
     page.keyboard.press("Shift+Tab")
-    told = page.locator("#told-card")
+    hint = page.locator("#hint-card")
     first = id.locator(".code").first.inner_text()
-    told.get_by_text(f"{first}: {MODALITIES[first]}", exact=True).wait_for()
-    assert "of the query’s own ID" in told.inner_text()
-    assert id.get_attribute("aria-describedby") == "told-card"
+    hint.get_by_text(f"{first}: {MODALITIES[first]}", exact=True).wait_for()
+    assert "of the query’s own ID" in hint.inner_text()
+    assert id.get_attribute("aria-describedby") == "hint-card"
     page.keyboard.press("Escape")
-    told.wait_for(state="hidden")
+    hint.wait_for(state="hidden")
 
 
 def test_a_tap_tells_what_a_code_or_a_term_means_and_a_second_one_closes_it(browser, served):
@@ -229,18 +229,18 @@ def test_a_tap_tells_what_a_code_or_a_term_means_and_a_second_one_closes_it(brow
         page.locator("#cards .panel > *").first.wait_for()
         search(page)
         page.wait_for_function("genius.names['0']")
-        told = page.locator("#told-card")
+        hint = page.locator("#hint-card")
         code = page.locator("#cards .card .code").first
         code.tap()
-        told.get_by_text(f"{code.inner_text()}: {MODALITIES[code.inner_text()]}", exact=True).wait_for()
-        box = told.bounding_box()
+        hint.get_by_text(f"{code.inner_text()}: {MODALITIES[code.inner_text()]}", exact=True).wait_for()
+        box = hint.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390
         code.tap()
-        told.wait_for(state="hidden")
+        hint.wait_for(state="hidden")
         page.locator("#summary .targets").tap()
-        told.get_by_text("What the search expects you to want").wait_for()
+        hint.get_by_text("What the search expects you to want").wait_for()
         page.locator("#go").tap()
-        told.wait_for(state="hidden")
+        hint.wait_for(state="hidden")
 
 
 def test_a_name_from_the_data_stays_a_text(visit):
