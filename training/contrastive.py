@@ -18,7 +18,7 @@ from training.checkpoint import Checkpoints, reseed
 from training.distributed import average_gradients, broadcast_buffers, broadcast_object, is_main, progress_bar
 from training.encoder_extras import OWN_INSTRUCTION
 from training.encoder_inputs import InputLoader
-from training.optimization import adamw, contrastive_loss, cosine, set_learning_rate
+from training.optimization import adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
 from training.pairs import Pairs
 from training.settings import EncoderSettings
 from training.stage import record_epoch, seconds_per_step
@@ -62,7 +62,7 @@ def fit(
         for step, (queries, targets) in enumerate(progress):
             rate = cosine((epoch - first) * steps + step, settings.epochs * steps, settings.warmup)
             set_learning_rate(optimizer, settings.learning_rate * rate)
-            with torch.autocast(encoder.device.type, torch.bfloat16, enabled=settings.bf16):
+            with bf16_where_fast(encoder.device, settings.bf16):
                 query, target = (inputs.embedding(encoder) for inputs in (queries, targets))
             known = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)  # queries whose target is known
             positive_mask = torch.eye(len(known), dtype=torch.bool)

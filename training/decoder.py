@@ -43,7 +43,7 @@ from training.distributed import (
     progress_bar,
 )
 from training.features import FeatureSet
-from training.optimization import adamw, cosine, set_learning_rate
+from training.optimization import adamw, bf16_where_fast, cosine, set_learning_rate
 from training.pairs import CandidateTable, split_batches
 from training.settings import Arguments, DecoderSettings, parse_arguments
 from training.stage import publish, record_epoch, run_stage, seconds_per_step
@@ -105,7 +105,7 @@ def fit(
             rate = cosine(epoch * steps + step, total, warmup, from_zero=settings.warmup_from_zero)
             set_learning_rate(optimizer, settings.learning_rate * rate)
             features, codes = samples.draw(batch, rng, device)
-            with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=settings.bf16):
+            with bf16_where_fast(device, settings.bf16):
                 logits = decoder(features, codes)
             loss = cross_entropy(logits, codes, settings.decoder.offsets) * local_weight(len(batch))
             optimizer.zero_grad()

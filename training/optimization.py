@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from genius.runtime import computes_bf16
+
 NOT_DECAYED = ("bn", "ln", "bias", "logit_scale")  # in the name of a parameter, as in the published code
 
 
@@ -53,6 +55,11 @@ def adamw(model: nn.Module, settings: OptimizerSettings, decay_all: bool = False
         eps=settings.eps,
         **options,
     )
+
+
+def bf16_where_fast(device: torch.device | str, wanted: bool) -> torch.autocast:
+    """Mixed precision, if it is wanted and the device does not have to emulate it; otherwise float32."""
+    return torch.autocast(torch.device(device).type, torch.bfloat16, enabled=wanted and computes_bf16(device))
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:

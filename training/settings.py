@@ -150,7 +150,7 @@ class EncoderSettings:
     image_cache: int = 256  # side of the decoded images kept while training, pixels; 0: images are opened each time
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     eight_bit: bool = False  # large matrices are stored, and used from then on, in 8 bits, the rest as with half (ours)
-    bf16: bool = True
+    bf16: bool = True  # mixed precision, on devices with instructions for it
     extras: ExtrasSettings = field(default_factory=ExtrasSettings)
     image_tower: str = ""  # pretrained timm model, package or file (ours), with text_tower; empty: an open_clip model
     text_tower: str = ""  # pretrained Hugging Face model, package or folder (ours)
@@ -263,7 +263,7 @@ class DecoderSettings:
     keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
     decoder_weights: tuple[float, ...] = (1.0,)  # decoder against geometry: the best on validation is kept (ours)
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
-    bf16: bool = True
+    bf16: bool = True  # mixed precision, on devices with instructions for it
     validate_last: bool = False  # recall of validation queries after the last epoch alone (ours)
 
     def __post_init__(self):

@@ -6,7 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from training.optimization import contrastive_loss, cosine
+from training import optimization
+from training.optimization import bf16_where_fast, contrastive_loss, cosine
 
 
 def batch(b: int = 5, d: int = 7) -> tuple[torch.Tensor, torch.Tensor]:
@@ -48,6 +49,16 @@ def test_a_batch_without_pairs_has_no_loss_and_no_gradient():
     loss = contrastive_loss(query, target, scale, torch.zeros(0, 0, dtype=torch.bool), symmetric=True)
     loss.backward()
     assert loss.item() == 0 and scale.grad.item() == 0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "has", "dtype"),
+    [(True, True, torch.bfloat16), (True, False, torch.float32), (False, True, torch.float32)],
+)
+def test_mixed_precision_is_used_only_where_the_device_need_not_emulate_it(monkeypatch, wanted, has, dtype):
+    monkeypatch.setattr(optimization, "computes_bf16", lambda device: has)
+    with bf16_where_fast("cpu", wanted):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype
 
 
 def test_the_learning_rate_rises_then_falls_to_its_end():

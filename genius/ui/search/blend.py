@@ -17,7 +17,7 @@ from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.event_queue import caller
 from genius.ui.search.callbacks import find_hit
-from genius.ui.search.newest import about_the_shown
+from genius.ui.search.newest import if_still_shown
 from genius.ui.search.strip import code_table, fetched
 from genius.ui.search.strip_view import column
 
@@ -42,7 +42,7 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
 
     panel = Panel("blend", "search/blend.js")
     cards.blend(
-        about_the_shown(on_blend),
+        if_still_shown(on_blend),
         [answers, newest],
         panel,
         show_progress="minimal",

@@ -17,18 +17,29 @@ import gradio as gr
 class Newest:
     """A visitor's searches, each of which is a new object: assigning it needs no lock."""
 
-    begun: object = None  # the last one that began
-    shown: object = None  # the last one whose results are shown
+    def __init__(self):
+        self.begun: object = None  # the last one that began
+        self.shown: object = None  # the last one whose results are shown
+        self.chosen: dict[str, object] = {}  # panel -> the last choice in it that began
 
 
 def newest_only(search: Callable) -> Callable:
-    """The callback of a search. It changes nothing on the page if another search began before it ended."""
+    """The callback of a search. It changes nothing on the page if another search began before it ended.
+
+    One that fails has not begun: the results of an earlier one may still come.
+    """
 
     @wraps(search)
     def answered(*given: Any) -> Any:
         *inputs, newest = given
-        newest.begun = own = object()
-        found = search(*inputs)
+        earlier, own = newest.begun, object()
+        newest.begun = own
+        try:
+            found = search(*inputs)
+        except Exception:
+            if newest.begun is own:
+                newest.begun = earlier
+            raise
         if newest.begun is not own:
             return gr.skip()
         newest.shown = own
@@ -37,15 +48,22 @@ def newest_only(search: Callable) -> Callable:
     return with_newest(answered)
 
 
-def about_the_shown(explain: Callable) -> Callable:
-    """A callback about the results that are shown. It changes nothing on the page if others are shown when it ends."""
+def if_still_shown(explain: Callable, panel: str = "") -> Callable:
+    """A callback about the results that are shown. It changes nothing on the page if others are shown when it ends.
+
+    panel: of all such callbacks of one panel, the one that began last counts; empty: events of this one wait for each
+    other.
+    """
 
     @wraps(explain)
     def answered(*given: Any) -> Any:
         *inputs, newest = given
-        before = newest.shown
+        before, own = newest.shown, object()
+        if panel:
+            newest.chosen[panel] = own
         found = explain(*inputs)
-        return found if newest.shown is before else gr.skip()
+        outdated = newest.shown is not before or (panel and newest.chosen[panel] is not own)
+        return gr.skip() if outdated else found
 
     return with_newest(answered)
 

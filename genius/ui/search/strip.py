@@ -23,17 +23,17 @@ from genius.ui.common.formatting import count, tile
 from genius.ui.common.item_card import on_query
 from genius.ui.event_queue import caller
 from genius.ui.search import strip_view
-from genius.ui.search.newest import about_the_shown
+from genius.ui.search.newest import if_still_shown
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
 
-FOUND = 12  # results of a what-if
-GONE = "That step is no longer there; search again."
+WHAT_IF_RESULTS = 12
+STALE_STEP = "That step is no longer there; search again."
 
 
 @dataclass(frozen=True)
-class Followed:
+class StripState:
     """What a visitor's strip shows."""
 
     column: int  # of the visitor's answers
@@ -64,17 +64,17 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
         """Another search of several, or the ID of a result."""
         return follow(engine, namer, known or (), getattr(picked, "column", None), getattr(picked, "rank", None))
 
-    def on_branch(picked: gr.EventData, known: Any, shown: Followed | None):
+    def on_branch(picked: gr.EventData, known: Any, shown: StripState | None):
         return branch(engine, namer, known or (), shown, getattr(picked, "level", None), getattr(picked, "code", None))
 
-    def on_names(shown: Followed | None) -> dict[str, str]:
+    def on_names(shown: StripState | None) -> dict[str, str]:
         """Names of the codes that are shown, for a run that has none in store."""
         return namer.labels_beside(nameable(shown.shown)) if shown else {}
 
     waiting = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": strip.panel, "trigger_mode": "always_last"}
     searching = waiting | {"concurrency_id": "search", "concurrency_limit": 32}
-    strip.panel.follow(about_the_shown(on_follow), [answers, newest], strip.outputs, **waiting)
-    strip.panel.branch(about_the_shown(on_branch), [answers, strip.state, newest], strip.outputs, **searching)
+    strip.panel.follow(if_still_shown(on_follow, "strip"), [answers, newest], strip.outputs, **waiting)
+    strip.panel.branch(if_still_shown(on_branch, "strip"), [answers, strip.state, newest], strip.outputs, **searching)
     strip.panel.name(on_names, strip.state, context.shared.names, trigger_mode="always_last", **UNLIMITED)
     strip.found.select(on_query, None, context.shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
     return strip
@@ -82,14 +82,14 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
 
 def follow(
     engine: Engine, namer: CodeNamer, answers: tuple[LastQuery, ...], column: Any, rank: Any
-) -> tuple[dict[str, Any] | None, Followed | None, None]:
+) -> tuple[dict[str, Any] | None, StripState | None, None]:
     """The strip for one of the answers, its state, and no results of a what-if; nothing if nothing was traced.
 
     rank: of the result whose ID is shown, or None for the best generated ID. Raises UserError if there is none, or if
     the collection has changed since.
     """
     if type(column) is not int or not 0 <= column < len(answers):
-        raise UserError(GONE)
+        raise UserError(STALE_STEP)
     answer = answers[column]
     answer.check_version(engine.index)
     result = answer.result
@@ -97,29 +97,29 @@ def follow(
         return None, None, None
     hit = None if rank is None else next((hit for hit in result.hits if hit.rank == rank), None)
     if (hit is None) != (rank is None):
-        raise UserError(GONE)
+        raise UserError(STALE_STEP)
     own = narrowing(result, code_table(engine, answer), hit.codes if hit else ())
-    state = Followed(column, rank, own, own)
+    state = StripState(column, rank, own, own)
     return drawn(engine, namer, answers, state), state, None
 
 
 def branch(
-    engine: Engine, namer: CodeNamer, answers: tuple[LastQuery, ...], state: Followed | None, level: Any, code: Any
-) -> tuple[dict[str, Any], Followed, dict[str, Any]]:
+    engine: Engine, namer: CodeNamer, answers: tuple[LastQuery, ...], state: StripState | None, level: Any, code: Any
+) -> tuple[dict[str, Any], StripState, dict[str, Any]]:
     """The strip, its state and the results if the search had chosen another code at a level.
 
     Raises UserError for a code that the search did not consider there, or if the collection has changed since.
     """
     if state is None or not 0 <= state.column < len(answers) or type(level) is not int or type(code) is not int:
-        raise UserError(GONE)
+        raise UserError(STALE_STEP)
     shown = state.shown
     if not 0 <= level < len(shown.steps) or code not in {other.code for other in shown.steps[level].others}:
-        raise UserError(GONE)
+        raise UserError(STALE_STEP)
     answer = answers[state.column]
     answer.check_version(engine.index)
     prefix = (*shown.codes[:level], code)
     asked = EncodedQueries.from_vectors(answer.result.embedding[None], answer.result.z[None])
-    options = replace(answer.options, k=min(answer.options.k, FOUND), trace=True, prefix=prefix)
+    options = replace(answer.options, k=min(answer.options.k, WHAT_IF_RESULTS), trace=True, prefix=prefix)
     (result,) = engine.search_encoded(asked, options, caller.get())
     after = narrowing(result, code_table(engine, answer))
     now = replace(state, shown=shown.branched(level, code, after))
@@ -145,7 +145,7 @@ def drawn(
     engine: Engine,
     namer: CodeNamer,
     answers: tuple[LastQuery, ...],
-    state: Followed,
+    state: StripState,
     level: int | None = None,
     result: SearchResult | None = None,
 ) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def typical_rows(engine: Engine, namer: CodeNamer, table: CodeTable, shown: Narr
     }
 
 
-def paths(answers: tuple[LastQuery, ...], state: Followed) -> list[dict[str, Any]]:
+def paths(answers: tuple[LastQuery, ...], state: StripState) -> list[dict[str, Any]]:
     """What else may be shown: of several searches each, of a single one the ID of the first result and the best one of
     all; after a what-if the way back."""
     if state.shown is not state.own:

@@ -21,14 +21,14 @@ from genius.ui.common.formatting import NAMES
 from genius.ui.event_queue import caller
 from genius.ui.search import why_view
 from genius.ui.search.callbacks import find_hit
-from genius.ui.search.newest import about_the_shown
+from genius.ui.search.newest import if_still_shown
 
 PATHS = 10  # drawn unless all are asked for
 PREFIX = re.compile(r"\d{1,6}(\.\d{1,6}){0,63}")
 
 
 @dataclass(frozen=True)
-class Retraced:
+class TracedSearch:
     """A visitor's last search, repeated in mode exact with a trace."""
 
     last: LastQuery
@@ -37,7 +37,7 @@ class Retraced:
     dense_ranks: dict[str, int]  # id of a hit -> rank
 
     @classmethod
-    def of(cls, last: LastQuery, engine: Engine) -> Retraced:
+    def of(cls, last: LastQuery, engine: Engine) -> TracedSearch:
         asked = EncodedQueries.from_vectors(last.result.embedding[None], last.result.z[None])
         options = replace(last.options, mode="exact", trace=True, widen=False)
         (result,) = engine.search_encoded(asked, options, caller.get())
@@ -68,22 +68,22 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
     forced = engine.quantizer.config.modality_code == "forced"
     first_codes = [NAMES[modality] if forced else str(int(modality)) for modality in Modality]
 
-    def draw(search: Retraced, hit: Hit, every: bool) -> tuple[Any, ...]:
+    def draw(search: TracedSearch, hit: Hit, every: bool) -> tuple[Any, ...]:
         """The beam tree as a figure and as a table."""
         tree = search.tree if every else search.tree.best(PATHS, hit.codes)
         return plain(beam_figure(tree, hit.codes, first_codes)), why_view.prefixes(tree)
 
-    def on_why(picked: gr.EventData, known: Any, search: Retraced | None, every: bool):
+    def on_why(picked: gr.EventData, known: Any, search: TracedSearch | None, every: bool):
         """Explain a result that was chosen on its card."""
         answer, hit = find_hit(picked, known or ())
         return answer, hit.item.id, gr.update(open=True), *explained(hit.item.id, answer, search, every)
 
-    def explained(id: Any, last: LastQuery | None, search: Retraced | None, every: bool):
+    def explained(id: Any, last: LastQuery | None, search: TracedSearch | None, every: bool):
         """The traced search is kept until another search is to be explained."""
         if last is None or not last.result.hits:
             return [None] * 4
         if search is None or search.last is not last:
-            search = Retraced.of(last, engine)
+            search = TracedSearch.of(last, engine)
         hit = search.hit(id)
         own = next(one for one in last.result.hits if one.item.id == id)
         hit = replace(hit, rank=own.rank, shares=own.shares)  # the ranker's, as the visitor's search had it
@@ -99,7 +99,7 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
         )
         return search, explanation, *draw(search, hit, every)
 
-    def on_every(id: Any, search: Retraced | None, every: bool):
+    def on_every(id: Any, search: TracedSearch | None, every: bool):
         return [gr.skip()] * 2 if search is None else draw(search, search.hit(id), every)
 
     def on_prefix(picked: gr.EventData) -> str | None:
@@ -127,9 +127,9 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
     explains, drawings = [shared.chosen, shared.last_query, search, every], [search, panel, figure, table]
     waiting = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": panel, "trigger_mode": "always_last"}
     for trigger in (section.expand, shared.searched.while_open(WHY)):
-        trigger(about_the_shown(explained), [*explains, newest], drawings, **waiting)
+        trigger(if_still_shown(explained), [*explains, newest], drawings, **waiting)
     shown = [shared.last_query, shared.chosen, section, *drawings]
-    cards.why(about_the_shown(on_why), [answers, search, every, newest], shown, **waiting)
+    cards.why(if_still_shown(on_why), [answers, search, every, newest], shown, **waiting)
     every.change(on_every, [shared.chosen, search, every], [figure, table], trigger_mode="always_last", **UNLIMITED)
     for drawing in (panel, figure, table):
         drawing.select(on_prefix, None, shared.open_code, **UNQUEUED)

@@ -2,9 +2,11 @@ import inspect
 import threading
 
 import gradio as gr
+import pytest
 from gradio.helpers import special_args
 
-from genius.ui.search.newest import Newest, about_the_shown, newest_only
+from genius.errors import UserError
+from genius.ui.search.newest import Newest, if_still_shown, newest_only
 
 
 def while_waiting(newest, wrap, answer, then):
@@ -39,8 +41,31 @@ def test_a_search_changes_nothing_once_a_later_one_has_begun():
 
 def test_an_explanation_of_results_that_were_replaced_meanwhile_changes_nothing():
     newest, search = Newest(), newest_only(lambda: "found")
-    assert while_waiting(newest, about_the_shown, "why", lambda: search(newest)) == gr.skip()
-    assert while_waiting(newest, about_the_shown, "why", lambda: None) == "why"
+    assert while_waiting(newest, if_still_shown, "why", lambda: search(newest)) == gr.skip()
+    assert while_waiting(newest, if_still_shown, "why", lambda: None) == "why"
+
+
+def test_the_results_of_a_search_are_shown_although_a_later_one_failed():
+    newest = Newest()
+
+    def fail():
+        raise UserError("Type a description.")
+
+    def later():
+        with pytest.raises(UserError):
+            newest_only(fail)(newest)
+
+    assert while_waiting(newest, newest_only, "found", later) == "found"
+
+
+def test_of_two_choices_in_one_panel_the_later_one_counts():
+    newest = Newest()
+
+    def in_strip(explain):
+        return if_still_shown(explain, "strip")
+
+    assert while_waiting(newest, in_strip, "old", lambda: in_strip(lambda: "new")(newest)) == gr.skip()
+    assert while_waiting(newest, in_strip, "new", lambda: if_still_shown(lambda: "other", "why")(newest)) == "new"
 
 
 def test_gradio_sees_the_arguments_of_the_callback_itself():
@@ -52,4 +77,4 @@ def test_gradio_sees_the_arguments_of_the_callback_itself():
     given, *_ = special_args(answered, [[], 5, newest], event_data=event)
     picked, *rest = answered(*given)
     assert (picked.index, *rest) == (1, [], (5,)) and answered.__name__ == "on_example"
-    assert [*inspect.signature(about_the_shown(lambda known: None)).parameters] == ["known", "newest"]
+    assert [*inspect.signature(if_still_shown(lambda known: None)).parameters] == ["known", "newest"]

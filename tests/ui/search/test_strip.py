@@ -16,7 +16,7 @@ from genius.ui.event_queue import caller
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.newest import Newest
-from genius.ui.search.strip import GONE, branch, first_shown, follow, strip_panel
+from genius.ui.search.strip import STALE_STEP, branch, first_shown, follow, strip_panel
 from tests.search.tiny import LEVELS, publish_tiny_run
 from tests.ui.events import callback
 
@@ -120,12 +120,12 @@ def test_what_was_not_offered_is_refused_with_a_sentence(engine, namer, event):
         (state, {"level": -1, "code": 0}),
         (state, {}),
     ):
-        with pytest.raises(UserError, match=GONE):
+        with pytest.raises(UserError, match=STALE_STEP):
             event("on_branch", (last,), known, **data)
     for data in ({"column": 1}, {"column": True}, {"column": 0, "rank": 99}, {"column": 0, "rank": "x"}, {}):
-        with pytest.raises(UserError, match=GONE):
+        with pytest.raises(UserError, match=STALE_STEP):
             event("on_follow", (last,), **data)
-    with pytest.raises(UserError, match=GONE):
+    with pytest.raises(UserError, match=STALE_STEP):
         event("on_branch", (), state, level=1, code=1)
 
 
