@@ -20,7 +20,7 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.redraw import picture_digest
 from genius.run import PARTS, Run
 from genius.runtime import usable_device
-from training import maps, names
+from training import maps, names, ranker
 from training.__main__ import train
 from training.demo.vocabulary import teacher_folder
 from training.demo.worked_examples import write_examples
@@ -54,6 +54,8 @@ def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> N
     world, run = work / "world", work / "run"
     draw(world, run, settings.seed)
     train(Arguments(world, run, "demo", settings, device))
+    if not Run(run).is_current("ranker"):
+        ranker.train(world, run, device)
     if not Run(run).is_current("maps"):
         maps.draw(world, run, device)
     if not Run(run).is_current("names"):

@@ -44,6 +44,7 @@ ABOUT = {  # what the page says about the run, see genius/ui/common/about.py
     ],
     "ask": ["What is this?", "Find similar pictures."],
     "ask_with_text": [PHRASINGS["encyclopedia", 6][0][1], PHRASINGS["photos", 7][0][0]],
+    "ask_by_text": [PHRASINGS["photos", 0][0][1]],
 }
 LARGEST = 80.0  # MB, of the shipped run
 

@@ -30,6 +30,7 @@ class About:
     ask: tuple[str, ...] = ()  # instructions to offer for an uploaded picture; the first is used where none is given
     credits: bool = False
     ask_with_text: tuple[str, ...] = ()  # the same for a picture with a text
+    ask_by_text: tuple[str, ...] = ()  # the same for a text alone
 
     @classmethod
     def read(cls, run: Path, manifest: Mapping[str, Any]) -> About:
@@ -43,16 +44,17 @@ class About:
             _texts(about.get("ask"), MAX_ASK, MAX_LINE),
             credits_file(run) is not None,
             _texts(about.get("ask_with_text"), MAX_ASK, MAX_LINE),
+            _texts(about.get("ask_by_text"), MAX_ASK, MAX_LINE),
         )
 
     def offered(self, query: Modality) -> tuple[str, ...]:
         """Instructions to offer for queries of this modality."""
-        return {Modality.IMAGE: self.ask, Modality.PAIR: self.ask_with_text}.get(query, ())
+        return {Modality.IMAGE: self.ask, Modality.PAIR: self.ask_with_text, Modality.TEXT: self.ask_by_text}[query]
 
 
 def default_instruction(about: About, text: Any, image: object | None) -> str:
-    """The run's own instruction for a picture that came without one; a picture alone does not say what to find."""
-    offered = about.offered(Modality.of(text, image)) if image else ()
+    """The run's own instruction for a query that came without one, which does not say what kind of result to find."""
+    offered = about.offered(Modality.of(text, image)) if text or image else ()
     return offered[0] if offered else ""
 
 

@@ -1,18 +1,20 @@
-// What a screen reader is to read out: one node that stays, because a node that comes with its text is often not read. Panels
-// that change together are read together.
+// Reads out to a screen reader what is marked data-announced in panels that changed: by one node that stays, because a node
+// that comes with its text is often not read. Panels that change together are read together, once they can be seen.
 (() => {
-  const WAIT = 100;    // milliseconds
+  const WAIT = 150;    // milliseconds
   const node = Object.assign(document.createElement('div'), {className: 'announcer', id: 'announcer'});
   node.setAttribute('role', 'status');
-  let waiting = [], due;
-  genius.announce = words => {
-    if (!words.length) return;
+  const changed = new Set();
+  let due;
+  genius.announce = panel => {
     if (!node.isConnected) document.body.append(node);
-    waiting.push(...words);
+    changed.add(panel);
     clearTimeout(due);
     due = setTimeout(() => {
-      node.textContent = waiting.join(' ');
-      waiting = [];
+      const marked = [...changed].flatMap(one => [...one.querySelectorAll('[data-announced]')]);
+      const words = marked.filter(one => one.checkVisibility()).map(one => one.textContent);
+      if (words.length) node.textContent = words.join(' ');
+      changed.clear();
     }, WAIT);
   };
 })();

@@ -74,7 +74,8 @@ const save = ({name, label, type, text}) => {
 // The data of a panel: the server sends it as JSON text; what a script wrote itself is no text.
 const given = () => typeof props.value === 'string' && props.value ? JSON.parse(props.value) : props.value || null;
 
-// Draws a panel anew. The keyboard goes on at the control where it was, found again by its name or else by its place.
+// Draws a panel, and has it read out (announce.js). The keyboard goes on at the control where it was, found again by its
+// name or else by its place.
 const CONTROLS = 'a[href], button, input, select, summary, textarea, [tabindex]';
 const nameOf = one => one.dataset.key ?? one.getAttribute('aria-label') ?? one.textContent;
 const put = drawn => {
@@ -83,16 +84,13 @@ const put = drawn => {
   const place = before.indexOf(document.activeElement), name = place < 0 ? '' : nameOf(before[place]);
   const earlier = before.slice(0, Math.max(place, 0)).filter(one => nameOf(one) === name).length;
   panel.replaceChildren(...drawn);
+  genius.announce(element);
   if (place < 0) return;
   const after = controls(), alike = after.filter(one => nameOf(one) === name);
   (alike[earlier] ?? alike.at(-1) ?? after[place] ?? after.at(-1))?.focus({preventScroll: true});
 };
 
-// Draws the data, and each change of it; what is marked data-announced is then read out.
 const show = draw => {
   put(draw(given()));
-  watch('value', () => {
-    put(draw(given()));
-    if (element.checkVisibility()) genius.announce([...element.querySelectorAll('[data-announced]')].map(one => one.textContent));
-  });
+  watch('value', () => put(draw(given())));
 };

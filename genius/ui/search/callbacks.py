@@ -97,8 +97,7 @@ class SearchCallbacks:
             return self.search_pictured(known["picture"], *words, stored, settings)
         if known.get("upload"):
             return self.search_kept(known["upload"], *words, stored, settings)
-        query = Query(words[0], None, words[1])
-        return *form_values(query), *self.search(SearchRequest([query]), stored, settings)
+        return self.search_words(*words, stored, settings)
 
     def on_history(self, event: gr.EventData, stored: Any, *settings: Any):
         """Repeat a past search."""
@@ -109,8 +108,7 @@ class SearchCallbacks:
             return self.search_pictured(entry.pictured, entry.text, entry.instruction, stored, settings)
         if entry.upload:
             return self.search_kept(entry.upload, entry.text, entry.instruction, stored, settings)
-        query = Query(entry.text, None, entry.instruction)
-        return *form_values(query), *self.search(SearchRequest([query]), stored, settings)
+        return self.search_words(entry.text, entry.instruction, stored, settings)
 
     def on_quick(self, event: gr.EventData, text: Any, picture: str | None, box: Any, stored: Any, *settings: Any):
         """Search with an instruction that was offered for the uploaded picture."""
@@ -155,6 +153,11 @@ class SearchCallbacks:
         strips = ["" if strip is None else saved_strip(strip, names) for strip in drawn]
         text = as_page(answers, self.served.name, pictures, datetime.now(), strips)
         return {"name": FILE, "type": "text/html;charset=utf-8", "text": text}
+
+    def search_words(self, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
+        """Fill the form with a text and an instruction, and search."""
+        request = self.request(text, None, instruction)
+        return *form_values(replace(request.query, instruction=instruction)), *self.search(request, stored, settings)
 
     def search_like(self, id: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
         """Fill the form with an item and search. Raises UserError if there is no such item."""

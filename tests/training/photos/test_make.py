@@ -23,7 +23,7 @@ def test_a_destination_that_is_not_a_run_is_refused_before_anything_is_built(tmp
 
 def test_the_page_asks_what_training_knows():
     trained = {text for prompts, _ in PHRASINGS.values() for text in prompts}
-    assert {*command.ABOUT["ask"], *command.ABOUT["ask_with_text"]} <= trained
+    assert {text for name in ("ask", "ask_with_text", "ask_by_text") for text in command.ABOUT[name]} <= trained
 
 
 def test_the_run_ships_with_examples_and_credits_and_is_made_once(collection, tmp_path, monkeypatch):

@@ -86,6 +86,8 @@ def test_one_permanent_node_tells_a_screen_reader_of_a_search(visit):
     announcer = page.locator("#announcer[role=status]", has_text=summary)
     announcer.filter(has_text=sentence).wait_for(state="attached")
     assert page.locator("#summary [role=status], #strip [role=status]").count() == 0  # nothing is read twice
+    page.locator("#cards .card").first.get_by_role("button", name="Why?").click()
+    page.locator("#announcer", has_text="Dense search").wait_for(state="attached")
 
 
 def test_another_code_is_chosen_and_taken_back(visit):

@@ -320,18 +320,24 @@ def test_a_question_about_a_picture_that_is_gone_gets_one_sentence(page):
         callback(page, "on_quick")(gr.EventData(None, {}), "", None, None, [], 5, 3, True, "set", "any")
 
 
-def test_a_picture_without_an_instruction_gets_the_first_one_that_the_run_offers(engine, photo):
-    about = About(ask=("Explain this.",), ask_with_text=("Answer this.",))
+def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(engine, photo):
+    about = About(ask=("Explain this.",), ask_with_text=("Answer this.",), ask_by_text=("Picture this.",))
     callbacks = SearchCallbacks(Context(engine, Served(Path("made-up"), about=about), None))
     settings = (5, 3, True, "set", "any")
     for text, picture, instruction, expected in (
         ("", str(photo), "", "Explain this."),
         ("What is this?", str(photo), "", "Answer this."),
         ("", str(photo), "Find one.", "Find one."),
-        ("a mug", None, "", ""),
+        ("a mug", None, "", "Picture this."),
+        ("a mug", None, "Find one.", "Find one."),
     ):
         callbacks.on_search(text, picture, instruction, None, [], *settings)
         assert engine.queries[-1][0].instruction == expected
+    text, _, instruction, _, shown, *_ = callbacks.on_ask({"text": "a mug"}, [], *settings)  # from an address
+    assert engine.queries[-1][0].instruction == shown["added"] == "Picture this." and (text, instruction) == (
+        "a mug",
+        "",
+    )
 
 
 def test_a_run_that_offers_nothing_leaves_the_instruction_empty(engine, photo):
