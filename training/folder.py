@@ -28,6 +28,7 @@ from pathlib import Path
 from genius.collections.from_folders import build, named
 from genius.collections.layout import MIN_QUERIES
 from genius.collections.mbeir import Collection
+from genius.collections.sources import read_source
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError, exit_on_user_error
 from genius.files import disk_errors_explained, link_or_copy
@@ -140,6 +141,9 @@ def check_changes(settings: Settings, changes: Sequence[str]) -> None:
 
 def _make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequence[str], recipe: Recipe) -> None:
     path = arguments.run
+    if not arguments.collection.exists():
+        for _, source in map(named, sources):
+            read_source(source)  # refuses a mistyped folder or a bad table while the run is as yet of no source
     claim(Run(path), sources)
     if not broadcast_object(is_done("encoder", arguments)):  # first, to refuse a model before images are copied
         run_stage("encoder", adopt, arguments)
