@@ -557,8 +557,6 @@ def parse_arguments(description: str) -> Arguments:
         "0 without)",
     )
     parsed = parser.parse_args()
-    if parsed.run.exists() and not parsed.run.is_dir():
-        raise UserError(f"{parsed.run} is a file; name a directory to train into")
     settings = with_changes(replace(PRESETS[parsed.preset], seed=parsed.seed), parsed.set)
     device = init_distributed(parsed.device)
     workers = default_workers(device) if parsed.workers is None else parsed.workers

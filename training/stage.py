@@ -53,7 +53,8 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
 def only_trainer(run: Path) -> Iterator[None]:
     """No other process trains this run or changes its index inside the block, which may contain another such block.
 
-    The main process locks the run for all. Raises UserError, on all of them, if another process has locked it.
+    The main process locks the run for all. Raises UserError, on all of them, if another process has locked it, or if
+    it is a file.
     """
     if (run := run.resolve()) in locked:
         yield
@@ -61,8 +62,10 @@ def only_trainer(run: Path) -> Iterator[None]:
     with ExitStack() as lock:
         refusal = None
         if is_main():
-            run.mkdir(parents=True, exist_ok=True)
             try:
+                if run.exists() and not run.is_dir():
+                    raise UserError(f"{run} is a file; name a directory to train into")
+                run.mkdir(parents=True, exist_ok=True)
                 lock.enter_context(write_lock(run))
             except UserError as error:
                 refusal = error

@@ -69,6 +69,16 @@ def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):
         pass
 
 
+def test_a_run_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "run").write_text("mine")
+    with (
+        pytest.raises(UserError, match="run is a file; name a directory to train into"),
+        only_trainer(tmp_path / "run"),
+    ):
+        pass
+    assert (tmp_path / "run").read_text() == "mine"
+
+
 def test_a_full_disk_ends_a_stage_with_a_sentence(collection, tmp_path):
     def full(_):
         raise OSError(errno.ENOSPC, "No space left on device")
