@@ -113,7 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, metavar="N", help="data-loader workers per process; 0: threads")
     add_common_arguments(parser)
     given = parser.parse_args(arguments)
-    systems, limit = chosen_systems(given.systems), given.limit and positive(given.limit, "--limit")
+    systems, limit = chosen_systems(given.systems), positive(given.limit, "--limit")
     settings = with_changes(replace(PRESETS[given.preset], seed=given.seed), given.set)
     check(settings.encoder)
     device = init_distributed(given.device)

@@ -104,3 +104,8 @@ def test_settings_under_which_encoders_cannot_be_compared_are_refused(collection
     with pytest.raises(UserError, match="without pretrained towers"):
         main([str(collection.root), str(tmp_path), "--preset", "photos"])
     assert not Run(tmp_path).has("encoder")
+
+
+def test_a_limit_of_no_queries_is_refused(tmp_path):
+    with pytest.raises(UserError, match="--limit 0: expected at least 1"):
+        main([str(tmp_path), str(tmp_path / "run"), "--limit", "0"])
