@@ -6,6 +6,10 @@
   node.setAttribute('role', 'status');
   const changed = new Set();
   let due;
+  genius.say = words => {    // also what no panel shows
+    if (!node.isConnected) document.body.append(node);
+    node.textContent = words;
+  };
   genius.announce = panel => {
     if (!node.isConnected) document.body.append(node);
     changed.add(panel);
@@ -13,7 +17,7 @@
     due = setTimeout(() => {
       const marked = [...changed].flatMap(one => [...one.querySelectorAll('[data-announced]')]);
       const words = marked.filter(one => one.checkVisibility()).map(one => one.textContent);
-      if (words.length) node.textContent = words.join(' ');
+      if (words.length) genius.say(words.join(' '));
       changed.clear();
     }, WAIT);
   };

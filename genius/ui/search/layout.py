@@ -75,9 +75,21 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         "concurrency_id": "search",
         "concurrency_limit": 32,
     }
+    of_form = [form.go.click, form.text.submit, form.part.select]
+    of_others = (
+        (examples.select, callbacks.on_example, []),
+        (past.select, callbacks.on_history, []),
+        (shared.ask.sent, callbacks.on_ask, [shared.ask]),
+        (shared.run_example.sent, callbacks.on_run_example, [shared.run_example]),
+        (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query]),
+        (cards.use_picture, callbacks.on_picture, [form.text, form.instruction]),
+    )
+    for trigger in (*of_form, *(trigger for trigger, *_ in of_others), form.quick.select):
+        # before the search: Gradio waits for each listener of a signal before it calls the next one
+        trigger(None, None, None, js="() => { genius.say('Searching …'); }", **UNQUEUED)
     events = [
         gr.on(
-            [form.go.click, form.text.submit, form.part.select],
+            of_form,
             newest_only(callbacks.on_search),
             [*filled, form.part, stored, *form.settings, newest],
             [*found],
@@ -93,14 +105,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             trigger_mode="always_last",
             **waiting,
         )
-        for trigger, callback, said in (
-            (examples.select, callbacks.on_example, []),
-            (past.select, callbacks.on_history, []),
-            (shared.ask.sent, callbacks.on_ask, [shared.ask]),
-            (shared.run_example.sent, callbacks.on_run_example, [shared.run_example]),
-            (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query]),
-            (cards.use_picture, callbacks.on_picture, [form.text, form.instruction]),
-        )
+        for trigger, callback, said in of_others
     ]
     events.append(
         form.quick.select(

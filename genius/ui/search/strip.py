@@ -71,9 +71,15 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
         """Names of the codes that are shown, for a run that has none in store."""
         return namer.labels_beside(nameable(shown.shown)) if shown else {}
 
-    waiting = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": strip.panel, "trigger_mode": "always_last"}
-    searching = waiting | {"concurrency_id": "search", "concurrency_limit": 32}
-    strip.panel.follow(if_still_shown(on_follow, "strip"), [answers, newest], strip.outputs, **waiting)
+    searching = {  # both wait for the same turns, so they begin in the order of the clicks
+        **UNLIMITED,
+        "show_progress": "minimal",
+        "show_progress_on": strip.panel,
+        "trigger_mode": "always_last",
+        "concurrency_id": "search",
+        "concurrency_limit": 32,
+    }
+    strip.panel.follow(if_still_shown(on_follow, "strip"), [answers, newest], strip.outputs, **searching)
     strip.panel.branch(if_still_shown(on_branch, "strip"), [answers, strip.state, newest], strip.outputs, **searching)
     strip.panel.name(on_names, strip.state, context.shared.names, trigger_mode="always_last", **UNLIMITED)
     strip.found.select(on_query, None, context.shared.use_as_query, trigger_mode="always_last", **UNQUEUED)

@@ -355,6 +355,13 @@ def test_an_address_asks(visit, served, address, text, title):
     assert (query.image is None) == (not title) and query.instruction == ("" if title else "Find one.")
 
 
+def test_an_address_with_an_unknown_tab_opens_search_and_is_followed(visit):
+    page = visit("/?tab=nonsense&q=mug")
+    page.locator("#summary .sentence", has_text="“mug”").wait_for()
+    assert page.locator("#search").is_visible()
+    page.wait_for_url(re.compile(r"/\?q=mug$"))
+
+
 @pytest.mark.slow
 def test_the_address_follows_what_is_asked_but_for_pictures(visit, photo):
     page = visit()

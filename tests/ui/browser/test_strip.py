@@ -1,6 +1,7 @@
 """The generation strip, as a visitor meets it, over a tiny run that was not trained."""
 
 import re
+import threading
 
 import pytest
 
@@ -88,6 +89,18 @@ def test_one_permanent_node_tells_a_screen_reader_of_a_search(visit):
     assert page.locator("#summary [role=status], #strip [role=status]").count() == 0  # nothing is read twice
     page.locator("#cards .card").first.get_by_role("button", name="Why?").click()
     page.locator("#announcer", has_text="Dense search").wait_for(state="attached")
+
+
+def test_a_screen_reader_is_told_that_a_search_began(visit, served, monkeypatch):
+    page, go, searched = visit(), threading.Event(), served.engine.search
+    monkeypatch.setattr(served.engine, "search", lambda *given: go.wait(60) and searched(*given))
+    page.fill("#text textarea", "A red dog.")
+    page.press("#text textarea", "Enter")
+    try:
+        page.locator("#announcer", has_text=re.compile("^Searching …$")).wait_for(state="attached")
+    finally:
+        go.set()
+    page.locator("#announcer", has_text="“A red dog.”").wait_for(state="attached")
 
 
 def test_another_code_is_chosen_and_taken_back(visit):

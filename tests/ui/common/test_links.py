@@ -1,6 +1,10 @@
+import re
+
 import pytest
 
-from genius.ui.common.links import MAX_FIELD_LENGTH, parse_address
+from genius.ui.common.components import UI
+from genius.ui.common.context import TABS
+from genius.ui.common.links import MAX_FIELD_LENGTH, SEARCH_FIELDS, parse_address
 
 
 def selected(tabs):
@@ -20,7 +24,7 @@ def selected(tabs):
         ({"tab": "codes", "code": "0.17.*.5", "q": "a mug"}, "codes", (None, None, "0.17.*.5")),
         ({"tab": "map", "code": "0.17"}, "map", (None, None, None)),
         ({"tab": "search", "q": "a mug"}, "search", ({"text": "a mug", "instruction": ""}, None, None)),
-        ({"tab": "elsewhere", "q": "a mug"}, None, (None, None, None)),
+        ({"tab": "elsewhere", "q": "a mug"}, None, ({"text": "a mug", "instruction": ""}, None, None)),
     ],
 )
 def test_an_address_opens_its_tab_and_what_was_asked_there(address, tab, rest):
@@ -35,3 +39,9 @@ def test_an_address_that_is_none_asks_nothing(address):
 
 def test_a_long_address_is_cut():
     assert len(parse_address({"q": "x" * 10 * MAX_FIELD_LENGTH})[1]["text"]) == MAX_FIELD_LENGTH
+
+
+def test_the_script_knows_the_same_tabs_and_fields():
+    script = (UI / "common/links.js").read_text()
+    named = {name: re.findall(r"'(\w+)'", names) for name, names in re.findall(r"const (\w+) = \[(.*)\];", script)}
+    assert named["TABS"] == [*TABS] and {*SEARCH_FIELDS} < {*named["OURS"]}

@@ -13,6 +13,7 @@ from genius.search.engine import Engine
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, Served, Shared
 from genius.ui.event_queue import caller
+from genius.ui.search import strip as of_strip
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.newest import Newest
@@ -61,6 +62,13 @@ def asked(engine, text="A red dog.", trace=True, **options) -> LastQuery:
 def a_choice(shown):
     """Level and code of an alternative."""
     return next((one["level"], one["code"]) for column in reversed(shown["columns"]) for one in column["others"])
+
+
+def test_another_id_that_was_chosen_last_is_shown_though_a_what_if_ends_after_it(event, engine, monkeypatch):
+    answers, shown = (asked(engine),), []
+    monkeypatch.setattr(of_strip, "branch", lambda *given: shown.append(event("on_follow", answers, column=0)))
+    assert event("on_branch", answers, None) == gr.skip()
+    assert shown[0][0]["title"] == "How the ID was generated"
 
 
 def test_a_search_shows_the_best_id_with_a_column_for_each_level(engine, namer):
