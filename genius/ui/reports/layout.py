@@ -61,7 +61,7 @@ SECTIONS = (
         "retrieval",
         reports.retrieval_note,
         reports.hit_tables,
-        (Plot("Hit rate per benchmark row and system, with intervals", 700, figure.hit_rates),),
+        (Plot("Hit rate per benchmark row and system, with intervals", 860, figure.hit_rates),),
         reports.pool_names,
     ),
     Section(

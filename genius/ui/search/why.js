@@ -18,7 +18,7 @@ const step = ({name, figures}, levels) => node('tr', {}, node('th', {scope: 'row
 
 // What one part of the ranker adds to or takes from the score.
 const share = ({name, share, bar}) => node('tr', {}, node('th', {scope: 'row'}, name), node('td', {}, share),
-  node('td', {class: 'share'}, node('span', {class: bar < 0 ? 'less' : 'more', style: `width: ${Math.abs(bar) * 50}%`})));
+  node('td', {class: 'share'}, node('span', {class: bar < 0 ? 'lowers' : 'raises', style: `width: ${Math.abs(bar) * 50}%`})));
 
 const draw = value => {
   if (!value) {

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from genius.search.engine import Engine
+from genius.ui.search import why_view
 from tests.search.tiny import publish_tiny_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -66,6 +67,22 @@ def test_why_opens_for_a_result_and_follows_the_next_search(visit):
     assert re.search(r"Its ID is number \d+ of the \d+ .*\(score −?[\d.]+, log p −\d+\.\d\d", why.inner_text())
     search(page, "A blue boat.")
     why.locator("h2", has_text="Why result 1").wait_for()
+
+
+def test_the_bars_of_the_ranker_begin_in_the_middle_of_their_column_and_end_in_it(visit, monkeypatch):
+    bars = [{"name": f"part {bar}", "share": str(bar), "bar": bar} for bar in (1.0, -1.0, 0.5)]
+    monkeypatch.setattr(why_view, "shares", lambda hit: bars)
+    page = visit()
+    search(page, "A red dog.")
+    drawn = (
+        explained(page)
+        .locator(".shares")
+        .evaluate("""table => [...table.querySelectorAll('.share')].map(cell => {
+      const {left, width} = cell.getBoundingClientRect(), bar = cell.firstChild.getBoundingClientRect();
+      return [(bar.left - left) / width, (bar.right - left) / width];
+    })""")
+    )
+    assert drawn == [pytest.approx(ends, abs=0.02) for ends in ((0.5, 1), (0, 0.5), (0.5, 0.75))]
 
 
 def test_why_comes_into_view_however_often_the_same_result_is_asked_about(visit):
