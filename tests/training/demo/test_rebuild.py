@@ -9,7 +9,7 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation.redraw import WorldRecipe, picture_digest
 from genius.examples import read_examples
-from genius.run import PARTS, Run
+from genius.run import EXTRAS, PARTS, Run
 from genius.search.engine import Engine
 from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import TINY
@@ -37,6 +37,7 @@ def shipped(collection, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "write_world", micro_world)
+        patch.setattr(demo.ranker, "MIN_QUERIES", 1)
         lay_out_by_principal_components(patch)
         root = tmp_path_factory.mktemp("demo")
         demo.rebuild(root / "assets" / "demo", root / "work", SETTINGS, "cpu")
@@ -53,7 +54,7 @@ def test_the_shipped_run_is_complete_and_answers_queries(shipped, collection):
 
 def test_it_contains_only_what_serving_needs_and_no_local_path(shipped):
     destination, work, _ = shipped
-    parts = {Run(destination).folder(part).name for part in (*PARTS, "maps", "names")}
+    parts = {Run(destination).folder(part).name for part in (*PARTS, *EXTRAS)}
     assert {file.name for file in destination.iterdir()} == parts | {"manifest.json", "reports", "examples"}
     manifest = (destination / "manifest.json").read_text()
     assert str(work.parent) not in manifest and json.loads(manifest)["collection"] == "world"
