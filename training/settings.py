@@ -321,6 +321,9 @@ class Settings:
             quantizer.code_sizes == decoder.code_sizes,
             "levels and codebook_size of quantizer.quantizer and decoder.decoder are equal",
         )
+        expect(
+            quantizer.levels >= 2, "levels is at least 2: the modality, or first cluster, and what tells items apart"
+        )
         expect(self.seed >= 0, "the seed is at least 0")
 
 

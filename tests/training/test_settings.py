@@ -5,7 +5,7 @@ from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.fusion import Fusion
 from training.encoder import new_encoder
-from training.settings import DEMO, PAPER, SMALL, with_change
+from training.settings import DEMO, PAPER, SMALL, with_change, with_changes
 
 
 def test_a_setting_is_changed_at_any_depth_and_no_other_is():
@@ -97,3 +97,8 @@ def test_the_parts_of_the_demo_preset_fit_their_budgets():
 def weights_of(model: nn.Module) -> int:
     stored = {tensor.data_ptr(): tensor.numel() for tensor in model.state_dict().values()}  # tied ones once
     return sum(stored.values())
+
+
+def test_ids_of_one_level_are_refused():
+    with pytest.raises(UserError, match="levels is at least 2"):
+        with_changes(SMALL, ["quantizer.quantizer.levels=1", "decoder.decoder.levels=1"])

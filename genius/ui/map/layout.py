@@ -58,17 +58,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
         )
     with gr.Accordion("Settings", open=False, elem_id="map-settings"), gr.Row():
         color = gr.Dropdown(COLORINGS, value="modality", label="Color", elem_id="map-color", scale=2, min_width=150)
-        level = gr.Slider(
-            1,
-            levels - 1,
-            value=1,
-            step=1,
-            label="Level of the code",
-            visible=False,
-            elem_id="map-level",
-            scale=2,
-            min_width=150,
-        )
+        level = level_slider(levels)
         queries = gr.Dropdown(QUERIES, value="drawn", label="Questions", elem_id="map-queries", scale=2, min_width=150)
         drag = gr.Radio(DRAGS, value="pan", label="Drag to", elem_id="map-drag", scale=1, min_width=150)
     with gr.Row(elem_id="map"):
@@ -106,3 +96,19 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     figure.lasso(callbacks.on_lasso, None, [selection, gallery], **waiting)
     table.select(callbacks.on_group, [color, level], [selection, gallery], **waiting)
     gr.on([query.select, gallery.select], callbacks.on_answer, None, item, **quick)
+
+
+def level_slider(levels: int) -> gr.Slider:
+    """Shown where items are colored by a code. Two levels leave no choice, and a slider cannot hold a single value."""
+    return gr.Slider(
+        1,
+        max(levels - 1, 2),
+        value=1,
+        step=1,
+        label="Level of the code",
+        interactive=levels > 2,
+        visible=False,
+        elem_id="map-level",
+        scale=2,
+        min_width=150,
+    )

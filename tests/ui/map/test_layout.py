@@ -10,6 +10,7 @@ import pytest
 from genius.explore.map_data import COARSE
 from genius.ui.common.figures import MOST_LASSOED
 from genius.ui.map import callbacks
+from genius.ui.map.layout import level_slider
 from genius.ui.map.view import note
 from tests.ui.fake_engine import HOSTILE, FakeIndex
 from tests.ui.fake_maps import FEW, QUERIES, many_maps, serving_maps
@@ -125,3 +126,9 @@ def test_a_color_of_the_table_selects_all_its_items(ask):
     found, gallery = data(ask("on_group", "dataset", 1, event={"group": 0}))
     assert (found["label"], found["total"]) == ("of birds", 39) and len(gallery["groups"][0]["tiles"]) == 39
     assert "color does not exist" in error(ask("on_group", "dataset", 1, event={"group": 7}))
+
+
+def test_ids_of_two_levels_have_a_map_without_a_choice_of_level():
+    two, three = level_slider(2), level_slider(3)
+    assert two.value == three.value == 1 and not two.interactive
+    assert three.maximum == 2 and three.interactive
