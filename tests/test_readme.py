@@ -86,6 +86,7 @@ SLOW = (
     "python -m genius.demo_world world",
     "python -m genius.evaluation.baselines world",
     "python -m genius.evaluation assets/demo",
+    "python -m genius.evaluation assets/demo --limit 60",
 )
 ELSEWHERE = {
     "python -m training.names my-run": "tests/explore/test_code_names.py",
