@@ -35,6 +35,7 @@ def computes_bf16(device: torch.device | str) -> bool:
     """Whether a device has instructions for bf16. Others emulate it, and take 15 to 50 times as long as for float32."""
     if torch.device(device).type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
+    # torch has no public function that says this of a processor
     return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 

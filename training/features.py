@@ -123,9 +123,8 @@ def images_of_candidates(
 
     def lookup(paths: Sequence[str]) -> dict[str, Tensor]:
         present = [path for path in paths if path in row]
-        return dict(
-            zip(present, files.features(np.array([row[path] for path in present], dtype=int)).image, strict=True)
-        )
+        rows = np.array([row[path] for path in present], dtype=int)
+        return dict(zip(present, files.features(rows).image, strict=True))
 
     return lookup
 

@@ -223,10 +223,9 @@ def lacks_queries(collection: Collection, run: Run) -> bool:
 def generate_queries(collection: Collection, arguments: Arguments, recipe: Recipe) -> None:
     """Encode the candidates, whose features the later stages use, too, and generate queries from them.
 
-    Raises UserError if the images are too few, have no instruction, or one cannot be opened.
+    Raises UserError if an image cannot be opened. A collection that was built has passed `too_small`.
     """
     run, settings = Run(arguments.run), arguments.settings
-    check_images(collection)
     features.train(arguments, splits=())
     if is_main():
         run.record(**{PSEUDO_QUERIES: False})

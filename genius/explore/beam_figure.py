@@ -27,7 +27,6 @@ STEPS = np.array([1e-6, 1e-4, 0.01, 0.1, 0.5])  # probabilities at which edges b
 WIDTHS = np.array([0.5, 1, 1.8, 3, 4.5, 6.5])  # pixels
 FEW, FEWEST = 20, 8  # prefixes per level: the most with labels; the fewest that space is reserved for
 ROW, THIN = 28, 12  # pixels per prefix: with labels; without
-BELOW_ONE = 1 - 1e-9
 CROWDED = 0.5  # scale of lines and points without labels
 BARS, AROUND, LABEL, ROOT = 90, 70, 11, -0.75  # pixels; pixels; pixels; position on the axis of levels
 ROOTED = Scatter(
@@ -67,7 +66,7 @@ def format_probability(share: float) -> str:
 
 def format_softmax(share: float) -> str:
     """A probability among all codes of a level, which is never certain, although rounding may make it 1."""
-    return format_probability(min(share, BELOW_ONE))
+    return format_probability(min(share, 1 - 1e-9))
 
 
 def _layout(levels: int, tallest: int) -> dict[str, object]:

@@ -51,8 +51,7 @@ def newest_only(search: Callable) -> Callable:
 def if_still_shown(explain: Callable, panel: str = "") -> Callable:
     """A callback about the results that are shown. It changes nothing on the page if others are shown when it ends.
 
-    panel: of all such callbacks of one panel, the one that began last counts; empty: events of this one wait for each
-    other.
+    panel: where several such callbacks fill one panel, its name: the one that began last counts.
     """
 
     @wraps(explain)
