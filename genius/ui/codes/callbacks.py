@@ -47,8 +47,8 @@ class CodesCallbacks:
     def on_pattern(self, text: Any):
         return self.open(parse_pattern(text, self.code_sizes))
 
-    def on_key(self, picked: gr.EventData):
-        return self.on_pattern(getattr(picked, "key", None))
+    def on_key(self, event: gr.EventData):
+        return self.on_pattern(getattr(event, "key", None))
 
     def on_code(self, level: Any, code: Any):
         if type(level) is not int or type(code) is not int:
@@ -95,15 +95,15 @@ class CodesCallbacks:
     def introduction(self) -> dict[str, Any]:
         return view.introduction(len(self.code_sizes), self.forced)
 
-    def on_page(self, picked: gr.EventData, current: Pattern | None):
-        kind, page = (getattr(picked, name, None) for name in ("kind", "page"))
+    def on_page(self, event: gr.EventData, current: Pattern | None):
+        kind, page = (getattr(event, name, None) for name in ("kind", "page"))
         if current is None or kind not in ("", *KINDS) or type(page) is not int or page < 0:
             raise UserError("There is no such page; reload the page.")
         profiles = self.profiles_of(self.engine.index)
         return self.page_of(profiles, profiles.table.match(current), kind, page)
 
-    def on_item(self, picked: gr.EventData):
-        return card(self.engine, getattr(picked, "id", None))
+    def on_item(self, event: gr.EventData):
+        return card(self.engine, getattr(event, "id", None))
 
     def on_level(self, level: Any):
         """The codes of a level, most frequent first."""

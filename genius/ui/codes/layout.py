@@ -58,14 +58,14 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             near = Panel("codes-near", "common/tiles.js")
             items = Panel("codes-items", "common/tiles.js")
         with gr.Column(scale=2, min_width=300, elem_id="codes-picked"):
-            picked = ItemCard("codes-card", context)
+            item_card = ItemCard("codes-card", context)
     with gr.Accordion("How well each level is used", open=False) as healthy:
         levels = Panel("codes-health", "common/table.js")
     with gr.Accordion("What the codes know about the items", open=False) as factored:
         factors = Panel("codes-factors", "common/table.js")
 
     context.ahead.append(callbacks.prepare)
-    outputs = [current, pattern, key, here, icicle, near, items, picked, meaning, table]
+    outputs = [current, pattern, key, here, icicle, near, items, item_card, meaning, table]
     quick = {**UNLIMITED, "trigger_mode": "always_last"}
     waiting = {**quick, "show_progress": "minimal", "show_progress_on": here}
     for opening in (
@@ -83,6 +83,6 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     level.input(callbacks.on_level, level, code, **quick)
     items.turn(callbacks.on_page, current, items, **quick)
     for panel in (near, items):
-        panel.select(callbacks.on_item, None, picked, **quick)
+        panel.select(callbacks.on_item, None, item_card, **quick)
     healthy.expand(callbacks.on_level_health, None, levels, **waiting | {"show_progress_on": levels})
     factored.expand(callbacks.on_factors, None, factors, **waiting | {"show_progress_on": factors})

@@ -98,8 +98,8 @@ class EditingForm:
             raise UserError(f"There are {len(ids):,} ids; remove at most {MAX_ITEMS} at once.")
         return view.removed(self.editor.remove(ids)), "", CHANGED
 
-    def on_take_out(self, picked: gr.EventData):
-        return view.removed(self.editor.remove([on_query(picked)])), CHANGED
+    def on_take_out(self, event: gr.EventData):
+        return view.removed(self.editor.remove([on_query(event)])), CHANGED
 
     def on_compact(self):
         return view.compacted(self.editor.compact()), CHANGED

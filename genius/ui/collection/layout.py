@@ -68,8 +68,8 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
     def on_health():
         return health_of(engine.index)
 
-    def on_turn(picked: gr.EventData):
-        page = getattr(picked, "page", None)
+    def on_turn(event: gr.EventData):
+        page = getattr(event, "page", None)
         if type(page) is not int or page < 0:
             raise UserError("There is no such page; reload the page.")
         return page_of(engine.index, page)

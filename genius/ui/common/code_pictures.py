@@ -26,8 +26,8 @@ class CodePictures(Panel):
     def answer(self, namer: CodeNamer) -> None:
         """Answer with the stored pictures. Not the latest alone: a visitor may point at several codes meanwhile."""
 
-        def on_want(picked: gr.EventData) -> dict[str, Any] | None:
-            return pictures(namer, namer.engine.index, getattr(picked, "prefix", None))
+        def on_want(event: gr.EventData) -> dict[str, Any] | None:
+            return pictures(namer, namer.engine.index, getattr(event, "prefix", None))
 
         self.want(on_want, None, self, trigger_mode="multiple", **UNLIMITED)
 

@@ -29,8 +29,8 @@ class ItemCard(Panel):
     def __init__(self, name: str, context: Context, **layout: Any):
         super().__init__(name, "common/item_card.js", **layout)
 
-        def on_neighbour(picked: gr.EventData):
-            return card(context.engine, getattr(picked, "id", None))
+        def on_neighbour(event: gr.EventData):
+            return card(context.engine, getattr(event, "id", None))
 
         self.select(on_neighbour, None, self, trigger_mode="always_last", **UNLIMITED)
         self.open_code(on_code, None, context.shared.open_code, **UNLIMITED)
@@ -52,17 +52,17 @@ def card(engine: Engine, id: Any) -> dict[str, Any]:
     }
 
 
-def on_code(picked: gr.EventData) -> str:
+def on_code(event: gr.EventData) -> str:
     """The pattern of the prefix that was clicked."""
-    codes = getattr(picked, "codes", None)
+    codes = getattr(event, "codes", None)
     if not isinstance(codes, list) or not all(type(code) is int for code in codes):
         raise UserError("Invalid ID; reload the page.")
     return ".".join(map(str, codes))
 
 
-def on_query(picked: gr.EventData) -> str:
+def on_query(event: gr.EventData) -> str:
     """The id of the item."""
-    return str(getattr(picked, "id", ""))
+    return str(getattr(event, "id", ""))
 
 
 def _drawn(engine: Engine, item: dict[str, Any]) -> dict[str, Any]:

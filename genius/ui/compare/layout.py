@@ -123,8 +123,8 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         """Name the last search on its button."""
         return gr.Button("Compare the last search" + (f": {last.title}" if last else ""), interactive=last is not None)
 
-    def on_item(picked: gr.EventData):
-        return card(engine, getattr(picked, "id", None))
+    def on_item(event: gr.EventData):
+        return card(engine, getattr(event, "id", None))
 
     introduction(
         "compare",

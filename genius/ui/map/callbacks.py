@@ -106,9 +106,9 @@ class MapCallbacks:
             raise UserError("That map does not exist; reload the page.")
         return name
 
-    def on_point(self, picked: gr.EventData):
+    def on_point(self, event: gr.EventData):
         """Show the card of an item; or a query with its answers and the card of the first."""
-        point, index = getattr(picked, "value", None), self.engine.index
+        point, index = getattr(event, "value", None), self.engine.index
         if type(point) is not int or not -len(self.maps.queries) <= point < len(self.maps.keys):
             raise UserError("That point does not exist; reload the page.")
         if point >= 0:
@@ -118,23 +118,23 @@ class MapCallbacks:
         answers = index.items(rows[rows >= 0])
         return view.query_view(query, answers), card(self.engine, answers[0].id) if answers else None
 
-    def on_answer(self, picked: gr.EventData):
-        return card(self.engine, getattr(picked, "id", None))
+    def on_answer(self, event: gr.EventData):
+        return card(self.engine, getattr(event, "id", None))
 
-    def on_lasso(self, drawn: gr.EventData) -> Selection:
+    def on_lasso(self, event: gr.EventData) -> Selection:
         """Select the items among the points inside; an empty lasso clears the selection."""
-        inside = getattr(drawn, "points", None) or []
+        inside = getattr(event, "points", None) or []
         if not isinstance(inside, list) or not all(isinstance(point, dict) for point in inside):
             raise UserError("Those points do not exist; reload the page.")
         inside = [point.get("value") for point in inside[:MOST_LASSOED]]
         points = [point for point in inside if type(point) is int and 0 <= point < len(self.maps.keys)]
-        total = getattr(drawn, "total", 0)
+        total = getattr(event, "total", 0)
         cut = f" (the first of {total:,} points)" if type(total) is int and total > len(inside) else ""
         return self.select(points, f"inside the lasso{cut}")
 
-    def on_group(self, picked: gr.EventData, color: str, level: float) -> Selection:
+    def on_group(self, event: gr.EventData, color: str, level: float) -> Selection:
         """Select all items of one color."""
-        at = getattr(picked, "group", None)
+        at = getattr(event, "group", None)
         if type(at) is not int:
             raise UserError(NO_COLOR)
         return self.selected_of(self.engine.index)(color, level if color == "code" else 1, at)

@@ -18,10 +18,10 @@ from genius.ui.common.context import Context, LastQuery
 from genius.ui.event_queue import caller
 from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import if_still_shown
-from genius.ui.search.strip import code_table, fetched
+from genius.ui.search.strip import code_table, items_by_row
 from genius.ui.search.strip_view import column
 
-SHOWN = 6  # results of each step
+RESULTS_PER_STEP = 6
 
 
 def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.State) -> Panel:
@@ -29,16 +29,16 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
     engine = context.engine
     forced = engine.quantizer.config.modality_code == "forced"
 
-    def on_blend(event: gr.EventData, known: Any) -> dict[str, Any]:
-        answer, hit = find_hit(event, known)
-        options = replace(answer.options, k=min(answer.options.k, SHOWN), trace=True)
+    def on_blend(event: gr.EventData, shown_answers: Any) -> dict[str, Any]:
+        answer, hit = find_hit(event, shown_answers)
+        options = replace(answer.options, k=min(answer.options.k, RESULTS_PER_STEP), trace=True)
         row = row_of(engine.index, hit.item.id)
-        found = interpolate(engine, answer.result.embedding, answer.result.z, row, options, caller=caller.get())
-        traced = [step.result for step in (found[0], found[-1]) if step.result.trace]
+        steps = interpolate(engine, answer.result.embedding, answer.result.z, row, options, caller=caller.get())
+        traced = [step.result for step in (steps[0], steps[-1]) if step.result.trace]
         ends = [narrowing(result, code_table(engine, answer)) for result in traced]
-        rows = {row} | {one.row for step in found for one in step.result.hits}
+        rows = {row} | {one.row for step in steps for one in step.result.hits}
         rows |= {one for end in ends for step in end.steps for one in step.shown}
-        return blend_view(answer, replace(hit, row=row), found, ends, fetched(engine, rows), forced)
+        return blend_view(answer, replace(hit, row=row), steps, ends, items_by_row(engine, rows), forced)
 
     panel = Panel("blend", "search/blend.js")
     cards.blend(
@@ -59,7 +59,7 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
 def blend_view(
     answer: LastQuery,
     hit: Hit,
-    found: Sequence[Step],
+    steps: Sequence[Step],
     ends: Sequence[Narrowing],
     items: dict[int, tuple[Item, bytes | None]],
     forced: bool,
@@ -67,8 +67,8 @@ def blend_view(
     """What blend.js draws. ends: how the IDs of the query alone and of the result alone were generated, if that was
     traced. items: all items in it with their thumbnails, by row; those that were found are as the search gave them.
     """
-    ids = [step.result.generated[0].codes for step in found]
-    found_items = {hit.row: hit.item} | {one.row: one.item for step in found for one in step.result.hits}
+    ids = [step.result.generated[0].codes for step in steps]
+    found_items = {hit.row: hit.item} | {one.row: one.item for step in steps for one in step.result.hits}
     items = items | {row: (item, items[row][1]) for row, item in found_items.items()}
     return {
         "query": answer.title,
@@ -83,12 +83,15 @@ def blend_view(
                 "same": codes == before,
                 "rows": [one.row for one in step.result.hits],
             }
-            for step, codes, before in zip(found, ids, [None, *ids], strict=False)
+            for step, codes, before in zip(steps, ids, [None, *ids], strict=False)
         ],
         "strips": [
-            {"name": name, "columns": [column(end.codes[:level], step, end.items, forced, {}) for level, step in steps]}
+            {
+                "name": name,
+                "columns": [column(end.codes[:level], step, end.items, forced, {}) for level, step in levels],
+            }
             for name, end in zip(("Query", "Result"), ends, strict=False)
-            if (steps := [*enumerate(end.steps)])
+            if (levels := [*enumerate(end.steps)])
         ],
         "items": {str(row): formatting.item_view(item, picture) for row, (item, picture) in items.items()},
     }

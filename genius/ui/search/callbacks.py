@@ -28,15 +28,15 @@ from genius.ui.event_queue import caller
 from genius.ui.monitoring import searching
 from genius.ui.search import history, view
 from genius.ui.search.request import SearchRequest, quoted_label
-from genius.ui.search.strip import first_shown, follow
+from genius.ui.search.strip import follow, initial_rank
 
-SIDE_BY_SIDE = 4  # results of each instruction if several are shown side by side
+RESULTS_PER_COLUMN = 4  # results of each instruction if several are shown side by side
 
 Answers = tuple[LastQuery, ...]  # one, or one for each instruction of an example
 
 
-class Found(NamedTuple):
-    """What a search fills: the components, and a value for each."""
+class SearchOutputs(NamedTuple):
+    """The outputs of a search: as components in the layout, as values in a callback."""
 
     summary: Any
     cards: Any
@@ -49,7 +49,7 @@ class Found(NamedTuple):
     last_query: Any
     chosen: Any  # id of the first result
     searched: Any
-    stored: Any  # the history
+    stored: Any  # the history in the browser
     q: Any  # from here on links.SEARCH_FIELDS, the address of the page
     instruction: Any
     item: Any
@@ -59,8 +59,8 @@ class Found(NamedTuple):
 
 class SearchCallbacks:
     """The callbacks of one page. Each returns the values of the form, unless the form itself was submitted, and those
-    of `Found`; `settings` are the values of the settings. They keep nothing of a visitor but the last uploads, for a
-    while."""
+    of `SearchOutputs`; `settings` are the values of the settings. They keep nothing of a visitor but the last uploads,
+    for a while."""
 
     def __init__(self, context: Context):
         self.engine, self.served, self.namer = context.engine, context.served, context.namer
@@ -80,34 +80,34 @@ class SearchCallbacks:
         """Run an example with all its instructions."""
         return self.on_run_example(getattr(event, "index", None), stored, *settings)
 
-    def on_run_example(self, place: Any, stored: Any, *settings: Any):
-        example = find_example(place, self.served.examples)
+    def on_run_example(self, number: Any, stored: Any, *settings: Any):
+        example = find_example(number, self.served.examples)
         request = SearchRequest(example.queries, example=example)
         return *form_values(request.query), *self.search(request, stored, settings)
 
     def on_item(self, id: Any, stored: Any, *settings: Any):
         """Search with an item as the query."""
-        return self.search_like(id, stored, settings)
+        return self.search_item(id, stored, settings)
 
     def on_ask(self, message: Any, stored: Any, *settings: Any):
         """Search for a text from another tab or from the address of the page."""
-        known = message if isinstance(message, dict) else {}
-        words = known.get("text") or "", known.get("instruction") or ""
-        if known.get("picture"):
-            return self.search_pictured(known["picture"], *words, stored, settings)
-        if known.get("upload"):
-            return self.search_kept(known["upload"], *words, stored, settings)
+        fields = message if isinstance(message, dict) else {}
+        words = fields.get("text") or "", fields.get("instruction") or ""
+        if fields.get("picture"):
+            return self.search_with_picture(fields["picture"], *words, stored, settings)
+        if fields.get("upload"):
+            return self.search_with_upload(fields["upload"], *words, stored, settings)
         return self.search_words(*words, stored, settings)
 
     def on_history(self, event: gr.EventData, stored: Any, *settings: Any):
         """Repeat a past search."""
         entry = history.entry_at(stored, getattr(event, "index", None))
         if entry.item:
-            return self.search_like(entry.item, stored, settings)
+            return self.search_item(entry.item, stored, settings)
         if entry.pictured:
-            return self.search_pictured(entry.pictured, entry.text, entry.instruction, stored, settings)
+            return self.search_with_picture(entry.pictured, entry.text, entry.instruction, stored, settings)
         if entry.upload:
-            return self.search_kept(entry.upload, entry.text, entry.instruction, stored, settings)
+            return self.search_with_upload(entry.upload, entry.text, entry.instruction, stored, settings)
         return self.search_words(entry.text, entry.instruction, stored, settings)
 
     def on_quick(self, event: gr.EventData, text: Any, picture: str | None, box: Any, stored: Any, *settings: Any):
@@ -117,7 +117,7 @@ class SearchCallbacks:
 
     def on_picture(self, event: gr.EventData, text: Any, instruction: Any, stored: Any, *settings: Any):
         """Search with the picture of a result; text and instruction stay."""
-        return self.search_pictured(getattr(event, "id", None), text or "", instruction or "", stored, settings)
+        return self.search_with_picture(getattr(event, "id", None), text or "", instruction or "", stored, settings)
 
     def on_upload(self, picture: str | None) -> None:
         """Encode an uploaded picture while its visitor still writes."""
@@ -130,13 +130,13 @@ class SearchCallbacks:
 
         The number of suggestions stays: Gradio's list fails if it shrinks while open.
         """
-        known = self.engine.index.instructions
+        instructions = self.engine.index.instructions
         modality = Modality.of(text, picture) if text or picture else None
-        suggested = gr.Dropdown(choices=formatting.suggest_instructions(known, modality))
+        dropdown = gr.Dropdown(choices=formatting.suggest_instructions(instructions, modality))
         if not picture:
-            return suggested, None
-        offered = self.served.about.offered(modality) or formatting.shortest_instructions(known, modality)
-        return suggested, {"instructions": list(offered)} if offered else None
+            return dropdown, None
+        suggestions = self.served.about.offered(modality) or formatting.shortest_instructions(instructions, modality)
+        return dropdown, {"instructions": list(suggestions)} if suggestions else None
 
     def on_save_page(self, answers: Answers) -> dict[str, str]:
         """The last search as an HTML file. Raises UserError if there is none, or of another version of the index."""
@@ -145,12 +145,12 @@ class SearchCallbacks:
         answers[0].check_version(self.engine.index)
         rows = {hit.row for answer in answers for hit in answer.result.hits}
         pictures = {row: self.engine.index.thumbnail(row) for row in rows}
-        drawn = [
-            follow(self.engine, self.namer, answers, column, first_shown(answer))[0]
+        strip_data = [
+            follow(self.engine, self.namer, answers, column, initial_rank(answer))[0]
             for column, answer in enumerate(answers)
         ]
         names = self.namer.labels()
-        strips = ["" if strip is None else saved_strip(strip, names) for strip in drawn]
+        strips = ["" if strip is None else saved_strip(strip, names) for strip in strip_data]
         text = as_page(answers, self.served.name, pictures, datetime.now(), strips)
         return {"name": FILE, "type": "text/html;charset=utf-8", "text": text}
 
@@ -159,13 +159,13 @@ class SearchCallbacks:
         request = self.request(text, None, instruction)
         return *form_values(replace(request.query, instruction=instruction)), *self.search(request, stored, settings)
 
-    def search_like(self, id: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
+    def search_item(self, id: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
         """Fill the form with an item and search. Raises UserError if there is no such item."""
         row = row_of(self.engine.index, id)
         query, (item,) = item_query(self.engine.index, row), self.engine.index.items([row])
         return *form_values(query), *self.search(SearchRequest([query], item=item, row=row), stored, settings)
 
-    def search_pictured(
+    def search_with_picture(
         self, id: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
     ) -> tuple[Any, ...]:
         """Fill the form with the picture of an item beside these words, and search. Raises UserError if it has none."""
@@ -175,7 +175,7 @@ class SearchCallbacks:
         request = self.request(text, image, instruction, pictured=id)
         return *form_values(replace(request.query, instruction=instruction)), *self.search(request, stored, settings)
 
-    def search_kept(
+    def search_with_upload(
         self, checksum: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
     ) -> tuple[Any, ...]:
         """The same with a picture that a visitor uploaded before. Raises UserError if it is not kept."""
@@ -189,10 +189,10 @@ class SearchCallbacks:
         chosen = instruction or default_instruction(self.served.about, text, image)
         return SearchRequest([Query(text, image, chosen)], adds_instruction=chosen != instruction, **origin)
 
-    def search(self, request: SearchRequest, stored: Any, settings: Sequence[Any]) -> Found:
+    def search(self, request: SearchRequest, stored: Any, settings: Sequence[Any]) -> SearchOutputs:
         """Search, and return what the tab shows. Raises UserError."""
         several = len(request.queries) > 1
-        options = search_options(*settings, at_most=SIDE_BY_SIDE if several else None)
+        options = search_options(*settings, at_most=RESULTS_PER_COLUMN if several else None)
         query = request.query
         with searching(query, self.engine.mode_of(options), len(request.queries)):
             results = self.engine.search(request.queries, replace(options, trace=True), caller.get())
@@ -205,10 +205,10 @@ class SearchCallbacks:
         )
         panels = self.side_by_side(request.example, answers) if several else self.panels(request, answers, upload)
         first = next((hit.item.id for hit in answers[0].result.hits), None)
-        return Found(
+        return SearchOutputs(
             *panels,
             None,
-            *follow(self.engine, self.namer, answers, 0, first_shown(answers[0])),
+            *follow(self.engine, self.namer, answers, 0, initial_rank(answers[0])),
             answers=answers,
             last_query=answers[0],
             chosen=first,
@@ -260,8 +260,8 @@ class SearchCallbacks:
     def on_stored(self, stored: Any) -> dict[str, Any] | None:
         """Data of the history panel, when the page is loaded and after each search."""
         entries, index = history.read_entries(stored), self.engine.index
-        named = [entry.item or entry.pictured for entry in entries]
-        rows = [int(row) for row in index.rows_of(named)] if named else []
+        ids = [entry.item or entry.pictured for entry in entries]
+        rows = [int(row) for row in index.rows_of(ids)] if ids else []
         labels = {row: quoted_label(index.items([row])[0]) for row in {*rows} if row >= 0}
         pictures = {row: index.thumbnail(row) for row in labels}
         return history.history_view(entries, [(labels.get(row), pictures.get(row)) for row in rows])

@@ -65,7 +65,7 @@ const meanings = ({by, score}) => folded('What these numbers mean', node('ul', {
     ['codes', 'The ID of an item. Marked first codes are those of the query’s own ID.']].map(([name, meaning]) =>
     node('li', {}, node('b', {}, name), ` ${meaning}`))));
 
-const card = ({itself, hints}, column) => data => {
+const card = ({query_row, hints}, column) => data => {
   const head = node('div', {class: 'head'}, node('span', {class: 'rank'}, String(data.rank)));
   if (data.generated_rank !== null) head.append(moved(data, hints));
   head.append(node('span', {class: `badge ${data.kind}`}, data.name));
@@ -79,7 +79,7 @@ const card = ({itself, hints}, column) => data => {
         fact('ID score', data.score, hints.score)),
       chips(data),
       ...creditLine(data.provenance),
-      node('span', {class: 'item', 'data-hint': 'The item’s number in the collection'}, `item ${data.id}${data.row === itself ? ' (your query)' : ''}`),
+      node('span', {class: 'item', 'data-hint': 'The item’s number in the collection'}, `item ${data.id}${data.row === query_row ? ' (your query)' : ''}`),
       actions(data, column)));
   made.dataset.likeness = data.likeness;
   return made;

@@ -11,7 +11,7 @@ from genius.search.checks import MAX_TEXT
 from genius.ui.common.formatting import data_uri, excerpt
 
 MAX_ENTRIES = 20
-LONGEST = 120  # characters of a text that are shown
+MAX_SHOWN_TEXT = 120  # characters
 
 
 @dataclass(frozen=True)
@@ -29,46 +29,48 @@ class Entry:
 
 def add_entry(stored: Any, entry: Entry) -> list[dict[str, Any]]:
     """The entries with a new one first, without duplicates, as they are stored."""
-    kept = (
-        list(dict.fromkeys([entry, *read_entries(stored)]))
-        if entry.text or entry.item or entry.pictured or entry.upload
-        else read_entries(stored)
-    )
-    return [asdict(one) for one in kept[:MAX_ENTRIES]]
+    entries = read_entries(stored)
+    if entry.text or entry.item or entry.pictured or entry.upload:  # else there is nothing to repeat
+        entries = list(dict.fromkeys([entry, *entries]))
+    return [asdict(entry) for entry in entries[:MAX_ENTRIES]]
 
 
 def read_entries(stored: Any) -> list[Entry]:
     """The valid entries of what a browser sends, latest first."""
-    found = []
+    entries = []
     for record in stored[:MAX_ENTRIES] if isinstance(stored, list) else ():
         if isinstance(record, dict):
             text, instruction, item, pictured, upload = (
                 str(record.get(name, ""))[:MAX_TEXT] for name in ("text", "instruction", "item", "pictured", "upload")
             )
-            found.append(Entry(text, instruction, item, record.get("picture") is True, pictured, upload))
-    return found
+            entries.append(Entry(text, instruction, item, record.get("picture") is True, pictured, upload))
+    return entries
 
 
 def entry_at(stored: Any, index: Any) -> Entry:
     """The entry at an index. Raises UserError if there is none."""
-    known = read_entries(stored)
-    if type(index) is not int or not 0 <= index < len(known):
+    entries = read_entries(stored)
+    if type(index) is not int or not 0 <= index < len(entries):
         raise UserError("That search is no longer in the history; reload the page.")
-    return known[index]
+    return entries[index]
 
 
 def history_view(
-    known: Sequence[Entry], items: Sequence[tuple[str | None, bytes | None]] = ()
+    entries: Sequence[Entry], items: Sequence[tuple[str | None, bytes | None]] = ()
 ) -> dict[str, Any] | None:
     """What history.js draws; nothing if nothing was asked. items: label and thumbnail of each entry's item, None where
     it names none or one that was removed."""
-    if not known:
+    if not entries:
         return None
     return {
         "entries": [
-            {"title": title(one, label), "thumbnail": data_uri(picture) if picture else None}
-            | {"instruction": one.instruction, "picture": one.picture and not one.upload}
-            for one, (label, picture) in zip(known, items or [(None, None)] * len(known), strict=True)
+            {
+                "title": title(entry, label),
+                "thumbnail": data_uri(picture) if picture else None,
+                "instruction": entry.instruction,
+                "picture": entry.picture and not entry.upload,
+            }
+            for entry, (label, picture) in zip(entries, items or [(None, None)] * len(entries), strict=True)
         ]
     }
 
@@ -77,7 +79,7 @@ def title(entry: Entry, label: str | None) -> str:
     """What was asked, in words. label: of its item."""
     if entry.item:
         return f"Like {label or 'an item that was removed'}"
-    words = [f"“{excerpt(entry.text, LONGEST)}”"] * bool(entry.text)
+    words = [f"“{excerpt(entry.text, MAX_SHOWN_TEXT)}”"] * bool(entry.text)
     if entry.pictured:
         words.append(f"the picture of {label or 'an item that was removed'}")
     if entry.upload:

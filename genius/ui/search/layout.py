@@ -25,7 +25,7 @@ from genius.ui.common.item_card import on_query
 from genius.ui.common.part import PartOfPicture
 from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
-from genius.ui.search.callbacks import Found, SearchCallbacks
+from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
 from genius.ui.search.newest import Newest, newest_only
 from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
@@ -38,7 +38,7 @@ class Form(NamedTuple):
 
     picture: UploadedImage
     part: PartOfPicture
-    quick: Panel  # instructions to pick for the picture
+    suggestions: Panel  # instructions to pick for the picture
     text: gr.Textbox
     instruction: gr.Dropdown
     go: gr.Button
@@ -57,7 +57,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             with gr.Accordion("History", open=False, elem_id=HISTORY) as history:
                 past = Panel("history", "search/history.js")
         with gr.Column(scale=3, min_width=320, elem_id="found"):
-            examples = Panel("examples", "search/examples.js", view.examples(context.served.examples))
+            examples = Panel("examples", "search/examples.js", view.examples_view(context.served.examples))
             summary = Panel("summary", "search/summary.js")
             strip = strip_panel(context, answers, newest)
             cards = Panel("cards", "search/cards.js")
@@ -65,18 +65,18 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             blend = blend_panel(context, cards, answers, newest)
             generated = Panel("generated", "search/generated.js")
 
-    filled = [form.text, form.picture, form.instruction]
-    here = [summary, cards, generated, blend, *strip.outputs, answers]
-    found = Found(*here, shared.last_query, shared.chosen, shared.searched, stored, **address)
-    waiting = {
+    query_fields = [form.text, form.picture, form.instruction]
+    panels = [summary, cards, generated, blend, *strip.outputs, answers]
+    outputs = SearchOutputs(*panels, shared.last_query, shared.chosen, shared.searched, stored, **address)
+    event_options = {
         "show_progress": "minimal",
         "show_progress_on": cards,
         "api_visibility": "private",
         "concurrency_id": "search",
         "concurrency_limit": 32,
     }
-    of_form = [form.go.click, form.text.submit, form.part.select]
-    of_others = (
+    form_triggers = [form.go.click, form.text.submit, form.part.select]
+    other_triggers = (
         (examples.select, callbacks.on_example, []),
         (past.select, callbacks.on_history, []),
         (shared.ask.sent, callbacks.on_ask, [shared.ask]),
@@ -84,36 +84,36 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query]),
         (cards.use_picture, callbacks.on_picture, [form.text, form.instruction]),
     )
-    for trigger in (*of_form, *(trigger for trigger, *_ in of_others), form.quick.select):
+    for trigger in (*form_triggers, *(trigger for trigger, *_ in other_triggers), form.suggestions.select):
         # before the search: Gradio waits for each listener of a signal before it calls the next one
         trigger(None, None, None, js="() => { genius.say('Searching …'); }", **UNQUEUED)
     events = [
         gr.on(
-            of_form,
+            form_triggers,
             newest_only(callbacks.on_search),
-            [*filled, form.part, stored, *form.settings, newest],
-            [*found],
+            [*query_fields, form.part, stored, *form.settings, newest],
+            [*outputs],
             trigger_mode="always_last",
-            **waiting,
+            **event_options,
         )
     ]
     events += [
         trigger(
             newest_only(callback),
-            [*said, stored, *form.settings, newest],
-            [*filled, form.part, *found],
+            [*inputs, stored, *form.settings, newest],
+            [*query_fields, form.part, *outputs],
             trigger_mode="always_last",
-            **waiting,
+            **event_options,
         )
-        for trigger, callback, said in of_others
+        for trigger, callback, inputs in other_triggers
     ]
     events.append(
-        form.quick.select(
+        form.suggestions.select(
             newest_only(callbacks.on_quick),
             [form.text, form.picture, form.part, stored, *form.settings, newest],
-            [form.instruction, *found],
+            [form.instruction, *outputs],
             trigger_mode="always_last",
-            **waiting,
+            **event_options,
         )
     )
     for event in events:
@@ -124,8 +124,8 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     gr.on(
         [form.text.change, form.picture.change],
         callbacks.on_input,
-        filled[:2],
-        [form.instruction, form.quick],
+        query_fields[:2],
+        [form.instruction, form.suggestions],
         trigger_mode="always_last",
         **UNQUEUED,
     )
@@ -139,7 +139,7 @@ def form_for(engine: Engine) -> Form:
     index, has_ranker = engine.index, engine.has_ranker
     picture = query_picture("picture", height=220)
     part = PartOfPicture("part", "picture")
-    quick = Panel("quick", "search/quick.js")
+    suggestions = Panel("quick", "search/quick.js")
     text = gr.Textbox(
         label="Description",
         placeholder="What are you looking for?",
@@ -185,4 +185,4 @@ def form_for(engine: Engine) -> Form:
             elem_id="mode",
         )
         weight = weight_slider(engine.decoder.config.decoder_weight, "weight")
-    return Form(picture, part, quick, text, instruction, go, [beams, k, rerank, mode, target, ranking, weight])
+    return Form(picture, part, suggestions, text, instruction, go, [beams, k, rerank, mode, target, ranking, weight])

@@ -1,4 +1,4 @@
-"""Of one visitor's answers that are computed at the same time, which may still be shown.
+"""Which of a visitor's answers may still be shown, where several are computed at the same time.
 
 Events of one kind wait for each other, those of different kinds do not: an example may end after the words that were
 searched later. A gr.State hands the same `Newest` to all events of a visitor, as the last of their inputs.
@@ -18,9 +18,9 @@ class Newest:
     """A visitor's searches, each of which is a new object: assigning it needs no lock."""
 
     def __init__(self):
-        self.begun: object = None  # the last one that began
-        self.shown: object = None  # the last one whose results are shown
-        self.chosen: dict[str, object] = {}  # panel -> the last choice in it that began
+        self.latest_search: object = None  # the last one that began
+        self.shown_search: object = None  # the last one whose results are shown
+        self.latest_choice: dict[str, object] = {}  # panel -> the last choice in it that began
 
 
 def newest_only(search: Callable) -> Callable:
@@ -30,22 +30,22 @@ def newest_only(search: Callable) -> Callable:
     """
 
     @wraps(search)
-    def answered(*given: Any) -> Any:
-        *inputs, newest = given
-        earlier, own = newest.begun, object()
-        newest.begun = own
+    def wrapper(*args: Any) -> Any:
+        *inputs, newest = args
+        previous, token = newest.latest_search, object()
+        newest.latest_search = token
         try:
-            found = search(*inputs)
+            outputs = search(*inputs)
         except Exception:
-            if newest.begun is own:
-                newest.begun = earlier
+            if newest.latest_search is token:
+                newest.latest_search = previous
             raise
-        if newest.begun is not own:
+        if newest.latest_search is not token:
             return gr.skip()
-        newest.shown = own
-        return found
+        newest.shown_search = token
+        return outputs
 
-    return with_newest(answered)
+    return with_newest(wrapper)
 
 
 def if_still_shown(explain: Callable, panel: str = "") -> Callable:
@@ -55,22 +55,23 @@ def if_still_shown(explain: Callable, panel: str = "") -> Callable:
     """
 
     @wraps(explain)
-    def answered(*given: Any) -> Any:
-        *inputs, newest = given
-        before, own = newest.shown, object()
+    def wrapper(*args: Any) -> Any:
+        *inputs, newest = args
+        shown_at_start, token = newest.shown_search, object()
         if panel:
-            newest.chosen[panel] = own
-        found = explain(*inputs)
-        outdated = newest.shown is not before or (panel and newest.chosen[panel] is not own)
-        return gr.skip() if outdated else found
+            newest.latest_choice[panel] = token
+        outputs = explain(*inputs)
+        outdated = newest.shown_search is not shown_at_start or (panel and newest.latest_choice[panel] is not token)
+        return gr.skip() if outdated else outputs
 
-    return with_newest(answered)
+    return with_newest(wrapper)
 
 
-def with_newest(answered: Callable) -> Callable:
-    """Tell Gradio, which compares numbers, of one argument more than the wrapped callback has."""
-    own = inspect.signature(answered)
-    if not any(one.kind is one.VAR_POSITIONAL for one in own.parameters.values()):
-        more = inspect.Parameter("newest", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        answered.__signature__ = own.replace(parameters=[*own.parameters.values(), more])
-    return answered
+def with_newest(wrapper: Callable) -> Callable:
+    """Give the wrapper a signature with one parameter more than its callback has: Gradio compares the numbers."""
+    signature = inspect.signature(wrapper)
+    parameters = [*signature.parameters.values()]
+    if not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        newest = inspect.Parameter("newest", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        wrapper.__signature__ = signature.replace(parameters=[*parameters, newest])
+    return wrapper

@@ -38,8 +38,8 @@ class StripState:
 
     column: int  # of the visitor's answers
     rank: int | None  # of the result whose ID it is; None: the best generated ID
-    own: Narrowing  # as the search generated it
-    shown: Narrowing  # another one after a what-if
+    original: Narrowing  # before any what-if
+    shown: Narrowing  # after a what-if, or the original
 
 
 @dataclass(frozen=True)
@@ -60,16 +60,17 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
     engine, namer = context.engine, context.namer
     strip = Strip(Panel("strip", "search/strip.js"), gr.State(None), Panel("strip-found", "common/tiles.js"))
 
-    def on_follow(picked: gr.EventData, known: Any):
+    def on_follow(event: gr.EventData, shown_answers: Any):
         """Another search of several, or the ID of a result."""
-        return follow(engine, namer, known or (), getattr(picked, "column", None), getattr(picked, "rank", None))
+        return follow(engine, namer, shown_answers or (), getattr(event, "column", None), getattr(event, "rank", None))
 
-    def on_branch(picked: gr.EventData, known: Any, shown: StripState | None):
-        return branch(engine, namer, known or (), shown, getattr(picked, "level", None), getattr(picked, "code", None))
+    def on_branch(event: gr.EventData, shown_answers: Any, state: StripState | None):
+        level, code = getattr(event, "level", None), getattr(event, "code", None)
+        return branch(engine, namer, shown_answers or (), state, level, code)
 
-    def on_names(shown: StripState | None) -> dict[str, str]:
+    def on_names(state: StripState | None) -> dict[str, str]:
         """Names of the codes that are shown, for a run that has none in store."""
-        return namer.labels_beside(nameable(shown.shown)) if shown else {}
+        return namer.labels_beside(prefixes_to_name(state.shown)) if state else {}
 
     searching = {  # both wait for the same turns, so they begin in the order of the clicks
         **UNLIMITED,
@@ -104,9 +105,9 @@ def follow(
     hit = None if rank is None else next((hit for hit in result.hits if hit.rank == rank), None)
     if (hit is None) != (rank is None):
         raise UserError(STALE_STEP)
-    own = narrowing(result, code_table(engine, answer), hit.codes if hit else ())
-    state = StripState(column, rank, own, own)
-    return drawn(engine, namer, answers, state), state, None
+    original = narrowing(result, code_table(engine, answer), hit.codes if hit else ())
+    state = StripState(column, rank, original, original)
+    return strip_data(engine, namer, answers, state), state, None
 
 
 def branch(
@@ -124,15 +125,19 @@ def branch(
     answer = answers[state.column]
     answer.check_version(engine.index)
     prefix = (*shown.codes[:level], code)
-    asked = EncodedQueries.from_vectors(answer.result.embedding[None], answer.result.z[None])
+    query = EncodedQueries.from_vectors(answer.result.embedding[None], answer.result.z[None])
     options = replace(answer.options, k=min(answer.options.k, WHAT_IF_RESULTS), trace=True, prefix=prefix)
-    (result,) = engine.search_encoded(asked, options, caller.get())
+    (result,) = engine.search_encoded(query, options, caller.get())
     after = narrowing(result, code_table(engine, answer))
-    now = replace(state, shown=shown.branched(level, code, after))
-    return drawn(engine, namer, answers, now, level, result), now, results(engine, result, prefix, after)
+    new_state = replace(state, shown=shown.branched(level, code, after))
+    return (
+        strip_data(engine, namer, answers, new_state, level, result),
+        new_state,
+        what_if_results(engine, result, prefix, after),
+    )
 
 
-def nameable(shown: Narrowing) -> list[tuple[int, ...]]:
+def prefixes_to_name(shown: Narrowing) -> list[tuple[int, ...]]:
     """The prefixes of a strip that have items enough for a name."""
     return [
         (*shown.codes[:level], choice.code)
@@ -147,7 +152,7 @@ def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
     return CodeTable(engine.pool_of(answer.options.modality).table)
 
 
-def drawn(
+def strip_data(
     engine: Engine,
     namer: CodeNamer,
     answers: tuple[LastQuery, ...],
@@ -161,14 +166,14 @@ def drawn(
     rows = {row for step in shown.steps for row in step.shown} | {*shown.shown} | {*typical.values()}
     return strip_view.strip(
         shown,
-        fetched(engine, rows),
+        items_by_row(engine, rows),
         engine.quantizer.config.modality_code == "forced",
         levels=len(answer.result.query_codes),
         hits=(result or answer.result).hits,
         paths=paths(answers, state),
-        instead=None if level is None else (level, state.own.codes[level]),
+        replaced=None if level is None else (level, state.original.codes[level]),
         play=1 if level is None else level + 2,
-        rows=typical,
+        typical=typical,
         unnamed=namer.stored is None,
     )
 
@@ -177,9 +182,9 @@ def typical_rows(engine: Engine, namer: CodeNamer, table: CodeTable, shown: Narr
     """An item of each code that might have been chosen: the one nearest to the mean, if it is known, or any."""
     prefixes = [(*shown.codes[:level], other.code) for level, step in enumerate(shown.steps) for other in step.others]
     names = {prefix: name for prefix in prefixes if (name := namer.name(prefix)) and name.pictures}
-    known = dict(zip(names, engine.index.rows_of([name.pictures[0] for name in names.values()]), strict=True))
+    nearest = dict(zip(names, engine.index.rows_of([name.pictures[0] for name in names.values()]), strict=True))
     return {
-        prefix: int(row) if (row := known.get(prefix, -1)) >= 0 else sample(table.match(prefix))[0]
+        prefix: int(row) if (row := nearest.get(prefix, -1)) >= 0 else sample(table.match(prefix))[0]
         for prefix in prefixes
     }
 
@@ -187,11 +192,11 @@ def typical_rows(engine: Engine, namer: CodeNamer, table: CodeTable, shown: Narr
 def paths(answers: tuple[LastQuery, ...], state: StripState) -> list[dict[str, Any]]:
     """What else may be shown: of several searches each, of a single one the ID of the first result and the best one of
     all; after a what-if the way back."""
-    if state.shown is not state.own:
+    if state.shown is not state.original:
         ends = [("Back to what the search chose", state.column, state.rank)]
     elif len(answers) > 1:
-        ends = [(answer.query.instruction, column, first_shown(answer)) for column, answer in enumerate(answers)]
-    elif first_shown(answers[0]):
+        ends = [(answer.query.instruction, column, initial_rank(answer)) for column, answer in enumerate(answers)]
+    elif initial_rank(answers[0]):
         ends = [("The ID of result 1", 0, 1), ("The best generated ID", 0, None)]
     else:
         ends = [("The best ID", 0, None)]
@@ -200,19 +205,19 @@ def paths(answers: tuple[LastQuery, ...], state: StripState) -> list[dict[str, A
             "name": name,
             "column": column,
             "rank": rank,
-            "chosen": state.shown is state.own and (column, rank) == (state.column, state.rank),
+            "chosen": state.shown is state.original and (column, rank) == (state.column, state.rank),
         }
         for name, column, rank in ends
     ]
 
 
-def first_shown(answer: LastQuery) -> int | None:
+def initial_rank(answer: LastQuery) -> int | None:
     """The rank of the result whose ID is shown first: 1, or None where that has the best generated ID, or none is."""
     hits, generated = answer.result.hits, answer.result.generated
     return 1 if hits and generated and hits[0].codes[: len(generated[0].codes)] != generated[0].codes else None
 
 
-def fetched(engine: Engine, rows: set[int]) -> dict[int, tuple[Item, bytes | None]]:
+def items_by_row(engine: Engine, rows: set[int]) -> dict[int, tuple[Item, bytes | None]]:
     """Item and thumbnail by row."""
     ordered = sorted(rows)
     return {
@@ -220,14 +225,14 @@ def fetched(engine: Engine, rows: set[int]) -> dict[int, tuple[Item, bytes | Non
     }
 
 
-def results(engine: Engine, result: SearchResult, prefix: tuple[int, ...], after: Narrowing) -> dict[str, Any]:
+def what_if_results(engine: Engine, result: SearchResult, prefix: tuple[int, ...], after: Narrowing) -> dict[str, Any]:
     """The results of a what-if, as tiles."""
-    begun = " · ".join(map(str, prefix))
+    beginning = " · ".join(map(str, prefix))
     possible = count(after.steps[len(prefix) - 1].chosen.items, "item")
     return {
         "groups": [
             {
-                "title": f"Results that begin with {begun}",
+                "title": f"Results that begin with {beginning}",
                 "note": f"out of {possible}; choose one to search with it",
                 "tiles": [
                     tile(hit.row, hit.item, engine.index.thumbnail(hit.row), f"{hit.cosine:.3f}") for hit in result.hits

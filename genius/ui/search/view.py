@@ -27,7 +27,7 @@ from genius.ui.common.formatting import (
 )
 from genius.ui.search.request import SearchRequest
 
-MADE_OF = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
+CONTENT_NAMES = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
 ID_HINTS = {  # what the numbers of a card are: the order before re-ranking, and the score of the ID
     "by": "its ID",
@@ -40,50 +40,45 @@ HINTS = {
         "look at; how near their codes are to the query then ordered them.",
     }
 }
-FAR = "This picture looks unlike anything in the collection, so the results may not fit."
+FAR_FROM_COLLECTION = "This picture looks unlike anything in the collection, so the results may not fit."
 
 
-def examples(worked: Sequence[Example]) -> dict[str, Any] | None:
-    """A card for each example, to be picked by its number; nothing if there are none."""
-    return (
-        {
-            "cards": [
-                {
-                    "title": one.title,
-                    "text": one.text,
-                    "picture": data_uri(small_webp(one.picture)) if one.picture else None,
-                    "given": MADE_OF[one.modality],
-                    "instructions": [given.instruction for given in one.instructions],
-                    "targets": [target(given.target) for given in one.instructions],
-                }
-                for one in worked
-            ]
-        }
-        if worked
-        else None
-    )
+def examples_view(examples: Sequence[Example]) -> dict[str, Any] | None:
+    """A card for each example, to be chosen by its number; nothing if there are none."""
+    return {"cards": [example_card(example) for example in examples]} if examples else None
+
+
+def example_card(example: Example) -> dict[str, Any]:
+    return {
+        "title": example.title,
+        "text": example.text,
+        "picture": data_uri(small_webp(example.picture)) if example.picture else None,
+        "given": CONTENT_NAMES[example.modality],
+        "instructions": [one.instruction for one in example.instructions],
+        "targets": [target(one.target) for one in example.instructions],
+    }
 
 
 def target(modality: Modality) -> dict[str, str]:
     """The modality an example asks for."""
-    return {"name": MADE_OF[modality], "kind": modality.name.lower()}
+    return {"name": CONTENT_NAMES[modality], "kind": modality.name.lower()}
 
 
 def score_note(decoder_weight: float, mode: str) -> str:
     """What the two numbers of an ID are, given the decoder's weight against codeword geometry."""
     log_prob = "log p" if mode == "fast" else "log p among the codes of all levels"
-    made = {0: f"{GEOMETRY}, alone", 1: f"{log_prob} alone"}.get(
+    formula = {0: f"{GEOMETRY}, alone", 1: f"{log_prob} alone"}.get(
         decoder_weight, f"{decoder_weight:g} × {log_prob} + {1 - decoder_weight:g} × {GEOMETRY}"
     )
     normalized = ", as a probability at each level" if mode == "fast" and decoder_weight < 1 else ""
     return (
         "log p: how probable the decoder finds the codes, as a logarithm; 0 is certain. "
-        f"Score, which orders the IDs: {made}{normalized}."
+        f"Score, which orders the IDs: {formula}{normalized}."
     )
 
 
 def ending_notes(found: Sequence[GeneratedID], levels: int) -> list[str]:
-    """What the scores cover if the search stopped before the last code."""
+    """How to read IDs whose last codes were not decoded."""
     return ["Dashed codes were not decoded: no other ID begins with the codes before them."] * any(
         one.depth < len(one.codes) for one in found
     ) + ["An open end (…) stands for all IDs that begin so."] * any(len(one.codes) < levels for one in found)
@@ -103,15 +98,16 @@ def certificate(result: SearchResult) -> list[str]:
 def summary(
     result: SearchResult,
     request: SearchRequest,
-    only: Modality | None = None,
+    modality: Modality | None = None,
     forced: bool = True,
     weight: float | None = None,
     items: int = 0,
 ) -> dict[str, Any]:
     """Target modality, number of results and time of each stage, of a request with one query.
 
-    only: the one modality that was searched. forced: the first code was trained to be the modality; otherwise it is a
-    cluster that emerged. weight: of the decoder against geometry; None: not said. items: of the collection.
+    modality: the only one that was searched; None: all were. forced: the first code was trained to be the modality;
+    otherwise it is a cluster that emerged. weight: of the decoder against geometry; None: not said. items: of the
+    collection.
     """
     query, is_part = request.query, request.is_part
     return {
@@ -119,16 +115,16 @@ def summary(
         "provenance": provenance_view(provenance_of(request.item.source) if request.item else {}),
         "added": query.instruction if request.adds_instruction else "",
         "part": data_uri(small_webp(query.image)) if is_part and query.image else None,
-        "aim": aim(result, only, forced),
+        "aim": target_view(result, modality, forced),
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
-        f"in {milliseconds(sum(result.milliseconds.values()))}. {compared(result, items)}",
-        "weighed": weighed(weight),
-        "note": FAR if result.out_of_distribution else "",
+        f"in {milliseconds(sum(result.milliseconds.values()))}. {ranking_sentence(result, items)}",
+        "weighed": weight_sentence(weight),
+        "note": FAR_FROM_COLLECTION if result.out_of_distribution else "",
         "stages": stages([result]),
     }
 
 
-def compared(result: SearchResult, items: int) -> str:
+def ranking_sentence(result: SearchResult, items: int) -> str:
     """How many items of the collection were compared with the query one by one, which is what re-ranking does."""
     if result.ranking is None:
         return "They are in the order of their IDs."
@@ -136,12 +132,12 @@ def compared(result: SearchResult, items: int) -> str:
     return f"{result.candidates:,} of {count(items, 'item')} {were} compared closely."
 
 
-def weighed(weight: float | None) -> str:
+def weight_sentence(weight: float | None) -> str:
     """By what the IDs were generated, in a sentence; empty if that is not said."""
     if weight is None:
         return ""
-    made = {0: f"{GEOMETRY}, alone", 1: "the decoder alone, which predicts code after code"}
-    return f"IDs by {made.get(weight, f'the decoder, which predicts codes (weight {weight:g}), and {GEOMETRY}')}."
+    source = {0: f"{GEOMETRY}, alone", 1: "the decoder alone, which predicts code after code"}
+    return f"IDs by {source.get(weight, f'the decoder, which predicts codes (weight {weight:g}), and {GEOMETRY}')}."
 
 
 def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, Any]:
@@ -157,7 +153,7 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
         "sentence": f"{asked[0].upper()}{asked[1:]}, with {count(len(results), 'instruction')}, in {spent}.",
         "weighed": "",
         "address": "",
-        "note": FAR if any(result.out_of_distribution for result in results) else "",
+        "note": FAR_FROM_COLLECTION if any(result.out_of_distribution for result in results) else "",
         "stages": stages(results),
     }
 
@@ -181,13 +177,15 @@ def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
     ]
 
 
-def aim(result: SearchResult, only: Modality | None, forced: bool) -> dict[str, Any]:
+def target_view(result: SearchResult, modality: Modality | None, forced: bool) -> dict[str, Any]:
     """The first codes with their probabilities, and a note if the visitor chose the modality."""
-    note = "" if only is None else f"Only {PLURALS[only]} were searched; the probabilities are those for any kind."
-    return {"label": "Kind of result" if forced else "First code", "targets": targets(result, forced), "only": note}
+    note = (
+        "" if modality is None else f"Only {PLURALS[modality]} were searched; the probabilities are those for any kind."
+    )
+    return {"label": "Kind of result" if forced else "First code", "targets": first_codes(result, forced), "only": note}
 
 
-def targets(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
+def first_codes(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
     """The three first codes by probability; `chosen` is that of the best generated ID."""
     chosen = result.generated[0].codes[0] if result.generated else None
     shares = result.first_code_probabilities.astype(np.float64)
@@ -213,21 +211,21 @@ def column(
     best = result.generated[0].codes if result.generated else ()
     return {
         "instruction": query.instruction,
-        "aim": aim(result, options.modality, forced),
+        "aim": target_view(result, options.modality, forced),
         "best": identifier(best, result.query_codes),
         **cards(result, thumbnails, options.rerank),
     }
 
 
 def cards(
-    result: SearchResult, thumbnails: Iterable[bytes | None], reranked: bool, itself: int | None = None
+    result: SearchResult, thumbnails: Iterable[bytes | None], reranked: bool, query_row: int | None = None
 ) -> dict[str, Any]:
     """A card per hit. thumbnails: WebP bytes in the order of the hits, None where there is no picture.
 
-    itself: row of the item that is the query, if one is.
+    query_row: of the item that is the query, if one is.
     """
     return {
-        "itself": itself,
+        "query_row": query_row,
         "hints": HINTS.get(result.mode, ID_HINTS),
         "cards": [
             card(hit, picture, result.query_codes, reranked)

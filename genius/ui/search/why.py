@@ -38,9 +38,9 @@ class TracedSearch:
 
     @classmethod
     def of(cls, last: LastQuery, engine: Engine) -> TracedSearch:
-        asked = EncodedQueries.from_vectors(last.result.embedding[None], last.result.z[None])
+        query = EncodedQueries.from_vectors(last.result.embedding[None], last.result.z[None])
         options = replace(last.options, mode="exact", trace=True, widen=False)
-        (result,) = engine.search_encoded(asked, options, caller.get())
+        (result,) = engine.search_encoded(query, options, caller.get())
         ids = [hit.item.id for hit in last.result.hits]
         rows = engine.index.rows_of(ids)  # −1: it was removed since
         ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows[rows >= 0])
@@ -52,8 +52,8 @@ class TracedSearch:
 
         Raises UserError if there is none.
         """
-        theirs = self.last.result.hits
-        for hit in theirs if self.last.result.mode == "fast" else (*self.result.hits, *theirs):
+        shown_hits = self.last.result.hits
+        for hit in shown_hits if self.last.result.mode == "fast" else (*self.result.hits, *shown_hits):
             if hit.item.id == id and id in self.dense_ranks:
                 return hit
         raise UserError("That result is not part of your last search; search again.")
@@ -68,28 +68,28 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
     forced = engine.quantizer.config.modality_code == "forced"
     first_codes = [NAMES[modality] if forced else str(int(modality)) for modality in Modality]
 
-    def draw(search: TracedSearch, hit: Hit, every: bool) -> tuple[Any, ...]:
+    def draw(search: TracedSearch, hit: Hit, all_prefixes: bool) -> tuple[Any, ...]:
         """The beam tree as a figure and as a table."""
-        tree = search.tree if every else search.tree.best(PATHS, hit.codes)
+        tree = search.tree if all_prefixes else search.tree.best(PATHS, hit.codes)
         return plain(beam_figure(tree, hit.codes, first_codes)), why_view.prefixes(tree)
 
-    def on_why(picked: gr.EventData, known: Any, search: TracedSearch | None, every: bool):
+    def on_why(event: gr.EventData, shown_answers: Any, search: TracedSearch | None, all_prefixes: bool):
         """Explain a result that was chosen on its card."""
-        answer, hit = find_hit(picked, known or ())
-        return answer, hit.item.id, gr.update(open=True), *explained(hit.item.id, answer, search, every)
+        answer, hit = find_hit(event, shown_answers or ())
+        return answer, hit.item.id, gr.update(open=True), *explained(hit.item.id, answer, search, all_prefixes)
 
-    def explained(id: Any, last: LastQuery | None, search: TracedSearch | None, every: bool):
+    def explained(id: Any, last: LastQuery | None, search: TracedSearch | None, all_prefixes: bool):
         """The traced search is kept until another search is to be explained."""
         if last is None or not last.result.hits:
             return [None] * 4
         if search is None or search.last is not last:
             search = TracedSearch.of(last, engine)
         hit = search.hit(id)
-        own = next(one for one in last.result.hits if one.item.id == id)
-        hit = replace(hit, rank=own.rank, shares=own.shares)  # the ranker's, as the visitor's search had it
-        why = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
+        shown_hit = next(one for one in last.result.hits if one.item.id == id)
+        hit = replace(hit, rank=shown_hit.rank, shares=shown_hit.shares)  # the ranker's, as the visitor's search had it
+        reason = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
         explanation = why_view.explanation(
-            why,
+            reason,
             search.tree,
             last.result.query_codes,
             len(search.result.generated),
@@ -97,14 +97,14 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
             last.result.mode,
             first_codes,
         )
-        return search, explanation, *draw(search, hit, every)
+        return search, explanation, *draw(search, hit, all_prefixes)
 
-    def on_every(id: Any, search: TracedSearch | None, every: bool):
-        return [gr.skip()] * 2 if search is None else draw(search, search.hit(id), every)
+    def on_every(id: Any, search: TracedSearch | None, all_prefixes: bool):
+        return [gr.skip()] * 2 if search is None else draw(search, search.hit(id), all_prefixes)
 
-    def on_prefix(picked: gr.EventData) -> str | None:
+    def on_prefix(event: gr.EventData) -> str | None:
         """Open Codes at the prefix that was clicked, in the tree or in a table; at none for anything else."""
-        prefix = getattr(picked, "value", None)
+        prefix = getattr(event, "value", None)
         return prefix if isinstance(prefix, str) and PREFIX.fullmatch(prefix) else None
 
     search = gr.State(None)
@@ -115,7 +115,7 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
             "The beam tree: which prefixes the search considered, level by level. The table below has the same data.",
             after_text=True,
         )
-        every = gr.Checkbox(
+        all_prefixes = gr.Checkbox(
             False,
             label="Draw every beginning of an ID that was considered",
             elem_id="why-every",
@@ -124,12 +124,14 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
         with gr.Accordion("The tree as a table", open=False, elem_id="why-rows"):
             table = Panel("why-prefixes", "search/why_prefixes.js")
 
-    explains, drawings = [shared.chosen, shared.last_query, search, every], [search, panel, figure, table]
-    waiting = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": panel, "trigger_mode": "always_last"}
+    inputs, outputs = [shared.chosen, shared.last_query, search, all_prefixes], [search, panel, figure, table]
+    event_options = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": panel, "trigger_mode": "always_last"}
     for trigger in (section.expand, shared.searched.while_open(WHY)):
-        trigger(if_still_shown(explained), [*explains, newest], drawings, **waiting)
-    shown = [shared.last_query, shared.chosen, section, *drawings]
-    cards.why(if_still_shown(on_why), [answers, search, every, newest], shown, **waiting)
-    every.change(on_every, [shared.chosen, search, every], [figure, table], trigger_mode="always_last", **UNLIMITED)
+        trigger(if_still_shown(explained), [*inputs, newest], outputs, **event_options)
+    chosen = [shared.last_query, shared.chosen, section]
+    cards.why(if_still_shown(on_why), [answers, search, all_prefixes, newest], [*chosen, *outputs], **event_options)
+    all_prefixes.change(
+        on_every, [shared.chosen, search, all_prefixes], [figure, table], trigger_mode="always_last", **UNLIMITED
+    )
     for drawing in (panel, figure, table):
         drawing.select(on_prefix, None, shared.open_code, **UNQUEUED)

@@ -57,7 +57,7 @@ def explanation(
         "shares": shares(hit),
         "ids": ids,
         "first_codes": list(first_codes),
-        "steps": steps(reason, tree),
+        "steps": path_table(reason, tree),
         "legend": [{"kind": fate.name.lower(), "name": name} for fate, name in FATES.items()],
     }
 
@@ -87,18 +87,18 @@ def sentences(reason: Explanation, tree: BeamTree, beams: int, reranked: bool) -
     hit = reason.hit
     if reranked:
         by = "The ranker" if hit.shares else "Re-ranking by similarity"
-        ranked = f"{by} {moved(hit.generated_rank, hit.rank)} (similarity {number(hit.cosine, 3)})."
+        ranked = f"{by} {rank_change(hit.generated_rank, hit.rank)} (similarity {number(hit.cosine, 3)})."
     else:
         ranked = f"Without re-ranking it is {ordinal(hit.rank)}."
     about = "" if reason.dense_rank_is_exact else "about "
     return [
-        generated(reason, tree, beams),
+        generation_sentence(reason, tree, beams),
         f"{ranked} Dense search, which compares the query with all {count(reason.items, 'item')}, would rank it "
         f"{about}{ordinal(reason.dense_rank)}.",
     ]
 
 
-def generated(reason: Explanation, tree: BeamTree, beams: int) -> str:
+def generation_sentence(reason: Explanation, tree: BeamTree, beams: int) -> str:
     """Which beam found its ID, or where it was pruned."""
     if reason.beam is None:
         return (
@@ -118,14 +118,14 @@ def generated(reason: Explanation, tree: BeamTree, beams: int) -> str:
         )
     )
     found = f"Its ID is number {reason.beam} of the {beams} that the search wrote ({score})."
-    return f"{found}{shares} {siblings(reason.bucket)}"
+    return f"{found}{shares} {bucket_sentence(reason.bucket)}"
 
 
-def siblings(bucket: int) -> str:
+def bucket_sentence(bucket: int) -> str:
     return "No other item has this ID." if bucket == 1 else f"{bucket:,} items have exactly this ID."
 
 
-def moved(before: int, after: int) -> str:
+def rank_change(before: int, after: int) -> str:
     return f"left it at rank {after}" if before == after else f"moved it from rank {before} to {after}"
 
 
@@ -149,7 +149,7 @@ def flags(reason: Explanation) -> list[str]:
     )
 
 
-def steps(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
+def path_table(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
     """Rows of numbers, with a column per level that the search reached."""
     path = reason.path
     rows = (

@@ -55,8 +55,8 @@ class TourCallbacks:
             tour.single if step == TourStep.DENSE else None,
         )
 
-    def on_move(self, picked: gr.EventData) -> tuple[Any, ...]:
-        return self.on_step(getattr(picked, "number", 1))
+    def on_move(self, event: gr.EventData) -> tuple[Any, ...]:
+        return self.on_step(getattr(event, "number", 1))
 
     def on_address(self, address: Any) -> tuple[Any, ...]:
         """Open the step that the address of the page names, if it names one."""
@@ -76,9 +76,9 @@ class TourCallbacks:
         return 0 if tour.several is None else len(self.served.examples[tour.several].instructions)
 
 
-def on_view(picked: gr.EventData) -> str:
+def on_view(event: gr.EventData) -> str:
     """The name of the map to show."""
-    return str(getattr(picked, "name", ""))
+    return str(getattr(event, "name", ""))
 
 
 def views_of(context: Context) -> tuple[View, ...]:

@@ -12,7 +12,7 @@ from genius.ui.common.context import Context, Served, Shared
 from genius.ui.common.formatting import describe_query, item_label
 from genius.ui.common.links import SEARCH_FIELDS
 from genius.ui.kept_pictures import KeptPictures
-from genius.ui.search.callbacks import Found, SearchCallbacks, find_hit
+from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs, find_hit
 from genius.ui.search.history import Entry
 from genius.ui.search.layout import search_tab
 from tests.ui.events import callback
@@ -43,7 +43,7 @@ def search(
 
 def found(outputs):
     """What a search shows, without the values of the form, which may stand before it."""
-    return Found(*outputs[-len(Found._fields) :])
+    return SearchOutputs(*outputs[-len(SearchOutputs._fields) :])
 
 
 def address(shown):
@@ -200,7 +200,7 @@ def test_an_item_becomes_the_query(page, engine, row, has_picture):
     assert (text, picture, instruction) == (query.text, query.image, query.instruction) == (item.text, picture, "")
     assert (picture is not None) == has_picture and shown.summary["title"] == f"Like {describe_query(query)}"
     title = shown.last_query.title
-    assert title.startswith("the item ") and item_label(item) in title and shown.cards["columns"][0]["itself"] == row
+    assert title.startswith("the item ") and item_label(item) in title and shown.cards["columns"][0]["query_row"] == row
     assert address(shown) == ("", "", item.id, "", "") and shown.stored[0]["item"] == item.id
 
 

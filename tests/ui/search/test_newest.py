@@ -36,7 +36,8 @@ def test_a_search_that_ends_after_a_later_one_changes_nothing():
 
 def test_a_search_changes_nothing_once_a_later_one_has_begun():
     newest = Newest()
-    assert newest_only(lambda: setattr(newest, "begun", object()))(newest) == gr.skip() and newest.shown is None
+    interrupted = newest_only(lambda: setattr(newest, "latest_search", object()))
+    assert interrupted(newest) == gr.skip() and newest.shown_search is None
 
 
 def test_an_explanation_of_results_that_were_replaced_meanwhile_changes_nothing():

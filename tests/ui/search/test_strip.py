@@ -17,7 +17,7 @@ from genius.ui.search import strip as of_strip
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.newest import Newest
-from genius.ui.search.strip import STALE_STEP, branch, first_shown, follow, strip_panel
+from genius.ui.search.strip import STALE_STEP, branch, follow, initial_rank, strip_panel
 from tests.search.tiny import LEVELS, publish_tiny_run
 from tests.ui.events import callback
 
@@ -83,7 +83,7 @@ def test_a_search_shows_the_best_id_with_a_column_for_each_level(engine, namer):
     assert shown["columns"][0]["items"] == "40" and shown["play"] == 1 and not shown["branched"]
     rows = {row for column in shown["columns"] for row in column["rows"]} | {*shown["ending"]["rows"]}
     rows |= {one["row"] for column in shown["columns"] for one in column["others"]}
-    assert set(map(str, rows)) == set(shown["items"]) and found is None and state.own is state.shown
+    assert set(map(str, rows)) == set(shown["items"]) and found is None and state.original is state.shown
 
 
 def test_a_search_of_one_modality_counts_its_items_alone(engine, namer):
@@ -103,7 +103,7 @@ def test_another_code_searches_below_it_with_the_same_options(engine, namer, eve
     searches, search = [], engine.search_encoded
     monkeypatch.setattr(engine, "search_encoded", lambda *given: searches.append(given[1]) or search(*given))
     branched, now, found = event("on_branch", (last,), state, level=level, code=code)
-    prefix = (*state.own.codes[:level], code)
+    prefix = (*state.original.codes[:level], code)
     assert searches == [replace(OPTIONS, k=4, trace=True, prefix=prefix)]
     assert [column["code"]["code"] for column in branched["columns"][1 : level + 2]] == list(prefix)
     assert branched["branched"] and branched["play"] == level + 2 and f"at level {level}" in branched["sentence"]
@@ -113,7 +113,7 @@ def test_another_code_searches_below_it_with_the_same_options(engine, namer, eve
     assert group["tiles"] and all(ids[tile["id"]][: level + 1] == prefix for tile in group["tiles"])
     again, _, gone = event("on_follow", (last,), column=0, rank=None)
     assert again["columns"] == shown["columns"] and gone is None
-    back, *_ = event("on_branch", (last,), now, level=level, code=state.own.codes[level])
+    back, *_ = event("on_branch", (last,), now, level=level, code=state.original.codes[level])
     assert [column["code"] for column in back["columns"]] == [column["code"] for column in shown["columns"]]
 
 
@@ -142,7 +142,7 @@ def test_the_id_of_the_first_result_comes_first_where_it_is_not_the_best_one(eng
         last = asked(engine, words)
         shown, *_ = follow(engine, namer, (last,), 0, None)
         other = last.result.hits[0].codes != last.result.generated[0].codes
-        assert first_shown(last) == (1 if other else None)
+        assert initial_rank(last) == (1 if other else None)
         assert [path["rank"] for path in shown["paths"]] == [1, None][1 - other :]
         if other:
             first, *_ = event("on_follow", (last,), column=0, rank=1)
@@ -159,7 +159,7 @@ def test_each_of_several_searches_has_its_strip(engine, namer, event):
         replace(one, query=replace(one.query, instruction=name))
         for one, name in ((asked(engine), "Find it."), (asked(engine, "A blue boat."), "Name it."))
     )
-    shown, *_ = follow(engine, namer, answers, 0, first_shown(answers[0]))
+    shown, *_ = follow(engine, namer, answers, 0, initial_rank(answers[0]))
     assert [(path["name"], path["chosen"]) for path in shown["paths"]] == [("Find it.", True), ("Name it.", False)]
     second, state, _ = event("on_follow", answers, column=1, rank=shown["paths"][1]["rank"])
     assert state.column == 1 and [path["chosen"] for path in second["paths"]] == [False, True]
@@ -169,15 +169,15 @@ def test_another_code_shows_the_item_nearest_to_its_mean_if_its_name_is_stored(e
     last = asked(engine)
     shown, state, _ = follow(engine, namer, (last,), 0, None)
     level, code = a_choice(shown)
-    prefix = (*state.own.codes[:level], code)
+    prefix = (*state.original.codes[:level], code)
     named = CodeNamer(engine, Path("tiny"))
     named.stored = {prefix: CodeName(("boat",), ("0:3",))}
     known, *_ = follow(engine, named, (last,), 0, None)
     rows = {(one["level"], one["code"]): one["row"] for column in known["columns"] for one in column["others"]}
     assert rows[level, code] == engine.index.rows_of(["0:3"])[0] and str(rows[level, code]) in known["items"]
     for (level, code), row in rows.items():
-        if (*state.own.codes[:level], code) != prefix:
-            assert tuple(engine.index.codes([row])[0][: level + 1]) == (*state.own.codes[:level], code)
+        if (*state.original.codes[:level], code) != prefix:
+            assert tuple(engine.index.codes([row])[0][: level + 1]) == (*state.original.codes[:level], code)
     assert shown["unnamed"] and not known["unnamed"]
 
 

@@ -87,12 +87,12 @@ def test_an_open_end_is_told():
 
 
 def test_a_what_if_names_both_codes():
-    told = drawn(instead=(1, 5), play=3)
+    told = drawn(replaced=(1, 5), play=3)
     assert told["sentence"] == (
         "With 17 in place of 5 at level 1, the search goes on from there by itself: 100 → 40 → 2."
     )
     assert told["branched"] and told["play"] == 3
-    assert "With Pair in place of Text" in drawn(instead=(0, 1))["sentence"]
+    assert "With Pair in place of Text" in drawn(replaced=(0, 1))["sentence"]
 
 
 def test_long_texts_are_cut_and_pictures_are_inline():
@@ -101,5 +101,5 @@ def test_long_texts_are_cut_and_pictures_are_inline():
 
 
 def test_another_code_has_a_typical_item_if_one_is_known():
-    second = drawn(rows={(2, 5): 3})["columns"][2]
+    second = drawn(typical={(2, 5): 3})["columns"][2]
     assert [other["row"] for other in second["others"]] == [3, None]

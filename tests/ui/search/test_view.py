@@ -56,7 +56,7 @@ def asked(*query) -> SearchRequest:
 
 def test_the_target_is_the_first_code_of_the_best_id_even_when_another_is_more_probable():
     probabilities = np.array([0.5, 0.45, 0.05])
-    shown = view.targets(result(first_code_probabilities=probabilities))
+    shown = view.first_codes(result(first_code_probabilities=probabilities))
     assert [(target["name"], target["probability"]) for target in shown] == [
         ("Image", "50 %"),
         ("Text", "45 %"),
@@ -66,9 +66,9 @@ def test_the_target_is_the_first_code_of_the_best_id_even_when_another_is_more_p
 
 
 def test_a_code_is_not_called_certain_while_another_is_possible():
-    rounded = view.targets(result(first_code_probabilities=np.array([1, 1e-9, 0], np.float32)))
+    rounded = view.first_codes(result(first_code_probabilities=np.array([1, 1e-9, 0], np.float32)))
     assert [target["probability"] for target in rounded] == [">99 %", "<0.01 %", "0 %"]
-    alone = view.targets(result(first_code_probabilities=np.array([0, 1, 0], np.float32)))
+    alone = view.first_codes(result(first_code_probabilities=np.array([0, 1, 0], np.float32)))
     assert alone[0]["probability"] == "100 %"
 
 
@@ -88,7 +88,7 @@ def test_a_modality_that_the_visitor_chose_is_named_next_to_the_probabilities(on
 
 
 def test_no_modality_is_the_target_when_no_id_was_generated():
-    assert not any(target["chosen"] for target in view.targets(result(generated=[], hits=[])))
+    assert not any(target["chosen"] for target in view.first_codes(result(generated=[], hits=[])))
 
 
 def test_the_summary_says_what_was_asked_how_much_was_found_and_how_long_it_took():
@@ -158,9 +158,9 @@ def test_a_card_tells_modality_cosine_and_id_with_the_part_that_is_the_querys_ow
 
 
 def test_a_card_can_be_told_from_others_and_held_against_a_threshold():
-    shown = view.cards(result(), [b"webp", None], True, itself=2)
+    shown = view.cards(result(), [b"webp", None], True, query_row=2)
     assert [(card["row"], card["likeness"]) for card in shown["cards"]] == [(9, 0.3149), (2, -0.02)]
-    assert shown["itself"] == 2 and view.cards(result(), [None, None], True)["itself"] is None
+    assert shown["query_row"] == 2 and view.cards(result(), [None, None], True)["query_row"] is None
 
 
 def test_generated_ids_keep_their_order_scores_and_buckets():
@@ -221,7 +221,7 @@ def test_numpy_numbers_become_plain_ones():
     assert json.loads(json.dumps(shown["query"]["codes"])) == [1, 4, 7]
 
 
-@pytest.mark.parametrize("far, note", [(True, view.FAR), (False, ""), (None, "")])
+@pytest.mark.parametrize("far, note", [(True, view.FAR_FROM_COLLECTION), (False, ""), (None, "")])
 def test_a_picture_that_is_far_from_all_is_said_to_be(far, note):
     assert view.summary(result(out_of_distribution=far), asked("mug"))["note"] == note
 
@@ -235,7 +235,7 @@ def test_several_results_are_summed_up_together():
     )
     shown = view.summaries([result(), result(out_of_distribution=True)], example)
     assert shown["sentence"] == "The picture, with 2 instructions, in 2.5 s."
-    assert (shown["title"], shown["aim"], shown["note"]) == ("Twice", None, view.FAR)
+    assert (shown["title"], shown["aim"], shown["note"]) == ("Twice", None, view.FAR_FROM_COLLECTION)
     assert [(stage["name"], stage["time"]) for stage in shown["stages"]] == [
         ("encode", "60 ms"),
         ("beam search", "2.4 s"),
@@ -260,7 +260,7 @@ def test_a_column_has_its_instruction_aim_best_id_and_cards():
 
 def test_an_example_tells_what_is_given_and_what_is_wanted():
     picture = Image.new("RGB", (600, 300), "teal")
-    (card,) = view.examples(
+    (card,) = view.examples_view(
         [
             Example(
                 "Changed",
@@ -278,4 +278,4 @@ def test_an_example_tells_what_is_given_and_what_is_wanted():
 
 
 def test_without_examples_nothing_is_shown():
-    assert view.examples([]) is None
+    assert view.examples_view([]) is None

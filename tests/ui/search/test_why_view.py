@@ -6,7 +6,7 @@ import pytest
 from genius.explore.beam_tree import beam_tree
 from genius.explore.explanation import explain
 from genius.schema import RANKER_PARTS, Hit, Item, LevelTrace, Modality, SearchTrace
-from genius.ui.search.why_view import PART_NAMES, explanation, logarithm, moved, ordinal, prefixes, sentences
+from genius.ui.search.why_view import PART_NAMES, explanation, logarithm, ordinal, prefixes, rank_change, sentences
 
 NAMES = ("Image", "Text", "Pair")
 
@@ -138,7 +138,7 @@ def test_ranks_are_said_as_ordinals(rank, words):
 
 
 def test_movement_is_said_in_words():
-    assert (moved(3, 3), moved(3, 1)) == ("left it at rank 3", "moved it from rank 3 to 1")
+    assert (rank_change(3, 3), rank_change(3, 1)) == ("left it at rank 3", "moved it from rank 3 to 1")
 
 
 def test_what_rounds_to_none_has_no_sign():
