@@ -180,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             os.environ.pop(name, None)
         from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
         from genius.search.engine import Engine
-        from genius.ui.common.context import Served
+        from genius.ui.common.context import ServedRun
         from genius.ui.kept_pictures import kept_pictures
         from genius.ui.logs import SERVER, configure
         from genius.ui.page import build
@@ -193,7 +193,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         def load(run: Path) -> Page:
             SERVER.info("Loading %s …", run, extra={"event": "loading"})
-            served = Served.read(run, options.editable, names, kept)
+            served = ServedRun.read(run, options.editable, names, kept)
             engine = Engine.load(run, options.device, options.fast_dtype)
             engine.follow()
             return build(engine, served)

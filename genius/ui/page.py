@@ -23,8 +23,8 @@ from genius.ui.codes.layout import codes_tab
 from genius.ui.collection.layout import collection_tab
 from genius.ui.common import links
 from genius.ui.common.about import about_view
-from genius.ui.common.components import UNQUEUED, Panel, uploaded
-from genius.ui.common.context import TABS, Context, Served, Shared, Signal
+from genius.ui.common.components import UNQUEUED, Panel, upload_path
+from genius.ui.common.context import TABS, Context, ServedRun, Shared, Signal
 from genius.ui.compare.layout import compare_tab
 from genius.ui.event_queue import FairQueue, caller, caller_of
 from genius.ui.failures import MISFIT, MISFIT_ENDPOINT, as_shown
@@ -61,7 +61,7 @@ class Page(gr.Blocks):
     def __init__(self, engine: Engine, **layout: Any):
         self.engine = engine
         self.calling: Callable[[str, str | None], AbstractContextManager[None]] = lambda *_: nullcontext()
-        self.ahead: list[Callable[[], object]] = []
+        self.precompute: list[Callable[[], object]] = []
         super().__init__(**layout)
 
     def prepare(self) -> None:
@@ -69,7 +69,7 @@ class Page(gr.Blocks):
         and what cannot be computed now is computed, or refused, when it is asked for."""
 
         def run() -> None:
-            for compute in self.ahead:
+            for compute in self.precompute:
                 if not self.is_running:
                     return
                 try:
@@ -143,7 +143,7 @@ class Page(gr.Blocks):
             raise UserError(MISFIT_ENDPOINT if is_for_programs(block_fn) else MISFIT) from error
 
 
-def build(engine: Engine, served: Served) -> Page:
+def build(engine: Engine, served: ServedRun) -> Page:
     """The page for one engine."""
 
     def heading() -> dict[str, Any]:
@@ -158,11 +158,11 @@ def build(engine: Engine, served: Served) -> Page:
         Panel(
             "about",
             "common/about.js",
-            about_view(served.about, served.world, items, served.kept.days if served.kept else 0),
+            about_view(served.about, served.world, items, served.kept_pictures.days if served.kept_pictures else 0),
         )
         tabs = gr.Tabs(selected="search", elem_id="tabs")
         shared = Shared.create(tabs)
-        context = Context(engine, served, shared, page.ahead)
+        context = Context(engine, served, shared, page.precompute)
         # before the listeners of the tabs: Gradio waits for each of a signal before it calls the next one
         for signal, opens in (
             (shared.ask, "search"),
@@ -208,7 +208,7 @@ def _show_progress_once(page: gr.Blocks, idle: Signal) -> None:
 def _check_upload(file: dict[str, Any]) -> dict[str, Any]:
     """Gradio checks paths too, but fetches links before, and copies any file of the machine if it was not told that
     the page is launched."""
-    uploaded(file["path"], None, get_upload_folder())
+    upload_path(file["path"], None, get_upload_folder())
     return file
 
 
@@ -233,7 +233,7 @@ def check_text(values: list[Any]) -> None:
         raise UserError("The request contains invalid Unicode or too many nested values.") from None
 
 
-def header_view(served: Served, items: int, code_sizes: Sequence[int], device: object) -> dict[str, Any]:
+def header_view(served: ServedRun, items: int, code_sizes: Sequence[int], device: object) -> dict[str, Any]:
     """Facts about the run, and the runs to choose from if there are several."""
     several = len(served.names) > 1
     named = [f"collection {served.collection}"] * bool(served.collection)

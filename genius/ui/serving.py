@@ -22,7 +22,7 @@ from starlette.routing import Mount, Route
 
 from genius.errors import UserError
 from genius.ui.access import Logins
-from genius.ui.common.components import UI
+from genius.ui.common.components import UI_FOLDER
 from genius.ui.common.figures import PLOTLY_ADDRESS
 from genius.ui.failures import answer_failures, on_fault
 from genius.ui.logs import SERVER
@@ -229,11 +229,11 @@ def listen(host: str, port: int) -> socket.socket:
 
 def head() -> str:
     """Styles and scripts. Not css=: Gradio would rewrite every selector, and get lists of selectors wrong."""
-    common = UI / "common/style.css"
-    styles = [common, *sorted(set(UI.glob("*/*.css")) - {common})]
+    common = UI_FOLDER / "common/style.css"
+    styles = [common, *sorted(set(UI_FOLDER.glob("*/*.css")) - {common})]
     return (
         "".join(f"<style>{file.read_text()}</style>" for file in styles)
-        + "".join(f"<script>{(UI / file).read_text()}</script>" for file in SCRIPTS)
+        + "".join(f"<script>{(UI_FOLDER / file).read_text()}</script>" for file in SCRIPTS)
         + f'<link rel="prefetch" as="script" href="{PLOTLY_ADDRESS}">'
     )  # while nothing else is to be done
 

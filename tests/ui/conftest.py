@@ -32,13 +32,13 @@ def photo(tmp_path):
 @pytest.fixture(scope="session")
 def served() -> Iterator[SimpleNamespace]:
     """engine, page, url: a page that is being served."""
-    from genius.ui.common.context import Served
+    from genius.ui.common.context import ServedRun
     from genius.ui.page import build
     from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
 
     engine = FakeEngine()
-    page = build(engine, Served(Path("made-up"), "drawings", WORLD, EXAMPLES))
+    page = build(engine, ServedRun(Path("made-up"), "drawings", WORLD, EXAMPLES))
     server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0))
     yield SimpleNamespace(engine=engine, page=page, url=server.address)
     server.close()

@@ -229,12 +229,12 @@ class FakeEngine:
 
 
 if __name__ == "__main__":
-    from genius.ui.common.context import Served
+    from genius.ui.common.context import ServedRun
     from genius.ui.page import build
     from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
 
-    made_up = build(FakeEngine(0.5), Served(Path("made-up"), "drawings", WORLD, EXAMPLES))
+    made_up = build(FakeEngine(0.5), ServedRun(Path("made-up"), "drawings", WORLD, EXAMPLES))
     hosting = Hosting(port=int(sys.argv[1]) if len(sys.argv) > 1 else 7860)
     server = serve([HostedRun(Path("made-up"), lambda: made_up)], hosting)
     print(server.address, flush=True)

@@ -33,13 +33,13 @@ class GatedEngine(FakeEngine):
 @pytest.fixture
 def served():
     """engine, url: a page whose searches run one at a time."""
-    from genius.ui.common.context import Served
+    from genius.ui.common.context import ServedRun
     from genius.ui.page import build
     from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
 
     engine = GatedEngine()
-    page = build(engine, Served(Path("made-up")))
+    page = build(engine, ServedRun(Path("made-up")))
     for function in page.fns.values():
         if function.concurrency_id == "search":
             function.concurrency_limit = 1

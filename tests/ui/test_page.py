@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from genius.ui import page, security
-from genius.ui.common.context import Served
+from genius.ui.common.context import ServedRun
 from genius.ui.page import header_view
 
 SEARCH = {"data": ["mug", None, "", 5, 3, "any"]}  # a request to the API
@@ -51,9 +51,9 @@ def test_an_example_that_is_not_there_never_reaches_the_engine(ask, served, even
 def test_what_is_served_comes_from_the_run(tmp_path):
     manifest = {"format": 1, "parts": {}, "collection": "/data/my-photos", "world": {"seed": 3}}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    assert Served.read(tmp_path) == Served(tmp_path, "my-photos", {"seed": 3}, ())
+    assert ServedRun.read(tmp_path) == ServedRun(tmp_path, "my-photos", {"seed": 3}, ())
     (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "parts": {}}))
-    assert Served.read(tmp_path) == Served(tmp_path)
+    assert ServedRun.read(tmp_path) == ServedRun(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -147,18 +147,18 @@ def test_a_search_for_nobody_is_dropped_and_says_so(served, monkeypatch, caplog)
 
 
 def test_the_header_counts_items_and_codes():
-    header = header_view(Served(Path("demo")), 1_234_567, (3, 256, 256), "cuda:0")
+    header = header_view(ServedRun(Path("demo")), 1_234_567, (3, 256, 256), "cuda:0")
     assert header["facts"] == ["1,234,567 items", "IDs of 3 codes", "run demo", "computed on cuda:0"]
     assert not header["runs"]
 
 
 def test_the_header_names_the_collection_where_it_is_known():
-    facts = header_view(Served(Path("demo"), "my-photos"), 1, (3, 256), "cpu")["facts"]
+    facts = header_view(ServedRun(Path("demo"), "my-photos"), 1, (3, 256), "cpu")["facts"]
     assert facts[0] == "collection my-photos"
 
 
 def test_several_runs_are_a_choice_in_the_header():
-    header = header_view(Served(Path("demo"), names=("photos", "demo")), 1, (3, 256), "cpu")
+    header = header_view(ServedRun(Path("demo"), names=("photos", "demo")), 1, (3, 256), "cpu")
     assert (header["run"], header["runs"]) == ("demo", ["photos", "demo"])
     assert header["facts"] == ["1 items", "IDs of 2 codes", "computed on cpu"]
 

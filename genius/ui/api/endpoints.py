@@ -14,7 +14,7 @@ from genius.schema import RANKER_PARTS, Item, Modality, Query, SearchOptions, Se
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
-from genius.ui.common.components import LARGEST_SIDE, target_of, uploaded
+from genius.ui.common.components import LARGEST_SIDE, target_of, upload_path
 from genius.ui.common.context import Context
 from genius.ui.event_queue import caller
 from genius.ui.monitoring import searching
@@ -145,7 +145,7 @@ def _by_modality(result: SearchResult) -> dict[str, float] | None:
 def _path(picture: Any) -> str:
     """The path of an uploaded picture. Raises UserError for anything else."""
     given = picture if isinstance(picture, dict) else {}
-    return uploaded(given.get("path"), given.get("url"), get_upload_folder())
+    return upload_path(given.get("path"), given.get("url"), get_upload_folder())
 
 
 def _whole(number: Any, name: str, least: int, most: int) -> int:

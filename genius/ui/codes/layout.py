@@ -64,7 +64,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     with gr.Accordion("What the codes know about the items", open=False) as factored:
         factors = Panel("codes-factors", "common/table.js")
 
-    context.ahead.append(callbacks.prepare)
+    context.precompute.append(callbacks.prepare)
     outputs = [current, pattern, key, here, icicle, near, items, item_card, meaning, table]
     quick = {**UNLIMITED, "trigger_mode": "always_last"}
     waiting = {**quick, "show_progress": "minimal", "show_progress_on": here}

@@ -11,7 +11,7 @@ from genius.explore.distinctive_words import Word
 from genius.explore.hierarchy import Node
 from genius.schema import Modality
 from genius.trie.code_table import Pattern, trimmed
-from genius.ui.common.formatting import NAMES, count, number, percent
+from genius.ui.common.formatting import MODALITY_NAMES, count, number, percent
 
 Words = Mapping[int, tuple[Sequence[Word], int]]  # code -> its words, as Profiles.words_below gives them
 
@@ -31,7 +31,7 @@ def level_name(level: int, forced: bool) -> str:
 def code_name(code: int | None, level: int, forced: bool) -> str:
     """A code, with its modality where it stands for one."""
     named = level == 0 and forced and code is not None
-    return f"{code} {NAMES[Modality(code)]}" if named else format_pattern((code,))
+    return f"{code} {MODALITY_NAMES[Modality(code)]}" if named else format_pattern((code,))
 
 
 def here(pattern: Pattern, overview: Overview, total: int, forced: bool, label: str = "") -> dict[str, Any]:
@@ -93,7 +93,12 @@ def varied(use: Mapping[str, Any]) -> str:
 def modalities(overview: Overview) -> list[dict[str, Any]]:
     """Items per modality."""
     return [
-        {"name": NAMES[modality], "kind": modality.name.lower(), "items": f"{items:,}", "share": items / overview.items}
+        {
+            "name": MODALITY_NAMES[modality],
+            "kind": modality.name.lower(),
+            "items": f"{items:,}",
+            "share": items / overview.items,
+        }
         for modality, items in zip(Modality, overview.modalities, strict=True)
         if items
     ]

@@ -14,7 +14,7 @@ from genius.schema import Query
 from genius.search.checks import check_query
 from genius.search.editor import Editor
 from genius.ui.collection import view
-from genius.ui.common.components import Panel, uploaded
+from genius.ui.common.components import Panel, upload_path
 from genius.ui.common.context import Context
 from genius.ui.common.formatting import count
 from genius.ui.common.item_card import on_query
@@ -32,7 +32,7 @@ class UploadedPictures(gr.File):
         return "file"  # draw it as Gradio draws gr.File
 
     def preprocess(self, payload: Any) -> list[str]:
-        return [uploaded(file.path, file.url, self.GRADIO_CACHE) for file in payload or ()]
+        return [upload_path(file.path, file.url, self.GRADIO_CACHE) for file in payload or ()]
 
 
 class EditingForm:

@@ -101,7 +101,7 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
         trigger(on_held, None, [held, added], show_progress_on=held, **waiting).success(
             on_health, None, [verdict, health], show_progress_on=verdict, **waiting
         )
-    context.ahead.extend([lambda: held_of(engine.index), lambda: health_of(engine.index)])
+    context.precompute.extend([lambda: held_of(engine.index), lambda: health_of(engine.index)])
     added.turn(on_turn, None, added, **UNLIMITED)
     added.use_as_query(on_query, None, shared.use_as_query, **UNQUEUED)
     if served.editable:

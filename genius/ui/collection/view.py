@@ -10,7 +10,7 @@ from genius.index.contents import Contents, Dataset
 from genius.index.drift import QUANTILE, USUAL, DriftReport
 from genius.index.update import Added, Removed
 from genius.schema import Item, Modality
-from genius.ui.common.formatting import NAMES, count, number, percent, tile
+from genius.ui.common.formatting import MODALITY_NAMES, count, number, percent, tile
 
 LINES = 10  # of ids
 LONGEST = 100  # characters of an id
@@ -56,7 +56,7 @@ def held(contents: Contents, names: Mapping[int, str]) -> dict[str, Any]:
         "tables": [
             {
                 "caption": "What is indexed",
-                "columns": ["dataset", "items", *(NAMES[kind] for kind in kinds), *since],
+                "columns": ["dataset", "items", *(MODALITY_NAMES[kind] for kind in kinds), *since],
                 "rows": rows,
                 "note": " ".join(sentences),
             }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from genius.schema import Modality
-from genius.ui.common.formatting import NAMES, count
+from genius.ui.common.formatting import MODALITY_NAMES, count
 
 CREDITS = "CREDITS.md"  # of a run: where its pictures and texts come from
 MAX_LINE, MAX_PARAGRAPH = 100, 2_000  # characters of a title or instruction, and of a paragraph
@@ -47,14 +47,14 @@ class About:
             _texts(about.get("ask_by_text"), MAX_ASK, MAX_LINE),
         )
 
-    def offered(self, query: Modality) -> tuple[str, ...]:
+    def instructions_for(self, query: Modality) -> tuple[str, ...]:
         """Instructions to offer for queries of this modality."""
         return {Modality.IMAGE: self.ask, Modality.PAIR: self.ask_with_text, Modality.TEXT: self.ask_by_text}[query]
 
 
 def default_instruction(about: About, text: Any, image: object | None) -> str:
     """The run's own instruction for a query that came without one, which does not say what kind of result to find."""
-    offered = about.offered(Modality.of(text, image)) if text or image else ()
+    offered = about.instructions_for(Modality.of(text, image)) if text or image else ()
     return offered[0] if offered else ""
 
 
@@ -84,7 +84,7 @@ def about_view(
         "title": about.title,
         "paragraphs": list(about.paragraphs),
         "items": f"{sum(items):,}",
-        "held": _listed([count(items[kind], NAMES[kind].lower()) for kind in Modality if items[kind]]),
+        "held": _enumeration([count(items[kind], MODALITY_NAMES[kind].lower()) for kind in Modality if items[kind]]),
         "ask": about.ask[0] if about.ask else "",
         "credits": about.credits,
         "days": days,
@@ -92,5 +92,5 @@ def about_view(
     }
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _enumeration(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

@@ -18,14 +18,14 @@ from genius.collections.images import Part, open_image
 from genius.errors import UserError, quoted
 from genius.index.store import Index
 from genius.schema import Modality
-from genius.ui.common.formatting import NAMES
+from genius.ui.common.formatting import MODALITY_NAMES
 from genius.ui.security import UPLOADS_KEPT
 
-UI = Path(__file__).parents[1]
+UI_FOLDER = Path(__file__).parents[1]
 UNLIMITED = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}  # answered at once
 UNQUEUED = {"api_visibility": "private", "show_progress": "hidden", "queue": False}  # faster, but errors are not shown
 TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
-REMEMBERED = 8  # decoded uploads, at most 3 MB each
+MAX_CACHED_UPLOADS = 8  # decoded uploads, at most 3 MB each
 LARGEST_SIDE = 1_024  # pixels of a query's picture; far more than an encoder sees, and it bounds memory under load
 # A phone's camera that looks away from its owner; unmirrored, so that what is written stays readable.
 CAMERA = gr.WebcamOptions(mirror=False, constraints={"video": {"facingMode": {"ideal": "environment"}}})
@@ -33,7 +33,7 @@ BEAMS_NOTE = (
     "How many beginnings of IDs (the beam) are followed at once. More finds more but takes longer; mode Fast follows "
     "fewer."
 )
-REFUSED = "Upload the picture as a file; links and embedded data are not accepted."
+NOT_AN_UPLOAD = "Upload the picture as a file; links and embedded data are not accepted."
 
 
 class Panel(gr.HTML):
@@ -47,7 +47,7 @@ class Panel(gr.HTML):
     """
 
     def __init__(self, name: str, script: str, value: Any = None, **layout: Any):
-        drawing = "\n".join((UI / file).read_text() for file in ("common/nodes.js", script))
+        drawing = "\n".join((UI_FOLDER / file).read_text() for file in ("common/nodes.js", script))
         super().__init__(
             value,
             html_template='<div class="panel"></div>',
@@ -85,7 +85,7 @@ class Download(gr.HTML):
     """A file that the browser saves: {"name", "type", "text"}, an output of a callback. name: its elem_id."""
 
     def __init__(self, name: str):
-        nodes = (UI / "common/nodes.js").read_text()
+        nodes = (UI_FOLDER / "common/nodes.js").read_text()
         saving = "watch('value', () => { if (props.value) save({...props.value, label: ''}).click(); });"
         super().__init__(None, html_template="<i></i>", visible="hidden", elem_id=name, js_on_load=f"{nodes}\n{saving}")
 
@@ -110,7 +110,7 @@ class UploadedImage(gr.Image):
     def preprocess(self, payload: Any) -> str | None:
         if payload is None:
             return None
-        return uploaded(payload.path, payload.url, self.GRADIO_CACHE)
+        return upload_path(payload.path, payload.url, self.GRADIO_CACHE)
 
 
 def query_picture(name: str, height: int) -> UploadedImage:
@@ -130,7 +130,7 @@ def query_picture(name: str, height: int) -> UploadedImage:
     )
 
 
-def uploaded(path: Any, url: Any, folder: str) -> str:
+def upload_path(path: Any, url: Any, folder: str) -> str:
     """The path of a file that Gradio keeps in its folder of uploads. Raises UserError for anything else.
 
     Gradio checks paths only of what calls itself a file; a forged request may not.
@@ -140,7 +140,7 @@ def uploaded(path: Any, url: Any, folder: str) -> str:
         or str(url).startswith("data:")
         or not Path(path).resolve().is_relative_to(Path(folder).resolve())
     ):
-        raise UserError(REFUSED)
+        raise UserError(NOT_AN_UPLOAD)
     try:
         os.utime(path)  # uploads are deleted some time after their last use
     except OSError:
@@ -148,13 +148,15 @@ def uploaded(path: Any, url: Any, folder: str) -> str:
     return path
 
 
-class OpenedUploads:
+class UploadCache:
     """Opens uploads, and remembers the last ones, so that a search need not decode what was just uploaded. They are
     forgotten at the latest when their unused files are deleted. Thread-safe."""
 
     def __init__(self, seconds: float = UPLOADS_KEPT):
         self.seconds = seconds
-        self._opened = lru_cache(REMEMBERED)(lambda upload, part: open_image(upload, max_side=LARGEST_SIDE, part=part))
+        self._opened = lru_cache(MAX_CACHED_UPLOADS)(
+            lambda upload, part: open_image(upload, max_side=LARGEST_SIDE, part=part)
+        )
         self._forgetting: threading.Timer | None = None
 
     def open(self, upload: str, part: Part | None) -> Image:
@@ -170,7 +172,7 @@ def target_choice(index: Index, name: str) -> gr.Radio:
     """One of TARGETS, of the modalities that the index holds. name: its elem_id."""
     kinds = map(Modality, np.unique(index.modalities))
     return gr.Radio(
-        [("Any", "any"), *((NAMES[kind], kind.name.lower()) for kind in kinds)],
+        [("Any", "any"), *((MODALITY_NAMES[kind], kind.name.lower()) for kind in kinds)],
         value="any",
         label="Kind of result",
         elem_id=name,

@@ -43,7 +43,7 @@ TABS = {
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedRun:
     """Facts about the run that is served."""
 
     path: Path
@@ -53,7 +53,7 @@ class Served:
     editable: bool = False  # visitors may add items and remove them
     about: About = field(default_factory=About)
     names: tuple[str, ...] = ()  # of all runs that are served, the first one at /
-    kept: KeptPictures | None = None  # pictures of visitors, if the host keeps them
+    kept_pictures: KeptPictures | None = None  # pictures of visitors, if the host keeps them
 
     @property
     def name(self) -> str:
@@ -61,8 +61,8 @@ class Served:
 
     @classmethod
     def read(
-        cls, run: Path, editable: bool = False, names: tuple[str, ...] = (), kept: KeptPictures | None = None
-    ) -> Served:
+        cls, run: Path, editable: bool = False, names: tuple[str, ...] = (), kept_pictures: KeptPictures | None = None
+    ) -> ServedRun:
         """Raises UserError for a run that cannot be read, or cannot be written but is to be editable."""
         if editable and not os.access(run, os.W_OK):
             raise UserError(
@@ -79,7 +79,7 @@ class Served:
             editable,
             About.read(run, manifest),
             names,
-            kept,
+            kept_pictures,
         )
 
 
@@ -188,10 +188,10 @@ class Context:
     """What every tab receives."""
 
     engine: Engine
-    served: Served
+    served: ServedRun
     shared: Shared
     # what to compute before visitors ask for it (Page.prepare)
-    ahead: list[Callable[[], object]] = field(default_factory=list)
+    precompute: list[Callable[[], object]] = field(default_factory=list)
 
     @cached_property
     def namer(self) -> CodeNamer:

@@ -37,10 +37,12 @@ def as_csv(answers: Sequence[LastQuery]) -> str:
     table = csv.DictWriter(stream, COLUMNS)
     table.writeheader()
     for answer in answers:
-        asked = {"query": answer.title, "instruction": answer.query.instruction}
+        query_fields = {"query": answer.title, "instruction": answer.query.instruction}
         for hit in answer.result.hits:
-            record = asked | _record(hit) | {"codes": " ".join(map(str, hit.codes))}
-            table.writerow({name: inert(value) if isinstance(value, str) else value for name, value in record.items()})
+            record = query_fields | _record(hit) | {"codes": " ".join(map(str, hit.codes))}
+            table.writerow(
+                {name: escape_formula(value) if isinstance(value, str) else value for name, value in record.items()}
+            )
     return stream.getvalue()
 
 
@@ -89,6 +91,6 @@ def _record(hit: Hit) -> dict[str, Any]:
     }
 
 
-def inert(text: str) -> str:
+def escape_formula(text: str) -> str:
     """The text, with an apostrophe if a spreadsheet would compute it."""
     return f"'{text}" if text.startswith(FORMULA) else text

@@ -14,7 +14,7 @@ import gradio as gr
 import plotly
 from plotly.graph_objects import Figure
 
-from genius.ui.common.components import UI, as_json
+from genius.ui.common.components import UI_FOLDER, as_json
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 PLOTLY_ADDRESS = f"gradio_api/file={PLOTLY}"
@@ -55,7 +55,7 @@ class PlotlyFigure(gr.HTML):
             figure_height=height,
             after_text=after_text,
             most_lassoed=MOST_LASSOED,
-            js_on_load="\n".join((UI / file).read_text() for file in ("common/nodes.js", "common/figure.js")),
+            js_on_load="\n".join((UI_FOLDER / file).read_text() for file in ("common/nodes.js", "common/figure.js")),
             apply_default_css=False,
             head=f'<script src="{PLOTLY_ADDRESS}"></script>',
             elem_id=name,
@@ -72,7 +72,7 @@ class PlotlyFigure(gr.HTML):
         return {"type": "string"}
 
 
-def plain(figure: Figure) -> Figure:
+def base_layout(figure: Figure) -> Figure:
     """Make a figure transparent, without plotly's template and margins; all figures here start from this."""
     return figure.update_layout(
         template="none",

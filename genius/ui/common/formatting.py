@@ -12,8 +12,8 @@ from PIL import Image
 
 from genius.schema import Item, Modality, Query, provenance_of, source_fields
 
-NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
-PLURALS = {Modality.IMAGE: "images", Modality.TEXT: "texts", Modality.PAIR: "pairs"}
+MODALITY_NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
+MODALITY_PLURALS = {Modality.IMAGE: "images", Modality.TEXT: "texts", Modality.PAIR: "pairs"}
 TARGET_ORDER = (Modality.TEXT, Modality.IMAGE, Modality.PAIR)  # of questions about a picture
 STAGES = {  # in the order they run
     "encode": "encode",
@@ -31,11 +31,11 @@ STAGE_NOTES = {  # what a stage does, for people outside the field
     "rerank": "Order these items by how well they fit the query",
     "fetch": "Read texts and pictures of the results",
 }
-SHOWN_SIDE = 256  # pixels of a query's picture where it is shown again
+QUERY_PICTURE_SIDE = 256  # pixels of a query's picture where it is shown again
 LONGEST_FIELD = 300  # characters of a credit, license or origin
 LONGEST_EXCERPT = 200  # characters of a text on a tile
 LONGEST_NAME = 60  # characters of an item's name
-NAMING = ("title", "category", "kind")  # fields of a source that name an item without a text, the best first
+NAMING_FIELDS = ("title", "category", "kind")  # fields of a source that name an item without a text, the best first
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -69,7 +69,7 @@ def data_uri(webp: bytes) -> str:
 
 def small_copy(picture: Image.Image) -> Image.Image:
     copy = picture.copy()
-    copy.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+    copy.thumbnail((QUERY_PICTURE_SIDE, QUERY_PICTURE_SIDE))
     return copy
 
 
@@ -104,15 +104,16 @@ def item_label(item: Item) -> str:
     if item.text:
         return excerpt(item.text, LONGEST_NAME)
     fields = source_fields(item.source)
-    shown = next((value for name in NAMING if isinstance(value := fields.get(name), str) and value), "")
-    return f"{NAMES[item.modality]}: {excerpt(shown, LONGEST_NAME)}" if shown else f"{NAMES[item.modality]} {item.id}"
+    shown = next((value for name in NAMING_FIELDS if isinstance(value := fields.get(name), str) and value), "")
+    modality = MODALITY_NAMES[item.modality]
+    return f"{modality}: {excerpt(shown, LONGEST_NAME)}" if shown else f"{modality} {item.id}"
 
 
 def item_view(item: Item, picture: bytes | None) -> dict[str, Any]:
     """An item as panels draw it: its id, modality, text, label, thumbnail, where it has one, and provenance."""
     return {
         "id": item.id,
-        "name": NAMES[item.modality],
+        "name": MODALITY_NAMES[item.modality],
         "label": item_label(item),
         "kind": item.modality.name.lower(),
         "text": item.text,

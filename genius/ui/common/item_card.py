@@ -41,13 +41,14 @@ def card(engine: Engine, id: Any) -> dict[str, Any]:
     """The data of the panel. Raises UserError if there is no such item."""
     item = describe_item(engine, row_of(engine.index, id), NEIGHBOURS)
     return {
-        **_drawn(engine, item),
+        **_item_data(engine, item),
         "codes": item["codes"],
         "facts": item["facts"],
         "provenance": formatting.provenance_view(item["provenance"]),
         "exact": item["exact"],
         "neighbours": [
-            {**_drawn(engine, other), "cosine": formatting.number(other["cosine"], 3)} for other in item["neighbours"]
+            {**_item_data(engine, other), "cosine": formatting.number(other["cosine"], 3)}
+            for other in item["neighbours"]
         ],
     }
 
@@ -65,11 +66,11 @@ def on_query(event: gr.EventData) -> str:
     return str(getattr(event, "id", ""))
 
 
-def _drawn(engine: Engine, item: dict[str, Any]) -> dict[str, Any]:
+def _item_data(engine: Engine, item: dict[str, Any]) -> dict[str, Any]:
     picture = engine.index.thumbnail(item["row"])
     return {
         "id": item["id"],
-        "name": formatting.NAMES[item["modality"]],
+        "name": formatting.MODALITY_NAMES[item["modality"]],
         "kind": item["modality"].name.lower(),
         "text": item["text"],
         "label": formatting.item_label(Item(item["id"], item["modality"], item["text"], source=item["source"])),

@@ -15,8 +15,8 @@ from genius.schema import Hit, Query, provenance_of
 from genius.ui.common import saved_strip
 from genius.ui.common.context import LastQuery
 from genius.ui.common.formatting import (
-    NAMES,
-    PLURALS,
+    MODALITY_NAMES,
+    MODALITY_PLURALS,
     count,
     data_uri,
     is_web_address,
@@ -26,8 +26,8 @@ from genius.ui.common.formatting import (
     small_webp,
 )
 
-FILE = "genius-search.html"
-ALT = 120  # characters of a picture's description
+FILE_NAME = "genius-search.html"
+MAX_ALT_TEXT = 120  # characters of a picture's description
 SHOWN_IDS = 10  # generated IDs of each search
 ORDERS = {  # by `SearchResult.ranking`
     None: "in the order of their generated IDs",
@@ -95,7 +95,7 @@ def _search(answer: LastQuery, pictures: Mapping[int, bytes | None], with_pictur
     cards = "".join(_card(hit, pictures.get(hit.row), result.query_codes) for hit in result.hits)
     return (
         f"<h2>{_text(answer.query.instruction or 'Search')}</h2>\n"
-        + _asked(answer.query, with_picture)
+        + _query(answer.query, with_picture)
         + f'<p class="faint">{count(len(result.hits), "result")} out of {count(result.candidates, "candidate")}, '
         f"{_order(answer)}.</p>\n" + strip + f'<ol class="cards">{cards}</ol>\n'
         f"<h3>Generated IDs</h3>\n<p>The query’s own ID: {_codes(result.query_codes, result.query_codes)}</p>\n"
@@ -104,7 +104,7 @@ def _search(answer: LastQuery, pictures: Mapping[int, bytes | None], with_pictur
     )
 
 
-def _asked(query: Query, with_picture: bool) -> str:
+def _query(query: Query, with_picture: bool) -> str:
     text = f"<blockquote>{_text(query.text)}</blockquote>" if query.text else ""
     picture = _image(small_webp(query.image), "The picture of the query") if query.image and with_picture else ""
     return f'<div class="query">{picture}{text}</div>\n'
@@ -112,15 +112,15 @@ def _asked(query: Query, with_picture: bool) -> str:
 
 def _order(answer: LastQuery) -> str:
     modality = answer.options.modality
-    return ORDERS[answer.result.ranking] + ("" if modality is None else f"; {PLURALS[modality]} only")
+    return ORDERS[answer.result.ranking] + ("" if modality is None else f"; {MODALITY_PLURALS[modality]} only")
 
 
 def _card(hit: Hit, picture: bytes | None, query_codes: Sequence[int]) -> str:
     item = hit.item
-    image = _image(picture, item.text[:ALT] or item_label(item)) if picture else ""
+    image = _image(picture, item.text[:MAX_ALT_TEXT] or item_label(item)) if picture else ""
     text = f"<p>{_text(item.text)}</p>" if item.text else ""
     return (
-        f"<li><strong>{hit.rank}</strong> {NAMES[item.modality]}{image}{text}"
+        f"<li><strong>{hit.rank}</strong> {MODALITY_NAMES[item.modality]}{image}{text}"
         f'<p class="faint">similarity {number(hit.cosine, 3)}</p><p>{_codes(hit.codes, query_codes)}</p>'
         f'<p class="faint">{_credit(provenance_of(item.source))}item {_text(item.id)}</p></li>\n'
     )

@@ -62,7 +62,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         weight: Any,
     ) -> dict[str, Any]:
         by_system = list(comparison.search(embedding, z, k, beams, only, hnsw, weight))
-        title += "" if only is None else f", {formatting.PLURALS[only]} only"
+        title += "" if only is None else f", {formatting.MODALITY_PLURALS[only]} only"
         agreed = rank_agreement(by_system)
         return comparison_view(
             title,

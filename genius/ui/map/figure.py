@@ -16,8 +16,8 @@ from plotly.graph_objects import Figure, Scatter, Scattergl
 from genius.explore.map_colors import Group, spread_overlapping
 from genius.explore.map_data import Maps
 from genius.schema import Modality
-from genius.ui.common.figures import MODALITY_COLORS, MODALITY_SYMBOLS, escaped, plain
-from genius.ui.common.formatting import NAMES
+from genius.ui.common.figures import MODALITY_COLORS, MODALITY_SYMBOLS, base_layout, escaped
+from genius.ui.common.formatting import MODALITY_NAMES
 
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8f7f00")
 REST, QUERY, OWN = "#94a3b8", "#808794", "#e11d48"  # items without a group color, queries, the visitor's query
@@ -53,7 +53,7 @@ def map_figure(drawing: Drawing) -> Figure:
     count = len(drawing.maps.keys)
     places = spread_overlapping(drawing.maps.places[drawing.view][:count])
     queries = drawing.maps.places[drawing.view][count:]
-    figure = plain(Figure())
+    figure = base_layout(Figure())
     traces = _by_value(drawing, places) if drawing.values is not None else _by_group(drawing, places)
     if drawing.queries and len(queries):
         traces += _queries(drawing, places, queries)
@@ -98,7 +98,7 @@ def _by_group(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
                         legendgroup=group.label,
                         showlegend=not shown,
                         opacity=0.3 if group.value is None else 0.75,
-                        hovertemplate=" · ".join(dict.fromkeys([escaped(group.label), NAMES[modality]]))
+                        hovertemplate=" · ".join(dict.fromkeys([escaped(group.label), MODALITY_NAMES[modality]]))
                         + "<extra></extra>",
                     )
                 )
@@ -122,8 +122,8 @@ def _by_value(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
             }
             traces.append(
                 _items(drawing, places, points, modality, marker).update(
-                    name=NAMES[modality],
-                    hovertemplate=f"similarity %{{marker.color:.3f}} · {NAMES[modality]}<extra></extra>",
+                    name=MODALITY_NAMES[modality],
+                    hovertemplate=f"similarity %{{marker.color:.3f}} · {MODALITY_NAMES[modality]}<extra></extra>",
                 )
             )
     return traces

@@ -78,7 +78,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     selection = Panel("map-selection", "map/selection.js")
     gallery = Panel("map-tiles", "common/tiles.js")
 
-    context.ahead.append(callbacks.prepare)
+    context.precompute.append(callbacks.prepare)
     quick = {**UNLIMITED, "trigger_mode": "always_last"}
     waiting = {**quick, "show_progress": "minimal"}
     gr.on(

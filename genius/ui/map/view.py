@@ -15,7 +15,7 @@ from genius.explore.map_colors import Group, Palette
 from genius.explore.map_data import COARSE, MappedQuery, Maps, View
 from genius.schema import Item, Modality
 from genius.ui.common import formatting
-from genius.ui.common.export import inert
+from genius.ui.common.export import escape_formula
 
 COMPARED = (  # health of the IDs: key, label, format
     ("ids", "different IDs", "{:,}"),
@@ -87,7 +87,7 @@ def compared(maps: Maps) -> dict[str, Any]:
 def group_table(groups: Sequence[Group], modalities: np.ndarray, colors: Sequence[str]) -> dict[str, Any]:
     """The map in numbers: items of each color by modality."""
     return {
-        "headers": ["Color", "Items", *formatting.NAMES.values()],
+        "headers": ["Color", "Items", *formatting.MODALITY_NAMES.values()],
         "rows": [
             {
                 "label": group.label,
@@ -150,7 +150,8 @@ def files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]:
     table = csv.DictWriter(stream, ["item", "modality", "text", "codes"])
     table.writeheader()
     table.writerows(
-        record | {"text": inert(record["text"]), "codes": " ".join(map(str, record["codes"]))} for record in records
+        record | {"text": escape_formula(record["text"]), "codes": " ".join(map(str, record["codes"]))}
+        for record in records
     )
     return [
         {"name": "genius-items.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": stream.getvalue()},

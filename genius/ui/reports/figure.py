@@ -12,7 +12,7 @@ from genius.evaluation.tables import MODALITY_NAMES
 from genius.explore.ablation_tables import chosen_table
 from genius.explore.paper_tables import throughput_points
 from genius.explore.report_data import TIMED, Report, is_validation, metric_name, metrics, pool_named, speed_cells
-from genius.ui.common.figures import escaped, plain
+from genius.ui.common.figures import base_layout, escaped
 
 COLORS = ("#8a8f98", "#cc79a7", "#e69f00", "#009e73", "#8c6d31", "#d55e00", "#2b7bba", "#56b4e9")  # Okabe and Ito's
 SYMBOLS = ("circle", "x", "square", "diamond", "cross", "triangle-up", "star", "triangle-down")
@@ -28,7 +28,7 @@ def hit_rates(report: Report, pool: str) -> Figure:
     """A line per benchmark row, a mark with its interval per system; the average on top."""
     chosen = pool_named(report, pool)
     lines = [("<b>Average</b>", chosen["average"]), *((_row_name(row), row) for row in chosen["rows"])]
-    figure = plain(Figure())
+    figure = base_layout(Figure())
     for number, system in enumerate(chosen["average"]["systems"]):
         found = [line["systems"][system] for _, line in lines]
         rates = [100 * one["headline"] for one in found]
@@ -71,7 +71,7 @@ def ablations(report: Report, choice: str | None) -> Figure | None:
     if table is None:
         return None
     rows = table["blocks"][0]["rows"]
-    figure = plain(Figure())
+    figure = base_layout(Figure())
     for number, column in enumerate(table["columns"]):
         name, color = escaped(column), COLORS[number % len(COLORS)]
         offset = 0.7 * ((number + 0.5) / len(table["columns"]) - 0.5)
@@ -127,7 +127,7 @@ def ablations(report: Report, choice: str | None) -> Figure | None:
 def times(report: Report, pool: str) -> Figure:
     """A bar for each system, of its stages."""
     spent = pool_named(report, pool)["average"]["milliseconds"]
-    figure = plain(Figure())
+    figure = base_layout(Figure())
     for stage, name in TIMED.items():
         figure.add_trace(
             Bar(
@@ -164,7 +164,7 @@ def throughput(report: Report, choice: str | None) -> Figure:
 
 def _by_items(lines: dict[str, dict[int, float]], title: str, unit: str, choice: str | None) -> Figure:
     """System -> number of items -> value, on logarithmic axes."""
-    figure = plain(Figure())
+    figure = base_layout(Figure())
     for number, (system, by_items) in enumerate(lines.items()):
         turn, at = divmod(number, len(COLORS))  # colors and symbols come again with another dash
         figure.add_trace(
@@ -197,7 +197,7 @@ def measured_curves(report: Report, choice: str | None) -> Figure | None:
     }
     if not curves:
         return None
-    figure = plain(Figure())
+    figure = base_layout(Figure())
     for number, (measure, values) in enumerate(curves.items()):
         figure.add_trace(
             Scatter(
@@ -223,7 +223,7 @@ def training(report: Report, stage: str) -> Figure | None:
     epochs = report.get(stage)
     if not epochs:
         return None
-    figure = plain(make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.1))
+    figure = base_layout(make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.1))
     for number, metric in enumerate(metrics(epochs)):
         known = [epoch for epoch in epochs if epoch.get(metric) is not None]
         name = escaped(metric_name(metric))

@@ -205,7 +205,7 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
         drawn = [*figures, tables]
         outputs += [head, body, choice, *drawn]
         choice.input(partial(_shown, _chosen, run, section), choice, drawn, **UNQUEUED)
-        context.ahead.append(partial(_shown, _opened, run, section))
+        context.precompute.append(partial(_shown, _opened, run, section))
 
     def on_reports() -> tuple[Any, ...]:
         return tuple(value for section in SECTIONS for value in _shown(_opened, run, section))

@@ -17,12 +17,12 @@ from genius.explore.items import item_query, row_of
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult
 from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
-from genius.ui.common.components import OpenedUploads, target_of
+from genius.ui.common.components import UploadCache, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
 from genius.ui.common.links import SEARCH_FIELDS
 from genius.ui.common.part import part_of
-from genius.ui.common.saved_page import FILE, as_page
+from genius.ui.common.saved_page import FILE_NAME, as_page
 from genius.ui.common.saved_strip import saved_strip
 from genius.ui.event_queue import caller
 from genius.ui.monitoring import searching
@@ -64,7 +64,7 @@ class SearchCallbacks:
 
     def __init__(self, context: Context):
         self.engine, self.served, self.namer = context.engine, context.served, context.namer
-        self.uploads = OpenedUploads()
+        self.uploads = UploadCache()
         self.weight = self.engine.decoder.config.decoder_weight
         self.forced = self.engine.quantizer.config.modality_code == "forced"
 
@@ -135,7 +135,8 @@ class SearchCallbacks:
         dropdown = gr.Dropdown(choices=formatting.suggest_instructions(instructions, modality))
         if not picture:
             return dropdown, None
-        suggestions = self.served.about.offered(modality) or formatting.shortest_instructions(instructions, modality)
+        suggestions = self.served.about.instructions_for(modality)
+        suggestions = suggestions or formatting.shortest_instructions(instructions, modality)
         return dropdown, {"instructions": list(suggestions)} if suggestions else None
 
     def on_save_page(self, answers: Answers) -> dict[str, str]:
@@ -152,7 +153,7 @@ class SearchCallbacks:
         names = self.namer.labels()
         strips = ["" if strip is None else saved_strip(strip, names) for strip in strip_data]
         text = as_page(answers, self.served.name, pictures, datetime.now(), strips)
-        return {"name": FILE, "type": "text/html;charset=utf-8", "text": text}
+        return {"name": FILE_NAME, "type": "text/html;charset=utf-8", "text": text}
 
     def search_words(self, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
         """Fill the form with a text and an instruction, and search."""
@@ -179,9 +180,9 @@ class SearchCallbacks:
         self, checksum: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
     ) -> tuple[Any, ...]:
         """The same with a picture that a visitor uploaded before. Raises UserError if it is not kept."""
-        if self.served.kept is None:
+        if self.served.kept_pictures is None:
             raise UserError("This page does not keep pictures, so the address lacks its picture; upload it again.")
-        request = self.request(text, self.served.kept.open(checksum), instruction, uploaded=True)
+        request = self.request(text, self.served.kept_pictures.open(checksum), instruction, uploaded=True)
         return *form_values(replace(request.query, instruction=instruction)), *self.search(request, stored, settings)
 
     def request(self, text: str, image: Image | None, instruction: str, **origin: Any) -> SearchRequest:
@@ -196,7 +197,8 @@ class SearchCallbacks:
         query = request.query
         with searching(query, self.engine.mode_of(options), len(request.queries)):
             results = self.engine.search(request.queries, replace(options, trace=True), caller.get())
-        upload = self.served.kept.keep(query.image) if request.has_own_picture and self.served.kept else ""
+        kept = self.served.kept_pictures if request.has_own_picture else None
+        upload = kept.keep(query.image) if kept else ""
         entry = request.entry(upload)
         small = query.image and formatting.small_copy(query.image)  # shown in a saved page, and never searched again
         answers = tuple(
@@ -237,7 +239,7 @@ class SearchCallbacks:
             return "The address of this page does not include your picture."
         return (
             "The address of this page includes your picture: whoever has it can see the picture, for up to "
-            f"{self.served.kept.days} days after its last use."
+            f"{self.served.kept_pictures.days} days after its last use."
         )
 
     def weight_of(self, answer: LastQuery) -> float:

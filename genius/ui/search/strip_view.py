@@ -11,7 +11,7 @@ from genius.explore.beam_figure import format_probability
 from genius.explore.code_patterns import format_pattern
 from genius.explore.narrowing import CodeChoice, CodeStep, Narrowing
 from genius.schema import Hit, Item, Modality
-from genius.ui.common.formatting import NAMES, count, tile
+from genius.ui.common.formatting import MODALITY_NAMES, count, tile
 
 NOTE = "Percentages compare the codes that lead to items."
 MEANING = (
@@ -111,7 +111,7 @@ def choice_data(prefix: tuple[int, ...], choice: CodeChoice, forced: bool) -> di
 
 def modality_name(code: int) -> str:
     """The modality that a first code stands for."""
-    return NAMES[Modality(code)]
+    return MODALITY_NAMES[Modality(code)]
 
 
 def thumbnail(row: int, item: Item, picture: bytes | None) -> dict[str, Any]:

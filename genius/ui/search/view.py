@@ -11,8 +11,8 @@ from genius.examples import Example
 from genius.explore.beam_figure import format_probability
 from genius.schema import GeneratedID, Hit, Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.ui.common.formatting import (
-    NAMES,
-    PLURALS,
+    MODALITY_NAMES,
+    MODALITY_PLURALS,
     STAGE_NOTES,
     STAGES,
     count,
@@ -179,9 +179,9 @@ def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
 
 def target_view(result: SearchResult, modality: Modality | None, forced: bool) -> dict[str, Any]:
     """The first codes with their probabilities, and a note if the visitor chose the modality."""
-    note = (
-        "" if modality is None else f"Only {PLURALS[modality]} were searched; the probabilities are those for any kind."
-    )
+    note = ""
+    if modality is not None:
+        note = f"Only {MODALITY_PLURALS[modality]} were searched; the probabilities are those for any kind."
     return {"label": "Kind of result" if forced else "First code", "targets": first_codes(result, forced), "only": note}
 
 
@@ -194,7 +194,7 @@ def first_codes(result: SearchResult, forced: bool = True) -> list[dict[str, Any
     ordered = sorted(Modality, key=lambda modality: -shares[modality])
     return [
         {
-            "name": NAMES[modality] if forced else str(int(modality)),
+            "name": MODALITY_NAMES[modality] if forced else str(int(modality)),
             "kind": modality.name.lower(),
             "probability": format_probability(float(shares[modality])),
             "share": float(shares[modality]),

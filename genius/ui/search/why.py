@@ -16,8 +16,8 @@ from genius.schema import Hit, Modality, SearchResult
 from genius.search.engine import EncodedQueries, Engine
 from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
 from genius.ui.common.context import WHY, Context, LastQuery
-from genius.ui.common.figures import PlotlyFigure, plain
-from genius.ui.common.formatting import NAMES
+from genius.ui.common.figures import PlotlyFigure, base_layout
+from genius.ui.common.formatting import MODALITY_NAMES
 from genius.ui.event_queue import caller
 from genius.ui.search import why_view
 from genius.ui.search.callbacks import find_hit
@@ -66,12 +66,12 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
     """
     engine, shared = context.engine, context.shared
     forced = engine.quantizer.config.modality_code == "forced"
-    first_codes = [NAMES[modality] if forced else str(int(modality)) for modality in Modality]
+    first_codes = [MODALITY_NAMES[modality] if forced else str(int(modality)) for modality in Modality]
 
     def draw(search: TracedSearch, hit: Hit, all_prefixes: bool) -> tuple[Any, ...]:
         """The beam tree as a figure and as a table."""
         tree = search.tree if all_prefixes else search.tree.best(PATHS, hit.codes)
-        return plain(beam_figure(tree, hit.codes, first_codes)), why_view.prefixes(tree)
+        return base_layout(beam_figure(tree, hit.codes, first_codes)), why_view.prefixes(tree)
 
     def on_why(event: gr.EventData, shown_answers: Any, search: TracedSearch | None, all_prefixes: bool):
         """Explain a result that was chosen on its card."""

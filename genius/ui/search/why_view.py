@@ -11,7 +11,7 @@ from genius.explore.beam_figure import FATES, format_probability, format_softmax
 from genius.explore.beam_tree import BeamTree, Fate
 from genius.explore.explanation import Explanation
 from genius.schema import Hit
-from genius.ui.common.formatting import NAMES, count, identifier, item_label, number
+from genius.ui.common.formatting import MODALITY_NAMES, count, identifier, item_label, number
 
 PART_NAMES = ("Embedding", "Fused features", "Quantized vector", "Decoder", "First code")  # of RANKER_PARTS
 MODALITY_NAME = "Kind of item"
@@ -49,7 +49,7 @@ def explanation(
     return {
         "title": f"Why result {hit.rank}",
         "label": item_label(hit.item),
-        "name": NAMES[modality],
+        "name": MODALITY_NAMES[modality],
         "kind": modality.name.lower(),
         "sentences": sentences(reason, tree, beams, reranked),
         "flags": flags(reason),

@@ -225,14 +225,14 @@ def serving(folder: Path) -> Iterator[Server]:
 
 def main(folder: Path) -> None:
     from genius.search.engine import Engine
-    from genius.ui.common.context import Served
+    from genius.ui.common.context import ServedRun
     from genius.ui.page import build
     from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
 
     def hosted(name: str) -> HostedRun:
         run = make_run(folder / name)
-        served = Served.read(run, editable=name == EDITABLE, names=(FIXED, EDITABLE))
+        served = ServedRun.read(run, editable=name == EDITABLE, names=(FIXED, EDITABLE))
         return HostedRun(run, lambda: build(Engine.load(run, "cpu"), served))
 
     server = serve([hosted(FIXED), hosted(EDITABLE)], Hosting(port=0))

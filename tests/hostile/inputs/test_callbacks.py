@@ -33,11 +33,11 @@ EVENTS = [
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     from genius.search.engine import Engine
-    from genius.ui.common.context import Served
+    from genius.ui.common.context import ServedRun
     from genius.ui.page import build
 
     run = make_run(tmp_path_factory.mktemp("page") / "run")
-    return build(Engine.load(run, "cpu"), Served.read(run, editable=True))
+    return build(Engine.load(run, "cpu"), ServedRun.read(run, editable=True))
 
 
 class Visitor:

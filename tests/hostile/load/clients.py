@@ -212,7 +212,7 @@ class Load:
                 self.errors.append(f"{type(error).__name__}: {error}")
 
 
-class Served:
+class ServedRun:
     """A run that is served by a process of its own; `loaded`: when it had which version of the index."""
 
     def __init__(self, run: Path):
@@ -245,8 +245,8 @@ class Served:
 
 
 @contextmanager
-def served(run: Path) -> Iterator[Served]:
-    server = Served(run)
+def served(run: Path) -> Iterator[ServedRun]:
+    server = ServedRun(run)
     try:
         yield server
     finally:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from genius.runtime import keep_freed_memory
 from genius.search.engine import Engine
-from genius.ui.common.context import Served
+from genius.ui.common.context import ServedRun
 from genius.ui.page import build
 from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, serve
@@ -21,7 +21,7 @@ POLL = 0.05  # seconds between two looks for a new version
 def main(run: Path) -> None:
     keep_freed_memory(shared=True)
     engine = Engine.load(run, "cpu")
-    server = serve([HostedRun(run, lambda: build(engine, Served.read(run)))], Hosting(port=0))
+    server = serve([HostedRun(run, lambda: build(engine, ServedRun.read(run)))], Hosting(port=0))
     print("address", server.address, flush=True)
     threading.Thread(target=follow, args=(engine,), daemon=True).start()
     server.wait()

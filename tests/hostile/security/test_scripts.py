@@ -27,13 +27,13 @@ def browser():
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    from genius.ui.common.context import Served
+    from genius.ui.common.context import ServedRun
     from genius.ui.page import build
     from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
 
     run = publish(tmp_path_factory.mktemp("scripts"))
-    served = Served.read(run, editable=True, names=(FOLDER, "other"))
+    served = ServedRun.read(run, editable=True, names=(FOLDER, "other"))
     server = serve([HostedRun(run, lambda: build(Engine.load(run, "cpu"), served))], Hosting(port=0))
     yield server.address
     server.close()

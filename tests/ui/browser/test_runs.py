@@ -17,7 +17,7 @@ ABOUT = About("Photographs", ("<img src=x onerror=alert(1)>",), ("What is this?"
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """Two runs; the second takes a moment to load."""
-    from genius.ui.common.context import Served
+    from genius.ui.common.context import ServedRun
     from genius.ui.page import build
     from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
@@ -27,11 +27,11 @@ def served(tmp_path_factory):
     (folder / NAMES[0] / "CREDITS.md").write_text("Ada Example, CC BY 2.0")
 
     def load_photos():
-        return build(FakeEngine(), Served(Path(NAMES[0]), examples=EXAMPLES, about=ABOUT, names=NAMES))
+        return build(FakeEngine(), ServedRun(Path(NAMES[0]), examples=EXAMPLES, about=ABOUT, names=NAMES))
 
     def load_world():
         time.sleep(2)
-        return build(FakeEngine(), Served(Path(NAMES[1]), "drawings", WORLD, EXAMPLES, names=NAMES))
+        return build(FakeEngine(), ServedRun(Path(NAMES[1]), "drawings", WORLD, EXAMPLES, names=NAMES))
 
     server = serve(
         [HostedRun(folder / NAMES[0], load_photos), HostedRun(folder / NAMES[1], load_world)], Hosting(port=0)

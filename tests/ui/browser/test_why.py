@@ -26,13 +26,13 @@ SETTLED = """async selector => {    // it lies still for ten frames
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """engine, page, url: a page over a real engine, whose searches leave a trace."""
-    from genius.ui.common.context import Served
+    from genius.ui.common.context import ServedRun
     from genius.ui.page import build
     from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
 
     engine = Engine.load(publish_tiny_run(tmp_path_factory.mktemp("why") / "run").path, "cpu")
-    page = build(engine, Served(Path("tiny")))
+    page = build(engine, ServedRun(Path("tiny")))
     server = serve([HostedRun(Path("tiny"), lambda: page)], Hosting(port=0))
     yield SimpleNamespace(engine=engine, page=page, url=server.address)
     server.close()

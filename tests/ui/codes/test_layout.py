@@ -7,7 +7,7 @@ import pytest
 from genius.errors import UserError
 from genius.schema import Modality
 from genius.ui.codes.layout import codes_tab
-from genius.ui.common.context import Context, Served, Shared
+from genius.ui.common.context import Context, ServedRun, Shared
 from tests.ui.fake_engine import FakeEngine
 
 NAMES = ("pattern", "typed", "key", "here", "icicle", "near", "items", "card", "meaning", "table")
@@ -28,7 +28,7 @@ def tab(engine, run):
     """Calls an event of the tab by its function's name."""
     with gr.Blocks() as page:
         tabs = gr.Tabs()
-        context = Context(engine, Served(run), Shared.create(tabs))
+        context = Context(engine, ServedRun(run), Shared.create(tabs))
         with tabs, gr.Tab("Codes", id="codes") as shown:
             codes_tab(context, shown)
     functions = {event.name: event.fn for event in page.fns.values()}

@@ -10,7 +10,7 @@ from genius.errors import UserError
 from genius.index.contents import Contents
 from genius.schema import Query
 from genius.search.editor import Editor
-from genius.ui.common.context import Served
+from genius.ui.common.context import ServedRun
 from tests.ui.tiny_page import serving
 
 N = 40
@@ -113,7 +113,7 @@ def test_what_was_drawn_before_a_removal_still_means_the_same_item(ask, served):
 
 
 def test_a_run_that_cannot_be_written_is_not_editable(served, monkeypatch):
-    assert Served.read(served.run).editable is False and Served.read(served.run, editable=True).editable
+    assert ServedRun.read(served.run).editable is False and ServedRun.read(served.run, editable=True).editable
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(UserError, match="cannot be written"):
-        Served.read(served.run, editable=True)
+        ServedRun.read(served.run, editable=True)

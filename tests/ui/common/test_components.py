@@ -6,12 +6,12 @@ from gradio.data_classes import ImageData
 from PIL import Image
 
 from genius.errors import UserError
-from genius.ui.common.components import LARGEST_SIDE, UI, OpenedUploads, Panel, UploadedImage
+from genius.ui.common.components import LARGEST_SIDE, UI_FOLDER, Panel, UploadCache, UploadedImage
 
-SCRIPTS = [file for file in sorted(UI.glob("*/*.js")) if "const draw = " in file.read_text()]
+SCRIPTS = [file for file in sorted(UI_FOLDER.glob("*/*.js")) if "const draw = " in file.read_text()]
 
 
-@pytest.mark.parametrize("script", [str(file.relative_to(UI)) for file in SCRIPTS])
+@pytest.mark.parametrize("script", [str(file.relative_to(UI_FOLDER)) for file in SCRIPTS])
 def test_no_panel_interpolates_data_or_writes_markup(script):
     panel = Panel("name", script)
     assert panel.html_template == '<div class="panel"></div>'
@@ -27,7 +27,7 @@ def test_a_panel_hands_data_over_as_json_text_that_the_page_does_not_translate()
 
 
 def test_the_style_and_scripts_name_no_other_host():
-    for file in [*UI.glob("*/*.js"), *UI.glob("*/*.css")]:
+    for file in [*UI_FOLDER.glob("*/*.js"), *UI_FOLDER.glob("*/*.css")]:
         text = file.read_text()
         assert "http:" not in text and "https:" not in text and "@import" not in text, file.name
 
@@ -65,7 +65,7 @@ def test_embedded_data_is_refused(payload):
 
 
 def test_an_upload_is_decoded_once_and_bounded(tmp_path, photo):
-    uploads = OpenedUploads()
+    uploads = UploadCache()
     assert uploads.open(str(photo), None) is uploads.open(str(photo), None)
     assert uploads.open(str(photo), (0.5, 0.0, 1.0, 1.0)).size == (128, 256)
     Image.new("RGB", (3 * LARGEST_SIDE, LARGEST_SIDE)).save(tmp_path / "large.png")
@@ -73,7 +73,7 @@ def test_an_upload_is_decoded_once_and_bounded(tmp_path, photo):
 
 
 def test_a_decoded_upload_is_forgotten_after_a_while_and_may_be_uploaded_again(photo):
-    uploads = OpenedUploads(seconds=0.05)
+    uploads = UploadCache(seconds=0.05)
     for _ in range(2):
         first = uploads.open(str(photo), None)
         end = time.monotonic() + 10

@@ -2,12 +2,12 @@ import json
 
 import plotly.graph_objects as go
 
-from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS, PlotlyFigure, escaped, plain
+from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS, PlotlyFigure, base_layout, escaped
 from genius.ui.serving import head
 
 
 def test_a_figure_travels_as_json_and_nothing_as_nothing():
-    figure = plain(go.Figure(go.Scatter(x=[1], y=[2], customdata=[7])))
+    figure = base_layout(go.Figure(go.Scatter(x=[1], y=[2], customdata=[7])))
     sent = json.loads(PlotlyFigure("figure", "one point").postprocess(figure))
     assert sent["data"][0]["customdata"] == [7]
     assert PlotlyFigure("figure", "one point").postprocess(None) is None
@@ -25,7 +25,7 @@ def test_the_template_holds_no_data():
 
 
 def test_backgrounds_are_left_to_the_theme():
-    layout = plain(go.Figure()).layout
+    layout = base_layout(go.Figure()).layout
     assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
 
 

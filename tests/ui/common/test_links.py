@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from genius.ui.common.components import UI
+from genius.ui.common.components import UI_FOLDER
 from genius.ui.common.context import TABS
 from genius.ui.common.links import MAX_FIELD_LENGTH, SEARCH_FIELDS, parse_address
 
@@ -42,6 +42,6 @@ def test_a_long_address_is_cut():
 
 
 def test_the_script_knows_the_same_tabs_and_fields():
-    script = (UI / "common/links.js").read_text()
+    script = (UI_FOLDER / "common/links.js").read_text()
     named = {name: re.findall(r"'(\w+)'", names) for name, names in re.findall(r"const (\w+) = \[(.*)\];", script)}
     assert named["TABS"] == [*TABS] and {*SEARCH_FIELDS} < {*named["OURS"]}

@@ -8,7 +8,7 @@ from PIL import Image
 from genius.examples import Example, TargetedInstruction
 from genius.schema import Modality
 from genius.search.engine import Engine
-from genius.ui.common.context import Context, Served, Shared
+from genius.ui.common.context import Context, ServedRun, Shared
 from genius.ui.compare.layout import compare_tab
 from tests.search.tiny import publish_tiny_run
 
@@ -20,7 +20,7 @@ def test_an_example_fills_the_form_and_removes_the_box_because_the_whole_picture
     with gr.Blocks() as page:
         shared = Shared.create(gr.Tabs())
         with gr.Tab("Compare", id="compare") as tab:
-            compare_tab(Context(engine, Served(Path("tiny"), examples=(example,)), shared), tab)
+            compare_tab(Context(engine, ServedRun(Path("tiny"), examples=(example,)), shared), tab)
     event = next(event for event in page.fns.values() if event.name == "on_example")
     values = event.fn(0, 3, 5, False, 1.0)
     filled = {block.elem_id: value for block, value in zip(event.outputs, values, strict=True)}

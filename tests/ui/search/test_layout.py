@@ -8,7 +8,7 @@ from PIL import Image
 from genius.errors import UserError
 from genius.schema import Modality, SearchOptions
 from genius.ui.common.about import About
-from genius.ui.common.context import Context, Served, Shared
+from genius.ui.common.context import Context, ServedRun, Shared
 from genius.ui.common.formatting import describe_query, item_label
 from genius.ui.common.links import SEARCH_FIELDS
 from genius.ui.kept_pictures import KeptPictures
@@ -30,7 +30,7 @@ def page(engine):
     with gr.Blocks() as page:
         shared = Shared.create(gr.Tabs())
         with gr.Tab("Search", id="search") as tab:
-            search_tab(Context(engine, Served(Path("made-up"), examples=EXAMPLES), shared), tab)
+            search_tab(Context(engine, ServedRun(Path("made-up"), examples=EXAMPLES), shared), tab)
     return page
 
 
@@ -291,7 +291,7 @@ def test_a_picture_gets_questions_and_nothing_else_does(page):
 
 
 def test_a_run_can_name_the_questions(engine):
-    callbacks = SearchCallbacks(Context(engine, Served(Path("made-up"), about=About(ask=("What is this?",))), None))
+    callbacks = SearchCallbacks(Context(engine, ServedRun(Path("made-up"), about=About(ask=("What is this?",))), None))
     assert callbacks.on_input("", "photo.jpg")[1] == {"instructions": ["What is this?"]}
     assert "changed as the text says" in callbacks.on_input("in blue", "photo.jpg")[1]["instructions"][0]
 
@@ -322,7 +322,7 @@ def test_a_question_about_a_picture_that_is_gone_gets_one_sentence(page):
 
 def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(engine, photo):
     about = About(ask=("Explain this.",), ask_with_text=("Answer this.",), ask_by_text=("Picture this.",))
-    callbacks = SearchCallbacks(Context(engine, Served(Path("made-up"), about=about), None))
+    callbacks = SearchCallbacks(Context(engine, ServedRun(Path("made-up"), about=about), None))
     settings = (5, 3, True, "set", "any")
     for text, picture, instruction, expected in (
         ("", str(photo), "", "Explain this."),
@@ -341,7 +341,7 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(e
 
 
 def test_a_run_that_offers_nothing_leaves_the_instruction_empty(engine, photo):
-    SearchCallbacks(Context(engine, Served(Path("made-up")), None)).on_search(
+    SearchCallbacks(Context(engine, ServedRun(Path("made-up")), None)).on_search(
         "", str(photo), "", None, [], 5, 3, True, "set", "any"
     )
     assert engine.queries[-1][0].instruction == ""
@@ -386,7 +386,7 @@ def test_an_item_without_a_picture_gets_one_sentence(page, id, sentence):
 
 def test_where_the_host_keeps_pictures_the_address_of_a_search_includes_its_picture(engine, photo, tmp_path):
     kept = KeptPictures(tmp_path / "kept")
-    callbacks = SearchCallbacks(Context(engine, Served(Path("made-up"), kept=kept), None))
+    callbacks = SearchCallbacks(Context(engine, ServedRun(Path("made-up"), kept_pictures=kept), None))
     settings = 5, 3, True, "set", "any"
     shown = callbacks.on_search("mug", str(photo), "Find one.", None, [], *settings)
     *words, upload = address(shown)

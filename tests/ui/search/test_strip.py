@@ -11,7 +11,7 @@ from genius.schema import Modality, Query, SearchOptions
 from genius.search.batching import Caller
 from genius.search.engine import Engine
 from genius.ui.common.components import Panel
-from genius.ui.common.context import Context, LastQuery, Served, Shared
+from genius.ui.common.context import Context, LastQuery, ServedRun, Shared
 from genius.ui.event_queue import caller
 from genius.ui.search import strip as of_strip
 from genius.ui.search.blend import blend_panel
@@ -37,7 +37,7 @@ def namer(engine):
 @pytest.fixture(scope="module")
 def page(engine):
     with gr.Blocks() as page:
-        context, answers = Context(engine, Served(Path("tiny")), Shared.create(gr.Tabs())), gr.State(())
+        context, answers = Context(engine, ServedRun(Path("tiny")), Shared.create(gr.Tabs())), gr.State(())
         newest = gr.State(Newest())
         strip_panel(context, answers, newest)
         blend_panel(context, Panel("cards", "search/cards.js"), answers, newest)
@@ -219,7 +219,7 @@ def test_a_blend_takes_its_visitors_turn(engine, event, monkeypatch):
 def test_after_items_were_removed_no_row_of_an_older_search_is_shown(tmp_path):
     run = publish_tiny_run(tmp_path / "run")
     engine = Engine.load(run.path, "cpu")
-    namer, callbacks = CodeNamer(engine, run.path), SearchCallbacks(Context(engine, Served(run.path), None))
+    namer, callbacks = CodeNamer(engine, run.path), SearchCallbacks(Context(engine, ServedRun(run.path), None))
     last = asked(engine)
     shown, state, _ = follow(engine, namer, (last,), 0, None)
     callbacks.on_save_page((last,))

@@ -10,7 +10,7 @@ from genius.errors import UserError
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from genius.ui.common.components import Panel
-from genius.ui.common.context import Context, LastQuery, Served, Shared
+from genius.ui.common.context import Context, LastQuery, ServedRun, Shared
 from genius.ui.common.formatting import item_label
 from genius.ui.search.newest import Newest
 from genius.ui.search.why import why_panel
@@ -29,7 +29,9 @@ def engine(tmp_path_factory):
 def page(engine):
     with gr.Blocks() as page:
         cards, answers = Panel("cards", "search/cards.js"), gr.State(())
-        why_panel(Context(engine, Served(Path("tiny")), Shared.create(gr.Tabs())), cards, answers, gr.State(Newest()))
+        why_panel(
+            Context(engine, ServedRun(Path("tiny")), Shared.create(gr.Tabs())), cards, answers, gr.State(Newest())
+        )
     return page
 
 

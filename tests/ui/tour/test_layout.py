@@ -8,7 +8,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.explore.tour import Tour, TourStep
-from genius.ui.common.context import Context, Served
+from genius.ui.common.context import Context, ServedRun
 from genius.ui.tour.layout import TourCallbacks, on_view
 from genius.ui.tour.view import spelled, step_view
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
@@ -19,7 +19,7 @@ WHOLE = Tour(0, 1, (0, 3), (0, 4, 5, 6), (None, 4, 5), ("features", "codes-9"))
 
 @pytest.fixture(scope="module")
 def callbacks():
-    return TourCallbacks(Context(FakeEngine(), Served(Path("made-up"), examples=EXAMPLES), None))
+    return TourCallbacks(Context(FakeEngine(), ServedRun(Path("made-up"), examples=EXAMPLES), None))
 
 
 @pytest.mark.parametrize(
