@@ -77,6 +77,7 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
         FeatureFiles.finished(folder, made_from)
         return files.count_inputs(missing)
 
+    encoder.for_inference()  # not before the cached outputs of its towers are found by its weights
     started = time.perf_counter()
     done = fill(
         "candidates",

@@ -101,7 +101,7 @@ def _draw(root: Path, path: Path, device: str) -> None:
     order = order[encoded_rows[order] >= 0]
     rows, keys, encoded_rows = rows[order], keys[order], encoded_rows[order]
     split, sets = queries(collection, index, settings.seed)
-    query_features = list(encoded(Encoder.load(run.folder("encoder")).to(device), collection, sets))
+    query_features = list(encoded(Encoder.load(run.folder("encoder")).for_inference().to(device), collection, sets))
     parts = [*(files.features(chunk) for chunk in np.array_split(encoded_rows, -(-len(encoded_rows) // BLOCK)))]
     parts += query_features
 

@@ -66,7 +66,7 @@ class Models:
         run, chosen = Run(path), usable_device(device)
         folder = run.folder
         return cls(
-            Encoder.load(folder("encoder")).to(chosen),
+            Encoder.load(folder("encoder")).for_inference().to(chosen),
             Fusion.load(folder("fusion")).to(chosen),
             ResidualQuantizer.load(folder("quantizer")).to(chosen),
             run=run,

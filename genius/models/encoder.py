@@ -30,6 +30,7 @@ from genius.errors import UserError
 from genius.models import towers
 from genius.models.blip import BlipTowers
 from genius.models.encoder_config import CLIP_VOCABULARY, TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile
+from genius.models.folding import fold_batch_norms
 from genius.models.heads import add_residual_heads
 from genius.models.model_hubs import out_of_reach, quiet_hub
 from genius.models.saving import load_model, save_model
@@ -273,6 +274,11 @@ class Encoder(nn.Module):
                 f"({textwrap.shorten(str(error), 200)}); set encoder.image_tower, encoder.text_tower or the image size"
             ) from error
         return encoder
+
+    def for_inference(self) -> Encoder:
+        """Itself in eval mode with folded batch norms, which is faster; it can be neither trained nor saved now."""
+        fold_batch_norms(self.eval().clip.visual)
+        return self
 
     def split(self) -> SplitEncoder:
         """Towers and heads. Raises UserError if a tower has no head that can be split off."""

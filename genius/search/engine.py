@@ -155,7 +155,7 @@ class Engine:
         chosen, opened = usable_device(device), Run(run)
         folder = opened.folder
         parts = (
-            Encoder.load(folder("encoder")),
+            Encoder.load(folder("encoder")).for_inference(),
             Fusion.load(folder("fusion")),
             ResidualQuantizer.load(folder("quantizer")),
             IDDecoder.load(folder("decoder")),
