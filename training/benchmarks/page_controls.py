@@ -105,7 +105,7 @@ def option(name: str, label: str, place: int) -> Control:
 
 SHOWS = {
     "search": "#cards .card",
-    "codes": "#codes-here h2",
+    "codes": "#codes-summary h2",
     "map": "#map-picture img, #map-figure .legendtext",
     "compare": "#compare",
     "reports": "#reports-hits-plot-0 .main-svg",
@@ -139,8 +139,8 @@ CONTROLS = (
         ready="#blend-weight",
         before="document.querySelector('#cards .card .actions button:nth-child(3)').click()",
     ),
-    Control("codes", "a code of the hierarchy", "#codes-here", click("#codes-icicle .depth1 > button", 0, 0)),
-    Control("codes", "the way back", "#codes-here", click("#codes-here .crumbs button", 1, 0)),
+    Control("codes", "a code of the hierarchy", "#codes-summary", click("#codes-icicle .depth1 > button", 0, 0)),
+    Control("codes", "the way back", "#codes-summary", click("#codes-summary .crumbs button", 1, 0)),
     Control(
         "codes", "words of a code", "#codes-meaning .word-list", click("#codes-icicle .depth1 > button", 1), "shown"
     ),
@@ -150,7 +150,7 @@ CONTROLS = (
         "#codes-items",
         click("#codes-items .choice", 1, 0),
         ready="#codes-items .choice",
-        before="document.querySelector('#codes-here .crumbs button').click()",
+        before="document.querySelector('#codes-summary .crumbs button').click()",
     ),
     Control("codes", "next page", "#codes-items", click("#codes-items nav button:last-child", 0, 0, 0)),
     Control("codes", "an item's card", "#codes-card", click("#codes-items .tile", 0, 3, 5)),

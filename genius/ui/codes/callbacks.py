@@ -1,4 +1,4 @@
-"""What the Codes tab does: opens a pattern, turns a page, shows an item, measures the health of the levels."""
+"""What the Codes tab does: opens a pattern, shows a page of items or one item, measures the use of the levels."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from genius.metrics.code_health import bucket_histogram, table_health
 from genius.schema import Modality
 from genius.trie.code_table import Matches, Pattern, at_level
 from genius.ui.codes import view
+from genius.ui.common import formatting
 from genius.ui.common.context import Context
-from genius.ui.common.formatting import tile
 from genius.ui.common.item_card import card
 
 if TYPE_CHECKING:
     from genius.index.store import Index
 
-KINDS = {modality.name.lower(): modality for modality in Modality}
+MODALITIES = {modality.name.lower(): modality for modality in Modality}
 
 
 class CodesCallbacks:
@@ -41,8 +41,10 @@ class CodesCallbacks:
         """Compute what takes longest of what a visitor may ask for first."""
         profiles = self.profiles_of(self.engine.index)
         self.health_of(self.engine.index)
-        for code in [None, *profiles.table.match(()).children()[0].tolist()][: len(KINDS) + 1]:
-            profiles.words_below(() if code is None else (code,))
+        profiles.words_below(())
+        first_codes, _ = profiles.table.match(()).children()
+        for code in first_codes[: len(MODALITIES)].tolist():
+            profiles.words_below((code,))
 
     def on_pattern(self, text: Any):
         return self.open(parse_pattern(text, self.code_sizes))
@@ -55,52 +57,54 @@ class CodesCallbacks:
             raise UserError("Choose a code of that level.")
         return self.open(parse_pattern(format_pattern(at_level(level, code)), self.code_sizes))
 
-    def on_first_visit(self, current: Pattern | None, sent: str | None):
+    def on_first_visit(self, open_pattern: Pattern | None, sent_pattern: str | None):
         """Open all codes for a visitor who comes without a pattern; one that another tab sent is opened anyway."""
-        return format_pattern((None,)) if current is None and not sent else None
+        return format_pattern((None,)) if open_pattern is None and not sent_pattern else None
 
     def open(self, pattern: Pattern) -> tuple[Any, ...]:
-        """The outputs of an opening: what is fast; `on_meaning` replaces the last two."""
+        """What every panel shows of a pattern, as far as it is computed fast; `on_meaning` adds words and the table."""
         profiles = self.profiles_of(self.engine.index)
         matches = profiles.table.match(pattern)
         return (
             pattern,
             format_pattern(pattern),
             format_pattern(pattern, "."),
-            view.here(pattern, profiles.overview(matches), len(profiles.table), self.forced, self.namer.label(pattern)),
-            view.icicle(hierarchy(matches), self.forced, label=self.namer.label),
-            self.near_of(profiles, matches) if pattern else None,
-            self.page_of(profiles, matches, "", 0),
+            view.pattern_summary(
+                pattern, profiles.overview(matches), len(profiles.table), self.forced, self.namer.label(pattern)
+            ),
+            view.icicle_view(hierarchy(matches), self.forced, label=self.namer.label),
+            self.nearness_of(profiles, matches) if pattern else None,
+            self.items_page(profiles, matches, "", 0),
             None,
-            (view.WAITING if pattern else self.introduction()) if len(matches) else None,
+            (view.COLLECTING_WORDS if pattern else self.introduction()) if len(matches) else None,
             None,
         )
 
-    def on_meaning(self, current: Pattern | None):
+    def on_meaning(self, pattern: Pattern | None):
         """What takes longer than the rest: words and factors."""
-        if current is None:
+        if pattern is None:
             raise UserError("No pattern is open; reload the page.")
         profiles = self.profiles_of(self.engine.index)
-        matches = profiles.table.match(current)
+        matches = profiles.table.match(pattern)
         if not len(matches):
             return None, None, None
-        words = profiles.words_below(current) if len(current) < len(self.code_sizes) else {}
+        words = profiles.words_below(pattern) if len(pattern) < len(self.code_sizes) else {}
         codes, counts = matches.children()
         return (
-            view.meaning(profiles.meaning(current)) if current else self.introduction(),
-            view.icicle(hierarchy(matches), self.forced, words, self.namer.label),
-            view.codes_table(codes.tolist(), counts.tolist(), current, self.forced, words, self.namer.label),
+            view.meaning_view(profiles.meaning(pattern)) if pattern else self.introduction(),
+            view.icicle_view(hierarchy(matches), self.forced, words, self.namer.label),
+            view.codes_table(codes.tolist(), counts.tolist(), pattern, self.forced, words, self.namer.label),
         )
 
     def introduction(self) -> dict[str, Any]:
-        return view.introduction(len(self.code_sizes), self.forced)
+        return view.introduction_view(len(self.code_sizes), self.forced)
 
-    def on_page(self, event: gr.EventData, current: Pattern | None):
-        kind, page = (getattr(event, name, None) for name in ("kind", "page"))
-        if current is None or kind not in ("", *KINDS) or type(page) is not int or page < 0:
+    def on_page(self, event: gr.EventData, pattern: Pattern | None):
+        modality, page = getattr(event, "kind", None), getattr(event, "page", None)
+        if pattern is None or modality not in ("", *MODALITIES) or type(page) is not int or page < 0:
             raise UserError("There is no such page; reload the page.")
         profiles = self.profiles_of(self.engine.index)
-        return self.page_of(profiles, profiles.table.match(current), kind, page)
+        return self.items_page(profiles, profiles.table.match(pattern), modality, page)
 
     def on_item(self, event: gr.EventData):
         return card(self.engine, getattr(event, "id", None))
@@ -120,33 +124,37 @@ class CodesCallbacks:
         return self.health_of(self.engine.index)
 
     def on_factors(self):
-        shown = from_report(self.served.path, "retrieval", lambda report: view.factors(report["codes"]["factors"]))
-        return {"tables": [], "note": f"{shown.reason} {shown.command}"} if isinstance(shown, Missing) else shown
+        data = from_report(self.served.path, "retrieval", lambda report: view.factors_view(report["codes"]["factors"]))
+        return {"tables": [], "note": f"{data.reason} {data.command}"} if isinstance(data, Missing) else data
 
     def measure_health(self, index: Index) -> dict[str, Any]:
         codes = self.profiles_of(index).table.table
-        return view.health(table_health(codes, index.modalities), bucket_histogram(codes), self.forced)
+        return view.health_view(table_health(codes, index.modalities), bucket_histogram(codes), self.forced)
 
     def tiles(self, index: Index, rows: np.ndarray) -> list[dict[str, Any]]:
-        return [
-            tile(row, item, index.thumbnail(row)) for row, item in zip(rows.tolist(), index.items(rows), strict=True)
-        ]
+        items = zip(rows.tolist(), index.items(rows), strict=True)
+        return [formatting.tile(row, item, index.thumbnail(row)) for row, item in items]
 
-    def page_of(self, profiles: Profiles, matches: Matches, kind: str, page: int) -> dict[str, Any]:
-        """A page of the matching items; kind: of one modality only, or "" for all."""
+    def items_page(self, profiles: Profiles, matches: Matches, modality: str, page: int) -> dict[str, Any]:
+        """A page of the matching items; the last one where there are fewer. modality: only these items; "": all."""
         index = profiles.index
-        chosen = matches.rows[index.modalities[matches.rows] == KINDS[kind]] if kind else matches.rows
-        first = page * view.PAGE
-        return view.page_of(
-            self.tiles(index, chosen[first : first + view.PAGE]),
-            view.modalities(profiles.overview(matches)),
+        rows = matches.rows[index.modalities[matches.rows] == MODALITIES[modality]] if modality else matches.rows
+        if not len(rows):  # the last of them was removed since
+            modality, page, rows = "", 0, matches.rows
+        last_page = (len(rows) - 1) // view.PAGE_SIZE
+        page = max(0, min(page, last_page))
+        first = page * view.PAGE_SIZE
+        return view.items_view(
+            self.tiles(index, rows[first : first + view.PAGE_SIZE]),
+            view.modality_shares(profiles.overview(matches)),
             len(matches),
-            len(chosen),
-            kind,
+            len(rows),
+            modality,
             page,
         )
 
-    def near_of(self, profiles: Profiles, matches: Matches) -> dict[str, Any] | None:
+    def nearness_of(self, profiles: Profiles, matches: Matches) -> dict[str, Any] | None:
         nearness = profiles.nearness(matches)
         rows = np.array([row for row, _ in nearness.typical + nearness.borderline], dtype=np.int64)
-        return view.near(nearness, {one["row"]: one for one in self.tiles(profiles.index, rows)}, len(matches))
+        tiles = {tile["row"]: tile for tile in self.tiles(profiles.index, rows)}
+        return view.nearness_view(nearness, tiles, len(matches))

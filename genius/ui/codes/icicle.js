@@ -4,10 +4,10 @@ const cell = ({name, key, pattern, words, count, share, kind}, depth) => {
   const hint = `${pattern}: ${count}, ${share}${words ? `; ${words}` : ''}`;
   const label = node('span', {}, node('b', {}, name), words ? ` ${words}` : '');
   if (key === null) return node('div', {class: 'cell others', 'data-hint': hint}, node('span', {}, `${name}, ${share}`));
-  const one = node('button', {type: 'button', class: `cell ${kind}`, 'data-hint': `${count}, ${share}`, 'aria-label': hint,
+  const button = node('button', {type: 'button', class: `cell ${kind}`, 'data-hint': `${count}, ${share}`, 'aria-label': hint,
     'data-key': key, 'data-prefix': key, tabindex: depth ? -1 : 0}, label);
-  one.addEventListener('click', () => emit('select', {key}));
-  return one;
+  button.addEventListener('click', () => emit('select', {key}));
+  return button;
 };
 
 const branch = (data, depth = 0) => {

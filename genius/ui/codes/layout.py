@@ -17,7 +17,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current gr.Tab and wire it to the engine."""
     callbacks, open_code = CodesCallbacks(context), context.shared.open_code
     code_sizes, forced = callbacks.code_sizes, callbacks.forced
-    current, everything = gr.State(None), Signal("codes-everything")
+    open_pattern, open_everything = gr.State(None), Signal("codes-everything")
     introduction(
         "codes",
         "A code is one number of an ID, and items whose IDs begin alike are alike. Choose a code to see what its items "
@@ -34,7 +34,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             elem_id="codes-pattern",
         )
         level = gr.Dropdown(
-            [(level_name(at, forced), at) for at in range(len(code_sizes))],
+            [(level_name(number, forced), number) for number in range(len(code_sizes))],
             value=None,
             label="Level",
             info="Or choose a place in the ID …",
@@ -45,44 +45,44 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             [], label="Code", info="… and one of its codes, most frequent first.", min_width=180, elem_id="codes-code"
         )
     key = gr.Textbox(visible="hidden", elem_id="codes-key")
-    here = Panel("codes-here", "codes/here.js")
+    summary = Panel("codes-summary", "codes/pattern_summary.js")
     with gr.Row():
         with gr.Column(scale=3, min_width=320):
             icicle = Panel("codes-icicle", "codes/icicle.js")
         with gr.Column(scale=2, min_width=300):
             meaning = Panel("codes-meaning", "codes/meaning.js")
     with gr.Accordion("The next codes as a table", open=False):
-        table = Panel("codes-below", "common/table.js")
+        table = Panel("codes-next", "common/table.js")
     with gr.Row(elem_id="codes-items-row"):
         with gr.Column(scale=3, min_width=320):
-            near = Panel("codes-near", "common/tiles.js")
+            nearness = Panel("codes-nearness", "common/tiles.js")
             items = Panel("codes-items", "common/tiles.js")
         with gr.Column(scale=2, min_width=300, elem_id="codes-picked"):
             item_card = ItemCard("codes-card", context)
-    with gr.Accordion("How well each level is used", open=False) as healthy:
-        levels = Panel("codes-health", "common/table.js")
-    with gr.Accordion("What the codes know about the items", open=False) as factored:
+    with gr.Accordion("How well each level is used", open=False) as health_section:
+        health = Panel("codes-health", "common/table.js")
+    with gr.Accordion("What the codes know about the items", open=False) as factors_section:
         factors = Panel("codes-factors", "common/table.js")
 
     context.precompute.append(callbacks.prepare)
-    outputs = [current, pattern, key, here, icicle, near, items, item_card, meaning, table]
+    outputs = [open_pattern, pattern, key, summary, icicle, nearness, items, item_card, meaning, table]
     quick = {**UNLIMITED, "trigger_mode": "always_last"}
-    waiting = {**quick, "show_progress": "minimal", "show_progress_on": here}
+    waiting = {**quick, "show_progress": "minimal", "show_progress_on": summary}
     for opening in (
         pattern.submit(callbacks.on_pattern, pattern, outputs, **waiting),
         open_code.sent(callbacks.on_pattern, open_code, outputs, **waiting),
         code.input(callbacks.on_code, [level, code], outputs, **waiting),
-        everything.sent(callbacks.on_pattern, everything, outputs, **waiting),
-        *(panel.select(callbacks.on_key, None, outputs, **waiting) for panel in (here, icicle, table)),
+        open_everything.sent(callbacks.on_pattern, open_everything, outputs, **waiting),
+        *(panel.select(callbacks.on_key, None, outputs, **waiting) for panel in (summary, icicle, table)),
     ):
         links.follow(opening, "codes", code=key)
         opening.success(
-            callbacks.on_meaning, current, [meaning, icicle, table], **waiting | {"show_progress_on": meaning}
+            callbacks.on_meaning, open_pattern, [meaning, icicle, table], **waiting | {"show_progress_on": meaning}
         )
-    tab.select(callbacks.on_first_visit, [current, open_code], everything, **quick)
+    tab.select(callbacks.on_first_visit, [open_pattern, open_code], open_everything, **quick)
     level.input(callbacks.on_level, level, code, **quick)
-    items.turn(callbacks.on_page, current, items, **quick)
-    for panel in (near, items):
+    items.turn(callbacks.on_page, open_pattern, items, **quick)
+    for panel in (nearness, items):
         panel.select(callbacks.on_item, None, item_card, **quick)
-    healthy.expand(callbacks.on_level_health, None, levels, **waiting | {"show_progress_on": levels})
-    factored.expand(callbacks.on_factors, None, factors, **waiting | {"show_progress_on": factors})
+    health_section.expand(callbacks.on_level_health, None, health, **waiting | {"show_progress_on": health})
+    factors_section.expand(callbacks.on_factors, None, factors, **waiting | {"show_progress_on": factors})

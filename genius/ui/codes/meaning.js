@@ -2,10 +2,10 @@ const word = ({word, figure, share}) => node('li', {},
   node('span', {class: 'name'}, word), node('span', {class: 'meter', 'aria-hidden': 'true'},
     node('i', {style: `width: ${100 * Math.min(share, 1)}%`})), node('span', {class: 'figure'}, figure));
 
-const factor = ({name, here, share, elsewhere, beside}) => node('tr', {},
+const factor = ({name, figure, share, siblings_figure, siblings_share}) => node('tr', {},
   node('th', {scope: 'row'}, name),
-  node('td', {class: 'figure'}, here, node('i', {class: 'under', style: `width: ${100 * share}%`})),
-  node('td', {class: 'figure'}, elsewhere, node('i', {class: 'under faint', style: `width: ${100 * beside}%`})));
+  node('td', {class: 'figure'}, figure, node('i', {class: 'under', style: `width: ${100 * share}%`})),
+  node('td', {class: 'figure'}, siblings_figure, node('i', {class: 'under faint', style: `width: ${100 * siblings_share}%`})));
 
 const draw = value => {
   if (!value) return [];
@@ -16,7 +16,7 @@ const draw = value => {
   if (words.length) parts.push(node('ol', {class: 'word-list'}, ...words.map(word)), node('p', {class: 'note'}, note));
   else parts.push(node('p', {class: 'note'}, 'No word stands out.'));
   if (factors.length) parts.push(node('h2', {}, 'What its items are'),
-    node('table', {class: 'made-of'},
+    node('table', {class: 'factors'},
       node('thead', {}, node('tr', {}, ...['property', 'here', 'in the codes beside it'].map(name =>
         node('th', {scope: 'col'}, name)))),
       node('tbody', {}, ...factors.map(factor))));

@@ -13,14 +13,13 @@ from genius.schema import Modality
 from genius.trie.code_table import Pattern, trimmed
 from genius.ui.common.formatting import MODALITY_NAMES, count, number, percent
 
-Words = Mapping[int, tuple[Sequence[Word], int]]  # code -> its words, as Profiles.words_below gives them
-
+ChildWords = Mapping[int, tuple[Sequence[Word], int]]  # code -> its words, as Profiles.words_below gives them
 Label = Callable[[Pattern], str]  # what the items of a prefix have in common; empty if that is not known
 
-WAITING = {"title": "Words", "paragraphs": ["Collecting the words that set these items apart …"]}
-PAGE = 24  # items of a page
-ROWS = 300  # of the table of codes
-SHOWN_WORDS = 3  # of each child code
+COLLECTING_WORDS = {"title": "Words", "paragraphs": ["Collecting the words that set these items apart …"]}
+PAGE_SIZE = 24  # items of a page
+MAX_ROWS = 300  # of a table
+MAX_WORDS = 3  # of each child code
 
 
 def level_name(level: int, forced: bool) -> str:
@@ -30,13 +29,14 @@ def level_name(level: int, forced: bool) -> str:
 
 def code_name(code: int | None, level: int, forced: bool) -> str:
     """A code, with its modality where it stands for one."""
-    named = level == 0 and forced and code is not None
-    return f"{code} {MODALITY_NAMES[Modality(code)]}" if named else format_pattern((code,))
+    if level == 0 and forced and code is not None:
+        return f"{code} {MODALITY_NAMES[Modality(code)]}"
+    return format_pattern((code,))
 
 
-def here(pattern: Pattern, overview: Overview, total: int, forced: bool, label: str = "") -> dict[str, Any]:
-    """The opened pattern: breadcrumbs, number of items, modalities and the next level. label: what the items have in
-    common."""
+def pattern_summary(pattern: Pattern, overview: Overview, total: int, forced: bool, label: str = "") -> dict[str, Any]:
+    """The open pattern: breadcrumbs, number of items, modalities and use of the next level. label: what the items have
+    in common."""
     crumbs = [{"name": "all", "key": "", "open": False}]
     crumbs += [
         {
@@ -52,7 +52,7 @@ def here(pattern: Pattern, overview: Overview, total: int, forced: bool, label: 
         "empty": not overview.items,
         "common": label,
         "sentences": sentences(pattern, overview, total),
-        "modalities": modalities(overview),
+        "modalities": modality_shares(overview),
     }
 
 
@@ -60,37 +60,29 @@ def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
     """Share of all items and use of the next level, in sentences."""
     if not overview.items:
         return ["No item has these codes. Replace one with * to see similar ones."]
-    parts = []
-    if pattern:
-        parts.append(f"{percent(overview.items / total)} of all items")
-        parent = pattern[:-1]
-        if trimmed(parent):
-            parts[0] += f", {percent(overview.items / overview.siblings)} of those that match {format_pattern(parent)}"
-        parts[0] += "."
+    next_level = _next_level_sentence(overview, len(pattern))
+    return [_share_sentence(pattern, overview, total), next_level] if pattern else [next_level]
+
+
+def _share_sentence(pattern: Pattern, overview: Overview, total: int) -> str:
+    share, parent = f"{percent(overview.items / total)} of all items", pattern[:-1]
+    if not trimmed(parent):
+        return f"{share}."
+    return f"{share}, {percent(overview.items / overview.siblings)} of those that match {format_pattern(parent)}."
+
+
+def _next_level_sentence(overview: Overview, level: int) -> str:
     if overview.next_level is None:
-        parts.append(
-            "This is a complete ID: "
-            + (
-                "one item has it."
-                if overview.items == 1
-                else "these items share it, as a bucket, and only re-ranking orders them."
-            )
-        )
-    else:
-        used, codes = overview.next_level["used"], overview.next_level["codes"]
-        parts.append(
-            f"At level {len(pattern)} they have {used:,} of {count(codes, 'code')}"
-            + (f", about as varied as {varied(overview.next_level)}." if used > 1 else ".")
-        )
-    return parts
+        if overview.items == 1:
+            return "This is a complete ID: one item has it."
+        return "This is a complete ID: these items share it, as a bucket, and only re-ranking orders them."
+    subject = "it has" if overview.items == 1 else "they have"
+    used, codes = overview.next_level["used"], overview.next_level["codes"]
+    variety = f", about as varied as {overview.next_level['perplexity']:.0f} equally frequent ones" if used > 1 else ""
+    return f"At level {level} {subject} {used:,} of {count(codes, 'code')}{variety}."
 
 
-def varied(use: Mapping[str, Any]) -> str:
-    """The perplexity of a level in words."""
-    return f"{use['perplexity']:.0f} equally frequent ones"
-
-
-def modalities(overview: Overview) -> list[dict[str, Any]]:
+def modality_shares(overview: Overview) -> list[dict[str, Any]]:
     """Items per modality."""
     return [
         {
@@ -104,23 +96,23 @@ def modalities(overview: Overview) -> list[dict[str, Any]]:
     ]
 
 
-def icicle(
-    root: Node, forced: bool, words: Words | None = None, label: Label = lambda prefix: ""
+def icicle_view(
+    root: Node, forced: bool, words: ChildWords | None = None, label: Label = lambda prefix: ""
 ) -> dict[str, Any] | None:
     """The tree, with the names of its codes, or else words for the children of the root; None if it has no items."""
     if not root.items:
         return None
-    drawn = _branch(root, root.items, forced, label)
-    for child, branch in zip(root.children, drawn["children"], strict=True):
+    tree = _branch(root, root.items, forced, label)
+    for child, branch in zip(root.children, tree["children"], strict=True):
         if not child.others:
-            branch["words"] = branch["words"] or first_words(words, child.pattern[-1])
-    return drawn
+            branch["words"] = branch["words"] or words_of(child.pattern[-1], words or {}, MAX_WORDS)
+    return tree
 
 
-def first_words(words: Words | None, code: int | None) -> str:
-    """The first distinctive words of a code, if they are computed already."""
-    found, _ = (words or {}).get(code, ([], 0))
-    return ", ".join(word.word for word in found[:SHOWN_WORDS])
+def words_of(code: int | None, words: ChildWords, most: int | None = None) -> str:
+    """The distinctive words of a code, at most so many; empty if they are not computed yet."""
+    distinctive, _ = words.get(code, ([], 0))
+    return ", ".join(word.word for word in distinctive[:most])
 
 
 def _branch(node: Node, siblings: int, forced: bool, label: Label) -> dict[str, Any]:
@@ -144,7 +136,7 @@ def _branch(node: Node, siblings: int, forced: bool, label: Label) -> dict[str, 
     }
 
 
-def introduction(levels: int, forced: bool) -> dict[str, Any]:
+def introduction_view(levels: int, forced: bool) -> dict[str, Any]:
     """The text shown until a code is chosen."""
     first = " The first code is its modality." if forced else ""
     return {
@@ -157,51 +149,54 @@ def introduction(levels: int, forced: bool) -> dict[str, Any]:
     }
 
 
-def meaning(found: Meaning) -> dict[str, Any]:
+def meaning_view(meaning: Meaning) -> dict[str, Any]:
     """Distinctive words and factors of a code."""
-    among = f"the {count(found.siblings - 1, 'code')} beside it" if found.siblings > 1 else ""
-    if found.texts:
-        note = f"From {count(found.texts, 'text')}" + (
-            f": more frequent here than in those of {among}; with the share of the texts (c-TF-IDF)."
-            if among
-            else "; it has no sibling codes."
-        )
-    else:
-        note = (
-            "These pictures have no texts: the words of the collection that are most similar to them on average, "
-            "with their similarity (cosine), at most 1."
-        )
     return {
-        "note": note,
-        "guess": not found.texts,
+        "note": _words_note(meaning),
+        "guess": not meaning.texts,
         "words": [
             {
                 "word": word.word,
-                "figure": percent(word.share) if found.texts else number(word.weight, 2),
-                "share": word.share if found.texts else max(word.weight, 0.0),
+                "figure": percent(word.share) if meaning.texts else number(word.weight, 2),
+                "share": word.share if meaning.texts else max(word.weight, 0.0),
             }
-            for word in found.words
+            for word in meaning.words
         ],
         "factors": [
             {
-                "name": f"{one['factor']}: {one['value']}",
-                "here": percent(one["share"]),
-                "share": one["share"],
-                "elsewhere": percent(one["elsewhere"]),
-                "beside": one["elsewhere"],
+                "name": f"{factor['factor']}: {factor['value']}",
+                "figure": percent(factor["share"]),
+                "share": factor["share"],
+                "siblings_figure": percent(factor["elsewhere"]),
+                "siblings_share": factor["elsewhere"],
             }
-            for one in found.factors
+            for factor in meaning.factors
         ],
     }
 
 
-def near(found: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int) -> dict[str, Any] | None:
-    """Typical and borderline items; None for a single item. tiles: by row."""
-    if len(found.typical) < 2:
-        return None
-    sampled = (
-        f" Based on an even sample of {found.sampled:,} of {count(total, 'item')}." if found.sampled < total else ""
+def _words_note(meaning: Meaning) -> str:
+    """Where the words come from, and what their figures are."""
+    if not meaning.texts:
+        return (
+            "These pictures have no texts: the words of the collection that are most similar to them on average, "
+            "with their similarity (cosine), at most 1."
+        )
+    source, siblings = f"From {count(meaning.texts, 'text')}", meaning.siblings - 1
+    if not siblings:
+        return f"{source}; it has no sibling codes."
+    return (
+        f"{source}: more frequent here than in those of the {count(siblings, 'code')} beside it; with the share of the "
+        "texts (c-TF-IDF)."
     )
+
+
+def nearness_view(nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int) -> dict[str, Any] | None:
+    """Typical and borderline items; None for a single item. tiles: by row."""
+    if len(nearness.typical) < 2:
+        return None
+    sampled = nearness.sampled < total
+    sample = f" Based on an even sample of {nearness.sampled:,} of {count(total, 'item')}." if sampled else ""
 
     def group(title: str, note: str, pairs: Iterable[tuple[int, float]]) -> dict[str, Any]:
         return {
@@ -210,39 +205,35 @@ def near(found: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int) ->
             "tiles": [{**tiles[row], "figure": number(cosine, 3)} for row, cosine in pairs],
         }
 
-    groups = [group("Typical", "nearest to the average of its items, with their similarity", found.typical)]
-    if found.borderline:
-        groups.append(group("Borderline", "farthest from that average." + sampled, found.borderline))
+    groups = [group("Typical", "nearest to the average of its items, with their similarity", nearness.typical)]
+    if nearness.borderline:
+        groups.append(group("Borderline", f"farthest from that average.{sample}", nearness.borderline))
     return {"groups": groups}
 
 
-def page_of(
+def items_view(
     tiles: Sequence[Mapping[str, Any]],
-    overview: Sequence[Mapping[str, Any]],
+    shares: Sequence[Mapping[str, Any]],
     total: int,
-    shown: int,
-    chosen: str,
+    filtered: int,
+    modality: str,
     page: int,
 ) -> dict[str, Any]:
-    """A page of the items that match. overview: as `modalities` gives it; shown: items of the modality chosen."""
-    first = page * PAGE
-    filters = [{"name": "All", "kind": "", "items": f"{total:,}"}, *overview] if len(overview) > 1 else []
+    """A page of the items that match.
+
+    shares: as `modality_shares` gives them. total: items of all modalities. filtered: items of the modality that is
+    chosen, "" for all.
+    """
+    first, note = page * PAGE_SIZE, "in the order of their IDs" if filtered > 1 else ""
+    if len(tiles) < filtered:
+        note = f"{first + 1:,} to {first + len(tiles):,} of {filtered:,}, {note}"
+    filters = [{"name": "All", "kind": "", "items": f"{total:,}"}, *shares] if len(shares) > 1 else []
     return {
-        "groups": [
-            {
-                "title": "Items",
-                "tiles": list(tiles),
-                "note": f"{first + 1:,} to {first + len(tiles):,} of {shown:,}, in the order of their IDs"
-                if len(tiles) < shown
-                else "in the order of their IDs"
-                if shown > 1
-                else "",
-            }
-        ],
-        "filters": [{**one, "chosen": one["kind"] == chosen} for one in filters],
-        "kind": chosen,
+        "groups": [{"title": "Items", "tiles": list(tiles), "note": note}],
+        "filters": [{**choice, "chosen": choice["kind"] == modality} for choice in filters],
+        "kind": modality,
         "page": page,
-        "pages": -(-shown // PAGE),
+        "pages": -(-filtered // PAGE_SIZE),
     }
 
 
@@ -251,43 +242,39 @@ def codes_table(
     counts: Sequence[int],
     pattern: Pattern,
     forced: bool,
-    words: Words,
+    words: ChildWords,
     label: Label = lambda prefix: "",
 ) -> dict[str, Any] | None:
     """The codes that follow a pattern, largest first: the icicle as a table. A code has its name or else its words."""
     if not len(codes):
         return None
-    order = sorted(range(len(codes)), key=lambda place: -counts[place])
     total, level = sum(counts), len(pattern)
-    note = f"The largest {ROWS:,} of {len(codes):,} codes." if len(codes) > ROWS else ""
+
+    def row(code: int, items: int) -> list[dict[str, Any]]:
+        prefix = (*pattern, code)
+        return [
+            {"text": code_name(code, level, forced), "key": format_pattern(prefix, ".")},
+            {"text": f"{items:,}"},
+            {"text": percent(items / total), "bar": items / total},
+            {"text": label(prefix) or words_of(code, words)},
+        ]
+
+    largest_first = sorted(zip(codes, counts, strict=True), key=lambda entry: -entry[1])
     return {
         "tables": [
             {
                 "caption": f"Codes of level {level} that follow {format_pattern(pattern) or 'the start'}",
-                "note": note,
+                "note": f"The largest {MAX_ROWS:,} of {len(codes):,} codes." if len(codes) > MAX_ROWS else "",
                 "columns": ["code", "items", "share", "in common"],
-                "rows": [
-                    [
-                        {
-                            "text": code_name(int(codes[place]), level, forced),
-                            "key": format_pattern((*pattern, int(codes[place])), "."),
-                        },
-                        {"text": f"{counts[place]:,}"},
-                        {"text": percent(counts[place] / total), "bar": counts[place] / total},
-                        {
-                            "text": label((*pattern, int(codes[place])))
-                            or ", ".join(word.word for word in words.get(int(codes[place]), ([], 0))[0])
-                        },
-                    ]
-                    for place in order[:ROWS]
-                ],
+                "rows": [row(code, items) for code, items in largest_first[:MAX_ROWS]],
             }
         ]
     }
 
 
-def health(found: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced: bool) -> dict[str, Any]:
-    """Use of each level, and how many items share an ID."""
+def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced: bool) -> dict[str, Any]:
+    """Use of each level, and how many items share an ID. health: as `table_health` gives it. buckets: (items per ID,
+    number of IDs)."""
     levels = [
         [
             {"text": level_name(level["level"], forced)},
@@ -296,13 +283,13 @@ def health(found: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced:
             {"text": f"{level['codes'] - level['used']:,}"},
             {"text": number(level["perplexity"], 1), "bar": level["perplexity"] / level["codes"]},
         ]
-        for level in found["levels"]
+        for level in health["levels"]
     ]
-    shared = [
+    shared_ids = [
         [
             {"text": count(size, "item")},
             {"text": f"{ids:,}"},
-            {"text": percent(size * ids / found["items"]), "bar": size * ids / found["items"]},
+            {"text": percent(size * ids / health["items"]), "bar": size * ids / health["items"]},
         ]
         for size, ids in buckets
     ]
@@ -318,42 +305,45 @@ def health(found: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced:
             {
                 "caption": "Items that share an ID",
                 "columns": ["items per ID", "IDs", "share of all items"],
-                "rows": shared[:ROWS],
-                "note": f"A bucket holds the items of one ID. There are {found['ids']:,} IDs for "
-                f"{count(found['items'], 'item')}: {percent(found['items_alone'])} of the items "
-                f"have one of their own, and the largest bucket holds {count(found['largest_bucket'], 'item')}. "
-                f"The first code tells the kind of {percent(found['modality_purity'])} of the items.",
+                "rows": shared_ids[:MAX_ROWS],
+                "note": f"A bucket holds the items of one ID. There are {health['ids']:,} IDs for "
+                f"{count(health['items'], 'item')}: {percent(health['items_alone'])} of the items "
+                f"have one of their own, and the largest bucket holds {count(health['largest_bucket'], 'item')}. "
+                f"The first code tells the kind of {percent(health['modality_purity'])} of the items.",
             },
         ]
     }
 
 
-def factors(table: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def factors_view(factors: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """How much the codes of each level tell about the items' factors."""
-    if not table:
+    if not factors:
         return {
             "tables": [],
             "note": "The collection does not say what its items are made of (their factors), such as kind or color.",
         }
-    levels = [level["level"] for level in table[0]["levels"]]
+    levels = [level["level"] for level in factors[0]["levels"]]
 
-    def measured(caption: str, note: str, figure: str) -> dict[str, Any]:
+    def table(caption: str, note: str, measure: str) -> dict[str, Any]:
         return {
             "caption": caption,
             "note": note,
             "columns": ["factor", *(f"level {level}" for level in levels)],
-            "rows": [[{"text": one["factor"]}, *(_shade(level[figure]) for level in one["levels"])] for one in table],
+            "rows": [
+                [{"text": factor["factor"]}, *(_shaded_cell(level[measure]) for level in factor["levels"])]
+                for factor in factors
+            ],
         }
 
     return {
         "tables": [
-            measured(
+            table(
                 "Each level alone",
                 "How much a code of the level tells about a property (factor) of an item: 0 is no more than chance, 1 "
                 "is all (adjusted mutual information among items of one kind).",
                 "in_modality",
             ),
-            measured(
+            table(
                 "Given the earlier codes",
                 "What a level adds to the codes before it: the share of what they leave open about a property that it "
                 "settles, beyond chance; empty where nothing is open.",
@@ -364,5 +354,5 @@ def factors(table: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _shade(value: float | None) -> dict[str, Any]:
+def _shaded_cell(value: float | None) -> dict[str, Any]:
     return {"text": ""} if value is None else {"text": number(value, 2), "shade": max(0.0, min(1.0, value))}

@@ -3,9 +3,9 @@ const prefixes = codes => {
   const list = node('p', {class: 'codes', 'aria-label': 'ID'});
   codes.forEach((code, level) => {
     const prefix = codes.slice(0, level + 1), hint = `Click to see all items whose ID begins with ${prefix.join(' · ')}.`;
-    const one = node('button', {type: 'button', class: 'code', 'data-prefix': prefix.join('.'), 'data-hint': hint}, String(code));
-    one.addEventListener('click', () => emit('open_code', {codes: prefix}));
-    list.append(node('span', {class: 'level'}, one, level + 1 < codes.length ? ' ·' : ''), ' ');
+    const button = node('button', {type: 'button', class: 'code', 'data-prefix': prefix.join('.'), 'data-hint': hint}, String(code));
+    button.addEventListener('click', () => emit('open_code', {codes: prefix}));
+    list.append(node('span', {class: 'level'}, button, level + 1 < codes.length ? ' ·' : ''), ' ');
   });
   return list;
 };
@@ -19,12 +19,12 @@ const meanings = codes => {
 
 const neighbour = data => {
   const label = `${data.label}, similarity ${data.cosine}`;
-  const one = node('button', {type: 'button', class: `near ${data.kind}`, title: data.text || label},
+  const button = node('button', {type: 'button', class: `near ${data.kind}`, title: data.text || label},
     data.picture ? node('img', {src: data.picture, alt: data.text || label})
       : node('span', {class: 'excerpt'}, data.text),
     node('span', {class: 'cosine'}, data.cosine));
-  one.addEventListener('click', () => emit('select', {id: data.id}));
-  return node('li', {}, one);
+  button.addEventListener('click', () => emit('select', {id: data.id}));
+  return node('li', {}, button);
 };
 
 // Credit, license and origin, which becomes a link where it is an address.

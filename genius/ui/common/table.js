@@ -3,9 +3,9 @@ const cell = ({text, key, bar, shade}, place) => {
   if (shade !== undefined) made.style.setProperty('--shade', `${Math.round(70 * shade)}%`);
   if (key === undefined) made.append(text);
   else {
-    const one = node('button', {type: 'button', class: 'code', 'data-prefix': key}, text);
-    one.addEventListener('click', () => emit('select', {key}));
-    made.append(one);
+    const button = node('button', {type: 'button', class: 'code', 'data-prefix': key}, text);
+    button.addEventListener('click', () => emit('select', {key}));
+    made.append(button);
   }
   if (bar !== undefined) made.append(node('i', {class: 'under', style: `width: ${100 * bar}%`}));
   return made;

@@ -1,12 +1,12 @@
 const tile = ({id, name, kind, text, label, picture, figure, provenance}) => {
   const title = [text || label, provenance?.credit, provenance?.licence].filter(Boolean).join('\n');
-  const one = node('button', {type: 'button', class: `tile ${kind}`, title},
+  const button = node('button', {type: 'button', class: `tile ${kind}`, title},
     picture ? node('img', {src: picture, alt: text || label}) : '',
     text ? node('span', {class: picture ? 'caption' : 'excerpt'}, text) : '',
     node('span', {class: 'line'}, node('span', {class: 'badge'}, name),
       figure ? node('span', {class: 'figure'}, figure) : ''));
-  one.addEventListener('click', () => emit('select', {id}));
-  return node('li', {}, one);
+  button.addEventListener('click', () => emit('select', {id}));
+  return node('li', {}, button);
 };
 
 const group = ({title, note, tiles}) => node('section', {},
@@ -14,16 +14,16 @@ const group = ({title, note, tiles}) => node('section', {},
   node('ol', {class: 'tiles'}, ...tiles.map(tile)));
 
 const pressed = (label, on, message, kind = '') => {
-  const one = node('button', {type: 'button', class: `choice ${kind}`, 'aria-pressed': String(on)}, label);
-  one.addEventListener('click', () => emit('turn', message));
-  return one;
+  const button = node('button', {type: 'button', class: `choice ${kind}`, 'aria-pressed': String(on)}, label);
+  button.addEventListener('click', () => emit('turn', message));
+  return button;
 };
 
 const turn = (label, page, {kind, pages}) => {
-  const one = node('button', {type: 'button', class: 'choice'}, label);
-  one.disabled = page < 0 || page >= pages;
-  one.addEventListener('click', () => emit('turn', {kind, page}));
-  return one;
+  const button = node('button', {type: 'button', class: 'choice'}, label);
+  button.disabled = page < 0 || page >= pages;
+  button.addEventListener('click', () => emit('turn', {kind, page}));
+  return button;
 };
 
 const draw = value => {

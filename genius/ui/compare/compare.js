@@ -29,15 +29,15 @@ const shift = (rank, other, name) => {
 };
 
 const entry = (item, place, cosine, rank, marks) => {
-  const one = node('button', {type: 'button', class: `found-item ${item.kind}`, 'data-item': place},
+  const button = node('button', {type: 'button', class: `found-item ${item.kind}`, 'data-item': place},
     node('span', {class: 'rank'}, String(rank)),
     ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [],
     node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || item.label),
       node('span', {class: 'facts'}, node('span', {class: `badge ${item.kind}`}, item.name),
         node('span', {class: 'cosine', 'data-hint': 'similarity to the query (cosine of the embeddings)'}, cosine)),
       node('span', {class: 'facts'}, ...marks), ...creditLine(item.provenance)));
-  one.addEventListener('click', () => emit('select', {id: item.id}));
-  return node('li', {}, one);
+  button.addEventListener('click', () => emit('select', {id: item.id}));
+  return node('li', {}, button);
 };
 
 // The same item in other columns is marked while one is pointed at, has the focus, or was picked last.

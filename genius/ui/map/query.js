@@ -1,7 +1,7 @@
 const answer = ({id, label, kind}) => {
-  const one = node('button', {type: 'button', class: `answer ${kind}`}, label);
-  one.addEventListener('click', () => emit('select', {id}));
-  return node('li', {}, one);
+  const button = node('button', {type: 'button', class: `answer ${kind}`}, label);
+  button.addEventListener('click', () => emit('select', {id}));
+  return node('li', {}, button);
 };
 
 const hint = () => node('section', {class: 'empty map-hint'},

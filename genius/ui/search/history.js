@@ -1,11 +1,11 @@
 const entry = ({title, thumbnail, instruction, picture}, place) => {
-  const one = node('button', {type: 'button', class: 'entry'});
-  if (thumbnail) one.append(node('img', {src: thumbnail, alt: ''}));
-  one.append(node('span', {class: 'asked'}, title));
-  if (instruction) one.append(node('span', {class: 'wanted'}, instruction));
-  if (picture) one.append(node('span', {class: 'wanted'}, 'with a picture that was not kept'));
-  one.addEventListener('click', () => emit('select', {index: place}));
-  return node('li', {}, one);
+  const button = node('button', {type: 'button', class: 'entry'});
+  if (thumbnail) button.append(node('img', {src: thumbnail, alt: ''}));
+  button.append(node('span', {class: 'asked'}, title));
+  if (instruction) button.append(node('span', {class: 'wanted'}, instruction));
+  if (picture) button.append(node('span', {class: 'wanted'}, 'with a picture that was not kept'));
+  button.addEventListener('click', () => emit('select', {index: place}));
+  return node('li', {}, button);
 };
 
 const draw = value => [

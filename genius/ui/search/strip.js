@@ -24,19 +24,19 @@ const other = (choice, items) => {
   const typical = items[row], like = name || !typical ? []
     : typical.picture ? [node('img', {src: typical.picture, alt: ''})]
       : [node('span', {class: 'like'}, typical.text)];
-  const one = node('button', {type: 'button', class: 'other', title: hint, 'aria-label': hint},
+  const button = node('button', {type: 'button', class: 'other', title: hint, 'aria-label': hint},
     chip(choice), ...like, node('span', {class: 'figure'}, probability ?? ''));
-  one.addEventListener('click', () => emit('branch', {level, code}));
-  return node('li', {}, one);
+  button.addEventListener('click', () => emit('branch', {level, code}));
+  return node('li', {}, button);
 };
 
 // Which ID is shown: of which search, the best one, or that of the first result; or the way back from another code.
 const choices = (paths, branched) => paths.length > 1 || branched ? [node('div',
   {class: 'choices', role: 'group', 'aria-label': 'Which ID'}, ...paths.map(({name, column, rank, chosen}) => {
     const state = branched ? {} : {'aria-pressed': String(chosen)};
-    const one = node('button', {type: 'button', class: 'choice', ...state}, name);
-    one.addEventListener('click', () => emit('follow', {column, rank}));
-    return one;
+    const button = node('button', {type: 'button', class: 'choice', ...state}, name);
+    button.addEventListener('click', () => emit('follow', {column, rank}));
+    return button;
   }))] : [];
 
 const probability = ({code, settled}) => !code || settled ? '' : code.probability ?? 'not decoded';

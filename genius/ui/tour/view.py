@@ -13,7 +13,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 REVEALED = {  # elem_id of the part of the page that a step is about
     TourStep.INSTRUCTIONS: "cards",
     TourStep.STRIP: "strip",
-    TourStep.SHARED: "codes-here",
+    TourStep.SHARED: "codes-summary",
     TourStep.PATTERN: "codes-items",
     TourStep.MAP: "map",
     TourStep.DENSE: "compare",

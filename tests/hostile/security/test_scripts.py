@@ -143,7 +143,7 @@ def test_the_codes_tab(visit):
     for key in ("1", "2"):
         page.fill("#codes-pattern textarea, #codes-pattern input", key)
         page.press("#codes-pattern textarea, #codes-pattern input", "Enter")
-        page.locator("#codes-here h2", has_text="20 items").wait_for()
+        page.locator("#codes-summary h2", has_text="20 items").wait_for()
         look(visitor)
     every(visitor)
 

@@ -31,7 +31,7 @@ def opened(visit):
 
 
 def shown(page, items):
-    page.locator("#codes-here h2", has_text=re.compile(f"^{items}$")).wait_for()
+    page.locator("#codes-summary h2", has_text=re.compile(f"^{items}$")).wait_for()
 
 
 def ask(page, pattern):
@@ -40,7 +40,7 @@ def ask(page, pattern):
 
 
 def crumbs(page):
-    return page.locator("#codes-here .crumbs li").all_inner_texts()
+    return page.locator("#codes-summary .crumbs li").all_inner_texts()
 
 
 def expected(served, pattern):
@@ -95,8 +95,8 @@ def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
     shown(page, expected(served, [int(key)]))
     assert page.locator("#codes-icicle button").first.get_attribute("data-key") == key
     page.locator("#codes-icicle .depth1 > button").first.click()
-    page.wait_for_function("document.querySelectorAll('#codes-here .crumbs li').length === 3")
-    page.locator("#codes-here .crumbs button").first.click()
+    page.wait_for_function("document.querySelectorAll('#codes-summary .crumbs li').length === 3")
+    page.locator("#codes-summary .crumbs button").first.click()
     shown(page, "40 items")
 
 
@@ -114,7 +114,7 @@ def test_the_table_says_what_the_icicle_shows(opened, served):
     ask(page, "1")
     shown(page, expected(served, (1,)))
     page.get_by_role("button", name="The next codes as a table").click()
-    cells = page.locator("#codes-below tbody button")
+    cells = page.locator("#codes-next tbody button")
     cells.first.wait_for()
     drawn = page.locator("#codes-icicle .depth1 > button b").all_inner_texts()
     assert cells.all_inner_texts() == drawn

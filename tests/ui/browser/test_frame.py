@@ -15,7 +15,7 @@ from tests.ui.tiny_page import serving
 pytestmark = pytest.mark.browser
 SHOWS = {
     "search": "#cards .empty, #cards .card",
-    "codes": "#codes-here .panel > *",
+    "codes": "#codes-summary .panel > *",
     "map": "#map-missing code",
     "compare": "#compare .empty",
     "reports": "#reports-speed pre",

@@ -10,7 +10,7 @@ from genius.ui.codes.layout import codes_tab
 from genius.ui.common.context import Context, ServedRun, Shared
 from tests.ui.fake_engine import FakeEngine
 
-NAMES = ("pattern", "typed", "key", "here", "icicle", "near", "items", "card", "meaning", "table")
+NAMES = ("pattern", "typed", "key", "summary", "icicle", "nearness", "items", "card", "meaning", "table")
 
 
 @pytest.fixture(scope="module")
@@ -52,20 +52,20 @@ def test_a_pattern_brings_the_items_that_have_its_codes(tab, engine, text, patte
     shown, rows = opened(tab, text), matching(engine, pattern)
     assert shown["pattern"] == pattern
     assert shown["key"] == ".".join("*" if code is None else str(code) for code in pattern)
-    assert shown["here"]["items"] == f"{len(rows):,} items" and shown["icicle"]["items"] == len(rows)
+    assert shown["summary"]["items"] == f"{len(rows):,} items" and shown["icicle"]["items"] == len(rows)
     tiles = shown["items"]["groups"][0]["tiles"]
     assert len(tiles) == min(24, len(rows)) and {tile["row"] for tile in tiles} <= set(rows.tolist())
 
 
 def test_nothing_at_all_opens_everything(tab, engine):
     shown = opened(tab, "")
-    assert shown["here"]["items"] == f"{engine.index.n:,} items"
+    assert shown["summary"]["items"] == f"{engine.index.n:,} items"
     assert [child["name"] for child in shown["icicle"]["children"]] == ["0 Image", "1 Text", "2 Pair"]
 
 
 def test_a_pattern_without_items_says_so(tab):
     shown = opened(tab, "0 · 200")
-    assert shown["here"]["empty"] and shown["icicle"] is None and shown["near"] is None
+    assert shown["summary"]["empty"] and shown["icicle"] is None and shown["nearness"] is None
     assert shown["items"]["groups"][0]["tiles"] == []
 
 
@@ -135,6 +135,13 @@ def test_items_are_turned_by_page_and_chosen_by_modality(tab, engine):
     assert {tile["kind"] for tile in first + second} == {"pair"}
     pairs = (engine.index.modalities[rows] == Modality.PAIR).sum()
     assert page(tab, pattern, kind="pair", page=0)["pages"] == -(-pairs // 24)
+
+
+def test_a_page_that_ended_since_is_the_last_one_and_of_a_modality_that_is_gone_all_are_shown(tab, engine):
+    last = -(-engine.index.n // 24) - 1
+    assert page(tab, (), kind="", page=last + 7) == page(tab, (), kind="", page=last)
+    texts = (int(Modality.TEXT),)
+    assert page(tab, texts, kind="image", page=3) == page(tab, texts, kind="", page=0)
 
 
 @pytest.mark.parametrize("event", [{}, {"kind": "", "page": -1}, {"kind": "x", "page": 0}, {"kind": "", "page": "0"}])

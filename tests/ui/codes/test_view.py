@@ -27,7 +27,7 @@ def item(modality=Modality.PAIR, text="a dog"):
 
 
 def test_the_way_to_a_pattern_is_a_list_of_patterns_that_lead_there():
-    crumbs = view.here((0, None, 3), OVERVIEW, 10, True)["crumbs"]
+    crumbs = view.pattern_summary((0, None, 3), OVERVIEW, 10, True)["crumbs"]
     assert [(crumb["name"], crumb["key"]) for crumb in crumbs] == [
         ("all", ""),
         ("0 Image", "0"),
@@ -38,7 +38,7 @@ def test_the_way_to_a_pattern_is_a_list_of_patterns_that_lead_there():
 
 
 def test_a_first_code_that_emerged_is_not_called_a_modality():
-    assert view.here((0,), OVERVIEW, 10, False)["crumbs"][1]["name"] == "0"
+    assert view.pattern_summary((0,), OVERVIEW, 10, False)["crumbs"][1]["name"] == "0"
     assert view.level_name(0, False) == "0"
 
 
@@ -67,6 +67,11 @@ def test_a_first_code_that_emerged_is_not_called_a_modality():
             "10 % of all items, 50 % of those that match 0 · 1. This is a complete ID: one item has it.",
         ),
         (
+            (0, 2),
+            Overview(1, 4, [1, 0, 0], {"codes": 5, "used": 1, "perplexity": 1.0}),
+            "10 % of all items, 25 % of those that match 0. At level 2 it has 1 of 5 codes.",
+        ),
+        (
             (2,),
             Overview(0, 10, [0, 0, 0], {"codes": 5, "used": 0, "perplexity": 1.0}),
             "No item has these codes. Replace one with * to see similar ones.",
@@ -89,9 +94,9 @@ def test_shares_are_said_as_a_person_would():
 
 def test_the_tree_has_a_key_for_each_code_and_words_for_the_first_level(table):
     words = {1: ([Word("dog", 1.0, 0.5), Word("cat", 0.5, 0.1)], 4)}
-    drawn = view.icicle(hierarchy(table.match((0,))), True, words)
-    assert (drawn["key"], drawn["name"], drawn["kind"], drawn["items"]) == ("0", "0 Image", "image", 3)
-    first, second = drawn["children"]
+    tree = view.icicle_view(hierarchy(table.match((0,))), True, words)
+    assert (tree["key"], tree["name"], tree["kind"], tree["items"]) == ("0", "0 Image", "image", 3)
+    first, second = tree["children"]
     assert (first["key"], first["pattern"], first["words"]) == ("0.1", "0 · 1", "dog, cat")
     assert (second["words"], second["share"]) == ("", "33 %")
     assert [below["key"] for below in first["children"]] == ["0.1.2", "0.1.3"]
@@ -100,7 +105,7 @@ def test_the_tree_has_a_key_for_each_code_and_words_for_the_first_level(table):
 def test_a_code_that_has_a_name_shows_it_instead_of_words_also_that_nothing_is_common(table):
     names = {(0, 1): "no common meaning", (0, 1, 3): "boat, sea", (0, 3): "cup"}
     words = {1: ([Word("dog", 1.0, 0.5)], 4)}
-    drawn = view.icicle(hierarchy(table.match((0,))), True, words, lambda prefix: names.get(prefix, ""))
+    drawn = view.icicle_view(hierarchy(table.match((0,))), True, words, lambda prefix: names.get(prefix, ""))
     first = drawn["children"][0]
     assert first["words"] == "no common meaning"
     assert [below["words"] for below in first["children"]] == ["", "boat, sea"]
@@ -111,53 +116,53 @@ def test_a_code_that_has_a_name_shows_it_instead_of_words_also_that_nothing_is_c
 
 def test_others_have_no_key(table, monkeypatch):
     monkeypatch.setattr("genius.explore.hierarchy.MAX_SHOWN", 0)
-    (others,) = view.icicle(hierarchy(table.match((0,))), True)["children"]
+    (others,) = view.icicle_view(hierarchy(table.match((0,))), True)["children"]
     assert (others["key"], others["name"], others["items"]) == (None, "2 others", 3)
 
 
 def test_of_nothing_there_is_no_tree_and_no_table(table):
-    assert view.icicle(hierarchy(table.match((2,))), True) is None
+    assert view.icicle_view(hierarchy(table.match((2,))), True) is None
     assert view.codes_table([], [], (2,), True, {}) is None
 
 
 def test_words_of_texts_come_with_their_share_and_guesses_with_their_cosine():
-    told = view.meaning(Meaning([Word("dog", 0.7, 0.5)], 4, 3, []))
-    assert (told["guess"], told["words"][0]["figure"]) == (False, "50 %")
-    assert told["note"] == (
+    words = view.meaning_view(Meaning([Word("dog", 0.7, 0.5)], 4, 3, []))
+    assert (words["guess"], words["words"][0]["figure"]) == (False, "50 %")
+    assert words["note"] == (
         "From 4 texts: more frequent here than in those of the 2 codes beside it; with the share of the texts "
         "(c-TF-IDF)."
     )
-    guessed = view.meaning(Meaning([Word("dog", 0.7, None)], 0, 3, []))
+    guessed = view.meaning_view(Meaning([Word("dog", 0.7, None)], 0, 3, []))
     assert (guessed["guess"], guessed["words"][0]["figure"]) == (True, "0.70") and "most similar" in guessed["note"]
 
 
 def test_before_a_code_is_chosen_it_says_what_codes_are():
-    forced, emerged = (view.introduction(9, forced)["paragraphs"][0] for forced in (True, False))
+    forced, emerged = (view.introduction_view(9, forced)["paragraphs"][0] for forced in (True, False))
     assert forced == "Every item has an ID of 9 codes, from coarse to fine. The first code is its modality."
     assert "modality" not in emerged
 
 
 def test_factors_stand_beside_those_of_the_siblings():
     factor = {"factor": "kind", "value": "cat", "share": 0.8, "elsewhere": 0.25}
-    assert view.meaning(Meaning([], 1, 2, [factor]))["factors"] == [
-        {"name": "kind: cat", "here": "80 %", "share": 0.8, "elsewhere": "25 %", "beside": 0.25}
+    assert view.meaning_view(Meaning([], 1, 2, [factor]))["factors"] == [
+        {"name": "kind: cat", "figure": "80 %", "share": 0.8, "siblings_figure": "25 %", "siblings_share": 0.25}
     ]
 
 
 def test_typical_and_borderline_items_come_with_their_cosine():
     tiles = {row: tile(row, item(), None) for row in range(3)}
-    drawn = view.near(Nearness([(0, 0.9), (2, 0.8)], [(1, -0.1)], 3), tiles, 5)
+    drawn = view.nearness_view(Nearness([(0, 0.9), (2, 0.8)], [(1, -0.1)], 3), tiles, 5)
     typical, borderline = drawn["groups"]
     assert [(one["row"], one["figure"]) for one in typical["tiles"]] == [(0, "0.900"), (2, "0.800")]
     assert [(one["row"], one["figure"]) for one in borderline["tiles"]] == [(1, "−0.100")]
     assert borderline["note"].endswith("Based on an even sample of 3 of 5 items.")
-    assert view.near(Nearness([(0, 1.0)], [], 1), tiles, 1) is None
+    assert view.nearness_view(Nearness([(0, 1.0)], [], 1), tiles, 1) is None
 
 
 def test_a_page_of_items_says_which_ones_it_shows():
-    overview = view.modalities(Overview(100, 100, [60, 0, 40], None))
+    overview = view.modality_shares(Overview(100, 100, [60, 0, 40], None))
     assert [(one["kind"], one["items"]) for one in overview] == [("image", "60"), ("pair", "40")]
-    page = view.page_of([{}] * 24, overview, 100, 60, "image", 1)
+    page = view.items_view([{}] * 24, overview, 100, 60, "image", 1)
     assert page["groups"][0]["note"] == "25 to 48 of 60, in the order of their IDs"
     assert [(one["name"], one["chosen"]) for one in page["filters"]] == [
         ("All", False),
@@ -165,7 +170,7 @@ def test_a_page_of_items_says_which_ones_it_shows():
         ("Pair", False),
     ]
     assert (page["pages"], page["page"]) == (3, 1)
-    assert view.page_of([{}], overview[:1], 1, 1, "", 0)["filters"] == []
+    assert view.items_view([{}], overview[:1], 1, 1, "", 0)["filters"] == []
 
 
 def test_long_texts_are_cut_on_a_tile():
@@ -190,18 +195,18 @@ def test_health_names_dead_codes_and_buckets():
         "largest_bucket": 2,
         "modality_purity": 1.0,
     }
-    levels, buckets = view.health(found, [(1, 3), (2, 1)], True)["tables"]
+    levels, buckets = view.health_view(found, [(1, 3), (2, 1)], True)["tables"]
     assert [cell["text"] for cell in levels["rows"][0]] == ["0: modality", "3", "2", "1", "1.5"]
     assert [cell["text"] for cell in buckets["rows"][1]] == ["2 items", "1", "40 %"]
 
 
 def test_factors_are_a_table_or_a_sentence():
     level = {"level": 1, "alone": 0.4, "shuffled": 0.0, "in_modality": 0.5, "given_prefix": None}
-    alone, given = view.factors([{"factor": "kind", "levels": [level]}])["tables"]
+    alone, given = view.factors_view([{"factor": "kind", "levels": [level]}])["tables"]
     assert [cell["text"] for cell in alone["rows"][0]] == ["kind", "0.50"]
     assert [cell["text"] for cell in given["rows"][0]] == ["kind", ""]
     assert (
-        view.factors([])["note"]
+        view.factors_view([])["note"]
         == "The collection does not say what its items are made of (their factors), such as kind or color."
     )
 
@@ -210,7 +215,7 @@ def test_everything_is_plain_json(table):
     matches = table.match((1,))
     json.dumps(
         [
-            view.icicle(hierarchy(matches), True),
+            view.icicle_view(hierarchy(matches), True),
             tile(3, item(), b"webp"),
             view.codes_table(*(part.tolist() for part in matches.children()), (1,), True, {}),
         ]

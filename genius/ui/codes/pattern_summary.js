@@ -1,23 +1,23 @@
-const crumb = ({name, key, open}, place, all) => {
-  const last = place === all.length - 1;
+const crumb = ({name, key, open}, place, crumbs) => {
+  const last = place === crumbs.length - 1;
   if (open) return node('li', {}, name);
-  const one = node('button', {type: 'button', 'data-prefix': key, ...last ? {'aria-current': 'true'} : {}}, name);
-  one.addEventListener('click', () => emit('select', {key}));
-  return node('li', {}, one);
+  const button = node('button', {type: 'button', 'data-prefix': key, ...last ? {'aria-current': 'true'} : {}}, name);
+  button.addEventListener('click', () => emit('select', {key}));
+  return node('li', {}, button);
 };
 
-const share = ({name, kind, items}) => node('span', {class: `target ${kind}`}, `${name} ${items}`);
+const modality = ({name, kind, items}) => node('span', {class: `target ${kind}`}, `${name} ${items}`);
 
 const draw = value => {
   if (!value) return [node('div', {class: 'empty'}, node('h2', {}, 'Loading the codes …'))];
   const {crumbs, items, empty, common, sentences, modalities} = value;
-  return [node('section', {class: 'codes-here'},
+  return [node('section', {class: 'codes-summary'},
     node('nav', {'aria-label': 'Codes from the first level'}, node('ol', {class: 'crumbs'}, ...crumbs.map(crumb))),
     node('h2', {'data-announced': ''}, empty ? 'Nothing matches' : items),
     ...common ? [node('p', {}, node('span', {class: 'label'}, 'in common '), node('b', {}, common))] : [],
     node('p', {class: 'sentence'}, sentences.join(' ')),
     ...empty ? [] : [
-      node('p', {class: 'targets'}, ...modalities.map(share)),
+      node('p', {class: 'targets'}, ...modalities.map(modality)),
       node('div', {class: 'bar', 'aria-hidden': 'true'},
         ...modalities.map(({kind, share}) => node('i', {class: kind, style: `width: ${100 * share}%`})))])];
 };
