@@ -1,20 +1,15 @@
 const root = (window.gradio_config?.root ?? location.origin).replace(/\/$/, '');
 const python = value => JSON.stringify(value);
 
-const copied = code => {
-  const button = node('button', {type: 'button', class: 'copy'}, 'Copy');
-  button.addEventListener('click', async () => {
-    const select = getSelection();
-    select.selectAllChildren(code);
-    const done = navigator.clipboard ? navigator.clipboard.writeText(code.textContent) : Promise.reject();
-    await done.then(() => { button.textContent = 'Copied'; }, () => { button.textContent = 'Press Ctrl+C'; });
-    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
-  });
-  return button;
-};
+const copyButton = code => button({class: 'copy'}, async clicked => {
+  getSelection().selectAllChildren(code);
+  const copied = navigator.clipboard ? navigator.clipboard.writeText(code.textContent) : Promise.reject();
+  await copied.then(() => { clicked.textContent = 'Copied'; }, () => { clicked.textContent = 'Press Ctrl+C'; });
+  setTimeout(() => { clicked.textContent = 'Copy'; }, 2000);
+}, 'Copy');
 const snippet = (label, text) => {
   const code = node('pre', {tabindex: '0', 'aria-label': label}, text);
-  return node('div', {class: 'snippet'}, node('p', {class: 'label'}, label), copied(code), code);
+  return node('div', {class: 'snippet'}, node('p', {class: 'label'}, label), copyButton(code), code);
 };
 const call = ({name, asked}) => `client.predict(${Object.entries(asked)
   .map(([key, value]) => `${key}=${python(value)}`).join(', ')}, api_name="/${name}")`;

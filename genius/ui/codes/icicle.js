@@ -4,10 +4,8 @@ const cell = ({name, key, pattern, words, count, share, kind}, depth) => {
   const hint = `${pattern}: ${count}, ${share}${words ? `; ${words}` : ''}`;
   const label = node('span', {}, node('b', {}, name), words ? ` ${words}` : '');
   if (key === null) return node('div', {class: 'cell others', 'data-hint': hint}, node('span', {}, `${name}, ${share}`));
-  const button = node('button', {type: 'button', class: `cell ${kind}`, 'data-hint': `${count}, ${share}`, 'aria-label': hint,
-    'data-key': key, 'data-prefix': key, tabindex: depth ? -1 : 0}, label);
-  button.addEventListener('click', () => emit('select', {key}));
-  return button;
+  return button({class: `cell ${kind}`, 'data-hint': `${count}, ${share}`, 'aria-label': hint, 'data-key': key,
+    'data-prefix': key, tabindex: depth ? -1 : 0}, () => emit('select', {key}), label);
 };
 
 const branch = (data, depth = 0) => {
@@ -18,16 +16,16 @@ const branch = (data, depth = 0) => {
   return made;
 };
 
-const STEPS = {
-  ArrowRight: of => of.querySelector(':scope > .below > .branch > button'),
-  ArrowLeft: of => of.parentElement.closest('.branch')?.querySelector(':scope > button'),
-  ArrowDown: of => of.nextElementSibling?.querySelector(':scope > button'),
-  ArrowUp: of => of.previousElementSibling?.querySelector(':scope > button'),
+const NEXT_BUTTON = {    // of a branch, by key
+  ArrowRight: branch => branch.querySelector(':scope > .below > .branch > button'),
+  ArrowLeft: branch => branch.parentElement.closest('.branch')?.querySelector(':scope > button'),
+  ArrowDown: branch => branch.nextElementSibling?.querySelector(':scope > button'),
+  ArrowUp: branch => branch.previousElementSibling?.querySelector(':scope > button'),
 };
 const walk = event => {
-  if (!(event.key in STEPS)) return;
+  if (!(event.key in NEXT_BUTTON)) return;
   event.preventDefault();
-  STEPS[event.key](event.target.closest('.branch'))?.focus();
+  NEXT_BUTTON[event.key](event.target.closest('.branch'))?.focus();
 };
 
 const draw = value => {

@@ -1,9 +1,8 @@
 const crumb = ({name, key, open}, place, crumbs) => {
   const last = place === crumbs.length - 1;
   if (open) return node('li', {}, name);
-  const button = node('button', {type: 'button', 'data-prefix': key, ...last ? {'aria-current': 'true'} : {}}, name);
-  button.addEventListener('click', () => emit('select', {key}));
-  return node('li', {}, button);
+  const current = last ? {'aria-current': 'true'} : {};
+  return node('li', {}, button({'data-prefix': key, ...current}, () => emit('select', {key}), name));
 };
 
 const modality = ({name, kind, items}) => node('span', {class: `target ${kind}`}, `${name} ${items}`);

@@ -1,30 +1,26 @@
-const act = (label, title, done) => {
-  const button = node('button', {type: 'button', class: 'act', title}, label);
-  button.addEventListener('click', () => done(button));
-  return button;
-};
+const action = (label, title, onClick) => button({class: 'act', title}, onClick, label);
 
 // The first click asks for confirmation, the second removes.
 const remove = id => {
-  const button = act('Remove', `Remove ${id} from the collection`, () => {
-    if (button.classList.contains('sure')) emit('take_out', {id});
-    else { button.classList.add('sure'); button.textContent = 'Really remove?'; }
+  const made = action('Remove', `Remove ${id} from the collection`, () => {
+    if (made.classList.contains('sure')) emit('take_out', {id});
+    else { made.classList.add('sure'); made.textContent = 'Really remove?'; }
   });
-  button.addEventListener('blur', () => { button.classList.remove('sure'); button.textContent = 'Remove'; });
-  return button;
+  made.addEventListener('blur', () => { made.classList.remove('sure'); made.textContent = 'Remove'; });
+  return made;
 };
 
 const tile = editable => ({id, name, kind, text, label, picture}) => node('li', {class: `added ${kind}`},
   picture ? node('img', {src: picture, alt: label}) : '',
   text ? node('p', {class: picture ? 'caption' : 'excerpt'}, text) : '',
   node('p', {class: 'line'}, node('span', {class: 'badge'}, name), node('span', {class: 'item'}, `item ${id}`)),
-  node('p', {class: 'line'}, act('Use as query', `Search with ${id}`, () => emit('use_as_query', {id})),
+  node('p', {class: 'line'}, action('Use as query', `Search with ${id}`, () => emit('use_as_query', {id})),
     editable ? remove(id) : ''));
 
 const turn = (label, page, pages) => {
-  const button = act(label, `${label} page`, () => emit('turn', {page}));
-  button.disabled = page < 0 || page >= pages;
-  return button;
+  const made = action(label, `${label} page`, () => emit('turn', {page}));
+  made.disabled = page < 0 || page >= pages;
+  return made;
 };
 
 const draw = value => {

@@ -4,11 +4,7 @@ const site = (window.gradio_config?.root ?? location.origin).replace(/\/run\/[^/
 const choice = (name, run) => node('li', {}, node('a',
   {href: `${site}/run/${encodeURIComponent(name)}/`, ...name === run ? {'aria-current': 'page'} : {}}, name));
 
-const action = (name, title, act) => {
-  const button = node('button', {type: 'button', class: 'plain', title}, name);
-  button.addEventListener('click', act);
-  return button;
-};
+const action = (name, title, onClick) => button({class: 'plain', title}, onClick, name);
 
 // For a projector: large type, and nothing that needs explaining. Its address keeps it.
 const present = on => {
@@ -23,11 +19,10 @@ present(new URL(location).searchParams.has('present'));
 
 const presenter = () => {
   const name = () => presenting() ? 'Leave presenter view' : 'Presenter view';
-  const button = action(name(), 'Large type, without settings', () => {
+  return action(name(), 'Large type, without settings', clicked => {
     present(!presenting());
-    button.textContent = name();
+    clicked.textContent = name();
   });
-  return button;
 };
 
 const draw = ({facts, run, runs, tour}) => [node('header', {class: 'masthead'},

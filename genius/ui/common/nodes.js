@@ -16,6 +16,12 @@ const node = (tag, attributes, ...children) => {
   return made;
 };
 
+const button = (attributes, onClick, ...children) => {
+  const made = node('button', {type: 'button', ...attributes}, ...children);
+  made.addEventListener('click', () => onClick(made));
+  return made;
+};
+
 // An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader;
 // those that were not decoded are dashed; an open end stands for all IDs that begin so. within: a button, whose focus it has.
 const chips = ({codes, shared, decoded = codes.length, open = false, within = false}) => {
@@ -38,10 +44,10 @@ const chips = ({codes, shared, decoded = codes.length, open = false, within = fa
 const folded = (name, ...children) => node('details', {class: 'folded-note'}, node('summary', {}, name), ...children);
 
 // Who made an item, and its license, in few lines; its tooltip says all, and where the item is from.
-const creditLine = known => {
-  const {credit, licence, origin} = known ?? {};
-  const named = credit && licence && credit.includes(licence);    // photographers often write their license themselves
-  const line = [credit, named ? '' : licence].filter(Boolean).join(' · ') || origin?.replace(/^https?:\/\//, '');
+const creditLine = provenance => {
+  const {credit, licence, origin} = provenance ?? {};
+  const repeated = credit && licence && credit.includes(licence);    // photographers often write their license themselves
+  const line = [credit, repeated ? '' : licence].filter(Boolean).join(' · ') || origin?.replace(/^https?:\/\//, '');
   return line ? [node('span', {class: 'credit', title: [credit, licence, origin].filter(Boolean).join('\n')}, line)] : [];
 };
 
@@ -61,15 +67,11 @@ const aims = ({label, targets, only}) => {
 };
 
 // A button that saves a file which came with the data.
-const save = ({name, label, type, text}) => {
-  const button = node('button', {type: 'button', title: `Save as ${name}`}, label);
-  button.addEventListener('click', () => {
-    const link = node('a', {href: URL.createObjectURL(new Blob([text], {type})), download: name});
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  });
-  return button;
-};
+const save = ({name, label, type, text}) => button({title: `Save as ${name}`}, () => {
+  const link = node('a', {href: URL.createObjectURL(new Blob([text], {type})), download: name});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}, label);
 
 // The data of a panel: the server sends it as JSON text; what a script wrote itself is no text.
 const given = () => typeof props.value === 'string' && props.value ? JSON.parse(props.value) : props.value || null;

@@ -87,19 +87,13 @@ const draw = box => {
   surface.classList.toggle('drawing', drawing);
   outline(box);
   if (!shown) return [];
-  const mark = node('button', {type: 'button', class: 'plain', 'aria-pressed': String(drawing)},
-    drawing ? 'Drag a box on the picture' : 'Mark a part');
-  mark.addEventListener('click', toggle);
-  const parts = [mark];
-  if (box) {
-    const whole = node('button', {type: 'button', class: 'plain whole'}, 'Whole picture');
-    whole.addEventListener('click', () => { drawing = false; choose(null); });
-    parts.push(whole);
-  }
+  const buttons = [button({class: 'plain', 'aria-pressed': String(drawing)}, toggle,
+    drawing ? 'Drag a box on the picture' : 'Mark a part')];
+  if (box) buttons.push(button({class: 'plain whole'}, () => { drawing = false; choose(null); }, 'Whole picture'));
   return [node('div', {class: 'part', role: 'group', 'aria-label': 'Part of the picture to search'},
     node('p', {class: 'label', 'data-announced': ''}, box ? 'Only the marked part is searched.'
       : 'To search only a part of the picture, drag a box over it.'),
-    node('div', {class: 'choices'}, ...parts), numbers(box || WHOLE))];
+    node('div', {class: 'choices'}, ...buttons), numbers(box || WHOLE))];
 };
 const redraw = () => put(draw(props.value));
 

@@ -1,12 +1,7 @@
 const cell = ({text, key, bar, shade}, place) => {
-  const made = node(place ? 'td' : 'th', place ? {} : {scope: 'row'});
+  const made = node(place ? 'td' : 'th', place ? {} : {scope: 'row'}, key === undefined ? text
+    : button({class: 'code', 'data-prefix': key}, () => emit('select', {key}), text));
   if (shade !== undefined) made.style.setProperty('--shade', `${Math.round(70 * shade)}%`);
-  if (key === undefined) made.append(text);
-  else {
-    const button = node('button', {type: 'button', class: 'code', 'data-prefix': key}, text);
-    button.addEventListener('click', () => emit('select', {key}));
-    made.append(button);
-  }
   if (bar !== undefined) made.append(node('i', {class: 'under', style: `width: ${100 * bar}%`}));
   return made;
 };

@@ -28,17 +28,14 @@ const shift = (rank, other, name) => {
   return node('span', {class: `moved ${tone}`, 'data-hint': words, role: 'img', 'aria-label': words}, mark);
 };
 
-const entry = (item, place, cosine, rank, marks) => {
-  const button = node('button', {type: 'button', class: `found-item ${item.kind}`, 'data-item': place},
+const entry = (item, place, cosine, rank, marks) => node('li', {},
+  button({class: `found-item ${item.kind}`, 'data-item': place}, () => emit('select', {id: item.id}),
     node('span', {class: 'rank'}, String(rank)),
     ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [],
     node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || item.label),
       node('span', {class: 'facts'}, node('span', {class: `badge ${item.kind}`}, item.name),
         node('span', {class: 'cosine', 'data-hint': 'similarity to the query (cosine of the embeddings)'}, cosine)),
-      node('span', {class: 'facts'}, ...marks), ...creditLine(item.provenance)));
-  button.addEventListener('click', () => emit('select', {id: item.id}));
-  return node('li', {}, button);
-};
+      node('span', {class: 'facts'}, ...marks), ...creditLine(item.provenance))));
 
 // The same item in other columns is marked while one is pointed at, has the focus, or was picked last.
 const marked = (lists, events, name) => events.forEach(event => lists.addEventListener(event, ({target}) => {

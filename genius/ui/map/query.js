@@ -1,8 +1,5 @@
-const answer = ({id, label, kind}) => {
-  const button = node('button', {type: 'button', class: `answer ${kind}`}, label);
-  button.addEventListener('click', () => emit('select', {id}));
-  return node('li', {}, button);
-};
+const answer = ({id, label, kind}) => node('li', {},
+  button({class: `answer ${kind}`}, () => emit('select', {id}), label));
 
 const hint = () => node('section', {class: 'empty map-hint'},
   node('h2', {}, 'Pick a point'),

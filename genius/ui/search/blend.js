@@ -67,8 +67,7 @@ const draw = value => {
   };
   slider.addEventListener('input', show);
   show();
-  const close = node('button', {type: 'button', class: 'plain'}, 'Close');
-  close.addEventListener('click', () => emit('closed', {}));
+  const close = button({class: 'plain'}, () => emit('closed', {}), 'Close');
   requestAnimationFrame(() => genius.reveal(element, 'nearest'));
   return [node('section', {class: 'blend', 'aria-label': 'Blend'},
     node('div', {class: 'top'}, node('h2', {}, 'Blend with a result'), close),

@@ -5,13 +5,12 @@ const written = text => {
   const shown = node('p', {class: 'words'}, text);
   if (text.length <= LONG) return [shown];
   shown.classList.add('folded');
-  const more = node('button', {type: 'button', class: 'more', 'aria-expanded': 'false'}, 'Show all');
-  more.addEventListener('click', () => {
+  const toggle = more => {
     const folded = shown.classList.toggle('folded');
     more.textContent = folded ? 'Show all' : 'Show less';
     more.setAttribute('aria-expanded', String(!folded));
-  });
-  return [shown, more];
+  };
+  return [shown, button({class: 'more', 'aria-expanded': 'false'}, toggle, 'Show all')];
 };
 
 const moved = ({rank, generated_rank}, {by}) => {
@@ -21,16 +20,12 @@ const moved = ({rank, generated_rank}, {by}) => {
     `${generated_rank} → ${rank}`);
 };
 
-const action = (name, title, act) => {
-  const button = node('button', {type: 'button', title}, name);
-  button.addEventListener('click', () => act(button));
-  return button;
-};
+const action = (name, title, onClick) => button({title}, onClick, name);
 
 const actions = (data, column) => node('div', {class: 'actions'},
-  action('Why?', 'Explain how this result was found', button => {
-    const mine = button.closest('.card');
-    element.querySelectorAll('.card').forEach(card => card.classList.toggle('chosen', card === mine));
+  action('Why?', 'Explain how this result was found', clicked => {
+    const chosen = clicked.closest('.card');
+    element.querySelectorAll('.card').forEach(card => card.classList.toggle('chosen', card === chosen));
     emit('why', {column, id: data.id});
     genius.reveal(document.getElementById('why-open'));
   }),

@@ -1,4 +1,4 @@
-const asked = ({given, targets}) => {
+const task = ({given, targets}) => {
   const line = node('span', {class: 'task'}, given, node('span', {class: 'arrow', 'aria-label': 'to'}, ' → '));
   targets.forEach((target, place) => {
     if (place) line.append(node('span', {class: 'dot'}, ' · '));
@@ -16,25 +16,23 @@ const unfold = (strip, open) => {
 };
 
 const example = (data, place) => {
-  const button = node('button', {type: 'button', class: 'example'},
+  const run = card => {
+    unfold(card.closest('.examples'), false);
+    emit('select', {index: place, value: data.title});
+  };
+  return node('li', {}, button({class: 'example'}, run,
     data.picture ? node('img', {src: data.picture, alt: ''})
       : node('span', {class: 'quote', 'aria-hidden': 'true'}, '“'),
     node('span', {class: 'example-text'},
       node('span', {class: 'title'}, data.title),
       ...data.text ? [node('span', {class: 'example-query'}, `“${data.text}”`)] : [],
-      ...data.instructions.map(words => node('span', {class: 'wanted'}, words)), asked(data)));
-  button.addEventListener('click', () => {
-    unfold(button.closest('.examples'), false);
-    emit('select', {index: place, value: data.title});
-  });
-  return node('li', {}, button);
+      ...data.instructions.map(words => node('span', {class: 'wanted'}, words)), task(data))));
 };
 
 const draw = value => {
   if (!value) return [];
   const strip = node('section', {class: 'examples', 'aria-label': 'Examples'});
-  const all = node('button', {type: 'button', class: 'all'});
-  all.addEventListener('click', () => unfold(strip, !strip.classList.contains('open')));
+  const all = button({class: 'all'}, () => unfold(strip, !strip.classList.contains('open')));
   strip.append(node('div', {class: 'top'}, node('h2', {}, 'Try one'),
     node('p', {}, 'One click runs it.'), all), node('ol', {}, ...value.cards.map(example)));
   unfold(strip, false);

@@ -8,13 +8,13 @@ const row = (data, place) => node('tr', {},
 const draw = value => {
   if (!value) return [];
   const {lead, query, rows, columns, meaning, notes} = value;
-  const body = node('tbody', {}, ...rows.map(row)), more = node('button', {type: 'button', class: 'plain all-ids'});
+  const body = node('tbody', {}, ...rows.map(row));
+  const more = button({class: 'plain all-ids'}, () => fold(more.getAttribute('aria-expanded') === 'true'));
   const fold = folded => {
     [...body.children].slice(FEW).forEach(one => { one.hidden = folded; });
     more.textContent = folded ? `Show all ${rows.length}` : 'Show fewer';
     more.setAttribute('aria-expanded', String(!folded));
   };
-  more.addEventListener('click', () => fold(more.getAttribute('aria-expanded') === 'true'));
   fold(true);
   return [node('section', {class: 'generated'},
     node('h2', {}, 'Generated IDs'),

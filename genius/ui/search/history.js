@@ -1,12 +1,9 @@
-const entry = ({title, thumbnail, instruction, picture}, place) => {
-  const button = node('button', {type: 'button', class: 'entry'});
-  if (thumbnail) button.append(node('img', {src: thumbnail, alt: ''}));
-  button.append(node('span', {class: 'asked'}, title));
-  if (instruction) button.append(node('span', {class: 'wanted'}, instruction));
-  if (picture) button.append(node('span', {class: 'wanted'}, 'with a picture that was not kept'));
-  button.addEventListener('click', () => emit('select', {index: place}));
-  return node('li', {}, button);
-};
+const entry = ({title, thumbnail, instruction, picture}, place) => node('li', {},
+  button({class: 'entry'}, () => emit('select', {index: place}),
+    ...thumbnail ? [node('img', {src: thumbnail, alt: ''})] : [],
+    node('span', {class: 'asked'}, title),
+    ...instruction ? [node('span', {class: 'wanted'}, instruction)] : [],
+    ...picture ? [node('span', {class: 'wanted'}, 'with a picture that was not kept')] : []));
 
 const draw = value => [
   ...value ? [node('ol', {class: 'history', 'aria-label': 'Your last searches'}, ...value.entries.map(entry))] : [],

@@ -24,19 +24,15 @@ const other = (choice, items) => {
   const typical = items[row], like = name || !typical ? []
     : typical.picture ? [node('img', {src: typical.picture, alt: ''})]
       : [node('span', {class: 'like'}, typical.text)];
-  const button = node('button', {type: 'button', class: 'other', title: hint, 'aria-label': hint},
-    chip(choice), ...like, node('span', {class: 'figure'}, probability ?? ''));
-  button.addEventListener('click', () => emit('branch', {level, code}));
-  return node('li', {}, button);
+  return node('li', {}, button({class: 'other', title: hint, 'aria-label': hint}, () => emit('branch', {level, code}),
+    chip(choice), ...like, node('span', {class: 'figure'}, probability ?? '')));
 };
 
 // Which ID is shown: of which search, the best one, or that of the first result; or the way back from another code.
 const choices = (paths, branched) => paths.length > 1 || branched ? [node('div',
   {class: 'choices', role: 'group', 'aria-label': 'Which ID'}, ...paths.map(({name, column, rank, chosen}) => {
     const state = branched ? {} : {'aria-pressed': String(chosen)};
-    const button = node('button', {type: 'button', class: 'choice', ...state}, name);
-    button.addEventListener('click', () => emit('follow', {column, rank}));
-    return button;
+    return button({class: 'choice', ...state}, () => emit('follow', {column, rank}), name);
   }))] : [];
 
 const probability = ({code, settled}) => !code || settled ? '' : code.probability ?? 'not decoded';
@@ -76,14 +72,14 @@ const table = ({columns, items, ending}) => {
 // done: what to do when it has ended for the first time.
 const player = (strip, columns, first, done) => {
   const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-  const button = node('button', {type: 'button', class: 'plain play'}, 'Play again');
+  const control = button({class: 'plain play'}, () => timer ? stop() : play(1), 'Play again');
   const cells = [...strip.querySelectorAll('[data-step]')];
   const until = step => cells.forEach(one => one.classList.toggle('ahead', one.dataset.step > step));
   const stop = () => {
     clearInterval(timer);
     timer = undefined;
     until(columns.length);
-    button.textContent = 'Play again';
+    control.textContent = 'Play again';
     done();
     done = () => {};
   };
@@ -91,17 +87,16 @@ const player = (strip, columns, first, done) => {
     clearInterval(timer);
     let step = from - 1;
     until(step);
-    button.textContent = 'Stop';
+    control.textContent = 'Stop';
     timer = setInterval(() => {
       until(++step);
       if (step >= columns.length - 1) stop();
     }, Math.min(STEP, ALL / (columns.length - from)));
   };
-  button.addEventListener('click', () => timer ? stop() : play(1));
-  for (const part of [button, strip]) part.addEventListener('keydown', ({key}) => { if (key === 'Escape') stop(); });
+  for (const part of [control, strip]) part.addEventListener('keydown', ({key}) => { if (key === 'Escape') stop(); });
   if (calm || first >= columns.length) done();
   else play(first);
-  return calm ? [] : [button];
+  return calm ? [] : [control];
 };
 
 const draw = value => {

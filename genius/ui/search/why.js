@@ -5,9 +5,8 @@ const code = (data, level) => {
   if (!data.opens) return node('span', {class: kind}, shown);
   const prefix = data.codes.slice(0, level + 1);
   const hint = `Click to see the items whose ID begins with ${prefix.join(' · ')}.`;
-  const button = node('button', {type: 'button', class: kind, 'data-hint': hint, 'data-prefix': prefix.join('.')}, shown);
-  button.addEventListener('click', () => emit('select', {value: prefix.join('.')}));
-  return button;
+  const value = prefix.join('.');
+  return button({class: kind, 'data-hint': hint, 'data-prefix': value}, () => emit('select', {value}), shown);
 };
 
 const identity = (data, levels) => node('tr', {class: 'identity'}, node('th', {scope: 'row'}, data.name),

@@ -1,9 +1,8 @@
 const COLUMNS = ['Level', 'Beginning', 'Outcome', 'Rank', 'Probability of its code', 'log p so far', 'Items'];
 
 const row = data => {
-  const open = node('button', {type: 'button', class: 'open', title: 'Show its items in Codes'},
-    chips({codes: data.codes, shared: data.shared, within: true}));
-  open.addEventListener('click', () => emit('select', {value: data.codes.join('.')}));
+  const open = button({class: 'open', title: 'Show its items in Codes'},
+    () => emit('select', {value: data.codes.join('.')}), chips({codes: data.codes, shared: data.shared, within: true}));
   return node('tr', {},
     node('td', {class: 'place'}, String(data.level)), node('td', {}, open), node('td', {}, data.fate),
     ...[data.place, data.step, data.log_prob, data.items].map(figure => node('td', {class: 'figure'}, String(figure))));

@@ -1,8 +1,4 @@
-const button = (label, act, attributes = {}) => {
-  const one = node('button', {type: 'button', class: 'plain', ...attributes}, label);
-  one.addEventListener('click', act);
-  return one;
-};
+const action = (label, onClick, attributes = {}) => button({class: 'plain', ...attributes}, onClick, label);
 
 const go = number => emit('move', {number});
 const leave = () => {
@@ -19,7 +15,7 @@ const views = list => {
   const made = node('div', {class: 'choices', role: 'group', 'aria-label': 'Map'});
   const choose = chosen => [...made.children].forEach((one, place) =>
     one.setAttribute('aria-pressed', String(place === chosen)));
-  made.append(...list.map(({label, name}, place) => button(label, () => {
+  made.append(...list.map(({label, name}, place) => action(label, () => {
     choose(place);
     emit('view', {name});
   })));
@@ -46,9 +42,9 @@ const draw = value => {
       node('p', {'data-announced': ''}, text), ...value.views.length ? [views(value.views)] : []),
     ...pair.length ? [node('ul', {class: 'tour-pair'}, ...pair.map(example))] : [],
     node('div', {class: 'moves'},
-      button('Leave', leave),
-      button('Back', () => go(number - 1), number === 1 ? {disabled: ''} : {}),
-      button(last ? 'Finish' : 'Next', () => last ? leave() : go(number + 1), {class: 'plain next'})));
+      action('Leave', leave),
+      action('Back', () => go(number - 1), number === 1 ? {disabled: ''} : {}),
+      action(last ? 'Finish' : 'Next', () => last ? leave() : go(number + 1), {class: 'plain next'})));
   made.addEventListener('keydown', event => event.key === 'Escape' && leave());
   requestAnimationFrame(() => heading.focus({preventScroll: true}));
   reveal(made, value.reveals);
