@@ -109,7 +109,7 @@ SHOWS = {
     "map": "#map-picture img, #map-figure .legendtext",
     "compare": "#compare",
     "reports": "#reports-hits-plot-0 .main-svg",
-    "collection": "#collection-held table",
+    "collection": "#collection-contents table",
     "api": "#api .endpoint",
 }
 ANOTHER = tuple(

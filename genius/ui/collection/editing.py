@@ -19,7 +19,7 @@ from genius.ui.common.context import Context
 from genius.ui.common.formatting import count
 from genius.ui.common.item_card import on_query
 
-MAX_ITEMS = 200  # items or ids at once
+MAX_ITEMS = 200  # that are added or removed at once
 PROGRESS = gr.Progress(track_tqdm=True)  # Gradio looks for it among the defaults of a callback
 ONE_AT_A_TIME = {"api_visibility": "private", "concurrency_id": "collection", "concurrency_limit": 1}
 CHANGED = "changed"  # any value: the signal carries no data
@@ -36,7 +36,7 @@ class UploadedPictures(gr.File):
 
 
 class EditingForm:
-    """The form, and the panel that shows the outcome of a change."""
+    """The form, and the panel that shows the outcome of each change."""
 
     def __init__(self, context: Context):
         self.editor, self.changed = Editor(context.served.path, context.engine), context.shared.changed
@@ -57,10 +57,10 @@ class EditingForm:
                 "Without pictures: each line becomes an item."
             ),
         )
-        go = gr.Button("Add to the collection", variant="primary", elem_id="collection-go")
-        self.result = Panel(
-            "collection-result",
-            "collection/result.js",
+        add = gr.Button("Add to the collection", variant="primary", elem_id="collection-go")
+        self.outcome = Panel(
+            "collection-outcome",
+            "collection/outcome.js",
             view.message("The next search finds what you add, for everyone who uses this page."),
         )
         with gr.Accordion("Remove items, or tidy the index", open=False, elem_id="collection-more"):
@@ -73,14 +73,14 @@ class EditingForm:
             remove = gr.Button("Remove", elem_id="collection-remove")
             compact = gr.Button("Merge the parts (segments) of the index", elem_id="collection-compact")
 
-        self.waiting = {**ONE_AT_A_TIME, "show_progress_on": self.result}
-        go.click(self.on_add, [pictures, lines], [self.result, pictures, lines, self.changed], **self.waiting)
-        gr.on([remove.click, ids.submit], self.on_ids, ids, [self.result, ids, self.changed], **self.waiting)
-        compact.click(self.on_compact, None, [self.result, self.changed], **self.waiting)
+        self.waiting = {**ONE_AT_A_TIME, "show_progress_on": self.outcome}
+        add.click(self.on_add, [pictures, lines], [self.outcome, pictures, lines, self.changed], **self.waiting)
+        gr.on([remove.click, ids.submit], self.on_ids, ids, [self.outcome, ids, self.changed], **self.waiting)
+        compact.click(self.on_compact, None, [self.outcome, self.changed], **self.waiting)
 
-    def remove_from(self, listed: Panel) -> None:
-        """Remove an item of a list by its own button."""
-        listed.take_out(self.on_take_out, None, [self.result, self.changed], **self.waiting)
+    def remove_from(self, added_items: Panel) -> None:
+        """Let the buttons of the list remove its items."""
+        added_items.take_out(self.on_take_out, None, [self.outcome, self.changed], **self.waiting)
 
     def on_add(self, pictures: list[str], lines: Any, progress: gr.Progress = PROGRESS):
         """Add the items and empty the form."""
@@ -88,21 +88,21 @@ class EditingForm:
         result = self.editor.add(parse_items(pictures, lines))
         for picture in pictures:  # the run has its own copies
             Path(picture).unlink(missing_ok=True)
-        return view.added(result), None, "", CHANGED
+        return view.add_outcome(result), None, "", CHANGED
 
     def on_ids(self, text: Any):
         ids = text.replace(",", " ").split() if isinstance(text, str) else []
         if not ids:
-            raise UserError("Enter the ids of the items to remove, such as 9:1234.")
+            raise UserError("Enter the numbers of the items to remove, such as 9:1234.")
         if len(ids) > MAX_ITEMS:
-            raise UserError(f"There are {len(ids):,} ids; remove at most {MAX_ITEMS} at once.")
-        return view.removed(self.editor.remove(ids)), "", CHANGED
+            raise UserError(f"There are {len(ids):,} numbers; remove at most {MAX_ITEMS} at once.")
+        return view.remove_outcome(self.editor.remove(ids)), "", CHANGED
 
     def on_take_out(self, event: gr.EventData):
-        return view.removed(self.editor.remove([on_query(event)])), CHANGED
+        return view.remove_outcome(self.editor.remove([on_query(event)])), CHANGED
 
     def on_compact(self):
-        return view.compacted(self.editor.compact()), CHANGED
+        return view.compact_outcome(self.editor.compact()), CHANGED
 
 
 def parse_items(pictures: Sequence[str], lines: Any) -> list[tuple[str, Path | None]]:

@@ -12,8 +12,8 @@ from genius.index.update import Added, Removed
 from genius.schema import Item, Modality
 from genius.ui.common.formatting import MODALITY_NAMES, count, number, percent, tile
 
-LINES = 10  # of ids
-LONGEST = 100  # characters of an id
+MAX_UNKNOWN = 10  # ids that are listed
+MAX_ID_LENGTH = 100  # characters of an id that are shown
 COMMANDS = (
     "python app.py --run RUN --editable",
     "python -m genius.index RUN add FOLDER",
@@ -22,46 +22,46 @@ COMMANDS = (
 )
 
 
-def held(contents: Contents, names: Mapping[int, str]) -> dict[str, Any]:
+def contents_view(contents: Contents, names: Mapping[int, str]) -> dict[str, Any]:
     """Tables of what is indexed. names: of datasets by number, as far as known."""
-    kinds = [modality for modality in Modality if contents.modalities[modality]]
-    since = ["added since"] * bool(contents.added)
+    present = [modality for modality in Modality if contents.modalities[modality]]
+    added_column = ["added since"] if contents.added else []
 
     def row(title: str, modalities: Sequence[int], added: int) -> list[dict[str, Any]]:
         items = sum(modalities)
         return [
             {"text": title},
             {"text": f"{items:,}", "bar": items / contents.items},
-            *({"text": f"{modalities[kind]:,}"} for kind in kinds),
-            *({"text": f"{added:,}"} for _ in since),
+            *({"text": f"{modalities[modality]:,}"} for modality in present),
+            *({"text": f"{added:,}"} for _ in added_column),
         ]
 
-    rows = [row(_title(one, names), one.modalities, one.added) for one in contents.datasets]
+    rows = [row(_title(dataset, names), dataset.modalities, dataset.added) for dataset in contents.datasets]
     if len(rows) > 1:
         rows.append(row("all", contents.modalities, contents.added))
-    sentences = [
-        f"{count(contents.items, 'item')}, {contents.bytes / 2**20:,.1f} MB on disk"
-        + (
-            f" in {len(contents.segments):,} parts (segments), one for each addition."
-            if len(contents.segments) > 1
-            else "."
-        )
-    ]
-    if contents.added:
-        sentences.append(f"{count(contents.added, 'item')} were added after training.")
-    if contents.removed:
-        takes = "takes" if contents.removed == 1 else "take"
-        sentences.append(f"{count(contents.removed, 'removed item')} still {takes} up space.")
     return {
         "tables": [
             {
                 "caption": "What is indexed",
-                "columns": ["dataset", "items", *(MODALITY_NAMES[kind] for kind in kinds), *since],
+                "columns": ["dataset", "items", *(MODALITY_NAMES[modality] for modality in present), *added_column],
                 "rows": rows,
-                "note": " ".join(sentences),
+                "note": " ".join(_contents_sentences(contents)),
             }
         ]
     }
+
+
+def _contents_sentences(contents: Contents) -> list[str]:
+    """Size, additions and removals."""
+    size, parts = f"{count(contents.items, 'item')}, {contents.bytes / 2**20:,.1f} MB on disk", len(contents.segments)
+    sentences = [f"{size} in {parts:,} parts (segments), one for each addition." if parts > 1 else f"{size}."]
+    if contents.added:
+        were = "was" if contents.added == 1 else "were"
+        sentences.append(f"{count(contents.added, 'item')} {were} added after training.")
+    if contents.removed:
+        takes = "takes" if contents.removed == 1 else "take"
+        sentences.append(f"{count(contents.removed, 'removed item')} still {takes} up space.")
+    return sentences
 
 
 def _title(dataset: Dataset, names: Mapping[int, str]) -> str:
@@ -74,9 +74,9 @@ def _title(dataset: Dataset, names: Mapping[int, str]) -> str:
 def verdict(drift: DriftReport, advice: Sequence[str]) -> dict[str, Any]:
     """Whether the collection still fits the trained IDs, in sentences."""
     if advice:
-        return {"well": False, "sentences": list(advice)}
+        return {"fits": False, "sentences": list(advice)}
     return {
-        "well": True,
+        "fits": True,
         "sentences": [
             "The added items fit the learned codes; there is no need to train again."
             if drift.added
@@ -85,23 +85,19 @@ def verdict(drift: DriftReport, advice: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def health(drift: DriftReport) -> dict[str, Any]:
+def drift_view(drift: DriftReport) -> dict[str, Any]:
     """The numbers behind the verdict."""
-    buckets, every = drift.buckets, drift.all_buckets
+    buckets, all_buckets = drift.buckets, drift.all_buckets
+    trained_far = added_far = ""
+    if drift.error is not None:
+        trained_far = percent(USUAL)
+        added_far = percent(drift.far / drift.compared) if drift.compared else ""
     rows = [
         ["items", f"{drift.trained:,}", f"{drift.added:,}", f"{drift.trained + drift.added:,}"],
-        ["squared distance from an item to what its codes say", _known(drift.error), _known(drift.added_error), ""],
-        [
-            "items far from their codes",
-            *(
-                ("", "")
-                if drift.error is None
-                else (percent(USUAL), percent(drift.far / drift.compared) if drift.compared else "")
-            ),
-            "",
-        ],
-        ["items per ID, on average", number(buckets.mean, 3) if buckets else "", "", number(every.mean, 3)],
-        ["items per ID, at most", f"{buckets.largest:,}" if buckets else "", "", f"{every.largest:,}"],
+        ["squared distance from an item to what its codes say", _error(drift.error), _error(drift.added_error), ""],
+        ["items far from their codes", trained_far, added_far, ""],
+        ["items per ID, on average", number(buckets.mean, 3) if buckets else "", "", number(all_buckets.mean, 3)],
+        ["items per ID, at most", f"{buckets.largest:,}" if buckets else "", "", f"{all_buckets.largest:,}"],
     ]
     return {
         "tables": [
@@ -116,22 +112,20 @@ def health(drift: DriftReport) -> dict[str, Any]:
     }
 
 
-def _known(error: float | None) -> str:
+def _error(error: float | None) -> str:
     return "" if error is None else number(error, 4)
 
 
-def added(result: Added) -> dict[str, Any]:
+def add_outcome(result: Added) -> dict[str, Any]:
     """The outcome of adding items."""
     lines = [f"Unreadable: {complaint}" for complaint in result.complaints]
     if (more := result.unreadable - len(lines)) > 0:
         lines.append(f"Unreadable: {more:,} more.")
     if result.duplicate:
         lines.append("Duplicate: the collection holds the same picture and text under another id.")
-    title = (
-        f"{count(result.new, 'item')} added; the next search finds {'it' if result.new == 1 else 'them'}."
-        if result.new
-        else "Nothing was added."
-    )
+    title = "Nothing was added."
+    if result.new:
+        title = f"{count(result.new, 'item')} added; the next search finds {'it' if result.new == 1 else 'them'}."
     return message(title, lines) | {
         "counts": [
             {"name": name, "number": f"{getattr(result, name):,}"}
@@ -140,19 +134,19 @@ def added(result: Added) -> dict[str, Any]:
     }
 
 
-def removed(result: Removed) -> dict[str, Any]:
+def remove_outcome(result: Removed) -> dict[str, Any]:
     """The outcome of removing items."""
     unknown = result.unknown
-    lines = [f"There is no item {id[:LONGEST]}." for id in unknown[:LINES]]
-    if len(unknown) > LINES:
-        lines.append(f"{len(unknown) - LINES:,} more ids were not found.")
+    lines = [f"There is no item {id[:MAX_ID_LENGTH]}." for id in unknown[:MAX_UNKNOWN]]
+    if len(unknown) > MAX_UNKNOWN:
+        lines.append(f"{len(unknown) - MAX_UNKNOWN:,} more numbers were not found.")
     return message(f"{count(result.removed, 'item')} removed." if result.removed else "Nothing was removed.", lines)
 
 
-def compacted(done: bool) -> dict[str, Any]:
+def compact_outcome(merged: bool) -> dict[str, Any]:
     return message(
         "All items are in one part (segment) now."
-        if done
+        if merged
         else "Nothing to do: there is one part (segment), and nothing was removed."
     )
 
@@ -162,15 +156,18 @@ def message(title: str, lines: Sequence[str] = ()) -> dict[str, Any]:
     return {"title": title, "counts": [], "lines": list(lines)}
 
 
-def closed(run: Path) -> dict[str, Any]:
-    """The commands that edit a collection elsewhere. run: its folder, of which only what lies below the current one is
-    shown: visitors need not know where the server keeps its files."""
-    run, here = run.resolve(), Path.cwd()
-    shown = run.relative_to(here) if run.is_relative_to(here) else run.name
-    return {"commands": [command.replace("RUN", str(shown)) for command in COMMANDS]}
+def read_only(run: Path) -> dict[str, Any]:
+    """The commands that edit the collection of a page that may not.
+
+    run: its folder, of which only what lies below the current one is shown: visitors need not know where the server
+    keeps its files.
+    """
+    run, current = run.resolve(), Path.cwd()
+    name = run.relative_to(current) if run.is_relative_to(current) else run.name
+    return {"commands": [command.replace("RUN", str(name)) for command in COMMANDS]}
 
 
-def listed(
+def added_items(
     rows: Sequence[int],
     items: Sequence[Item],
     pictures: Sequence[bytes | None],
@@ -179,15 +176,13 @@ def listed(
     pages: int,
     editable: bool,
 ) -> dict[str, Any] | None:
-    """A page of the items added since training, newest first."""
-    return (
-        {
-            "total": count(total, "item"),
-            "page": page,
-            "pages": pages,
-            "editable": editable,
-            "tiles": [tile(row, item, picture) for row, item, picture in zip(rows, items, pictures, strict=True)],
-        }
-        if total
-        else None
-    )
+    """A page of the items that were added since training, newest first; None if there are none."""
+    if not total:
+        return None
+    return {
+        "total": count(total, "item"),
+        "page": page,
+        "pages": pages,
+        "editable": editable,
+        "tiles": [tile(row, item, picture) for row, item, picture in zip(rows, items, pictures, strict=True)],
+    }

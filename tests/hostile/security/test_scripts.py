@@ -194,13 +194,13 @@ def test_the_reports_tab(visit):
 def test_the_collection_tab(visit):
     visitor = visit("collection")
     page = visitor.page
-    page.locator("#collection-held table").wait_for()
+    page.locator("#collection-contents table").wait_for()
     page.set_input_files("#collection-pictures input[type=file]", files())
     page.locator("#collection-pictures").get_by_text("onerror").first.wait_for()
     look(visitor)
     page.fill("#collection-texts textarea", "\n".join(TEXTS[: len(SHORT)]))
     page.click("#collection-go")
-    page.locator("#collection-result .title").wait_for()
+    page.locator("#collection-outcome .title").wait_for()
     page.locator("#collection-added .added").first.wait_for()
     every(visitor)
 

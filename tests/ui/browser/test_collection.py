@@ -16,7 +16,7 @@ def served(request, tmp_path_factory):
 
 def opened(page):
     page.get_by_role("tab", name="Collection").click()
-    page.locator("#collection-held table").wait_for()
+    page.locator("#collection-contents table").wait_for()
     page.locator("#collection-verdict .verdict").wait_for()
 
 
@@ -37,15 +37,15 @@ def test_a_picture_is_added_found_and_removed(visit, served, photo):
     page.set_input_files("#collection-pictures input[type=file]", photo)
     page.locator("#collection-pictures").get_by_text("photo").first.wait_for()
     page.click("#collection-go")
-    page.locator("#collection-result .title", has_text="1 item added").wait_for()
-    assert page.locator("#collection-result dd").all_inner_texts() == ["1", "0", "0", "0"]
+    page.locator("#collection-outcome .title", has_text="1 item added").wait_for()
+    assert page.locator("#collection-outcome dd").all_inner_texts() == ["1", "0", "0", "0"]
     page.locator("#header", has_text=f"{ITEMS + 1} items").wait_for()
-    page.locator("#collection-held tr", has_text="dataset 1, added").wait_for()
+    page.locator("#collection-contents tr", has_text="dataset 1, added").wait_for()
     assert results(visit, photo)[0] == "1:1"
     tile = page.locator("#collection-added .added")
     tile.get_by_role("button", name="Remove").click()
     tile.get_by_role("button", name="Really remove?").click()
-    page.locator("#collection-result .title", has_text="1 item removed").wait_for()
+    page.locator("#collection-outcome .title", has_text="1 item removed").wait_for()
     page.locator("#header", has_text=f"{ITEMS} items").wait_for()
     tile.wait_for(state="detached")
     assert "1:1" not in results(visit, photo)
@@ -73,8 +73,8 @@ def test_what_cannot_be_read_is_told_by_name(visit, tmp_path):
     page.set_input_files("#collection-pictures input[type=file]", broken)
     page.locator("#collection-pictures").get_by_text("broken").first.wait_for()
     page.click("#collection-go")
-    page.locator("#collection-result", has_text="Unreadable: broken.png is not a readable").wait_for()
-    assert page.locator("#collection-result dd").all_inner_texts() == ["0", "0", "0", "1"]
+    page.locator("#collection-outcome", has_text="Unreadable: broken.png is not a readable").wait_for()
+    assert page.locator("#collection-outcome dd").all_inner_texts() == ["0", "0", "0", "1"]
 
 
 @pytest.mark.parametrize("served", [False], indirect=True)
@@ -82,7 +82,7 @@ def test_what_cannot_be_read_is_told_by_name(visit, tmp_path):
 def test_a_page_that_may_not_be_edited_has_no_form(visit, served, width):
     page = visit("/?tab=collection", width=width)
     opened(page)
-    assert "--editable" in page.locator("#collection-closed").inner_text()
+    assert "--editable" in page.locator("#collection-read-only").inner_text()
     assert page.locator("#collection-go, #collection-pictures, #collection-ids").count() == 0
     assert not {"on_add", "on_ids", "on_take_out", "on_compact"} & {event.name for event in served.page.fns.values()}
     assert page.evaluate("document.documentElement.scrollWidth") <= width

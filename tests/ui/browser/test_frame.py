@@ -19,7 +19,7 @@ SHOWS = {
     "map": "#map-missing code",
     "compare": "#compare .empty",
     "reports": "#reports-speed pre",
-    "collection": "#collection-closed pre",
+    "collection": "#collection-read-only pre",
     "api": "#api .endpoint",
 }
 

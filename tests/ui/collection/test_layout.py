@@ -35,16 +35,16 @@ def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
     assert result["title"].startswith("2 items added") and (pictures, lines) == (None, "") and changed
     found = served.engine.search([Query("A zebra on a tree.")])[0].hits
     assert "A zebra on a tree." in [hit.item.text for hit in found]
-    held, listed = ask("on_held")["output"]["data"]
-    assert held["tables"][0]["note"].startswith("42 items, ") and "in 2 parts" in held["tables"][0]["note"]
-    ids = [tile["id"] for tile in listed["tiles"]]
+    contents, added = ask("on_held")["output"]["data"]
+    assert contents["tables"][0]["note"].startswith("42 items, ") and "in 2 parts" in contents["tables"][0]["note"]
+    ids = [tile["id"] for tile in added["tiles"]]
     assert ids == ["1:2", "1:1"]
     assert ask("on_take_out", event={"id": ids[0]})["output"]["data"][0]["title"] == "1 item removed."
     assert ask("on_ids", f"{ids[1]}, 9:9")["output"]["data"][0]["lines"] == ["There is no item 9:9."]
     assert ask("on_compact")["output"]["data"][0]["title"] == "All items are in one part (segment) now."
     assert served.engine.index.n == N and ask("on_held")["output"]["data"][1] is None
-    verdict, health = ask("on_health")["output"]["data"]
-    assert verdict["well"] in (True, False) and health["tables"][0]["caption"] == "How well items fit their codes"
+    verdict, drift = ask("on_health")["output"]["data"]
+    assert verdict["fits"] in (True, False) and drift["tables"][0]["caption"] == "How well items fit their codes"
 
 
 def test_two_people_at_once_change_it_one_after_the_other(ask, served):
@@ -69,9 +69,9 @@ def test_a_callback_sees_one_version(ask, served, monkeypatch):
 
     monkeypatch.setattr(Contents, "of", while_it_grows)
     for items in (1, 2):
-        held, listed = ask("on_held")["output"]["data"]
-        assert held["tables"][0]["note"].startswith(f"{N + items} items") and len(listed["tiles"]) == items
-    editor.remove(tile["id"] for tile in listed["tiles"])
+        contents, added = ask("on_held")["output"]["data"]
+        assert contents["tables"][0]["note"].startswith(f"{N + items} items") and len(added["tiles"]) == items
+    editor.remove(tile["id"] for tile in added["tiles"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-const draw = ({title, counts, lines}) => [node('div', {class: 'collection-result', 'data-announced': ''},
+const draw = ({title, counts, lines}) => [node('div', {class: 'collection-outcome', 'data-announced': ''},
   node('p', {class: 'title'}, title),
   ...counts.length ? [node('dl', {}, ...counts.map(({name, number}) =>
     node('div', {}, node('dt', {}, name), node('dd', {}, number))))] : [],
