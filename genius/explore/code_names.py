@@ -5,7 +5,9 @@
 `python -m training.names RUN` computes them once and stores them as a part of the run. A prefix is named if at least
 MIN_ITEMS items have it; its words are those of the Codes tab (distinctive_words.py), of which only those count that
 hold for at least MIN_ITEMS and MIN_SHARE of the items: a text contains the word, or a picture is among the twentieth of
-all pictures that is nearest to it. If no word does, the items have no common meaning, and the name says so.
+all pictures that is nearest to it, and the word is at least MIN_WEIGHT times as similar to the pictures as the most
+similar one. Of a word and its plural the first is taken. If no word is left, the items have no common meaning, and the
+name says so.
 
 Shapes: s sampled items, w words.
 """
@@ -39,6 +41,7 @@ COMMAND = "python -m training.names RUN"
 FILE = "names.json"
 MIN_ITEMS = 3  # of a prefix that is named
 MIN_SHARE = 0.5  # of its items that a word must hold for, and never fewer than MIN_ITEMS: two may agree by chance
+MIN_WEIGHT = 0.55  # of a picture's word, compared with the best: below it one in seven is a word of the item's title
 WORDS, PICTURES = 3, 2  # of a name
 SAMPLE = 200  # pictures of a prefix that words are compared with
 MOST = 5_000  # prefixes, the shortest first
@@ -95,10 +98,13 @@ def _names_below(profiles: Profiles, parent: Pattern, is_modality: bool) -> Iter
     for code in large:
         matches = profiles.table.match((*parent, code))
         words, texts = found.get(code, ([], 0))
-        yield matches.pattern, CodeName(_common(profiles, matches, words, texts), _typical(profiles, matches))
+        yield (
+            matches.pattern,
+            CodeName(common_words(profiles, matches, words, texts), typical_pictures(profiles, matches)),
+        )
 
 
-def _common(profiles: Profiles, matches: Matches, words: Sequence[Word], texts: int) -> tuple[str, ...]:
+def common_words(profiles: Profiles, matches: Matches, words: Sequence[Word], texts: int) -> tuple[str, ...]:
     """The words that hold for enough of the items. texts: number from which they are; 0: they are for pictures."""
     if not words:
         return ()
@@ -108,11 +114,20 @@ def _common(profiles: Profiles, matches: Matches, words: Sequence[Word], texts: 
         vocabulary, rows = profiles.vocabulary(), spread(matches.rows, SAMPLE)
         found, texts = vocabulary.shares(profiles.embeddings(rows)), len(rows)
         shares = dict(zip(vocabulary.words, found, strict=True))
+        words = [word for word in words if word.weight >= MIN_WEIGHT * words[0].weight]
     least = max(MIN_ITEMS / texts, MIN_SHARE) - 1e-6  # rounding of the share
-    return tuple(word.word for word in words if shares[word.word] >= least)[:WORDS]
+    return without_plurals(word.word for word in words if shares[word.word] >= least)[:WORDS]
 
 
-def _typical(profiles: Profiles, matches: Matches) -> tuple[str, ...]:
+def without_plurals(words: Iterable[str]) -> tuple[str, ...]:
+    """The words without those that are another word, which came before, with or without an s."""
+    kept: dict[str, str] = {}
+    for word in words:
+        kept.setdefault(word.removesuffix("s"), word)
+    return tuple(kept.values())
+
+
+def typical_pictures(profiles: Profiles, matches: Matches) -> tuple[str, ...]:
     """Ids of the items whose pictures are nearest to the mean of all; none for texts."""
     modalities = profiles.index.modalities[matches.rows]
     if (modalities == Modality.TEXT).any():

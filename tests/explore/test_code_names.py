@@ -8,7 +8,7 @@ from genius.errors import UserError
 from genius.explore import code_names as module
 from genius.explore.code_names import CodeName, CodeNamer, code_names, load_names, read_names, save_names
 from genius.explore.code_profile import Profiles
-from genius.explore.distinctive_words import Vocabulary
+from genius.explore.distinctive_words import Vocabulary, Word
 from genius.run import Run
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
@@ -83,6 +83,20 @@ def test_a_word_fits_a_picture_that_is_among_the_nearest_to_it():
     vocabulary = Vocabulary.from_texts([], pictures, lambda words: np.eye(len(words), 2, dtype=np.float32))
     shares = vocabulary.shares(pictures[:4])
     assert shares[0] == 0.5
+
+
+def test_a_word_of_pictures_is_nearly_as_similar_as_the_best(profiles, monkeypatch):
+    monkeypatch.setattr(module, "MIN_SHARE", 0.0)
+    monkeypatch.setattr(module, "MIN_ITEMS", 0)
+    best, near, far = profiles.vocabulary().words[:3]
+    words = [Word(best, 0.8, None), Word(near, 0.45, None), Word(far, 0.43, None)]
+    assert module.common_words(profiles, profiles.table.match((0,)), words, 0) == (best, near)
+
+
+def test_a_word_and_its_plural_count_once():
+    assert module.without_plurals(["salads", "salad", "glass", "cabbage", "glasses"]) == (
+        "salads", "glass", "cabbage", "glasses",
+    )  # fmt: skip
 
 
 def test_code_without_a_word_that_holds_says_so(profiles, monkeypatch):
