@@ -1,7 +1,7 @@
 const section = (title, ...children) => node('section', {}, node('h2', {}, title), ...children);
 
 // One row per system: its time, its overlap with the others, what only it found.
-const matrix = ({systems, agreement, encoding}) => {
+const agreementTable = ({systems, agreement, encoding}) => {
   const head = node('tr', {}, ...['Way', 'Time', ...systems.map(system => system.name), 'Only here']
     .map(name => node('th', {scope: 'col'}, name)));
   const shared = pair => pair
@@ -20,16 +20,16 @@ const matrix = ({systems, agreement, encoding}) => {
       node('table', {}, node('thead', {}, head), node('tbody', {}, ...rows))));
 };
 
-const shift = (rank, other, name) => {
-  const [kind, arrow] = other > rank ? ['up', '↑'] : ['down', '↓'];
+const rankChange = (rank, other, name) => {
+  const [direction, arrow] = other > rank ? ['up', '↑'] : ['down', '↓'];
   const [tone, mark, words] = other === 0 ? ['new', 'new', `not among the results of ${name}`]
     : other === rank ? ['same', '=', `the same rank by ${name}`]
-      : [kind, `${arrow}${Math.abs(other - rank)}`, `rank ${other} by ${name}`];
+      : [direction, `${arrow}${Math.abs(other - rank)}`, `rank ${other} by ${name}`];
   return node('span', {class: `moved ${tone}`, 'data-hint': words, role: 'img', 'aria-label': words}, mark);
 };
 
-const entry = (item, place, cosine, rank, marks) => node('li', {},
-  button({class: `found-item ${item.kind}`, 'data-item': place}, () => emit('select', {id: item.id}),
+const result = (item, place, cosine, rank, marks) => node('li', {},
+  button({class: `compare-result ${item.kind}`, 'data-item': place}, () => emit('select', {id: item.id}),
     node('span', {class: 'rank'}, String(rank)),
     ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [],
     node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || item.label),
@@ -37,26 +37,26 @@ const entry = (item, place, cosine, rank, marks) => node('li', {},
         node('span', {class: 'cosine', 'data-hint': 'similarity to the query (cosine of the embeddings)'}, cosine)),
       node('span', {class: 'facts'}, ...marks), ...creditLine(item.provenance))));
 
-// The same item in other columns is marked while one is pointed at, has the focus, or was picked last.
-const marked = (lists, events, name) => events.forEach(event => lists.addEventListener(event, ({target}) => {
-  const item = target.closest('.found-item')?.dataset.item;
-  for (const other of lists.querySelectorAll('.found-item')) other.classList.toggle(name, other.dataset.item === item);
+// Marks the same item in all columns while it is pointed at or has the focus, or when it was picked last.
+const markItem = (lists, events, name) => events.forEach(event => lists.addEventListener(event, ({target}) => {
+  const item = target.closest('.compare-result')?.dataset.item;
+  for (const other of lists.querySelectorAll('.compare-result')) other.classList.toggle(name, other.dataset.item === item);
 }));
 
 const lists = ({systems, items, columns}, reference) => {
-  const column = (system, at) => node('section', {class: 'system'},
+  const column = (system, number) => node('section', {class: 'system'},
     node('h3', {}, system.name), node('p', {class: 'how'}, system.how),
-    node('ol', {}, ...columns[at].map(({item, cosine}, place) => {
+    node('ol', {}, ...columns[number].map(({item, cosine}, place) => {
       const {ranks} = items[item];
       const marks = ranks.filter(rank => rank).length === 1 ? [node('span', {class: 'only'}, 'only here')]
-        : at === reference ? [] : [shift(place + 1, ranks[reference], systems[reference].name)];
-      return entry(items[item], item, cosine, place + 1, marks);
+        : number === reference ? [] : [rankChange(place + 1, ranks[reference], systems[reference].name)];
+      return result(items[item], item, cosine, place + 1, marks);
     })),
-    ...columns[at].length ? [] : [node('p', {class: 'how'}, 'Nothing found.')]);
+    ...columns[number].length ? [] : [node('p', {class: 'how'}, 'Nothing found.')]);
   const made = node('div', {class: 'systems', tabindex: '0', role: 'region', 'aria-label': 'Results side by side'},
     ...systems.map(column));
-  marked(made, ['mouseover', 'focusin'], 'twin');
-  marked(made, ['click'], 'picked');
+  markItem(made, ['mouseover', 'focusin'], 'same-item');
+  markItem(made, ['click'], 'picked');
   return made;
 };
 
@@ -73,7 +73,7 @@ const draw = value => {
     shown = next;
   });
   return [node('div', {class: 'comparison'},
-    node('p', {class: 'sentence', 'data-announced': ''}, value.sentence), matrix(value),
+    node('p', {class: 'sentence', 'data-announced': ''}, value.sentence), agreementTable(value),
     section('Side by side', node('p', {class: 'note'}, node('label', {for: 'compare-reference'},
       'Compare ranks with those of '), choice, '. ↑2: two ranks better than there; new: not found there. The number '
       + 'is the similarity to the query. Click an item to see its card and to mark it in the other columns.'), shown))];

@@ -14,62 +14,63 @@ from genius.ui.common import formatting
 def comparison_view(
     title: str,
     encoding: Mapping[str, float],
-    found: Sequence[SystemResults],
-    agreed: Agreement,
+    by_system: Sequence[SystemResults],
+    agreement: Agreement,
     items: Sequence[Item],
     thumbnails: Sequence[bytes | None],
 ) -> dict[str, Any]:
-    """title: the query in a few words; encoding: milliseconds by stage; items, thumbnails: of `agreed.rows`."""
-    place = {row: number for number, row in enumerate(agreed.rows.tolist())}
+    """title: the query in a few words; encoding: milliseconds by stage; items, thumbnails: of `agreement.rows`."""
+    place = {row: number for number, row in enumerate(agreement.rows.tolist())}
+    numbers, slowest = range(len(by_system)), max(results.total for results in by_system)
     return {
-        "sentence": _sentence(title, agreed),
-        "encoding": _encoding(encoding),
-        "reference": next(number for number, one in enumerate(found) if one.system is FLAT),
-        "systems": [_system(one, agreed, number, max(one.total for one in found)) for number, one in enumerate(found)],
-        "agreement": [[_pair(agreed, one, other) for other in range(len(found))] for one in range(len(found))],
+        "sentence": _sentence(title, agreement),
+        "encoding": _encoding_sentence(encoding),
+        "reference": next(number for number in numbers if by_system[number].system is FLAT),
+        "systems": [_system_view(by_system[number], agreement, number, slowest) for number in numbers],
+        "agreement": [[_pair_view(agreement, one, other) for other in numbers] for one in numbers],
         "items": [
             {**formatting.item_view(item, picture), "ranks": ranks}
-            for item, picture, ranks in zip(items, thumbnails, agreed.ranks.T.tolist(), strict=True)
+            for item, picture, ranks in zip(items, thumbnails, agreement.ranks.T.tolist(), strict=True)
         ],
         "columns": [
             [
                 {"item": place[row], "cosine": formatting.number(cosine, 3)}
-                for row, cosine in zip(one.rows.tolist(), one.cosines.tolist(), strict=True)
+                for row, cosine in zip(results.rows.tolist(), results.cosines.tolist(), strict=True)
             ]
-            for one in found
+            for results in by_system
         ],
     }
 
 
-def _sentence(title: str, agreed: Agreement) -> str:
-    everywhere, alone = int((agreed.ranks > 0).all(axis=0).sum()), int(agreed.found_by_one.sum())
+def _sentence(title: str, agreement: Agreement) -> str:
+    by_all, by_one = int((agreement.ranks > 0).all(axis=0).sum()), int(agreement.found_by_one.sum())
+    items = formatting.count(len(agreement.rows), "different item")
     return (
-        f"For {title}, the {len(agreed.ranks)} ways found {formatting.count(len(agreed.rows), 'different item')}: "
-        f"{everywhere:,} by all of them, {alone:,} by only one."
+        f"For {title}, the {len(agreement.ranks)} ways found {items}: "
+        f"{by_all:,} by all of them, {by_one:,} by only one."
     )
 
 
-def _encoding(milliseconds: Mapping[str, float]) -> str:
-    spent = [f"{formatting.STAGES[stage]} {formatting.milliseconds(one)}" for stage, one in milliseconds.items()]
-    return (
-        f"It leaves out what all share, to turn the query into numbers: {', '.join(spent)}."
-        if spent
-        else "The query was already encoded."
+def _encoding_sentence(milliseconds: Mapping[str, float]) -> str:
+    if not milliseconds:
+        return "The query was already encoded."
+    return f"It leaves out what all share, to turn the query into numbers: {_stage_times(milliseconds)}."
+
+
+def _stage_times(milliseconds: Mapping[str, float]) -> str:
+    return ", ".join(
+        f"{formatting.STAGES.get(stage, stage)} {formatting.milliseconds(time)}" for stage, time in milliseconds.items()
     )
 
 
-def _system(found: SystemResults, agreed: Agreement, number: int, slowest: float) -> dict[str, Any]:
-    stages = [
-        f"{formatting.STAGES.get(stage, stage)} {formatting.milliseconds(one)}"
-        for stage, one in found.milliseconds.items()
-    ]
+def _system_view(results: SystemResults, agreement: Agreement, number: int, slowest: float) -> dict[str, Any]:
     return {
-        "name": found.system.name,
-        "how": found.system.how + weight_note(found.weight),
-        "time": formatting.milliseconds(found.total),
-        "share": found.total / slowest if slowest else 0.0,
-        "stages": ", ".join(stages),
-        "only": int(agreed.found_by_one[number].sum()),
+        "name": results.system.name,
+        "how": results.system.how + weight_note(results.weight),
+        "time": formatting.milliseconds(results.total),
+        "share": results.total / slowest if slowest else 0.0,
+        "stages": _stage_times(results.milliseconds),
+        "only": int(agreement.found_by_one[number].sum()),
     }
 
 
@@ -78,9 +79,9 @@ def weight_note(weight: float | None) -> str:
     return "" if weight is None else f" Decoder weight {weight:g}."
 
 
-def _pair(agreed: Agreement, one: int, other: int) -> dict[str, Any] | None:
+def _pair_view(agreement: Agreement, one: int, other: int) -> dict[str, Any] | None:
     """How far two systems agree; None for one with itself."""
     if one == other:
         return None
-    share, shift = float(agreed.overlap[one, other]), float(agreed.shift[one, other])
+    share, shift = float(agreement.overlap[one, other]), float(agreement.shift[one, other])
     return {"share": share, "overlap": f"{100 * share:.0f} %", "shift": "–" if math.isnan(shift) else f"±{shift:.1f}"}

@@ -175,7 +175,7 @@ def test_the_compare_tab(visit):
         page.press("#compare-text textarea", "Enter")
         page.locator("#compare .sentence", has_text=text[:40]).wait_for()
         look(visitor)
-    page.locator("#compare .found-item").first.click()
+    page.locator("#compare .compare-result").first.click()
     page.locator("#compare-card .itemcard").wait_for()
     every(visitor)
 

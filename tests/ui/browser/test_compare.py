@@ -33,9 +33,9 @@ def test_six_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     assert page.locator("#compare .system h3").all_inner_texts() == names
     assert page.locator("#compare tbody th").all_inner_texts() == names
     for way in page.locator("#compare .system").all():
-        assert way.locator(".found-item").count() == 10
+        assert way.locator(".compare-result").count() == 10
     flat, hnsw = (
-        page.locator("#compare .system").nth(at).locator(".found-item .words").all_inner_texts() for at in (4, 5)
+        page.locator("#compare .system").nth(at).locator(".compare-result .words").all_inner_texts() for at in (4, 5)
     )
     assert flat == hnsw
     assert page.locator("#compare tbody tr").nth(4).locator("td").nth(6).inner_text() == "100 % ±0.0"
@@ -45,13 +45,13 @@ def test_six_ways_stand_side_by_side_with_their_times_and_agreement(visit):
 def test_an_item_is_marked_in_every_column_and_opens_its_card(visit):
     page = opened(visit())
     compare(page, "A red dog.")
-    entry = page.locator("#compare .system").nth(4).locator(".found-item").first
+    entry = page.locator("#compare .system").nth(4).locator(".compare-result").first
     entry.hover()
-    twins = page.locator("#compare .found-item.twin")
-    assert twins.count() >= 2 and len(set(twins.locator(".words").all_inner_texts())) == 1
+    same_items = page.locator("#compare .compare-result.same-item")
+    assert same_items.count() >= 2 and len(set(same_items.locator(".words").all_inner_texts())) == 1
     entry.click()
     page.locator("#compare-card .itemcard").wait_for()
-    assert page.locator("#compare .found-item.picked").count() == twins.count()
+    assert page.locator("#compare .compare-result.picked").count() == same_items.count()
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_every_way_keeps_to_a_forced_modality_typed_here_or_in_the_last_search(v
     page.locator("#compare-target").get_by_label("Text", exact=True).check()
     compare(page, "A red dog.")
     assert ", texts only, the 6 ways" in page.locator("#compare .sentence").inner_text()
-    assert set(page.locator("#compare .found-item .badge").all_inner_texts()) == {"Text"}
+    assert set(page.locator("#compare .compare-result .badge").all_inner_texts()) == {"Text"}
     page.get_by_role("tab", name="Search").click()
     page.click("#settings button")
     page.locator("#target").get_by_label("Pair", exact=True).check()
@@ -94,7 +94,7 @@ def test_every_way_keeps_to_a_forced_modality_typed_here_or_in_the_last_search(v
     page.get_by_role("tab", name="Compare").click()
     page.locator("#compare-last:enabled", has_text="A blue boat.").click()
     page.locator("#compare .sentence", has_text="“A blue boat.”, pairs only, the 6 ways").wait_for()
-    assert set(page.locator("#compare .found-item .badge").all_inner_texts()) == {"Pair"}
+    assert set(page.locator("#compare .compare-result .badge").all_inner_texts()) == {"Pair"}
 
 
 def test_a_picture_can_be_compared_and_a_part_of_it(visit, photo):

@@ -23,9 +23,11 @@ def found(at: int, rows: list[int], **milliseconds: float) -> SystemResults:
 @pytest.fixture
 def shown():
     by_system = [found(0, [5, 1], beam=8, expand=1), found(2, [1], beam=3.5), found(4, [1, 8], search=4.5)]
-    agreed = rank_agreement(by_system)
-    items = [ITEMS[row] for row in agreed.rows.tolist()]
-    return comparison_view("“boat”", {"encode": 38.2, "fuse": 1.06}, by_system, agreed, items, [b"one", None, b"eight"])
+    agreement = rank_agreement(by_system)
+    items = [ITEMS[row] for row in agreement.rows.tolist()]
+    return comparison_view(
+        "“boat”", {"encode": 38.2, "fuse": 1.06}, by_system, agreement, items, [b"one", None, b"eight"]
+    )
 
 
 def test_the_sentence_counts_what_all_found_and_what_only_one_did(shown):

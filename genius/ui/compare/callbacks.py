@@ -1,0 +1,111 @@
+"""What the Compare tab does: builds the HNSW graph, and answers one query by every system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from genius.collections.images import open_image
+from genius.errors import UserError
+from genius.examples import find_example
+from genius.explore.comparison import Comparison, rank_agreement
+from genius.schema import Modality, Query
+from genius.search.checks import check_query
+from genius.ui.common.about import default_instruction
+from genius.ui.common.components import LARGEST_SIDE, target_of
+from genius.ui.common.context import Context, LastQuery
+from genius.ui.common.formatting import MODALITY_PLURALS, describe_query
+from genius.ui.common.item_card import card
+from genius.ui.common.part import part_of
+from genius.ui.compare.view import comparison_view
+
+ENCODING_STAGES = ("encode", "fuse")  # that all systems share
+PROGRESS = gr.Progress()  # a callback gets one if it is a default argument
+BUILDING = {"desc": "Building HNSW, once", "unit": "items"}
+
+
+@dataclass(frozen=True)
+class ComparedQuery:
+    """An encoded query: its embedding and fused feature z, (d,) each, and the milliseconds of its stages."""
+
+    title: str  # the query in a few words
+    embedding: np.ndarray
+    z: np.ndarray
+    milliseconds: Mapping[str, float]
+    modality: Modality | None = None  # to which the results are restricted
+
+    @classmethod
+    def of(cls, last: LastQuery) -> ComparedQuery:
+        result = last.result
+        return cls(last.title, result.embedding, result.z, result.milliseconds, last.options.modality)
+
+
+class CompareCallbacks:
+    """The callbacks of one page. They keep nothing of a visitor; the graph follows from the current index.
+
+    Settings, the last arguments of each comparison, are k, beams, hnsw (whether to include it) and the decoder weight.
+    """
+
+    def __init__(self, context: Context):
+        self.engine, self.served = context.engine, context.served
+        self.comparison = Comparison(context.engine)
+
+    def on_build(self, hnsw: bool, progress: gr.Progress = PROGRESS) -> None:
+        """Build the HNSW graph if it is selected and not built yet."""
+        if hnsw and not self.comparison.built:
+            total = self.engine.index.n
+            progress((0, total), **BUILDING)
+            self.comparison.build(lambda items: progress((items, total), **BUILDING))
+
+    def on_asked(
+        self, text: Any, picture: str | None, box: Any, instruction: Any, target: Any, *settings: Any
+    ) -> tuple[Any, ...]:
+        """Compare the query of the form, and close the card of an item."""
+        part = part_of(box)
+        image = open_image(picture, max_side=LARGEST_SIDE, part=part) if picture else None
+        query = Query(text or "", image, instruction or default_instruction(self.served.about, text, image))
+        check_query(query)
+        title = describe_query(query, part=part is not None)
+        return self.compare(self.encode(query, title, target_of(target)), *settings), None
+
+    def on_example(self, place: Any, *settings: Any) -> tuple[Any, ...]:
+        """Compare an example of the run under its first instruction, which also fills the form, without a box."""
+        query = find_example(place, self.served.examples).queries[0]
+        comparison = self.compare(self.encode(query, describe_query(query)), *settings)
+        return query.text, query.image, query.instruction, None, comparison, None
+
+    def on_last(self, last: LastQuery | None, *settings: Any) -> tuple[Any, ...]:
+        """Compare the visitor's last search."""
+        if last is None:
+            raise UserError("There is no search to compare yet: search first, or ask something here.")
+        return self.compare(ComparedQuery.of(last), *settings), None
+
+    def on_open(self, last: LastQuery | None):
+        """Name the last search on its button."""
+        return gr.Button("Compare the last search" + (f": {last.title}" if last else ""), interactive=last is not None)
+
+    def on_item(self, event: gr.EventData):
+        return card(self.engine, getattr(event, "id", None))
+
+    def encode(self, query: Query, title: str, modality: Modality | None = None) -> ComparedQuery:
+        encoded = self.engine.encode([query])
+        embedding, z = (vectors[0].cpu().numpy() for vectors in (encoded.embeddings, encoded.z))
+        return ComparedQuery(title, embedding, z, encoded.milliseconds, modality)
+
+    def compare(self, query: ComparedQuery, k: Any, beams: Any, hnsw: bool, weight: Any) -> dict[str, Any]:
+        """The data of the panel."""
+        modality, index = query.modality, self.engine.index
+        by_system = list(self.comparison.search(query.embedding, query.z, k, beams, modality, hnsw, weight))
+        agreement = rank_agreement(by_system)
+        return comparison_view(
+            query.title if modality is None else f"{query.title}, {MODALITY_PLURALS[modality]} only",
+            {stage: query.milliseconds[stage] for stage in ENCODING_STAGES if stage in query.milliseconds},
+            by_system,
+            agreement,
+            index.items(agreement.rows),
+            [index.thumbnail(row) for row in agreement.rows.tolist()],
+        )
