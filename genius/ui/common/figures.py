@@ -86,5 +86,5 @@ def base_layout(figure: Figure) -> Figure:
 
 
 def escaped(text: str) -> str:
-    """Escape text that plotly would read as markup."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Escape text that plotly would read as markup, or as the name of a value (%{x}) in a hover."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("%{", "%&#123;")

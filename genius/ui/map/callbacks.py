@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +21,15 @@ from genius.ui.common.figures import MODALITY_COLORS, MOST_LASSOED
 from genius.ui.common.formatting import data_uri, tile
 from genius.ui.common.item_card import card
 from genius.ui.map import view
-from genius.ui.map.figure import Drawing, Own, colors, map_figure, own_figure
+from genius.ui.map.figure import Drawing, PlacedQuery, group_colors, last_query_figure, map_figure
 
 if TYPE_CHECKING:
     from genius.index.store import Index
 
-SHOWN = 48  # tiles of a selection
-COMPARED = 3_000  # items that a selection's words are compared with
-WORDS = 12
-KEPT = 24  # figures and selections of one index, of about 0.3 MB for 10,000 items
+MAX_TILES = 48  # of a selection
+MAX_OTHER_ITEMS = 3_000  # with whose texts those of a selection are compared
+MAX_WORDS = 12  # of a selection
+CACHE_SIZE = 24  # figures and selections of one index, of about 0.3 MB for 10,000 items
 NO_COLOR = "That color does not exist; reload the page."
 
 Selection = tuple[dict[str, Any] | None, dict[str, Any] | None]  # data of the selection panel and of the tiles
@@ -41,57 +41,58 @@ class MapCallbacks:
     def __init__(self, context: Context, maps: Maps):
         self.engine, self.maps = context.engine, maps
         self.levels = len(context.engine.index.code_sizes)
-        self.view_names = [one.name for one in maps.views]
+        self.view_names = [map_view.name for map_view in maps.views]
         self.palette_of = lru_cache(1)(lambda index: Palette(index, maps))
         self.profiles_of = context.namer.profiles_of
-        self.selected_of = lru_cache(1)(lambda index: lru_cache(KEPT)(partial(self.select_group, index)))
-        self.drawn_of = lru_cache(1)(lambda index: lru_cache(KEPT)(partial(self.draw, index)))
+        self.cached_selection = cached_for_index(self.select_group)
+        self.cached_map = cached_for_index(self.draw)
 
     def on_map(self, name: str, color: str, level: float, queries: str, last: LastQuery | None):
         """The figure, the note below it and the table of its groups."""
         index = self.engine.index
         level = level if color == "code" else 1
         if last is None:
-            return self.drawn_of(index)(name, color, level, queries)
+            return self.cached_map(index, name, color, level, queries)
         cosines = self.palette_of(index).similarity(last.result.embedding)
-        figure, *rest = (
-            self.draw(index, name, color, level, queries, cosines)  # nobody else has this query
-            if color == "query"
-            else self.drawn_of(index)(name, color, level, queries)
-        )
-        own = own_figure(Own(last.title, *nearest_points(cosines)), self.maps, self.view_names.index(name)).to_dict()
-        return figure | {"data": [*figure["data"], *own["data"]]}, *rest
+        if color == "query":
+            figure, note, table = self.draw(index, name, color, level, queries, cosines)  # nobody else has this query
+        else:
+            figure, note, table = self.cached_map(index, name, color, level, queries)
+        query = PlacedQuery(last.title, *nearest_points(cosines))
+        query_figure = last_query_figure(query, self.maps, self.view_names.index(name)).to_dict()
+        return figure | {"data": [*figure["data"], *query_figure["data"]]}, note, table
 
     def draw(
         self, index: Index, name: str, color: str, level: float, queries: str, cosines: np.ndarray | None = None
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """The figure without the visitor's query, the note, the table. cosines (m,): of a query, for color "query"."""
-        chosen, palette = self.view_names.index(name), self.palette_of(index)
+        number, palette = self.view_names.index(name), self.palette_of(index)
         groups, by_modality = self.groups(palette, color, level), color not in ("code", "dataset")
         drawing = Drawing(
             self.maps,
-            chosen,
+            number,
             palette.modalities,
             groups,
             by_modality,
             cosines,
-            queries != "hidden",
-            queries == "answers",
+            show_queries=queries != "hidden",
+            show_answers=queries == "answers",
         )
         return (
             map_figure(drawing).to_dict(),
-            view.note(palette, chosen, self.levels, color == "query" and cosines is None),
-            view.group_table(groups, palette.modalities, colors(groups, by_modality)),
+            view.map_note(palette, number, self.levels, query_missing=color == "query" and cosines is None),
+            view.group_table(groups, palette.modalities, group_colors(groups, by_modality)),
         )
 
     def prepare(self) -> None:
         """Draw what a visitor may ask for first: every map, and every color of the first one."""
-        first, *others = self.view_names
-        index, colors = self.engine.index, ("modality", "dataset", "code")
-        for name, color in [*((first, one) for one in colors), *((one, "modality") for one in others)]:
-            self.drawn_of(index)(name, color, 1, "drawn")
-        for at in range(len(self.groups(self.palette_of(index), "modality", 1))):
-            self.selected_of(index)("modality", 1, at)
+        index, (first, *others) = self.engine.index, self.view_names
+        for color in ("modality", "dataset", "code"):
+            self.cached_map(index, first, color, 1, "drawn")
+        for name in others:
+            self.cached_map(index, name, "modality", 1, "drawn")
+        for number in range(len(self.groups(self.palette_of(index), "modality", 1))):
+            self.cached_selection(index, "modality", 1, number)
 
     def picture(self) -> str:
         """The first map as a picture, colored as at first, for the time until its figure is drawn."""
@@ -123,27 +124,26 @@ class MapCallbacks:
 
     def on_lasso(self, event: gr.EventData) -> Selection:
         """Select the items among the points inside; an empty lasso clears the selection."""
-        inside = getattr(event, "points", None) or []
-        if not isinstance(inside, list) or not all(isinstance(point, dict) for point in inside):
+        sent, total = getattr(event, "points", None) or [], getattr(event, "total", 0)
+        if not isinstance(sent, list) or not all(isinstance(point, dict) for point in sent):
             raise UserError("Those points do not exist; reload the page.")
-        inside = [point.get("value") for point in inside[:MOST_LASSOED]]
-        points = [point for point in inside if type(point) is int and 0 <= point < len(self.maps.keys)]
-        total = getattr(event, "total", 0)
-        cut = f" (the first of {total:,} points)" if type(total) is int and total > len(inside) else ""
+        values = [point.get("value") for point in sent[:MOST_LASSOED]]
+        points = [value for value in values if type(value) is int and 0 <= value < len(self.maps.keys)]
+        cut = f" (the first of {total:,} points)" if type(total) is int and total > len(values) else ""
         return self.select(points, f"inside the lasso{cut}")
 
     def on_group(self, event: gr.EventData, color: str, level: float) -> Selection:
         """Select all items of one color."""
-        at = getattr(event, "group", None)
-        if type(at) is not int:
+        number = getattr(event, "group", None)
+        if type(number) is not int:
             raise UserError(NO_COLOR)
-        return self.selected_of(self.engine.index)(color, level if color == "code" else 1, at)
+        return self.cached_selection(self.engine.index, color, level if color == "code" else 1, number)
 
-    def select_group(self, index: Index, color: str, level: float, at: int) -> Selection:
+    def select_group(self, index: Index, color: str, level: float, number: int) -> Selection:
         groups = self.groups(self.palette_of(index), color, level)
-        if not 0 <= at < len(groups):
+        if not 0 <= number < len(groups):
             raise UserError(NO_COLOR)
-        return self.select(groups[at].members, f"of {groups[at].label}")
+        return self.select(groups[number].members, f"of {groups[number].label}")
 
     def groups(self, palette: Palette, color: str, level: float) -> list[Group]:
         """The items by color. Raises UserError for a level without codes."""
@@ -160,23 +160,33 @@ class MapCallbacks:
         rows = rows[rows >= 0]
         if not len(rows):
             return None, None
-        kept = rows[:MOST_LASSOED]
-        items = index.items(kept)
-        tiles = [tile(row, item, index.thumbnail(row)) for row, item in zip(kept[:SHOWN].tolist(), items, strict=False)]
+        saved = rows[:MOST_LASSOED]
+        items = index.items(saved)
+        tiles = [
+            tile(row, item, index.thumbnail(row)) for row, item in zip(saved[:MAX_TILES].tolist(), items, strict=False)
+        ]
         return (
-            view.selection(label, len(rows), self.words(index, kept, items), items, index.codes(kept)),
-            view.tiles(tiles, len(rows)),
+            view.selection_view(label, len(rows), self.words(index, saved, items), items, index.codes(saved)),
+            view.tiles_view(tiles, len(rows)),
         )
 
     def words(self, index: Index, rows: np.ndarray, items: Sequence[Item]) -> list[Word]:
         """Words that set the items apart from the others; of images without texts, words that the encoder finds."""
         if texts := [item.text for item in items if item.text]:
             others = np.setdiff1d(self.palette_of(index).rows, [-1, *rows])
-            other_texts = [item.text for item in index.items(others[:: max(len(others) // COMPARED, 1)]) if item.text]
-            return distinctive_words([texts, other_texts], top=WORDS)[0]
+            sample = others[:: max(len(others) // MAX_OTHER_ITEMS, 1)]
+            other_texts = [item.text for item in index.items(sample) if item.text]
+            return distinctive_words([texts, other_texts], top=MAX_WORDS)[0]
         mean = np.asarray(index.embeddings[rows], dtype=np.float32).mean(0)
-        return self.profiles_of(index).vocabulary().nearest(mean[None], top=WORDS)[0]
+        return self.profiles_of(index).vocabulary().nearest(mean[None], top=MAX_WORDS)[0]
+
+
+def cached_for_index(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """`compute(index, …)`, whose last results are cached for as long as the index is the current one."""
+    cache_of = lru_cache(1)(lambda index: lru_cache(CACHE_SIZE)(partial(compute, index)))
+    return lambda index, *arguments: cache_of(index)(*arguments)
 
 
 def on_color(color: str):
+    """Show the choice of a level where it has an effect."""
     return gr.Slider(visible=color == "code")

@@ -20,18 +20,18 @@ from genius.ui.common.figures import MODALITY_COLORS, MODALITY_SYMBOLS, base_lay
 from genius.ui.common.formatting import MODALITY_NAMES
 
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8f7f00")
-REST, QUERY, OWN = "#94a3b8", "#808794", "#e11d48"  # items without a group color, queries, the visitor's query
-FEW, SMALL, LARGE = 20_000, 3, 4.5  # points that may be large; pixels
-HEIGHT = 640
+UNGROUPED_COLOR, QUERY_COLOR, LAST_QUERY_COLOR = "#94a3b8", "#808794", "#e11d48"
+MAX_LARGE_POINTS, SMALL_POINT, LARGE_POINT = 20_000, 3, 4.5  # a number of points; sizes in pixels
+MAP_HEIGHT = 640
 
 
 @dataclass(frozen=True)
-class Own:
-    """The visitor's last query: its title and the s points, with weights, whose mean is its position."""
+class PlacedQuery:
+    """The visitor's last query, which lies at the weighted mean of s points."""
 
     title: str
-    points: np.ndarray
-    weights: np.ndarray
+    points: np.ndarray  # (s,) numbers of items
+    weights: np.ndarray  # (s,)
 
 
 @dataclass(frozen=True)
@@ -44,24 +44,23 @@ class Drawing:
     groups: Sequence[Group]  # of the items that are drawn
     by_modality: bool = False  # the groups are the modalities
     values: np.ndarray | None = None  # (m,) instead of the colors of groups
-    queries: bool = True
-    answers: bool = False  # with a line from each query to its first answer that is drawn
+    show_queries: bool = True
+    show_answers: bool = False  # by a line from each query to its first answer that is drawn
 
 
 def map_figure(drawing: Drawing) -> Figure:
-    """Items below, queries over them; the visitor's own query, of `own_figure`, belongs on top."""
-    count = len(drawing.maps.keys)
-    places = spread_overlapping(drawing.maps.places[drawing.view][:count])
-    queries = drawing.maps.places[drawing.view][count:]
+    """Items below, queries over them; the visitor's last query, of `last_query_figure`, belongs on top."""
+    all_places, items = drawing.maps.places[drawing.view], len(drawing.maps.keys)
+    places, query_places = spread_overlapping(all_places[:items]), all_places[items:]
     figure = base_layout(Figure())
-    traces = _by_value(drawing, places) if drawing.values is not None else _by_group(drawing, places)
-    if drawing.queries and len(queries):
-        traces += _queries(drawing, places, queries)
+    traces = _value_traces(drawing, places) if drawing.values is not None else _group_traces(drawing, places)
+    if drawing.show_queries and len(query_places):
+        traces += _query_traces(drawing, places, query_places)
     figure.add_traces(traces)
     return figure.update_layout(
         uirevision="map",
         dragmode="pan",
-        height=HEIGHT,
+        height=MAP_HEIGHT,
         margin={"l": 4, "r": 4, "t": 4, "b": 4},
         xaxis={"visible": False},
         yaxis={"visible": False, "scaleanchor": "x"},
@@ -69,44 +68,44 @@ def map_figure(drawing: Drawing) -> Figure:
     )
 
 
-def own_figure(own: Own, maps: Maps, view: int) -> Figure:
-    """The visitor's own query alone, on one view of the maps."""
-    return Figure(_own(own, spread_overlapping(maps.places[view][: len(maps.keys)])))
+def last_query_figure(query: PlacedQuery, maps: Maps, view: int) -> Figure:
+    """The visitor's last query alone, on one view of the maps."""
+    return Figure(_last_query_traces(query, spread_overlapping(maps.places[view][: len(maps.keys)])))
 
 
-def colors(groups: Sequence[Group], by_modality: bool) -> list[str]:
+def group_colors(groups: Sequence[Group], by_modality: bool) -> list[str]:
     """A color per group; beyond seven groups they repeat, lighter and darker."""
     if by_modality:
         return [MODALITY_COLORS[group.value] for group in groups]
     return [
-        REST if group.value is None else _shaded(OKABE_ITO[at % len(OKABE_ITO)], at // len(OKABE_ITO))
-        for at, group in enumerate(groups)
+        UNGROUPED_COLOR if group.value is None else _shade(OKABE_ITO[number % len(OKABE_ITO)], number // len(OKABE_ITO))
+        for number, group in enumerate(groups)
     ]
 
 
-def _by_group(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
+def _group_traces(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
     """A trace per group and modality: the color shows the group, the shape the modality."""
     traces = []
-    for group, color in zip(drawing.groups, colors(drawing.groups, drawing.by_modality), strict=True):
-        shown = False
+    for group, color in zip(drawing.groups, group_colors(drawing.groups, drawing.by_modality), strict=True):
+        in_legend = False
         for modality in Modality:
             points = group.members[drawing.modalities[group.members] == modality]
             if len(points):
                 traces.append(
-                    _items(drawing, places, points, modality, {"color": color}).update(
+                    _item_trace(drawing, places, points, modality, {"color": color}).update(
                         name=escaped(group.label),
                         legendgroup=group.label,
-                        showlegend=not shown,
+                        showlegend=not in_legend,
                         opacity=0.3 if group.value is None else 0.75,
                         hovertemplate=" · ".join(dict.fromkeys([escaped(group.label), MODALITY_NAMES[modality]]))
                         + "<extra></extra>",
                     )
                 )
-                shown = True
+                in_legend = True
     return traces
 
 
-def _by_value(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
+def _value_traces(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
     """The highest values on top of the others, on one scale for all modalities."""
     points = np.concatenate([group.members for group in drawing.groups])
     order, traces = points[np.argsort(drawing.values[points], kind="stable")], []
@@ -121,7 +120,7 @@ def _by_value(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
                 "colorbar": {"title": {"text": "similarity"}, "thickness": 12},
             }
             traces.append(
-                _items(drawing, places, points, modality, marker).update(
+                _item_trace(drawing, places, points, modality, marker).update(
                     name=MODALITY_NAMES[modality],
                     hovertemplate=f"similarity %{{marker.color:.3f}} · {MODALITY_NAMES[modality]}<extra></extra>",
                 )
@@ -129,8 +128,10 @@ def _by_value(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
     return traces
 
 
-def _items(drawing: Drawing, places: np.ndarray, points: np.ndarray, modality: Modality, marker: dict) -> Scattergl:
-    size = LARGE if len(places) <= FEW else SMALL
+def _item_trace(
+    drawing: Drawing, places: np.ndarray, points: np.ndarray, modality: Modality, marker: dict
+) -> Scattergl:
+    size = LARGE_POINT if len(places) <= MAX_LARGE_POINTS else SMALL_POINT
     return Scattergl(
         x=places[points, 0],
         y=places[points, 1],
@@ -140,74 +141,76 @@ def _items(drawing: Drawing, places: np.ndarray, points: np.ndarray, modality: M
     )
 
 
-def _queries(drawing: Drawing, places: np.ndarray, queries: np.ndarray) -> list[Scattergl]:
-    traces = []
-    if drawing.answers:
-        pairs = [
-            (number, points[0])
-            for number, query in enumerate(drawing.maps.queries)
-            if len(points := drawing.maps.points(query.answers))
-        ]
-        lines = np.full((len(pairs), 3, 2), np.nan, dtype=np.float32)  # a gap after each
-        if pairs:
-            numbers, points = np.array(pairs).T
-            lines[:, 0], lines[:, 1] = queries[numbers], places[points]
-        traces.append(
-            Scattergl(
-                x=lines[..., 0].ravel(),
-                y=lines[..., 1].ravel(),
-                mode="lines",
-                hoverinfo="skip",
-                line={"color": QUERY, "width": 0.6},
-                opacity=0.35,
-                name="query to answer",
-            )
-        )
-    traces.append(
-        Scattergl(
-            x=queries[:, 0],
-            y=queries[:, 1],
-            customdata=-1 - np.arange(len(queries), dtype=np.int32),
-            mode="markers",
-            name=f"{drawing.maps.split} queries",
-            marker={"symbol": "x", "size": 4, "color": QUERY},
-            opacity=0.6,
-            hovertemplate="a query<extra></extra>",
-        )
+def _query_traces(drawing: Drawing, places: np.ndarray, query_places: np.ndarray) -> list[Scattergl]:
+    crosses = Scattergl(
+        x=query_places[:, 0],
+        y=query_places[:, 1],
+        customdata=-1 - np.arange(len(query_places), dtype=np.int32),
+        mode="markers",
+        name=f"{drawing.maps.split} queries",
+        marker={"symbol": "x", "size": 4, "color": QUERY_COLOR},
+        opacity=0.6,
+        hovertemplate="a query<extra></extra>",
     )
-    return traces
+    return [_answer_lines(drawing.maps, places, query_places), crosses] if drawing.show_answers else [crosses]
 
 
-def _own(own: Own, places: np.ndarray) -> list[Scatter]:
+def _answer_lines(maps: Maps, places: np.ndarray, query_places: np.ndarray) -> Scattergl:
+    """A line from each query to its first answer that is drawn."""
+    starts, ends = [], []
+    for query, place in zip(maps.queries, query_places, strict=True):
+        points = maps.points(query.answers)
+        if len(points):
+            starts.append(place)
+            ends.append(places[points[0]])
+    x, y = _lines(np.reshape(starts, (-1, 2)), np.reshape(ends, (-1, 2)))
+    return Scattergl(
+        x=x,
+        y=y,
+        mode="lines",
+        hoverinfo="skip",
+        line={"color": QUERY_COLOR, "width": 0.6},
+        opacity=0.35,
+        name="query to answer",
+    )
+
+
+def _lines(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """x and y of one trace that draws a line for each pair of points (n, 2), with a gap (NaN) after each."""
+    lines = np.full((len(ends), 3, 2), np.nan, dtype=np.float32)
+    lines[:, 0], lines[:, 1] = starts, ends
+    return lines[..., 0].ravel(), lines[..., 1].ravel()
+
+
+def _last_query_traces(query: PlacedQuery, places: np.ndarray) -> list[Scatter]:
     """A star at the weighted mean of its nearest items, with a line to each."""
-    near = places[own.points]
-    at = own.weights @ near
-    lines = np.full((len(near), 3, 2), np.nan, dtype=np.float32)
-    lines[:, 0], lines[:, 1] = at, near
-    title = escaped(own.title)
+    nearest = places[query.points]
+    place = query.weights @ nearest
+    x, y = _lines(place, nearest)
+    title = escaped(query.title)
     return [
         Scatter(
-            x=lines[..., 0].ravel(),
-            y=lines[..., 1].ravel(),
+            x=x,
+            y=y,
             mode="lines",
             hoverinfo="skip",
             showlegend=False,
-            line={"color": OWN, "width": 1},
+            line={"color": LAST_QUERY_COLOR, "width": 1},
             opacity=0.6,
         ),
         Scatter(
-            x=at[:1],
-            y=at[1:],
+            x=place[:1],
+            y=place[1:],
             mode="markers",
             name="your last query",
-            marker={"symbol": "star", "size": 18, "color": OWN, "line": {"color": "#fff", "width": 1.5}},
+            marker={"symbol": "star", "size": 18, "color": LAST_QUERY_COLOR, "line": {"color": "#fff", "width": 1.5}},
             hovertemplate=f"your last query: {title}<extra></extra>",
         ),
     ]
 
 
-def _shaded(color: str, turn: int) -> str:
-    """The color itself, then lighter, then darker."""
-    towards, share = ((0, 0.0), (255, 0.45), (0, 0.4))[turn % 3]
-    parts = (int(color[at : at + 2], 16) for at in (1, 3, 5))
-    return "#" + "".join(f"{round(part + (towards - part) * share):02x}" for part in parts)
+def _shade(color: str, round_number: int) -> str:
+    """A color as it is in the first round of colors, lighter in the second, darker in the third."""
+    target, share = ((0, 0.0), (255, 0.45), (0, 0.4))[round_number % 3]
+    channels = (int(color[start : start + 2], 16) for start in (1, 3, 5))
+    return "#" + "".join(f"{round(channel + (target - channel) * share):02x}" for channel in channels)

@@ -11,33 +11,31 @@ from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure
 from genius.ui.common.item_card import ItemCard
 from genius.ui.map.callbacks import MapCallbacks, on_color
-from genius.ui.map.figure import HEIGHT
-from genius.ui.map.view import title
+from genius.ui.map.figure import MAP_HEIGHT
+from genius.ui.map.view import view_label
 
-COLORINGS = [
+COLOR_CHOICES = [
     ("Kind of item", "modality"),
     ("Dataset", "dataset"),
     ("Code", "code"),
     ("Similarity to the last query", "query"),
 ]
-QUERIES = [("Hidden", "hidden"), ("Shown", "drawn"), ("With a line to their answer", "answers")]
-DRAGS = [("Move", "pan"), ("Select", "lasso")]
-DRAG = """mode => document.querySelector('#map-figure .figure-host')
+QUERY_CHOICES = [("Hidden", "hidden"), ("Shown", "drawn"), ("With a line to their answer", "answers")]
+DRAG_CHOICES = [("Move", "pan"), ("Select", "lasso")]
+SET_DRAG_MODE = """mode => document.querySelector('#map-figure .figure-host')
     .dispatchEvent(new CustomEvent('dragmode', {detail: mode}))"""
 
 
 def map_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current Tab and wire it."""
+    maps, reason = None, "This run has no maps yet."
     try:
         maps = read_maps(context.served.path)
     except UserError as error:
-        maps, reason = None, str(error)
-    else:
-        reason = "This run has no maps yet."
+        reason = str(error)
     if maps is None:
-        Panel(
-            "map-missing", "map/missing.js", {"reason": reason, "command": COMMAND.replace("RUN", context.served.name)}
-        )
+        command = COMMAND.replace("RUN", context.served.name)
+        Panel("map-missing", "map/no_maps.js", {"reason": reason, "command": command})
         return
     shared, callbacks = context.shared, MapCallbacks(context, maps)
     levels = callbacks.levels
@@ -48,8 +46,8 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
         "knows about the items (features) with what their codes alone keep of it.",
     )
     with gr.Row(elem_id="map-controls"):
-        vectors = gr.Radio(
-            [(title(one, levels), one.name) for one in maps.views],
+        view = gr.Radio(
+            [(view_label(map_view, levels), map_view.name) for map_view in maps.views],
             value=callbacks.view_names[0],
             label="Drawn from",
             elem_id="map-view",
@@ -57,21 +55,23 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
             min_width=320,
         )
     with gr.Accordion("Settings", open=False, elem_id="map-settings"), gr.Row():
-        color = gr.Dropdown(COLORINGS, value="modality", label="Color", elem_id="map-color", scale=2, min_width=150)
+        color = gr.Dropdown(COLOR_CHOICES, value="modality", label="Color", elem_id="map-color", scale=2, min_width=150)
         level = level_slider(levels)
-        queries = gr.Dropdown(QUERIES, value="drawn", label="Questions", elem_id="map-queries", scale=2, min_width=150)
-        drag = gr.Radio(DRAGS, value="pan", label="Drag to", elem_id="map-drag", scale=1, min_width=150)
+        queries = gr.Dropdown(
+            QUERY_CHOICES, value="drawn", label="Questions", elem_id="map-queries", scale=2, min_width=150
+        )
+        drag = gr.Radio(DRAG_CHOICES, value="pan", label="Drag to", elem_id="map-drag", scale=1, min_width=150)
     with gr.Row(elem_id="map"):
         with gr.Column(scale=3, min_width=320):
-            Panel("map-picture", "map/picture.js", {"picture": callbacks.picture()})
+            Panel("map-picture", "map/map_picture.js", {"picture": callbacks.picture()})
             figure = PlotlyFigure(
                 "map-figure",
                 "Map of the items and questions; the table below says how many items have each color",
-                height=HEIGHT,
+                height=MAP_HEIGHT,
             )
-            note = Panel("map-note", "map/note.js")
+            note = Panel("map-note", "map/map_note.js")
             with gr.Accordion("The map as a table", open=False, elem_id="map-table-fold"):
-                table = Panel("map-table", "map/table.js")
+                table = Panel("map-table", "map/group_table.js")
         with gr.Column(scale=2, min_width=320, elem_id="map-picked"):
             query = Panel("map-query", "map/query.js")
             item = ItemCard("map-item", context)
@@ -82,15 +82,15 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     quick = {**UNLIMITED, "trigger_mode": "always_last"}
     waiting = {**quick, "show_progress": "minimal"}
     gr.on(
-        [tab.select, vectors.change, color.change, level.release, queries.change],
+        [tab.select, view.change, color.change, level.release, queries.change],
         callbacks.on_map,
-        [vectors, color, level, queries, shared.last_query],
+        [view, color, level, queries, shared.last_query],
         [figure, note, table],
         show_progress_on=figure,
         **waiting,
     )
-    shared.map_view.sent(callbacks.on_view, shared.map_view, vectors, **UNQUEUED)
-    drag.input(None, drag, None, js=DRAG, **UNQUEUED)
+    shared.map_view.sent(callbacks.on_view, shared.map_view, view, **UNQUEUED)
+    drag.input(None, drag, None, js=SET_DRAG_MODE, **UNQUEUED)
     color.change(on_color, color, level, **UNQUEUED)
     figure.select(callbacks.on_point, None, [query, item], **quick)
     figure.lasso(callbacks.on_lasso, None, [selection, gallery], **waiting)

@@ -3,7 +3,7 @@ const word = ({word: written, share}) => node('li', {}, written,
 
 const draw = value => {
   if (!value) return [];
-  const {label, total, saved, words, guessed, files} = value;
+  const {label, total, saved, words, guess, files} = value;
   const many = total.toLocaleString('en');
   return [node('section', {class: 'map-selection', 'aria-label': 'Selected items'},
     node('div', {class: 'top'}, node('h2', {}, `${many} ${total === 1 ? 'item' : 'items'} `,
@@ -11,7 +11,7 @@ const draw = value => {
       node('p', {class: 'actions'}, node('span', {class: 'label'},
         saved < total ? `save the first ${saved.toLocaleString('en')} as ` : 'save as '), ...files.map(save))),
     ...words.length ? [
-      node('p', {class: 'label'}, guessed ? 'These items have no texts; the words most similar to them on average:'
+      node('p', {class: 'label'}, guess ? 'These items have no texts; the words most similar to them on average:'
         : 'Words that set these items apart from the others, with the share of their texts that contain them:'),
       node('ul', {class: 'map-words'}, ...words.map(word))] : [])];
 };

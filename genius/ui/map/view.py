@@ -17,7 +17,7 @@ from genius.schema import Item, Modality
 from genius.ui.common import formatting
 from genius.ui.common.export import escape_formula
 
-COMPARED = (  # health of the IDs: key, label, format
+HEALTH_ROWS = (  # of the table that compares the IDs of both trainings: key, label, format
     ("ids", "different IDs", "{:,}"),
     ("largest_bucket", "items in the largest bucket", "{:,}"),
     ("items_alone", "items alone in their bucket", "{:.1%}"),
@@ -26,7 +26,7 @@ COMPARED = (  # health of the IDs: key, label, format
 )
 
 
-def title(view: View, levels: int) -> str:
+def view_label(view: View, levels: int) -> str:
     """The label of a view."""
     if not view.depth:
         return "Features"
@@ -34,53 +34,56 @@ def title(view: View, levels: int) -> str:
     return codes if view.contrastive else f"{codes}, no contrast"
 
 
-def note(palette: Palette, view: int, levels: int, unsearched: bool) -> dict[str, Any]:
+def map_note(palette: Palette, number: int, levels: int, query_missing: bool) -> dict[str, Any]:
     """A description of the map, and for the views by all codes a comparison of both trainings.
 
-    unsearched: it was to be colored by similarity to a query, but there is none.
+    number: of the view. query_missing: it was to be colored by similarity to a query, but there is none.
     """
-    maps, n = palette.maps, palette.index.n
-    chosen, different = maps.views[view], len(np.unique(maps.places[view][palette.points], axis=0))
-    drawn = f"{n:,} items" if palette.whole else f"{len(palette.points):,} of {n:,} items"
-    sentences = []
-    if unsearched:
-        sentences.append("There is no search yet, so the colors show the kind of item.")
-    if not chosen.depth:
-        sentences.append(
-            f"The features of {drawn}: the numbers that the model makes of words and picture, before there are codes."
-        )
-    elif chosen.contrastive:
-        codes = f"all {levels} codes" if chosen.depth == levels else f"the first {chosen.depth} of {levels} codes"
-        sentences.append(
-            f"What {codes} keep of {drawn}: the sum of their codewords, the vectors that the codes stand for."
-        )
-    else:
-        sentences.append(
-            f"What all {levels} codes keep of {drawn} if training does not draw questions and answers together "
-            "(no contrastive loss, supplement C.1 of the paper)."
-        )
-        if maps.health["without"].get(COARSE):
-            sentences.append(
-                "This training still drew items of the same kind together, which the paper does not, so the IDs do not "
-                "collapse as the paper’s do."
-            )
-    if different < len(palette.points):
-        places = f"{different:,} different points" if different > 1 else "one point"
+    maps, view = palette.maps, palette.maps.views[number]
+    sentences = ["There is no search yet, so the colors show the kind of item."] if query_missing else []
+    sentences += _vectors_sentences(palette, view, levels)
+    distinct = len(np.unique(maps.places[number][palette.points], axis=0))
+    if distinct < len(palette.points):
+        places = f"{distinct:,} different points" if distinct > 1 else "one point"
         sentences.append(f"They fall on {places}; items that share one are spread around it.")
     if not palette.whole:
         sentences.append("The other items were added later, or left out of an even sample over the ID hierarchy.")
     sentences.append(
-        "Only who lies near whom has a meaning. All maps were made together (by UMAP), so items stay roughly in place."
+        "Only which items lie near each other has a meaning. All maps were made together (by UMAP), so items stay "
+        "roughly in place."
     )
-    return {"sentences": sentences, "table": compared(maps) if chosen.depth == levels else None}
+    return {"sentences": sentences, "table": health_table(maps) if view.depth == levels else None}
 
 
-def compared(maps: Maps) -> dict[str, Any]:
+def _vectors_sentences(palette: Palette, view: View, levels: int) -> list[str]:
+    """From which vectors the map is made, and of how many items."""
+    n = palette.index.n
+    items = f"{n:,} items" if palette.whole else f"{len(palette.points):,} of {n:,} items"
+    if not view.depth:
+        return [
+            f"The features of {items}: the numbers that the model makes of words and picture, before there are codes."
+        ]
+    if view.contrastive:
+        codes = f"all {levels} codes" if view.depth == levels else f"the first {view.depth} of {levels} codes"
+        return [f"What {codes} keep of {items}: the sum of their codewords, the vectors that the codes stand for."]
+    sentences = [
+        f"What all {levels} codes keep of {items} if training does not draw questions and answers together "
+        "(no contrastive loss, supplement C.1 of the paper)."
+    ]
+    if palette.maps.health["without"].get(COARSE):
+        sentences.append(
+            "This training still drew items of the same kind together, which the paper does not, so the IDs do not "
+            "collapse as the paper’s do."
+        )
+    return sentences
+
+
+def health_table(maps: Maps) -> dict[str, Any]:
     """The IDs of the whole collection, with and without the contrastive loss."""
-    with_it, without = maps.health["with"], maps.health["without"]
+    contrastive, plain = maps.health["with"], maps.health["without"]
     return {
         "headers": ["", "with the contrastive loss", "without"],
-        "rows": [[name, form.format(with_it[key]), form.format(without[key])] for key, name, form in COMPARED],
+        "rows": [[label, form.format(contrastive[key]), form.format(plain[key])] for key, label, form in HEALTH_ROWS],
     }
 
 
@@ -115,7 +118,7 @@ def query_view(query: MappedQuery, answers: Sequence[Item]) -> dict[str, Any]:
     }
 
 
-def selection(
+def selection_view(
     label: str, total: int, words: Sequence[Word], items: Sequence[Item], codes: np.ndarray
 ) -> dict[str, Any]:
     """A selection: number of items, their words, and files of the s items that can be saved.
@@ -126,25 +129,26 @@ def selection(
         "label": label,
         "total": total,
         "saved": len(items),
-        "files": files(items, codes),
-        "guessed": any(word.share is None for word in words),
+        "files": item_files(items, codes),
+        "guess": any(word.share is None for word in words),
         "words": [
-            {"word": word.word, "share": f"{word.share:.0%}" if word.share is not None else None} for word in words
+            {"word": word.word, "share": None if word.share is None else formatting.percent(word.share)}
+            for word in words
         ],
     }
 
 
-def tiles(drawn: Sequence[dict[str, Any]], total: int) -> dict[str, Any]:
-    """The first items of a set, each a tile (see formatting.tile)."""
-    title = "All of them" if len(drawn) == total else f"The first {len(drawn)}"
-    return {"groups": [{"title": title, "note": "", "tiles": list(drawn)}]}
+def tiles_view(tiles: Sequence[dict[str, Any]], total: int) -> dict[str, Any]:
+    """The first items of a selection, each as `formatting.tile` gives it."""
+    title = "All of them" if len(tiles) == total else f"The first {len(tiles)}"
+    return {"groups": [{"title": title, "note": "", "tiles": list(tiles)}]}
 
 
-def files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]:
+def item_files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]:
     """The items as CSV and JSON, to be saved by the browser."""
     records = [
-        {"item": item.id, "modality": item.modality.name.lower(), "text": item.text, "codes": own}
-        for item, own in zip(items, codes.tolist(), strict=True)
+        {"item": item.id, "modality": item.modality.name.lower(), "text": item.text, "codes": item_codes}
+        for item, item_codes in zip(items, codes.tolist(), strict=True)
     ]
     stream = io.StringIO()
     table = csv.DictWriter(stream, ["item", "modality", "text", "codes"])

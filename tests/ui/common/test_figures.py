@@ -31,3 +31,7 @@ def test_backgrounds_are_left_to_the_theme():
 
 def test_markup_in_data_is_shown_as_it_is():
     assert escaped("<b>a & b</b>") == "&lt;b&gt;a &amp; b&lt;/b&gt;"
+
+
+def test_data_in_a_hover_names_no_value():
+    assert escaped("100%{x}") == "100%&#123;x}"

@@ -6,7 +6,15 @@ import pytest
 
 from genius.explore.map_colors import Palette, group_by_value, nearest_points
 from genius.ui.common.figures import MODALITY_SYMBOLS
-from genius.ui.map.figure import OKABE_ITO, REST, Drawing, Own, colors, map_figure, own_figure
+from genius.ui.map.figure import (
+    OKABE_ITO,
+    UNGROUPED_COLOR,
+    Drawing,
+    PlacedQuery,
+    group_colors,
+    last_query_figure,
+    map_figure,
+)
 from tests.ui.fake_engine import FakeIndex
 from tests.ui.fake_maps import QUERIES, many_maps
 
@@ -53,11 +61,13 @@ def test_queries_are_drawn_as_numbers_below_zero_and_may_be_hidden(drawing):
 
     (trace,) = queries(map_figure(drawing))
     assert (-1 - trace.customdata).tolist() == list(range(QUERIES)) and trace.name == "test queries"
-    assert not queries(map_figure(replace(drawing, queries=False)))
+    assert not queries(map_figure(replace(drawing, show_queries=False)))
 
 
 def test_a_line_leads_from_each_query_to_its_first_answer_that_is_drawn(drawing, palette):
-    lines = next(trace for trace in map_figure(replace(drawing, answers=True)).data if trace.name == "query to answer")
+    lines = next(
+        trace for trace in map_figure(replace(drawing, show_answers=True)).data if trace.name == "query to answer"
+    )
     ends = np.stack([lines.x, lines.y], 1).reshape(-1, 3, 2)
     maps = palette.maps
     assert np.allclose(ends[:, 0], maps.places[0, len(maps.keys) :])
@@ -77,7 +87,7 @@ def test_by_value_the_highest_lie_on_top_and_share_one_scale(drawing, palette):
 
 def test_the_visitors_query_lies_among_its_nearest_items(drawing, palette):
     points, weights = nearest_points(palette.similarity(np.ones(16, dtype=np.float32) / 4))
-    star = own_figure(Own("<i>mug</i>", points, weights), drawing.maps, 0).data[-1]
+    star = last_query_figure(PlacedQuery("<i>mug</i>", points, weights), drawing.maps, 0).data[-1]
     assert np.allclose([star.x[0], star.y[0]], weights @ palette.maps.places[0, points], atol=1e-6)
     assert "&lt;i&gt;mug&lt;/i&gt;" in star.hovertemplate
 
@@ -90,9 +100,9 @@ def test_names_of_the_data_are_no_markup(drawing, palette):
 
 def test_groups_have_different_colors_and_the_rest_is_grey(palette):
     groups = palette.by_code(3)
-    found = colors(groups, by_modality=False)
-    assert len(set(found)) == len(groups) == 21 and found[-1] == REST
-    assert found[: len(OKABE_ITO)] == list(OKABE_ITO)
+    shades = group_colors(groups, by_modality=False)
+    assert len(set(shades)) == len(groups) == 21 and shades[-1] == UNGROUPED_COLOR
+    assert shades[: len(OKABE_ITO)] == list(OKABE_ITO)
 
 
 def test_fifty_thousand_points_are_less_than_two_megabytes(palette):

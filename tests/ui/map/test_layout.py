@@ -11,7 +11,7 @@ from genius.explore.map_data import COARSE
 from genius.ui.common.figures import MOST_LASSOED
 from genius.ui.map import callbacks
 from genius.ui.map.layout import level_slider
-from genius.ui.map.view import note
+from genius.ui.map.view import map_note
 from tests.ui.fake_engine import HOSTILE, FakeIndex
 from tests.ui.fake_maps import FEW, QUERIES, many_maps, serving_maps
 
@@ -60,7 +60,7 @@ def test_a_second_training_that_kept_a_contrastive_loss_says_so(weight):
     if weight is not None:
         maps = replace(maps, health=maps.health | {"without": maps.health["without"] | {COARSE: weight}})
     palette = SimpleNamespace(maps=maps, index=FakeIndex(), points=np.arange(len(maps.keys)), whole=True)
-    said = " ".join(note(palette, 2, len(FakeIndex.code_sizes), False)["sentences"])
+    said = " ".join(map_note(palette, 2, len(FakeIndex.code_sizes), False)["sentences"])
     assert ("still drew items of the same kind together" in said) == bool(weight)
 
 
@@ -89,7 +89,7 @@ def test_a_point_that_is_none_is_told(ask, value):
 
 
 def test_a_lasso_brings_tiles_words_and_files(ask, monkeypatch):
-    monkeypatch.setattr(callbacks, "SHOWN", 4)
+    monkeypatch.setattr(callbacks, "MAX_TILES", 4)
     inside = [4, 1, 7, 10, 13]
     points = [{"value": row} for row in [-3, 39, "2", None, *inside]]  # a query, what is not drawn, what is none
     found, gallery = data(ask("on_lasso", event={"points": points, "total": len(points)}))
@@ -103,7 +103,7 @@ def test_a_lasso_brings_tiles_words_and_files(ask, monkeypatch):
 
 def test_words_of_a_selection_are_its_texts_or_the_encoders(ask):
     texts, _ = data(ask("on_lasso", event={"points": [{"value": row} for row in (1, 4, 7)], "total": 3}))
-    assert texts["words"] and not texts["guessed"] and all(word["share"] for word in texts["words"])
+    assert texts["words"] and not texts["guess"] and all(word["share"].endswith(" %") for word in texts["words"])
     pictures, _ = data(ask("on_lasso", event={"points": [{"value": row} for row in (0, 3, 6)], "total": 3}))
     assert all(word["share"] is None for word in pictures["words"])
 

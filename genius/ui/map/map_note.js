@@ -1,4 +1,4 @@
-const figures = ({headers, rows}) => node('table', {class: 'compared'},
+const healthTable = ({headers, rows}) => node('table', {class: 'health'},
   node('caption', {}, 'IDs of the whole collection'),
   node('thead', {}, node('tr', {}, ...headers.map(name => node('th', {scope: 'col'}, name)))),
   node('tbody', {}, ...rows.map(([name, ...values]) =>
@@ -6,4 +6,4 @@ const figures = ({headers, rows}) => node('table', {class: 'compared'},
 
 const draw = value => !value ? [] : [node('div', {class: 'map-note'},
   node('div', {'data-announced': ''}, ...value.sentences.map(words => node('p', {}, words))),
-  ...value.table ? [figures(value.table)] : [])];
+  ...value.table ? [healthTable(value.table)] : [])];
