@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from plotly.graph_objects import Bar, Figure, Scatter
@@ -18,51 +19,34 @@ COLORS = ("#8a8f98", "#cc79a7", "#e69f00", "#009e73", "#8c6d31", "#d55e00", "#2b
 SYMBOLS = ("circle", "x", "square", "diamond", "cross", "triangle-up", "star", "triangle-down")
 DASHES = ("solid", "dash", "dot", "dashdot")
 STAGE_COLORS = dict(zip(TIMED, ("#6366f1", "#0ea5e9", "#94a3b8", "#14b8a6", "#84cc16", "#f59e0b"), strict=True))
-SHOWN = ("dense", "geometry + re-rank", "beam", "beam + re-rank")  # the others are a click on the legend away
-ABOVE = {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0, "traceorder": "normal"}
-APART = 100  # losses that differ by more are drawn on a logarithmic axis
-SPREAD = 0.19  # between the systems of one row
+DEFAULT_SYSTEMS = ("dense", "geometry + re-rank", "beam", "beam + re-rank")  # others: by a click on the legend
+LEGEND_ABOVE = {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0, "traceorder": "normal"}
+LOG_RATIO = 100  # losses that differ by more are drawn on a logarithmic axis
+SYSTEM_OFFSET = 0.19  # between the marks of the systems on one line
 
 
 def hit_rates(report: Report, pool: str) -> Figure:
     """A line per benchmark row, a mark with its interval per system; the average on top."""
-    chosen = pool_named(report, pool)
-    lines = [("<b>Average</b>", chosen["average"]), *((_row_name(row), row) for row in chosen["rows"])]
+    results = pool_named(report, pool)
+    rows = [results["average"], *results["rows"]]
+    lines = ["<b>Average</b>", *(_row_name(row) for row in results["rows"])]
     figure = base_layout(Figure())
-    for number, system in enumerate(chosen["average"]["systems"]):
-        found = [line["systems"][system] for _, line in lines]
-        rates = [100 * one["headline"] for one in found]
-        offset = SPREAD * (SHOWN.index(system) - len(SHOWN) / 2 + 0.5) if system in SHOWN else SPREAD * len(SHOWN) / 2
+    for number, system in enumerate(results["average"]["systems"]):
+        cells = [row["systems"][system] for row in rows]
+        shown, middle = system in DEFAULT_SYSTEMS, len(DEFAULT_SYSTEMS) / 2
+        offset = SYSTEM_OFFSET * (DEFAULT_SYSTEMS.index(system) - middle + 0.5 if shown else middle)
         figure.add_trace(
-            Scatter(
-                x=rates,
-                y=[place + offset for place in range(len(lines))],
-                name=escaped(system),
-                mode="markers",
-                visible=True if system in SHOWN else "legendonly",
-                text=[name for name, _ in lines],
-                marker={"color": COLORS[number % len(COLORS)], "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8},
-                error_x={
-                    "array": [100 * one["interval"][1] - rate for one, rate in zip(found, rates, strict=True)],
-                    "arrayminus": [rate - 100 * one["interval"][0] for one, rate in zip(found, rates, strict=True)],
-                    "thickness": 1,
-                    "width": 0,
-                },
-                hovertemplate=f"%{{text}}<br>{escaped(system)}: %{{x:.1f}} %<extra></extra>",
-            )
+            _rate_marks(
+                escaped(system),
+                [cell["headline"] for cell in cells],
+                [line + offset for line in range(len(lines))],
+                lines,
+                _mark(number),
+                [cell["interval"] for cell in cells],
+            ).update(visible=True if shown else "legendonly")
         )
-    return figure.update_layout(
-        xaxis={"title": _title("hit rate, %"), "range": [0, 101]},
-        uirevision=pool,
-        legend=ABOVE,
-        yaxis={
-            "tickvals": list(range(len(lines))),
-            "ticktext": [name for name, _ in lines],
-            "range": [len(lines) - 0.4, -0.6],
-            "zeroline": False,
-            "tickfont": {"size": 11},
-        },
-    )
+    figure.update_layout(uirevision=pool, legend=LEGEND_ABOVE, **_rate_axes(lines))
+    return figure.update_layout(yaxis={"tickfont": {"size": 11}})
 
 
 def ablations(report: Report, choice: str | None) -> Figure | None:
@@ -71,68 +55,89 @@ def ablations(report: Report, choice: str | None) -> Figure | None:
     if table is None:
         return None
     rows = table["blocks"][0]["rows"]
+    variants = [escaped(row["name"]) for row in rows]
     figure = base_layout(Figure())
     for number, column in enumerate(table["columns"]):
-        name, color = escaped(column), COLORS[number % len(COLORS)]
         offset = 0.7 * ((number + 0.5) / len(table["columns"]) - 0.5)
-        known = [(place, row["cells"][number]) for place, row in enumerate(rows) if row["cells"][number]]
-        look = {"color": color, "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8}
+        measured = [(line, row["cells"][number]) for line, row in enumerate(rows) if row["cells"][number]]
+        published = [(line, cell) for line, cell in measured if cell["published"] is not None]
+        name, mark = escaped(column), _mark(number)
         figure.add_trace(
-            Scatter(
-                x=[100 * cell["mean"] for _, cell in known],
-                y=[place + offset for place, _ in known],
-                name=name,
-                legendgroup=name,
-                mode="markers",
-                marker=look,
-                text=[escaped(rows[place]["name"]) for place, _ in known],
-                error_x={
-                    "array": [100 * (cell["interval"][1] - cell["mean"]) for _, cell in known],
-                    "arrayminus": [100 * (cell["mean"] - cell["interval"][0]) for _, cell in known],
-                    "thickness": 1,
-                    "width": 0,
-                },
-                hovertemplate=f"%{{text}}<br>{name}: %{{x:.1f}} %<extra></extra>",
-            )
+            _rate_marks(
+                name,
+                [cell["mean"] for _, cell in measured],
+                [line + offset for line, _ in measured],
+                [variants[line] for line, _ in measured],
+                mark,
+                [cell["interval"] for _, cell in measured],
+            ).update(legendgroup=name)
         )
-        printed = [(place, cell) for place, cell in known if cell["published"] is not None]
-        if printed:
+        if published:
             figure.add_trace(
-                Scatter(
-                    x=[100 * cell["published"] for _, cell in printed],
-                    y=[place + offset for place, _ in printed],
-                    name=name,
-                    legendgroup=name,
-                    showlegend=False,
-                    mode="markers",
-                    marker=look | {"symbol": f"{look['symbol']}-open"},
-                    text=[escaped(rows[place]["name"]) for place, _ in printed],
-                    hovertemplate=f"%{{text}}<br>paper, {name}: %{{x:.1f}} %<extra></extra>",
-                )
+                _rate_marks(
+                    f"paper, {name}",
+                    [cell["published"] for _, cell in published],
+                    [line + offset for line, _ in published],
+                    [variants[line] for line, _ in published],
+                    mark | {"symbol": f"{mark['symbol']}-open"},
+                ).update(legendgroup=name, showlegend=False)
             )
-    return figure.update_layout(
-        xaxis={"title": _title("hit rate, %"), "range": [0, 101]},
-        uirevision=choice,
-        legend=ABOVE,
-        margin={"t": 56},
-        yaxis={
-            "tickvals": list(range(len(rows))),
-            "ticktext": [escaped(row["name"]) for row in rows],
-            "range": [len(rows) - 0.4, -0.6],
+    return figure.update_layout(uirevision=choice, legend=LEGEND_ABOVE, margin={"t": 56}, **_rate_axes(variants))
+
+
+def _rate_marks(
+    name: str,
+    rates: Sequence[float],
+    heights: Sequence[float],
+    lines: Sequence[str],
+    mark: dict[str, Any],
+    intervals: Sequence[Sequence[float]] | None = None,
+) -> Scatter:
+    """A mark for each hit rate, with its interval. heights: on the y-axis. lines: their names."""
+    error = intervals and {
+        "array": [100 * (high - rate) for rate, (_, high) in zip(rates, intervals, strict=True)],
+        "arrayminus": [100 * (rate - low) for rate, (low, _) in zip(rates, intervals, strict=True)],
+        "thickness": 1,
+        "width": 0,
+    }
+    return Scatter(
+        x=[100 * rate for rate in rates],
+        y=heights,
+        name=name,
+        mode="markers",
+        marker=mark,
+        text=lines,
+        error_x=error,
+        hovertemplate=f"%{{text}}<br>{name}: %{{x:.1f}} %<extra></extra>",
+    )
+
+
+def _mark(number: int) -> dict[str, Any]:
+    return {"color": COLORS[number % len(COLORS)], "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8}
+
+
+def _rate_axes(lines: Sequence[str]) -> dict[str, Any]:
+    """Hit rates from left to right, a line for each name from top to bottom."""
+    return {
+        "xaxis": {"title": _axis_title("hit rate, %"), "range": [0, 101]},
+        "yaxis": {
+            "tickvals": list(range(len(lines))),
+            "ticktext": list(lines),
+            "range": [len(lines) - 0.4, -0.6],
             "zeroline": False,
         },
-    )
+    }
 
 
 def times(report: Report, pool: str) -> Figure:
     """A bar for each system, of its stages."""
-    spent = pool_named(report, pool)["average"]["milliseconds"]
+    milliseconds = pool_named(report, pool)["average"]["milliseconds"]
     figure = base_layout(Figure())
     for stage, name in TIMED.items():
         figure.add_trace(
             Bar(
-                y=[escaped(system) for system in spent],
-                x=[stages.get(stage, 0) for stages in spent.values()],
+                y=[escaped(system) for system in milliseconds],
+                x=[stages.get(stage, 0) for stages in milliseconds.values()],
                 name=name,
                 orientation="h",
                 marker={"color": STAGE_COLORS[stage]},
@@ -142,9 +147,9 @@ def times(report: Report, pool: str) -> Figure:
     return figure.update_layout(
         barmode="stack",
         uirevision=pool,
-        xaxis={"title": _title("milliseconds per query")},
+        xaxis={"title": _axis_title("milliseconds per query")},
         yaxis={"autorange": "reversed"},
-        legend=ABOVE,
+        legend=LEGEND_ABOVE,
         margin={"t": 56},
     )
 
@@ -154,36 +159,36 @@ def speed(report: Report, choice: str | None) -> Figure | None:
     cells = speed_cells(report, choice)
     if not cells:
         return None
-    return _by_items(cells, "milliseconds per query", "ms", choice)
+    return _lines_by_size(cells, "milliseconds per query", "ms", choice)
 
 
 def throughput(report: Report, choice: str | None) -> Figure:
     """Queries per second by the number of candidates, a line for each system."""
-    return _by_items(throughput_points(report), "queries per second", "a second", choice)
+    return _lines_by_size(throughput_points(report), "queries per second", "a second", choice)
 
 
-def _by_items(lines: dict[str, dict[int, float]], title: str, unit: str, choice: str | None) -> Figure:
-    """System -> number of items -> value, on logarithmic axes."""
+def _lines_by_size(lines: dict[str, dict[int, float]], title: str, unit: str, choice: str | None) -> Figure:
+    """A line for each system, on logarithmic axes. lines: system -> number of items -> value."""
     figure = base_layout(Figure())
-    for number, (system, by_items) in enumerate(lines.items()):
-        turn, at = divmod(number, len(COLORS))  # colors and symbols come again with another dash
+    for number, (system, by_size) in enumerate(lines.items()):
+        rounds, color = divmod(number, len(COLORS))  # colors and symbols come again with another dash
         figure.add_trace(
             Scatter(
-                x=list(by_items),
-                y=list(by_items.values()),
+                x=list(by_size),
+                y=list(by_size.values()),
                 name=escaped(system),
                 mode="lines+markers",
-                line={"color": COLORS[at], "dash": DASHES[turn % len(DASHES)]},
-                marker={"symbol": SYMBOLS[at], "size": 8},
+                line={"color": COLORS[color], "dash": DASHES[rounds % len(DASHES)]},
+                marker={"symbol": SYMBOLS[color], "size": 8},
                 hovertemplate=f"{escaped(system)}<br>%{{x:,}} items: %{{y:.2f}} {unit}<extra></extra>",
             )
         )
     return figure.update_layout(
         uirevision=choice,
-        legend=ABOVE,
+        legend=LEGEND_ABOVE,
         margin={"t": 56},
-        xaxis={"type": "log", "dtick": 1, "title": _title("items")},
-        yaxis={"type": "log", "dtick": 1, "title": _title(title)},
+        xaxis={"type": "log", "dtick": 1, "title": _axis_title("items")},
+        yaxis={"type": "log", "dtick": 1, "title": _axis_title(title)},
     )
 
 
@@ -210,10 +215,10 @@ def measured_curves(report: Report, choice: str | None) -> Figure | None:
             )
         )
     return figure.update_layout(
-        legend=ABOVE,
+        legend=LEGEND_ABOVE,
         margin={"t": 56},
         showlegend=True,
-        xaxis={"title": _title("sample")},
+        xaxis={"title": _axis_title("sample")},
         yaxis={"rangemode": "tozero"},
     )
 
@@ -225,12 +230,12 @@ def training(report: Report, stage: str) -> Figure | None:
         return None
     figure = base_layout(make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.1))
     for number, metric in enumerate(metrics(epochs)):
-        known = [epoch for epoch in epochs if epoch.get(metric) is not None]
+        recorded = [epoch for epoch in epochs if epoch.get(metric) is not None]
         name = escaped(metric_name(metric))
         figure.add_trace(
             Scatter(
-                x=[epoch["epoch"] for epoch in known],
-                y=[epoch[metric] for epoch in known],
+                x=[epoch["epoch"] for epoch in recorded],
+                y=[epoch[metric] for epoch in recorded],
                 name=name,
                 mode="lines+markers",
                 marker={"size": 5},
@@ -241,19 +246,22 @@ def training(report: Report, stage: str) -> Figure | None:
             col=1,
         )
     losses = [value for trace in figure.data if trace.yaxis == "y" for value in trace.y if value > 0]
-    apart = bool(losses) and max(losses) > APART * min(losses)
+    logarithmic = bool(losses) and max(losses) > LOG_RATIO * min(losses)
     return figure.update_layout(
         title={"text": stage.capitalize(), "x": 0.02, "font": {"size": 15}},
         uirevision=stage,
-        yaxis={"title": _title("loss"), **({"type": "log", "dtick": 1} if apart else {"rangemode": "tozero"})},
-        yaxis2={"title": _title("validation"), "rangemode": "tozero"},
-        xaxis2={"title": _title("epoch")},
+        yaxis={
+            "title": _axis_title("loss"),
+            **({"type": "log", "dtick": 1} if logarithmic else {"rangemode": "tozero"}),
+        },
+        yaxis2={"title": _axis_title("validation"), "rangemode": "tozero"},
+        xaxis2={"title": _axis_title("epoch")},
         margin={"l": 52, "r": 12, "t": 40, "b": 44},
         legend={"orientation": "h", "y": -0.2},
     )
 
 
-def _title(text: str) -> dict[str, Any]:
+def _axis_title(text: str) -> dict[str, Any]:
     return {"text": text, "font": {"size": 13}}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -11,178 +11,13 @@ from typing import Any
 import gradio as gr
 from plotly.graph_objects import Figure
 
-from genius.explore import report_data as reports
-from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables, encoder_note
-from genius.explore.paper_tables import (
-    captions_note,
-    captions_tables,
-    shared_note,
-    shared_tables,
-    throughput_note,
-    throughput_tables,
-)
-from genius.explore.report_data import STAGES, Missing, Report, Table, from_report, report_file
+from genius.explore.report_data import Missing, Report, from_report, report_file
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure
-from genius.ui.reports import figure
+from genius.ui.reports.sections import SECTIONS, Section
 
-
-@dataclass(frozen=True)
-class Plot:
-    """One plot of a section; draw: report and choice -> figure, or None."""
-
-    label: str
-    height: int
-    draw: Callable[[Report, str | None], Figure | None]
-
-
-@dataclass(frozen=True)
-class Section:
-    """The part of the tab that shows one report."""
-
-    name: str
-    title: str
-    lead: str  # what the section shows, for people outside the field
-    report: str
-    note: Callable[[Report], str]
-    tables: Callable[[Report, str | None], list[Table]]
-    plots: tuple[Plot, ...] = ()
-    choices: Callable[[Report], list[str]] = lambda report: []  # the visitor selects one
-    optional: bool = False  # nothing is shown where a run lacks the report
-
-
-SECTIONS = (
-    Section(
-        "hits",
-        "Hit rate",
-        "How often a right item is among the first results. dense compares the question with every item; beam and fast "
-        "write IDs, geometry does so without the decoder; re-rank orders what they found by similarity.",
-        "retrieval",
-        reports.retrieval_note,
-        reports.hit_tables,
-        (Plot("Hit rate per benchmark row and system, with intervals", 860, figure.hit_rates),),
-        reports.pool_names,
-    ),
-    Section(
-        "times",
-        "Search time",
-        "How long a question takes, step by step. encode turns it into numbers; scan compares these with every "
-        "item; beam search writes IDs instead.",
-        "retrieval",
-        reports.times_note,
-        reports.times_table,
-        (Plot("Milliseconds per query by system and stage", 380, figure.times),),
-        reports.pool_names,
-    ),
-    Section(
-        "speed",
-        "Speed by collection size",
-        "How the time grows with the number of items: writing an ID takes as long for many items as for few.",
-        "speed",
-        reports.speed_note,
-        reports.speed_tables,
-        (Plot("Milliseconds per query by number of items", 460, figure.speed),),
-        reports.speed_choices,
-    ),
-    Section(
-        "training",
-        "Training",
-        "How the parts of the model learned: the loss, its error, falls, and validation, how often it is right on "
-        "questions it did not learn from, rises. An epoch is one pass over all data.",
-        "training",
-        reports.training_note,
-        reports.training_tables,
-        tuple(
-            Plot(
-                f"Losses and validation rates of the {stage} by epoch",
-                440,
-                lambda report, choice, stage=stage: figure.training(report, stage),
-            )
-            for stage in STAGES
-        ),
-    ),
-    Section(
-        "health",
-        "Codes",
-        "How many of the codes of each level are in use. Effective codes: how many of equal size would "
-        "divide the items as finely.",
-        "health",
-        reports.health_note,
-        reports.health_tables,
-    ),
-    Section(
-        "ablations",
-        "The paper’s ablations",
-        "What each part of the method is good for: the hit rate when one of them is left out or changed.",
-        "ablations",
-        ablation_note,
-        ablation_tables,
-        (Plot("Hit rates of the variants, with intervals; hollow: the paper’s", 520, figure.ablations),),
-        ablation_choices,
-        optional=True,
-    ),
-    Section(
-        "shared",
-        "The same codes for the same thing",
-        "How often an image, its caption and both together have the same code, and whether a code means the same in "
-        "every dataset.",
-        "shared_codes",
-        shared_note,
-        shared_tables,
-        optional=True,
-    ),
-    Section(
-        "captions",
-        "Captions to images, beside the paper",
-        "How often the picture of a caption is the first result, among the first five, and among the first ten.",
-        "captions",
-        captions_note,
-        captions_tables,
-        optional=True,
-    ),
-    Section(
-        "throughput",
-        "Queries per second",
-        "How many texts are answered in a second among few and many candidates, as in the paper’s Figure 4.",
-        "throughput",
-        throughput_note,
-        throughput_tables,
-        (Plot("Queries per second by number of candidates", 420, figure.throughput),),
-        optional=True,
-    ),
-    Section(
-        "encoders",
-        "The paper’s encoders",
-        "Dense search with the encoders that the paper compares with: score fusion adds the embeddings of image and "
-        "text, feature fusion makes one of both.",
-        "encoders",
-        encoder_note,
-        ablation_tables,
-        (Plot("Hit rates of the encoders, with intervals; hollow: the paper’s", 620, figure.ablations),),
-        ablation_choices,
-        optional=True,
-    ),
-    Section(
-        "uploads",
-        "Uploads",
-        "How well the page answers about photographs from outside the collection, such as your own.",
-        "uploads",
-        reports.uploads_note,
-        reports.uploads_tables,
-        optional=True,
-    ),
-    Section(
-        "hostile",
-        "Hostile testing",
-        "What came of trying to break the program: by damaged files, attacks, heavy load and sudden ends.",
-        "hostile",
-        reports.hostile_note,
-        reports.hostile_tables,
-        (Plot("Measured curves, such as the memory of the server under load", 320, figure.measured_curves),),
-        optional=True,
-    ),
-)
+Values = tuple[Any, ...]  # of the components of a section
 
 
 def reports_tab(context: Context, tab: gr.Tab) -> None:
@@ -202,67 +37,66 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
                         figures.append(PlotlyFigure(name, plot.label, height=plot.height))
             with gr.Accordion("As a table" if figures else "Table", open=not figures):
                 tables = Panel(f"reports-{section.name}-table", "reports/report.js")
-        drawn = [*figures, tables]
-        outputs += [head, body, choice, *drawn]
-        choice.input(partial(_shown, _chosen, run, section), choice, drawn, **UNQUEUED)
-        context.precompute.append(partial(_shown, _opened, run, section))
+        outputs += [head, body, choice, *figures, tables]
+        choice.input(partial(cached_values, choice_values, run, section), choice, [*figures, tables], **UNQUEUED)
+        context.precompute.append(partial(cached_values, section_values, run, section))
 
-    def on_reports() -> tuple[Any, ...]:
-        return tuple(value for section in SECTIONS for value in _shown(_opened, run, section))
+    def on_reports() -> Values:
+        return tuple(value for section in SECTIONS for value in cached_values(section_values, run, section))
 
     tab.select(on_reports, None, outputs, **UNQUEUED)
 
 
-def _shown(draw: Callable[..., tuple[Any, ...]], run: Path, section: Section, *choice: str | None) -> tuple[Any, ...]:
-    """What a section shows when the tab is opened (draw: _opened), or after a choice (_chosen).
+def section_values(run: Path, section: Section) -> Values:
+    """Values of all components of a section, for the first of its choices."""
 
-    Drawn once for each version of its report.
-    """
-    try:
-        file = report_file(run, section.report).stat()
-    except OSError:
-        return _drawn_once(draw, run, section, None, *choice)
-    return _drawn_once(draw, run, section, (file.st_mtime_ns, file.st_size), *choice)
-
-
-@lru_cache(128)
-def _drawn_once(
-    draw: Callable[..., tuple[Any, ...]], run: Path, section: Section, version: object, *choice: str | None
-) -> tuple[Any, ...]:
-    values = draw(run, section, *choice)
-    return tuple(value.to_json() if isinstance(value, Figure) else value for value in values)
-
-
-def _opened(run: Path, section: Section) -> tuple[Any, ...]:
-    """Everything that a section shows, for the first of its choices."""
-
-    def opened(report: Report) -> tuple[Any, ...]:
+    def values(report: Report) -> Values:
         choices = section.choices(report)
         first = choices[0] if choices else None
         return (
             {"title": section.title, "lead": section.lead, "note": section.note(report)},
             gr.update(visible=True),
             gr.Radio(choices, value=first, visible=len(choices) > 1),
-            *_drawn(section, report, first),
+            *_plots_and_tables(section, report, first),
         )
 
-    shown = from_report(run, section.report, opened)
-    if isinstance(shown, Missing):
+    result = from_report(run, section.report, values)
+    if isinstance(result, Missing):
         return (
-            None if section.optional else {"title": section.title, "lead": section.lead, **asdict(shown)},
+            None if section.optional else {"title": section.title, "lead": section.lead, **asdict(result)},
             gr.update(visible=False),
             *[gr.skip()] * (len(section.plots) + 2),
         )
-    return shown
+    return result
 
 
-def _chosen(run: Path, section: Section, choice: str | None) -> tuple[Any, ...]:
-    shown = from_report(run, section.report, lambda report: _drawn(section, report, choice))
-    return (None,) * (len(section.plots) + 1) if isinstance(shown, Missing) else shown
+def choice_values(run: Path, section: Section, choice: str | None) -> Values:
+    """Values of the plots and tables of a section, after the visitor's choice."""
+    result = from_report(run, section.report, lambda report: _plots_and_tables(section, report, choice))
+    return (None,) * (len(section.plots) + 1) if isinstance(result, Missing) else result
 
 
-def _drawn(section: Section, report: Report, choice: str | None) -> tuple[Any, ...]:
+def _plots_and_tables(section: Section, report: Report, choice: str | None) -> Values:
     return (
         *(plot.draw(report, choice) for plot in section.plots),
         {"tables": [asdict(table) for table in section.tables(report, choice)]},
     )
+
+
+def cached_values(compute: Callable[..., Values], run: Path, section: Section, *choice: str | None) -> Values:
+    """What section_values or choice_values gives, computed once for each version of the report."""
+    try:
+        file = report_file(run, section.report).stat()
+    except OSError:
+        version = None
+    else:
+        version = file.st_mtime_ns, file.st_size
+    return _cached_values(compute, run, section, version, *choice)
+
+
+@lru_cache(128)
+def _cached_values(
+    compute: Callable[..., Values], run: Path, section: Section, version: object, *choice: str | None
+) -> Values:
+    values = compute(run, section, *choice)
+    return tuple(value.to_json() if isinstance(value, Figure) else value for value in values)

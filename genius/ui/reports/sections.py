@@ -1,0 +1,178 @@
+"""The sections of the Reports tab: for each report its texts, its tables and its plots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from plotly.graph_objects import Figure
+
+from genius.explore import report_data as reports
+from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables, encoder_note
+from genius.explore.paper_tables import (
+    captions_note,
+    captions_tables,
+    shared_note,
+    shared_tables,
+    throughput_note,
+    throughput_tables,
+)
+from genius.explore.report_data import STAGES, Report, Table
+from genius.ui.reports import figure
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One plot of a section."""
+
+    label: str  # for screen readers
+    height: int  # in pixels
+    draw: Callable[[Report, str | None], Figure | None]  # from the report and the choice; None: nothing to draw
+
+
+@dataclass(frozen=True)
+class Section:
+    """The part of the tab that shows one report."""
+
+    name: str
+    title: str
+    lead: str  # what the section shows, for people outside the field
+    report: str  # name of its file, without the suffix
+    note: Callable[[Report], str]
+    tables: Callable[[Report, str | None], list[Table]]
+    plots: tuple[Plot, ...] = ()
+    choices: Callable[[Report], list[str]] = lambda report: []  # of which the visitor selects one
+    optional: bool = False  # nothing is shown where a run lacks the report
+
+
+SECTIONS = (
+    Section(
+        "hits",
+        "Hit rate",
+        "How often a right item is among the first results. dense compares the question with every item; beam and fast "
+        "write IDs, geometry does so without the decoder; re-rank orders what they found by similarity.",
+        "retrieval",
+        reports.retrieval_note,
+        reports.hit_tables,
+        (Plot("Hit rate per benchmark row and system, with intervals", 860, figure.hit_rates),),
+        reports.pool_names,
+    ),
+    Section(
+        "times",
+        "Search time",
+        "How long a question takes, step by step. encode turns it into numbers; scan compares these with every "
+        "item; beam search writes IDs instead.",
+        "retrieval",
+        reports.times_note,
+        reports.times_table,
+        (Plot("Milliseconds per query by system and stage", 380, figure.times),),
+        reports.pool_names,
+    ),
+    Section(
+        "speed",
+        "Speed by collection size",
+        "How the time grows with the number of items: writing an ID takes as long for many items as for few.",
+        "speed",
+        reports.speed_note,
+        reports.speed_tables,
+        (Plot("Milliseconds per query by number of items", 460, figure.speed),),
+        reports.speed_choices,
+    ),
+    Section(
+        "training",
+        "Training",
+        "How the parts of the model learned: the loss, its error, falls, and validation, how often it is right on "
+        "questions it did not learn from, rises. An epoch is one pass over all data.",
+        "training",
+        reports.training_note,
+        reports.training_tables,
+        tuple(
+            Plot(
+                f"Losses and validation rates of the {stage} by epoch",
+                440,
+                lambda report, choice, stage=stage: figure.training(report, stage),
+            )
+            for stage in STAGES
+        ),
+    ),
+    Section(
+        "health",
+        "Codes",
+        "How many of the codes of each level are in use. Effective codes: how many of equal size would "
+        "divide the items as finely.",
+        "health",
+        reports.health_note,
+        reports.health_tables,
+    ),
+    Section(
+        "ablations",
+        "The paper’s ablations",
+        "What each part of the method is good for: the hit rate when one of them is left out or changed.",
+        "ablations",
+        ablation_note,
+        ablation_tables,
+        (Plot("Hit rates of the variants, with intervals; hollow: the paper’s", 520, figure.ablations),),
+        ablation_choices,
+        optional=True,
+    ),
+    Section(
+        "shared",
+        "The same codes for the same thing",
+        "How often an image, its caption and both together have the same code, and whether a code means the same in "
+        "every dataset.",
+        "shared_codes",
+        shared_note,
+        shared_tables,
+        optional=True,
+    ),
+    Section(
+        "captions",
+        "Captions to images, beside the paper",
+        "How often the picture of a caption is the first result, among the first five, and among the first ten.",
+        "captions",
+        captions_note,
+        captions_tables,
+        optional=True,
+    ),
+    Section(
+        "throughput",
+        "Queries per second",
+        "How many texts are answered in a second among few and many candidates, as in the paper’s Figure 4.",
+        "throughput",
+        throughput_note,
+        throughput_tables,
+        (Plot("Queries per second by number of candidates", 420, figure.throughput),),
+        optional=True,
+    ),
+    Section(
+        "encoders",
+        "The paper’s encoders",
+        "Dense search with the encoders that the paper compares with: score fusion adds the embeddings of image and "
+        "text, feature fusion makes one of both.",
+        "encoders",
+        encoder_note,
+        ablation_tables,
+        (Plot("Hit rates of the encoders, with intervals; hollow: the paper’s", 620, figure.ablations),),
+        ablation_choices,
+        optional=True,
+    ),
+    Section(
+        "uploads",
+        "Uploads",
+        "How well the page answers about photographs from outside the collection, such as your own.",
+        "uploads",
+        reports.uploads_note,
+        reports.uploads_tables,
+        optional=True,
+    ),
+    Section(
+        "hostile",
+        "Hostile testing",
+        "What came of trying to break the program: by damaged files, attacks, heavy load and sudden ends.",
+        "hostile",
+        reports.hostile_note,
+        reports.hostile_tables,
+        (Plot("Measured curves, such as the memory of the server under load", 320, figure.measured_curves),),
+        optional=True,
+    ),
+)
