@@ -191,6 +191,7 @@ NOT_RUN = {
     "python -m training.benchmarks.paper_steps WORK": HOURS,
     "python -m training.benchmarks.encoders MBEIR my-encoders --preset paper": GPUS,
     "python -m training.benchmarks.page_controls": "needs a browser for minutes, next to a served app",
+    "python -m training.benchmarks.page_pictures assets": "needs a browser, next to a served app",
     "python -m genius.collections $GENIUS_DATA/{flickr8k,fashion,grocery,visual7w,emoji} real": HOURS,
     "python -m training real run": HOURS,
     "python -m genius.evaluation run --beams 1,5,10,20,30,50 --limit 200 --untrained-encoder": HOURS,
