@@ -181,18 +181,18 @@ def main(argv: Sequence[str] | None = None) -> None:
         from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
         from genius.search.engine import Engine
         from genius.ui.common.context import ServedRun
-        from genius.ui.kept_pictures import kept_pictures
-        from genius.ui.logs import SERVER, configure
+        from genius.ui.kept_pictures import picture_folder
+        from genius.ui.logs import SERVER_LOG, configure
         from genius.ui.page import build
         from genius.ui.runs import HostedRun
         from genius.ui.security import Policy
         from genius.ui.serving import Hosting, serve
 
         names = tuple(run.resolve().name for run in runs)
-        kept = kept_pictures(options.keep_pictures)
+        kept = picture_folder(options.keep_pictures)
 
         def load(run: Path) -> Page:
-            SERVER.info("Loading %s …", run, extra={"event": "loading"})
+            SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
             served = ServedRun.read(run, options.editable, names, kept)
             engine = Engine.load(run, options.device, options.fast_dtype)
             engine.follow()
@@ -206,7 +206,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             options.host, options.port, options.root_path, logins, policy, options.max_queue, options.drain_seconds
         )
         server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)
-        SERVER.info("Serving at %s until Ctrl+C", server.address, extra={"event": "serving"})
+        SERVER_LOG.info("Serving at %s until Ctrl+C", server.address, extra={"event": "serving"})
         if server.wait():
             os._exit(0)  # threads that still compute would end with a crash
 

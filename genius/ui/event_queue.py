@@ -22,16 +22,16 @@ from gradio.server_messages import ProcessCompletedMessage
 
 from genius.search.batching import ANYONE, Caller, Turns
 from genius.ui import security
-from genius.ui.failures import LEFT
-from genius.ui.security import listeners
+from genius.ui.failures import CLIENT_LEFT
+from genius.ui.security import client_network, listeners
 
-FULL = "Too many requests are waiting; try again in a moment."
-SHARE_FULL = "Too many of your requests are waiting; send more when some of them are answered."
+QUEUE_FULL = "Too many requests are waiting; try again in a moment."
+CLIENT_SHARE_FULL = "Too many of your requests are waiting; send more when some of them are answered."
 NO_SESSION = "The request names no session."
-MAX_SESSIONS = 2_000  # that may have entries without events
+MAX_SESSION_ENTRIES = 2_000  # that may have entries without events
 
 # Who waits for the answer of the current callback; the page sets it for each callback.
-caller: ContextVar[Caller] = ContextVar("caller", default=ANYONE)
+current_caller: ContextVar[Caller] = ContextVar("current_caller", default=ANYONE)
 
 
 class FairQueue(Queue):
@@ -47,11 +47,11 @@ class FairQueue(Queue):
         if body.session_hash == "":  # Gradio would run the event, and fail when it sends the answer
             return False, NO_SESSION, "error"
         self.drop_abandoned(full=len(self) >= self.max_size)
-        waiting = Counter(address(event.request) for event, _ in self.waiting())
+        waiting = Counter(client_address(event.request) for event, _ in self.queued())
         if waiting.total() >= self.max_size:
-            return False, FULL, "queue_full"
-        if waiting[address(request)] >= max(self.max_size // 2, 1):
-            return False, SHARE_FULL, "queue_full"
+            return False, QUEUE_FULL, "queue_full"
+        if waiting[client_address(request)] >= max(self.max_size // 2, 1):
+            return False, CLIENT_SHARE_FULL, "queue_full"
         self.forget_sessions()
         return await super().push(body, request, username)
 
@@ -61,33 +61,34 @@ class FairQueue(Queue):
             return None  # Gradio asks every millisecond
         self.drop_abandoned()
         half_idle = sum(job is not None for job in self.active_jobs) < self.max_thread_count // 2
-        free = [(event, queue) for event, queue in self.waiting() if has_place(queue, is_heard(event))]
-        ready = [entry for entry in free if is_heard(entry[0])] or free * half_idle
+        free = [(event, queue) for event, queue in self.queued() if has_place(queue, has_listener(event))]
+        ready = [entry for entry in free if has_listener(entry[0])] or free * half_idle
         if not ready:
             return None
-        event, queue = self.turns.order([(name_of(entry[0]), entry[0].enqueue_time, entry) for entry in ready])[0]
+        event, queue = self.turns.order([(event_client(entry[0]), entry[0].enqueue_time, entry) for entry in ready])[0]
         queue.queue.remove(event)
-        self.turns.serve([name_of(event)], [name_of(other) for other, _ in self.waiting()])
+        self.turns.serve([event_client(event)], [event_client(other) for other, _ in self.queued()])
         return [event], False, queue.concurrency_id
 
     def forget_sessions(self) -> None:
         """Gradio keeps an entry for each session for ever, and the event of a program is a session of its own."""
-        if len(self.pending_event_ids_session) > MAX_SESSIONS:
-            for session in [session for session, events in self.pending_event_ids_session.items() if not events]:
-                if not listeners.hear(session):
+        if len(self.pending_event_ids_session) > MAX_SESSION_ENTRIES:
+            without_events = [session for session, events in self.pending_event_ids_session.items() if not events]
+            for session in without_events:
+                if not listeners.has(session):
                     del self.pending_event_ids_session[session]
 
     def drop_abandoned(self, full: bool = False) -> None:
         """Drop the events that no client has listened to; full: the oldest of them has to make room."""
-        for event, queue in list(self.waiting()):
+        for event, queue in list(self.queued()):
             age = time.monotonic() - event.enqueue_time
-            if not is_heard(event) and age > (security.PATIENCE if full else security.GRACE):
+            if not has_listener(event) and age > (security.PATIENCE if full else security.GRACE):
                 full = False
                 queue.queue.remove(event)
                 self.event_ids_to_events.pop(event._id, None)
-                self.send_message(event, ProcessCompletedMessage(output={"error": LEFT}, success=False))
+                self.send_message(event, ProcessCompletedMessage(output={"error": CLIENT_LEFT}, success=False))
 
-    def waiting(self) -> Iterator[tuple[Event, EventQueue]]:
+    def queued(self) -> Iterator[tuple[Event, EventQueue]]:
         """Oldest first within each queue."""
         for queue in self.event_queue_per_concurrency_id.values():
             for event in queue.queue:
@@ -97,34 +98,34 @@ class FairQueue(Queue):
         """Gradio summarizes the last 10,000 events after each event; no page shows that."""
 
 
-def has_place(queue: EventQueue, heard: bool) -> bool:
+def has_place(queue: EventQueue, has_listener: bool) -> bool:
     """Whether another event of this queue may start; half of the places are for those that a client listens to."""
     limit = queue.concurrency_limit
-    return limit is None or queue.current_concurrency < (limit if heard else (limit + 1) // 2)
+    return limit is None or queue.current_concurrency < (limit if has_listener else (limit + 1) // 2)
 
 
-def is_heard(event: Event) -> bool:
-    return listeners.hear(event.session_hash, event._id)
+def has_listener(event: Event) -> bool:
+    return listeners.has(event.session_hash, event._id)
 
 
-def name_of(event: Event) -> tuple[str, str]:
-    return name(event.request, event.session_hash, event._id)
+def event_client(event: Event) -> tuple[str, str]:
+    return client_name(event.request, event.session_hash, event._id)
 
 
 def caller_of(request: Any, event_id: str) -> Caller:
     """Who waits for the answer of an event."""
     session = getattr(request, "session_hash", None)
     return Caller(
-        name(request, session, event_id),
-        partial(listeners.hear, session, event_id),
-        listeners.abandonment(session, event_id),
+        client_name(request, session, event_id),
+        partial(listeners.has, session, event_id),
+        listeners.abandonment_check(session, event_id),
     )
 
 
-def name(request: Any, session: str | None, event_id: str) -> tuple[str, str]:
+def client_name(request: Any, session: str | None, event_id: str) -> tuple[str, str]:
     """Address and session: clients take turns, and so do the sessions of one client. Programs need no session."""
-    return address(request), "" if session in (None, event_id) else session
+    return client_address(request), "" if session in (None, event_id) else session
 
 
-def address(request: Any) -> str:
-    return getattr(getattr(request, "client", None), "host", "")
+def client_address(request: Any) -> str:
+    return client_network(getattr(getattr(request, "client", None), "host", ""))

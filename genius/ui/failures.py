@@ -23,42 +23,42 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import UserError, quoted
 
-FAULT = "Something went wrong on the server; its log has the details."
-MISFIT = "The request does not fit this page; reload it."
-MISFIT_ENDPOINT = "The arguments do not fit this endpoint; the API tab lists them."
+SERVER_FAULT = "Something went wrong on the server; its log has the details."
+PAGE_MISMATCH = "The request does not fit this page; reload it."
+ENDPOINT_MISMATCH = "The arguments do not fit this endpoint; the API tab lists them."
 NO_FILE = "The upload has no file; send each as a part of a form with a name and a file name."
-UNKNOWN = "This page has no such endpoint; reload it."
-LEFT = "The search was cancelled because its client had left."
+UNKNOWN_ENDPOINT = "This page has no such endpoint; reload it."
+CLIENT_LEFT = "The search was cancelled because its client had left."
 MAX_SENTENCE = 400  # characters
-LOOKUPS = (KeyError, FnIndexInferError)  # of Gradio's routes, for endpoints and components that a page lacks
+LOOKUP_ERRORS = (KeyError, FnIndexInferError)  # of Gradio's routes, for endpoints and components that a page lacks
 
 log = logging.getLogger(__name__)
 
 
-def refuse(status: int, sentence: str) -> JSONResponse:
+def json_refusal(status: int, sentence: str) -> JSONResponse:
     """An answer for programs; Gradio's clients read `detail`."""
     return JSONResponse({"error": sentence, "detail": sentence}, status)
 
 
-def as_shown(error: Exception, to_program: bool) -> gr.Error:
+def error_for_caller(error: Exception, to_program: bool) -> gr.Error:
     """The error that the caller of a callback sees. A page renders HTML, a program does not."""
     if isinstance(error, (AppError, UserError)):
         sentence = shortened(error.message if isinstance(error, AppError) else str(error))
         log.warning("refused a request: %r", shortened(str(error.__cause__ or sentence)))
     elif isinstance(error, CancelledError):
-        sentence = LEFT
+        sentence = CLIENT_LEFT
     else:
         log.error("a callback failed", exc_info=error)
-        sentence = FAULT
+        sentence = SERVER_FAULT
     return gr.Error(sentence if to_program else html.escape(sentence, quote=False), print_exception=False)
 
 
 def answer_failures(app: FastAPI) -> None:
     """Make an app that Gradio built answer requests that never reach a callback."""
 
-    def refused(request: Request, status: int, sentence: str) -> JSONResponse:
+    def refuse(request: Request, status: int, sentence: str) -> JSONResponse:
         log.warning("refused %s %s: %r", request.method, quoted(request.url.path), sentence)
-        return refuse(status, sentence)
+        return json_refusal(status, sentence)
 
     @app.exception_handler(HTTPException)
     async def on_refusal(request: Request, error: HTTPException) -> JSONResponse:
@@ -66,7 +66,7 @@ def answer_failures(app: FastAPI) -> None:
         sentence = error.detail if isinstance(error.detail, str) else phrase
         if sentence == phrase:  # Gradio says no more
             sentence = f"The request is refused: {phrase.lower()}."
-        answer = refused(request, error.status_code, shortened(sentence))
+        answer = refuse(request, error.status_code, shortened(sentence))
         answer.headers.update(error.headers or {})
         return answer
 
@@ -74,21 +74,21 @@ def answer_failures(app: FastAPI) -> None:
     async def on_malformed(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"][1:]))
-        return refused(request, 422, shortened(f"The request is malformed: {place} {first['msg']}.".replace("  ", " ")))
+        return refuse(request, 422, shortened(f"The request is malformed: {place} {first['msg']}.".replace("  ", " ")))
 
     async def on_lookup(request: Request, error: Exception) -> JSONResponse:
-        return refused(request, 404, UNKNOWN)
+        return refuse(request, 404, UNKNOWN_ENDPOINT)
 
     @app.exception_handler(TypeError)
     async def on_mismatch(request: Request, error: TypeError) -> JSONResponse:
         """Two of Gradio's routes raise it for what was sent; elsewhere it is a fault."""
         if "/call/v2/" in request.url.path:
-            return refused(request, 422, MISFIT_ENDPOINT)
+            return refuse(request, 422, ENDPOINT_MISMATCH)
         if request.url.path.rstrip("/").endswith("/upload"):
-            return refused(request, 422, NO_FILE)
+            return refuse(request, 422, NO_FILE)
         raise error
 
-    for kind in LOOKUPS:
+    for kind in LOOKUP_ERRORS:
         app.add_exception_handler(kind, on_lookup)
     app.add_exception_handler(Exception, on_fault)
     app.add_middleware(JsonErrors)
@@ -115,14 +115,14 @@ class JsonErrors:
             elif message["type"] == "http.response.body" and not message.get("more_body"):
                 sentence = shortened(body.decode(errors="replace"))
                 log.warning("refused %s %s: %r", scope["method"], quoted(scope["path"]), sentence)
-                await refuse(status, sentence)(scope, receive, send)
+                await json_refusal(status, sentence)(scope, receive, send)
 
         await self.app(scope, receive, send_json)
 
 
 async def on_fault(request: Request, error: Exception) -> JSONResponse:
     """The answer to a request that failed by a fault of ours, which the server logs."""
-    return refuse(500, FAULT)
+    return json_refusal(500, SERVER_FAULT)
 
 
 def shortened(sentence: str) -> str:

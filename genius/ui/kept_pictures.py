@@ -31,17 +31,17 @@ MAX_BYTES = 512 * 2**20
 MAX_AGE = 30 * 24 * 3600  # seconds since the last use
 OFF = "off"
 log = logging.getLogger(__name__)
-GONE = "The picture of this address is no longer kept here; upload it again."
+NOT_KEPT = "The picture of this address is no longer kept here; upload it again."
 
 
 class KeptPictures:
     """A folder of pictures, which only this class reads and writes. Thread-safe; several processes may share it."""
 
     def __init__(
-        self, folder: Path, most: int = MAX_PICTURES, most_bytes: int = MAX_BYTES, most_seconds: float = MAX_AGE
+        self, folder: Path, max_pictures: int = MAX_PICTURES, max_bytes: int = MAX_BYTES, max_age: float = MAX_AGE
     ):
         """Makes the folder if it is missing, readable by its owner alone. Raises UserError if it cannot be used."""
-        self.folder, self.most, self.most_bytes, self.most_seconds = folder, most, most_bytes, most_seconds
+        self.folder, self.max_pictures, self.max_bytes, self.max_age = folder, max_pictures, max_bytes, max_age
         self._trimming = threading.Lock()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ class KeptPictures:
     @property
     def days(self) -> int:
         """How long a picture is kept at most after its last use."""
-        return round(self.most_seconds / (24 * 3600))
+        return round(self.max_age / (24 * 3600))
 
     def keep(self, picture: Image.Image) -> str:
         """Keep a picture without loss, and return its checksum; empty, with a warning in the log, if it cannot be."""
@@ -80,17 +80,17 @@ class KeptPictures:
     def open(self, checksum: object) -> Image.Image:
         """The picture of a checksum, which counts as a use. Raises UserError for one that is not kept, or is none."""
         if not isinstance(checksum, str) or not CHECKSUM.fullmatch(checksum):
-            raise UserError(GONE)
+            raise UserError(NOT_KEPT)
         file = self._file(checksum)
         try:
-            known = stat.S_ISREG(file.lstat().st_mode)  # a link could lead anywhere
+            is_file = stat.S_ISREG(file.lstat().st_mode)  # a link could lead anywhere
         except OSError:
-            known = False
-        if not known or time.time() - file.lstat().st_mtime > self.most_seconds:
-            raise UserError(GONE)
+            is_file = False
+        if not is_file or time.time() - file.lstat().st_mtime > self.max_age:
+            raise UserError(NOT_KEPT)
         data = read_image_file(file)
         if hashlib.sha256(data).hexdigest() != checksum:
-            raise UserError(GONE)
+            raise UserError(NOT_KEPT)
         with suppress(OSError):
             os.utime(file)
         return open_image(data)
@@ -101,7 +101,7 @@ class KeptPictures:
             kept, total, now = 0, 0, time.time()
             for file, status in sorted(self._files(), key=lambda entry: -entry[1].st_mtime):
                 kept, total = kept + 1, total + status.st_size
-                if kept > self.most or total > self.most_bytes or now - status.st_mtime > self.most_seconds:
+                if kept > self.max_pictures or total > self.max_bytes or now - status.st_mtime > self.max_age:
                     with suppress(OSError):
                         file.unlink()
 
@@ -117,6 +117,6 @@ class KeptPictures:
         return found
 
 
-def kept_pictures(folder: str) -> KeptPictures | None:
+def picture_folder(option: str) -> KeptPictures | None:
     """For the value of --keep-pictures: a folder, or OFF. Raises UserError for a folder that cannot be used."""
-    return None if folder == OFF else KeptPictures(Path(folder))
+    return None if option == OFF else KeptPictures(Path(option))

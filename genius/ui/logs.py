@@ -8,9 +8,9 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from genius.ui.monitoring import CALLS, current_call
+from genius.ui.monitoring import CALL_LOG, current_call
 
-SERVER = logging.getLogger("genius.server")  # what the server does: it loads, serves and shuts down
+SERVER_LOG = logging.getLogger("genius.server")  # what the server does: it loads, serves and shuts down
 
 
 def configure(as_json: bool) -> None:
@@ -20,9 +20,9 @@ def configure(as_json: bool) -> None:
         handler.setFormatter(JsonFormatter())
         logging.getLogger().handlers = [handler]
         logging.captureWarnings(True)
-    SERVER.handlers, SERVER.propagate = [] if as_json else [handler], as_json
-    SERVER.setLevel(logging.INFO)
-    CALLS.setLevel(logging.INFO if as_json else logging.WARNING)
+    SERVER_LOG.handlers, SERVER_LOG.propagate = [] if as_json else [handler], as_json
+    SERVER_LOG.setLevel(logging.INFO)
+    CALL_LOG.setLevel(logging.INFO if as_json else logging.WARNING)
 
 
 class JsonFormatter(logging.Formatter):

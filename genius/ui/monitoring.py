@@ -31,7 +31,7 @@ from genius.search.beam import MODES
 from genius.ui.runs import refusal
 from genius.ui.security import is_upload
 
-CALLS = logging.getLogger("genius.calls")
+CALL_LOG = logging.getLogger("genius.calls")
 HEALTH, METRICS = "/healthz", "/metrics"
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # seconds of a search
 
@@ -53,18 +53,18 @@ class Call:
 current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
 
 
-class Ended:
+class Outcome:
     """A context that says how its block ended, and after which time."""
 
-    outcome, seconds = "answered", 0.0
+    name, seconds = "answered", 0.0
 
     def __enter__(self) -> None:
-        self._begin = time.perf_counter()
+        self._start = time.perf_counter()
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        self.seconds = time.perf_counter() - self._begin
+        self.seconds = time.perf_counter() - self._start
         if error is not None:
-            self.outcome = outcome_of(error)
+            self.name = outcome_of(error)
 
 
 class Monitor:
@@ -72,22 +72,22 @@ class Monitor:
 
     def __init__(self):
         self.state = "loading"  # then "ready", at last "draining"
-        self.pages: dict[str, gr.Blocks] = {}  # that are loaded, by run
+        self.pages: dict[str, gr.Blocks] = {}  # of the runs that are loaded, by their names
         self.posts = 0  # requests that change or compute something and are being answered
         self.registry = CollectorRegistry()
-        named = {"namespace": "genius", "registry": self.registry}
-        self.searches = Counter("searches", "Searches by kind of query.", ("run", "kind", "mode", "outcome"), **named)
+        options = {"namespace": "genius", "registry": self.registry}
+        self.searches = Counter("searches", "Searches by kind of query.", ("run", "kind", "mode", "outcome"), **options)
         self.seconds = Histogram(
-            "search_seconds", "Time of answered searches, with waiting.", ("run", "mode"), buckets=BUCKETS, **named
+            "search_seconds", "Time of answered searches, with waiting.", ("run", "mode"), buckets=BUCKETS, **options
         )
-        self.calls = Counter("calls", "Calls of the page and the API.", ("run", "function", "outcome"), **named)
-        self.answers = Counter("http_responses", "Responses by status.", ("status",), **named)
-        self.uploads = Gauge("uploads_open", "Uploads that are being received.", **named)
+        self.calls = Counter("calls", "Calls of the page and the API.", ("run", "function", "outcome"), **options)
+        self.answers = Counter("http_responses", "Responses by status.", ("status",), **options)
+        self.uploads = Gauge("uploads_open", "Uploads that are being received.", **options)
         prometheus_client.ProcessCollector(registry=self.registry)  # memory, processor time, open files; on Linux
         self.registry.register(self)
 
-    def text(self) -> bytes:
-        """All metrics in the text format of Prometheus."""
+    def prometheus_text(self) -> bytes:
+        """All metrics, in the text format of Prometheus."""
         return prometheus_client.generate_latest(self.registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -108,7 +108,7 @@ class Monitor:
                 items.add_metric([run], index.n)
         yield from (waiting, running, version, items)
 
-    def work(self) -> int:
+    def unanswered(self) -> int:
         """How many calls and requests were accepted and are not answered yet."""
         queues = [page._queue for page in self.pages.copy().values()]
         return self.posts + sum(len(queue) + queue.get_active_worker_count() for queue in queues)
@@ -118,50 +118,50 @@ class Monitor:
         return any(any(page._queue.pending_event_ids_session.copy().values()) for page in self.pages.copy().values())
 
     @contextmanager
-    def calling(self, run: str, function: str, id: str | None) -> Iterator[None]:
+    def record_call(self, run: str, function: str, id: str | None) -> Iterator[None]:
         """Count and log the call that the block answers."""
         call = Call(self, run, function, id or uuid.uuid4().hex)
-        token, ended = current_call.set(call), Ended()
+        token, outcome = current_call.set(call), Outcome()
         try:
-            with ended:
+            with outcome:
                 yield
         finally:
-            self.calls.labels(run, function, ended.outcome).inc()
+            self.calls.labels(run, function, outcome.name).inc()
             fields = {
                 "run": run,
                 "function": function,
-                "status": ended.outcome,
-                "milliseconds": round(1000 * ended.seconds, 1),
+                "status": outcome.name,
+                "milliseconds": round(1000 * outcome.seconds, 1),
             }
             if call.kind:
                 fields |= {"kind": call.kind, "mode": call.mode}
-            CALLS.info(
+            CALL_LOG.info(
                 "%s was %s",
                 function,
-                ended.outcome,
+                outcome.name,
                 extra={"event": "search" if call.kind else "call", "fields": fields},
             )
             current_call.reset(token)
 
 
 @contextmanager
-def searching(query: Query, mode: str, count: int = 1) -> Iterator[None]:
+def record_search(query: Query, mode: str, count: int = 1) -> Iterator[None]:
     """Count and time the searches of the block as part of the current call: `count` queries of the kind of `query`."""
     call = current_call.get()
     if call is None:
         yield
         return
-    asked = query.text or query.image is not None
-    kind = Modality.of(query.text, query.image).name.lower() if asked else "empty"
+    empty = not query.text and query.image is None
+    kind = "empty" if empty else Modality.of(query.text, query.image).name.lower()
     call.kind, call.mode = kind, mode if mode in MODES else "unknown"  # few values, whatever a client sends
-    ended = Ended()
+    outcome = Outcome()
     try:
-        with ended:
+        with outcome:
             yield
     finally:
-        call.monitor.searches.labels(call.run, kind, call.mode, ended.outcome).inc(count)
-        if ended.outcome == "answered":
-            call.monitor.seconds.labels(call.run, call.mode).observe(ended.seconds)
+        call.monitor.searches.labels(call.run, kind, call.mode, outcome.name).inc(count)
+        if outcome.name == "answered":
+            call.monitor.seconds.labels(call.run, call.mode).observe(outcome.seconds)
 
 
 def outcome_of(error: BaseException) -> str:
@@ -184,24 +184,24 @@ class Traffic:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
 
-        async def counted(message: Message) -> None:
+        async def send_counted(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self.monitor.answers.labels(message["status"]).inc()
             await send(message)
 
-        if self.monitor.state == "draining" and not answers_while_draining(scope):
+        if self.monitor.state == "draining" and not is_allowed_while_draining(scope):
             sentence = "The server is shutting down; try again in a minute."
-            return await refusal(scope, 503, sentence)(scope, receive, counted)
+            return await refusal(scope, 503, sentence)(scope, receive, send_counted)
         post, upload = scope["method"] == "POST", is_upload(scope)
         self.monitor.posts += post
         self.monitor.uploads.inc(upload)
         try:
-            await self.app(scope, receive, counted)
+            await self.app(scope, receive, send_counted)
         finally:
             self.monitor.posts -= post
             self.monitor.uploads.dec(upload)
 
 
-def answers_while_draining(scope: Scope) -> bool:
+def is_allowed_while_draining(scope: Scope) -> bool:
     """Whether the request belongs to what was accepted before: it fetches an answer or a picture of one."""
     return scope["method"] == "GET" and ("/gradio_api/" in scope["path"] or scope["path"] in (HEALTH, METRICS))

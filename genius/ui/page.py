@@ -26,18 +26,18 @@ from genius.ui.common.about import about_view
 from genius.ui.common.components import UNQUEUED, Panel, upload_path
 from genius.ui.common.context import TABS, Context, ServedRun, Shared, Signal
 from genius.ui.compare.layout import compare_tab
-from genius.ui.event_queue import FairQueue, caller, caller_of
-from genius.ui.failures import MISFIT, MISFIT_ENDPOINT, as_shown
+from genius.ui.event_queue import FairQueue, caller_of, current_caller
+from genius.ui.failures import ENDPOINT_MISMATCH, PAGE_MISMATCH, error_for_caller
 from genius.ui.map.layout import map_tab
 from genius.ui.reports.layout import reports_tab
 from genius.ui.search.layout import search_tab
-from genius.ui.security import UPLOADS_KEPT
+from genius.ui.security import UPLOAD_LIFETIME
 from genius.ui.tour.layout import tour_panel
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
 
-CONTENTS = {
+TAB_LAYOUTS = {
     "search": search_tab,
     "codes": codes_tab,
     "map": map_tab,
@@ -49,26 +49,26 @@ CONTENTS = {
 
 
 class Page(gr.Blocks):
-    """Blocks whose callbacks see one snapshot of the index each and know who waits for their answer; whose clients take
-    turns; which answer every failure with a sentence; and which never fetch a link: Gradio would download any that a
+    """Blocks whose clients take turns, and whose callbacks each see one snapshot of the index and know who waits for
+    their answer. They answer every failure with a sentence, and never fetch a link: Gradio would download any that a
     forged request passes off as an upload.
 
-    calling: makes a context around each call, from the name of its callback, and its event if it waited in the queue.
+    record_call: makes a context around each call, from the name of its callback, and its event if it was queued.
 
     The hooks are internal to Gradio: requirements.txt pins its minor version, and tests assert that they run.
     """
 
     def __init__(self, engine: Engine, **layout: Any):
         self.engine = engine
-        self.calling: Callable[[str, str | None], AbstractContextManager[None]] = lambda *_: nullcontext()
+        self.record_call: Callable[[str, str | None], AbstractContextManager[None]] = lambda *_: nullcontext()
         self.precompute: list[Callable[[], object]] = []
         super().__init__(**layout)
 
     def prepare(self) -> None:
-        """In the background, one after the other, compute what the first visitors will ask for. Each keeps its result,
-        and what cannot be computed now is computed, or refused, when it is asked for."""
+        """Compute what the first visitors will ask for, one thing after the other, in the background. Each keeps its
+        result; what cannot be computed now is computed, or refused, when it is asked for."""
 
-        def run() -> None:
+        def compute_all() -> None:
             for compute in self.precompute:
                 if not self.is_running:
                     return
@@ -79,16 +79,16 @@ class Page(gr.Blocks):
                     logging.getLogger(__name__).warning("nothing was prepared by %s: %r", compute, error)
 
         # not a daemon: torch must not be at work while the interpreter ends
-        threading.Thread(target=run, name="prepare").start()
+        threading.Thread(target=compute_all, name="prepare").start()
 
-    def queue(self, *given: Any, max_size: int = 64, **named: Any) -> Page:
+    def queue(self, *args: Any, max_size: int = 64, **kwargs: Any) -> Page:
         """max_size: events that may wait; half of them for one client."""
-        super().queue(*given, max_size=max_size, **named)
-        known = self._queue
+        super().queue(*args, max_size=max_size, **kwargs)
+        default_queue = self._queue
         self._queue = FairQueue(
-            live_updates=known.live_updates,
-            concurrency_count=known.max_thread_count,
-            update_intervals=known.update_intervals,
+            live_updates=default_queue.live_updates,
+            concurrency_count=default_queue.max_thread_count,
+            update_intervals=default_queue.update_intervals,
             max_size=max_size,
             blocks=self,
         )
@@ -98,23 +98,23 @@ class Page(gr.Blocks):
         self,
         block_fn: Any,
         inputs: list[Any],
-        *given: Any,
+        *args: Any,
         event_id: str | None = None,
         event_data: Any = None,
-        **named: Any,
+        **kwargs: Any,
     ) -> Any:
         if event_data is not None and not isinstance(event_data._data, dict):  # callbacks read it by getattr
             event_data._data = {}
-        with self.calling(block_fn.name, event_id):
+        with self.record_call(block_fn.name, event_id):
             try:
                 if block_fn.fn is None:  # the page's script handles it, so only a forged request names it
-                    raise UserError(MISFIT)
+                    raise UserError(PAGE_MISMATCH)
                 check_text([inputs, event_data and event_data._data])
                 return await super().process_api(
-                    block_fn, inputs, *given, event_id=event_id, event_data=event_data, **named
+                    block_fn, inputs, *args, event_id=event_id, event_data=event_data, **kwargs
                 )
             except Exception as error:
-                raise as_shown(error, is_for_programs(block_fn)) from None
+                raise error_for_caller(error, is_for_programs(block_fn)) from None
 
     async def call_function(
         self,
@@ -124,23 +124,23 @@ class Page(gr.Blocks):
         requests: gr.Request | None = None,
         event_id: str | None = None,
         *rest: Any,
-        **named: Any,
+        **kwargs: Any,
     ) -> dict[str, Any]:
         if event_id:  # the event waited in the queue, so its client listens to a stream
-            caller.set(caller_of(requests, event_id))
+            current_caller.set(caller_of(requests, event_id))
         with self.engine.snapshot():
-            return await super().call_function(block_fn, processed_input, iterator, requests, event_id, *rest, **named)
+            return await super().call_function(block_fn, processed_input, iterator, requests, event_id, *rest, **kwargs)
 
-    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *rest: Any, **named: Any) -> Any:
+    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *rest: Any, **kwargs: Any) -> Any:
         if is_for_programs(block_fn):
-            inputs = completed(block_fn.fn, inputs)
+            inputs = with_defaults(block_fn.fn, inputs)
         try:
             traverse(inputs, _check_upload, is_file_obj_with_meta)
-            return await super().preprocess_data(block_fn, inputs, *rest, **named)
+            return await super().preprocess_data(block_fn, inputs, *rest, **kwargs)
         except (AppError, UserError):
             raise
         except Exception as error:  # missing or malformed values: no browser sends them
-            raise UserError(MISFIT_ENDPOINT if is_for_programs(block_fn) else MISFIT) from error
+            raise UserError(ENDPOINT_MISMATCH if is_for_programs(block_fn) else PAGE_MISMATCH) from error
 
 
 def build(engine: Engine, served: ServedRun) -> Page:
@@ -151,7 +151,7 @@ def build(engine: Engine, served: ServedRun) -> Page:
         return header_view(served, index.n, index.code_sizes, engine.device)
 
     with Page(
-        engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True, delete_cache=(60, UPLOADS_KEPT)
+        engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True, delete_cache=(60, UPLOAD_LIFETIME)
     ) as page:
         header = Panel("header", "common/header.js", heading())
         items = np.bincount(engine.index.modalities, minlength=len(Modality)).tolist()
@@ -164,7 +164,7 @@ def build(engine: Engine, served: ServedRun) -> Page:
         shared = Shared.create(tabs)
         context = Context(engine, served, shared, page.precompute)
         # before the listeners of the tabs: Gradio waits for each of a signal before it calls the next one
-        for signal, opens in (
+        for signal, opened_tab in (
             (shared.ask, "search"),
             (shared.use_as_query, "search"),
             (shared.run_example, "search"),
@@ -177,12 +177,12 @@ def build(engine: Engine, served: ServedRun) -> Page:
                 None,
                 tabs,
                 **UNQUEUED,  # in the browser, without the server
-                js=f"() => [{{__type__: 'update', selected: {opens!r}}}]",
+                js=f"() => [{{__type__: 'update', selected: {opened_tab!r}}}]",
             )
         with tabs:
             for name, label in TABS.items():
                 with gr.Tab(label, id=name, elem_id=f"tab-{name}") as tab:
-                    CONTENTS[name](context, tab)
+                    TAB_LAYOUTS[name](context, tab)
                 links.follow_tab(tab)
         page.load(context.namer.labels, None, shared.names, **UNQUEUED)
         shared.pictures.answer(context.namer)
@@ -212,13 +212,13 @@ def _check_upload(file: dict[str, Any]) -> dict[str, Any]:
     return file
 
 
-def completed(function: Callable, given: Any) -> Any:
+def with_defaults(function: Callable, args: Any) -> Any:
     """The arguments of an endpoint with the defaults of those that were left out at the end, so that a program which
     calls it works on when the endpoint gets an optional argument. Unchanged where one without a default is missing."""
-    if not isinstance(given, list):
-        return given
-    missing = [one.default for one in inspect.signature(function).parameters.values()][len(given) :]
-    return given if inspect.Parameter.empty in missing else [*given, *missing]
+    if not isinstance(args, list):
+        return args
+    defaults = [parameter.default for parameter in inspect.signature(function).parameters.values()][len(args) :]
+    return args if inspect.Parameter.empty in defaults else [*args, *defaults]
 
 
 def is_for_programs(block_fn: Any) -> bool:
@@ -236,10 +236,13 @@ def check_text(values: list[Any]) -> None:
 def header_view(served: ServedRun, items: int, code_sizes: Sequence[int], device: object) -> dict[str, Any]:
     """Facts about the run, and the runs to choose from if there are several."""
     several = len(served.names) > 1
-    named = [f"collection {served.collection}"] * bool(served.collection)
-    named_run = [f"run {served.name}"] * (not several)
+    facts = [f"{items:,} items", f"IDs of {len(code_sizes)} codes"]
+    if served.collection:
+        facts.insert(0, f"collection {served.collection}")
+    if not several:
+        facts.append(f"run {served.name}")
     return {
-        "facts": [*named, f"{items:,} items", f"IDs of {len(code_sizes)} codes", *named_run, f"computed on {device}"],
+        "facts": [*facts, f"computed on {device}"],
         "run": served.name,
         "runs": list(served.names) if several else [],
         "tour": bool(served.examples),

@@ -33,10 +33,10 @@ from genius.ui.common.about import credits_file
 if TYPE_CHECKING:
     from genius.ui.monitoring import Monitor
 
-ADDRESS = re.compile(r"/run/([^/]+)(/.*)?", re.DOTALL)  # of a run, and the path within it
-REFRESH = 1  # seconds between two looks of a visitor who waits for a run
+RUN_PATH = re.compile(r"/run/([^/]+)(/.*)?", re.DOTALL)  # the name of a run, and the path within it
+REFRESH_SECONDS = 1  # after which the notice that a run is being loaded loads itself again
 
-NOTICE = """<!doctype html>
+NOTICE_PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">{refresh}
 <title>GENIUS Explorer</title>
@@ -74,14 +74,14 @@ class Runs:
         self.first: App | None = None  # once it is loaded
         self.mounted: dict[str, FastAPI] = {}
         self.loading: dict[str, asyncio.Task[None]] = {}
-        self.one_at_a_time = asyncio.Lock()  # as Gradio builds pages
-        self.started = AsyncExitStack()
+        self.loading_lock = asyncio.Lock()  # as Gradio builds pages
+        self.lifespans = AsyncExitStack()
 
     @asynccontextmanager
     async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         """From the start of the server to its end."""
         self.loop = asyncio.get_running_loop()
-        async with self.started:
+        async with self.lifespans:
             yield
 
     def load_first(self) -> None:
@@ -104,14 +104,14 @@ class Runs:
 
     async def answer(self, scope: Scope) -> App | Response | None:
         """The app or response that answers a request; None leaves it to the first run."""
-        address = ADDRESS.fullmatch(scope["path"])
+        address = RUN_PATH.fullmatch(scope["path"])
         if address is None:
             name, path = next(iter(self.runs)), scope["path"]
         else:
             name, path = address[1], address[2]
         if self.first is None:
             return refusal(scope, 503, "The page is being loaded; it opens by itself.", refresh=True)
-        if not self.admits(scope):
+        if not self.is_logged_in(scope):
             return None  # it asks for the login
         if name not in self.runs:
             return refusal(scope, 404, f"There is no run {name[:100]} on this server.")
@@ -119,19 +119,19 @@ class Runs:
             query = scope["query_string"].decode("latin-1")
             return RedirectResponse(f"./{quote(name, safe='')}/{query and '?'}{query}")
         if path == "/credits":
-            return credits_of(self.runs[name].path, scope)
+            return credits_response(self.runs[name].path, scope)
         if name not in self.mounted:
             if name not in self.loading:
                 self.loading[name] = asyncio.create_task(self._load(name))
             task = self.loading[name]
             if wants_page(scope) and not task.done():
-                return notice(200, f"Loading the run {name} … The page opens by itself.", refresh=True)
+                return notice_page(200, f"Loading the run {name} … The page opens by itself.", refresh=True)
             await asyncio.wait([task])
         if name not in self.mounted:
             return refusal(scope, 503, f"The run {name} cannot be loaded; the server's log says why.")
         return gradio_app(self.mounted[name])
 
-    def admits(self, scope: Scope) -> bool:
+    def is_logged_in(self, scope: Scope) -> bool:
         """Whether the visitor is logged in, or needs no login."""
         cookies, tokens, id = Request(scope).cookies, self.first.tokens, self.first.cookie_id
         return self.first.auth is None or any(
@@ -141,7 +141,7 @@ class Runs:
     async def _load(self, name: str) -> None:
         """Load a run. Failures are logged: their sentences may name folders of the server."""
         try:
-            async with self.one_at_a_time:
+            async with self.loading_lock:
                 app = await run_sync(self._open, name, f"/run/{name}")
                 await self._start(name, app)
         except UserError as error:
@@ -152,20 +152,20 @@ class Runs:
     def _open(self, name: str, path: str) -> FastAPI:
         """The app of a run's page, which is at this path within the site."""
         page = self.runs[name].load()
-        page.calling = partial(self.monitor.calling, name)
+        page.record_call = partial(self.monitor.record_call, name)
         return self.mount(page, path)
 
     async def _start(self, name: str, app: FastAPI) -> None:
         page = gradio_app(app)
         first = self.first or page
         page.tokens, page.cookie_id = first.tokens, first.cookie_id
-        await self.started.enter_async_context(app.router.lifespan_context(app))
+        await self.lifespans.enter_async_context(app.router.lifespan_context(app))
         self.first, self.mounted[name], self.monitor.pages[name] = first, app, page.get_blocks()
 
 
 def within_run(scope: Scope) -> Scope:
     """The request as the app of its run sees it: without the path of the run."""
-    address = ADDRESS.fullmatch(scope["path"])
+    address = RUN_PATH.fullmatch(scope["path"])
     if address is None:
         return scope
     path = address[2] or "/"
@@ -177,7 +177,7 @@ def gradio_app(mounted: FastAPI) -> App:
     return mounted.routes[-1].app
 
 
-def credits_of(run: Path, scope: Scope) -> Response:
+def credits_response(run: Path, scope: Scope) -> Response:
     """The list of credits of a run, as plain text."""
     file = credits_file(run)
     if file is None:
@@ -186,17 +186,18 @@ def credits_of(run: Path, scope: Scope) -> Response:
 
 
 def wants_page(scope: Scope) -> bool:
-    """Whether a browser asks, and not a program."""
+    """Whether the request is that of a browser for a page, and not that of a program."""
     return scope["method"] in ("GET", "HEAD") and "text/html" in Request(scope).headers.get("accept", "")
 
 
 def refusal(scope: Scope, status: int, sentence: str, refresh: bool = False) -> Response:
-    return notice(status, sentence, refresh) if wants_page(scope) else JSONResponse({"error": sentence}, status)
+    """The answer to a request that is refused: a page for a browser, JSON for a program."""
+    return notice_page(status, sentence, refresh) if wants_page(scope) else JSONResponse({"error": sentence}, status)
 
 
-def notice(status: int, sentence: str, refresh: bool = False) -> Response:
+def notice_page(status: int, sentence: str, refresh: bool = False) -> Response:
     """A page with one sentence; refresh: it loads itself again after a while."""
-    again = f'<meta http-equiv="refresh" content="{REFRESH}">' if refresh else ""
+    refresh_tag = f'<meta http-equiv="refresh" content="{REFRESH_SECONDS}">' if refresh else ""
     link = "" if refresh else '\n<p><a href="../../">To the first run</a></p>'
-    page = NOTICE.format(refresh=again, sentence=html.escape(sentence), link=link)
+    page = NOTICE_PAGE.format(refresh=refresh_tag, sentence=html.escape(sentence), link=link)
     return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})

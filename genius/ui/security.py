@@ -25,17 +25,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import quoted
 from genius.ui.access import is_address
-from genius.ui.failures import refuse
+from genius.ui.failures import json_refusal
 
 MAX_JSON = 4 * 2**20  # bytes of a request that is not an upload
 MAX_UPLOAD = 12 * 2**20  # bytes of an upload: one picture, whose own limit is 10 MB
 MAX_EDITOR_UPLOAD = 256 * 2**20  # where visitors add many pictures at once
-UPLOADS_KEPT = 600  # seconds that an unused upload stays on disk
+UPLOAD_LIFETIME = 600  # seconds that an unused upload stays on disk
 CLIENT_UPLOADS = 128 * 2**20  # bytes that one client may upload within that time
 CLIENT_EDITOR_UPLOADS = 2 * MAX_EDITOR_UPLOAD
 MAX_FAILED_LOGINS = 10  # of one client within LOGIN_WINDOW
 LOGIN_WINDOW = 300  # seconds
-CLOSED = re.compile(  # addresses of Gradio's that this page has no use for; some fetch links, or write files
+CLOSED_PATHS = re.compile(  # addresses of Gradio's that this page has no use for; some fetch links, or write files
     r"/gradio_api/(proxy=|stream/|deep_link|component_server|custom_component|process_recording|vibe-|run-history)"
 )
 GRACE = 60  # seconds until a client that asked something must listen for the answer
@@ -80,65 +80,67 @@ class Guard:
     def __init__(self, app: ASGIApp, policy: Policy):
         self.app, self.policy = app, policy
         self.max_upload = MAX_EDITOR_UPLOAD if policy.editable else MAX_UPLOAD
-        self.uploads = Budget(CLIENT_EDITOR_UPLOADS if policy.editable else CLIENT_UPLOADS, UPLOADS_KEPT)
+        self.uploads = Budget(CLIENT_EDITOR_UPLOADS if policy.editable else CLIENT_UPLOADS, UPLOAD_LIFETIME)
         self.failed_logins = Budget(MAX_FAILED_LOGINS, LOGIN_WINDOW)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":  # the life of the server; Gradio has no web sockets
             return await self.app(scope, receive, send)
-        refused = self.refusal(scope, Headers(scope=scope))
-        if refused:
-            log.warning("refused %s %s with status %d", scope["method"], quoted(scope["path"]), refused.status_code)
-            return await refused(scope, receive, send)
+        response = self.refusal(scope, Headers(scope=scope))
+        if response:
+            log.warning("refused %s %s with status %d", scope["method"], quoted(scope["path"]), response.status_code)
+            return await response(scope, receive, send)
         with listeners.listening(scope):
             await Exchange(self, scope, receive, send).run()
 
     def refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         """The answer to a request that is refused for its headers."""
         host, origin, client = headers.get("host", ""), headers.get("origin"), client_of(scope)
-        if CLOSED.search(scope["path"]):
-            return refuse(404, "This page has no such address.")
-        if self.policy.editable and not self.serves(host):
-            return refuse(
+        if CLOSED_PATHS.search(scope["path"]):
+            return json_refusal(404, "This page has no such address.")
+        if self.policy.editable and not self.is_own_host(host):
+            return json_refusal(
                 421, f"This page is not served as {host[:100]}; its owner can allow that with --allowed-host."
             )
         if origin and scope["method"] not in ("GET", "HEAD", "OPTIONS") and not self.same_site(origin, headers):
-            return refuse(403, "Another site may not call this page; its owner can allow that with --embed-in.")
+            return json_refusal(403, "Another site may not call this page; its owner can allow that with --embed-in.")
         if scope["method"] != "POST":
             return None
         if is_login(scope) and self.failed_logins.exhausted(client):
-            return refuse(429, f"Too many failed logins; try again in {LOGIN_WINDOW // 60} minutes.")
+            return json_refusal(429, f"Too many failed logins; try again in {LOGIN_WINDOW // 60} minutes.")
         if is_upload(scope) and self.uploads.exhausted(client):
-            return refuse(429, f"Too many uploads; try again in {UPLOADS_KEPT // 60} minutes.")
+            return json_refusal(429, f"Too many uploads; try again in {UPLOAD_LIFETIME // 60} minutes.")
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self.limit(scope):
+        if not length.isdecimal() or int(length) > self.max_body(scope):
             return self.too_large(scope)
         return None
 
-    def serves(self, host: str) -> bool:
+    def is_own_host(self, host: str) -> bool:
         """Whether a Host header names this server. A page of another site can make its own name point here (DNS
         rebinding) and would then share our origin, but it cannot be opened by an IP address of ours."""
-        name = address(host).hostname or ""
+        name = parse_host(host).hostname or ""
         return is_address(name) or name in ("localhost", *self.policy.hosts)
 
     def same_site(self, origin: str, headers: Headers) -> bool:
         """Whether the page that sends the request is ours, or of a site that may embed ours."""
         if origin in self.policy.origins:
             return True
-        theirs = address(origin.partition("://")[2])
+        origin_site = parse_host(origin.partition("://")[2])
         for name in ("host", "x-forwarded-host"):  # scripts of other sites can set neither
-            ours = address(headers.get(name, ""))
-            if ours.netloc and theirs.netloc.lower() == ours.netloc.lower():
+            own_site = parse_host(headers.get(name, ""))
+            same_name = own_site.hostname and origin_site.hostname == own_site.hostname
+            if own_site.netloc and origin_site.netloc.lower() == own_site.netloc.lower():
                 return True
-            if ours.hostname and ours.port is None and theirs.hostname == ours.hostname:  # some proxies drop the port
+            if same_name and own_site.port is None:  # some proxies drop the port
                 return True
-        return theirs.hostname in self.policy.hosts
+        return origin_site.hostname in self.policy.hosts
 
-    def limit(self, scope: Scope) -> int:
+    def max_body(self, scope: Scope) -> int:
+        """How many bytes the request may have."""
         return self.max_upload if is_upload(scope) else MAX_JSON
 
     def too_large(self, scope: Scope) -> JSONResponse:
-        return refuse(413, f"The request is too large; the limit is {self.limit(scope) / 2**20:.0f} MB.")
+        return json_refusal(413, f"The request is too large; the limit is {self.max_body(scope) / 2**20:.0f} MB.")
 
 
 class Exchange:
@@ -150,7 +152,7 @@ class Exchange:
 
     async def run(self) -> None:
         try:
-            with self.charged():
+            with self.charging_upload():
                 await self.guard.app(self.scope, self.receive, self.send)
         except Exception as error:
             if self.started and isinstance(error.__cause__, HTTPException):  # Gradio refuses a stream after its start
@@ -161,13 +163,13 @@ class Exchange:
             await self.guard.too_large(self.scope)(self.scope, self._receive, self._send)
 
     @contextmanager
-    def charged(self) -> Iterator[None]:
+    def charging_upload(self) -> Iterator[None]:
         """Charge the client for an upload; while it lasts, with all of it, so that many at once share a budget."""
         if not is_upload(self.scope):
             yield
             return
         client = client_of(self.scope)
-        length = int(Headers(scope=self.scope).get("content-length", self.guard.limit(self.scope)))
+        length = int(Headers(scope=self.scope).get("content-length", self.guard.max_body(self.scope)))
         self.guard.uploads.spend(client, length)
         try:
             yield
@@ -180,7 +182,7 @@ class Exchange:
             return {"type": "http.disconnect"}
         message = await self._receive()
         self.received += len(message.get("body", b""))
-        if self.received > self.guard.limit(self.scope):
+        if self.received > self.guard.max_body(self.scope):
             self.overflow = True
             return {"type": "http.disconnect"}
         return message
@@ -222,20 +224,20 @@ class Listeners:
             if not self.streams[name]:
                 del self.streams[name]
 
-    def hear(self, *names: str | None) -> bool:
-        """Whether a client listens for an answer. names: of its session and its event."""
+    def has(self, *names: str | None) -> bool:
+        """Whether a client listens for an answer. names: those of its session and of its event."""
         return any(name in self.streams for name in names)
 
-    def abandonment(self, *names: str | None) -> Callable[[], bool]:
+    def abandonment_check(self, *names: str | None) -> Callable[[], bool]:
         """A function that says whether no client listens for an answer any more, or did not come for it."""
-        last_heard, patience = time.monotonic(), GRACE
+        last_listened, patience = time.monotonic(), GRACE
 
         def abandoned() -> bool:
-            nonlocal last_heard, patience
-            if self.hear(*names):
-                last_heard, patience = time.monotonic(), PATIENCE
+            nonlocal last_listened, patience
+            if self.has(*names):
+                last_listened, patience = time.monotonic(), PATIENCE
                 return False
-            return time.monotonic() - last_heard > patience
+            return time.monotonic() - last_listened > patience
 
         return abandoned
 
@@ -252,7 +254,7 @@ def keep_cookies_to_this_site(headers: MutableHeaders) -> None:
             headers.append("set-cookie", re.sub(r"samesite=none", "SameSite=Lax", cookie, flags=re.IGNORECASE))
 
 
-def address(name: str) -> SplitResult:
+def parse_host(name: str) -> SplitResult:
     """HOST or HOST:PORT, in parts; nothing if it is invalid."""
     try:
         parts = urlsplit(f"//{name}")
@@ -263,11 +265,16 @@ def address(name: str) -> SplitResult:
 
 
 def client_of(scope: Scope) -> str:
-    """The address of the client; of IPv6 the network of 64 bits, since one client may use all its addresses."""
-    client = (scope.get("client") or ("",))[0].partition("%")[0]
-    if ":" not in client or not is_address(client) or ip_address(client).ipv4_mapped:
-        return client
-    return str(ip_network((client, 64), strict=False))
+    """The client that sends a request, as `client_network` names it."""
+    return client_network((scope.get("client") or ("",))[0])
+
+
+def client_network(address: str) -> str:
+    """The address of a client; of IPv6 the network of 64 bits, since one client may use all its addresses."""
+    address = address.partition("%")[0]
+    if ":" not in address or not is_address(address) or ip_address(address).ipv4_mapped:
+        return address
+    return str(ip_network((address, 64), strict=False))
 
 
 def is_upload(scope: Scope) -> bool:

@@ -25,7 +25,7 @@ from genius.ui.access import Logins
 from genius.ui.common.components import UI_FOLDER
 from genius.ui.common.figures import PLOTLY_ADDRESS
 from genius.ui.failures import answer_failures, on_fault
-from genius.ui.logs import SERVER
+from genius.ui.logs import SERVER_LOG
 from genius.ui.monitoring import HEALTH, METRICS, Monitor, Traffic
 from genius.ui.page import Page
 from genius.ui.runs import HostedRun, Runs, gradio_app
@@ -36,9 +36,9 @@ FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothin
 MONO = ["ui-monospace", "monospace"]
 # Of the page; panels bring their own
 SCRIPTS = tuple(f"common/{name}.js" for name in ("clone", "links", "reveal", "announce", "names")) + ("search/keys.js",)
-SESSIONS = 200  # visitors whose state is kept
-DELIVERY = 5  # seconds for clients to fetch the last answers when the server shuts down
-WAKE = 1  # seconds after which the main thread sees a signal that the system gave to another thread
+MAX_SESSIONS = 200  # visitors whose state is kept
+DELIVERY_SECONDS = 5  # for clients to fetch the last answers when the server shuts down
+WAKE_SECONDS = 1  # after which the main thread sees a signal that the system gave to another thread
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Hosting:
     drain_seconds: float = 20  # after SIGTERM, for answering what was accepted
 
 
-class Uvicorn(uvicorn.Server):
+class UvicornServer(uvicorn.Server):
     """Ends the app's lifespan also when it is to end at once; uvicorn lets it be cancelled then, with a traceback."""
 
     def __init__(self, config: uvicorn.Config):
@@ -80,8 +80,8 @@ class Server:
         host = hosting.host
         name = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         self.address = f"http://{name}:{listener.getsockname()[1]}"
-        self._server = Uvicorn(
-            uvicorn.Config(app, log_level="warning", log_config=None, timeout_graceful_shutdown=DELIVERY)
+        self._server = UvicornServer(
+            uvicorn.Config(app, log_level="warning", log_config=None, timeout_graceful_shutdown=DELIVERY_SECONDS)
         )
         self._listener = listener
         self._ended = threading.Event()  # Thread.join does not wait again once a signal has interrupted it
@@ -101,7 +101,7 @@ class Server:
         """Return when the server has ended: at once after Ctrl+C, and after SIGTERM when it has answered what it had
         accepted, if the signal raises SystemExit (app.py). Returns how many calls it left unanswered."""
         try:
-            while not self._ended.wait(WAKE):
+            while not self._ended.wait(WAKE_SECONDS):
                 pass
         except KeyboardInterrupt:
             self.close()
@@ -115,22 +115,22 @@ class Server:
         Returns how many calls were left unanswered.
         """
         self.monitor.state = "draining"
-        SERVER.info("Shutting down; calls to answer first: %d", self.monitor.work(), extra={"event": "draining"})
+        unanswered = self.monitor.unanswered()
+        SERVER_LOG.info("Shutting down; calls to answer first: %d", unanswered, extra={"event": "draining"})
         end = time.monotonic() + self.drain_seconds
-        while (left := self.monitor.work()) and time.monotonic() < end:
+        while (unanswered := self.monitor.unanswered()) and time.monotonic() < end:
             time.sleep(0.05)
-        if left:
-            SERVER.warning(
-                "%d call%s left unanswered", left, " was" if left == 1 else "s were", extra={"event": "cut off"}
-            )
-        end = time.monotonic() + DELIVERY
+        if unanswered:
+            calls = "call was" if unanswered == 1 else "calls were"
+            SERVER_LOG.warning("%d %s left unanswered", unanswered, calls, extra={"event": "cut off"})
+        end = time.monotonic() + DELIVERY_SECONDS
         while self.monitor.undelivered() and time.monotonic() < end:
             time.sleep(0.05)
         self.runs.stop()
         self._server.should_exit = True  # it completes the responses that it is sending
-        self._ended.wait(DELIVERY + 1)
+        self._ended.wait(DELIVERY_SECONDS + 1)
         self.close()
-        return left
+        return unanswered
 
     def close(self) -> None:
         """End at once."""
@@ -154,7 +154,7 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
         return JSONResponse({"status": monitor.state}, 200 if monitor.state == "ready" else 503)
 
     async def metrics(request: Request) -> Response:
-        return Response(monitor.text(), media_type=prometheus_client.CONTENT_TYPE_LATEST)
+        return Response(monitor.prometheus_text(), media_type=prometheus_client.CONTENT_TYPE_LATEST)
 
     app = FastAPI(
         routes=[Route(HEALTH, health), Route(METRICS, metrics), Mount("/", pages)],
@@ -181,7 +181,7 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
     """An app with the page at its root. path: that of the page within the site."""
     # Gradio's own rules for other origins do not apply where there are rules already: those of `serve`
     app = FastAPI(middleware=[Middleware(CORSMiddleware)], openapi_url=None)
-    page.state_session_capacity = SESSIONS
+    page.state_session_capacity = MAX_SESSIONS
     page.queue(max_size=hosting.max_queue, api_open=False)
     gr.mount_gradio_app(
         app,
@@ -190,7 +190,7 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
         root_path=f"{hosting.root_path.rstrip('/')}{path}",
         auth=hosting.logins or None,
         theme=theme(),
-        head=head(),
+        head=page_head(),
         footer_links=["settings"],
         run_history=False,
         ssr_mode=False,
@@ -200,10 +200,10 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
         allowed_paths=[],
         max_file_size="10mb",
     )
-    served = gradio_app(app)
-    answer_failures(served)
-    served.state_holder = Sessions()
-    served.state_holder.set_blocks(page)
+    page_app = gradio_app(app)
+    answer_failures(page_app)
+    page_app.state_holder = Sessions()
+    page_app.state_holder.set_blocks(page)
     page.has_launched = True  # or Gradio would not check the paths of files
     page.is_running = True  # or its streams would send no heartbeats
     if isinstance(page, Page):
@@ -227,7 +227,7 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def head() -> str:
+def page_head() -> str:
     """Styles and scripts. Not css=: Gradio would rewrite every selector, and get lists of selectors wrong."""
     common = UI_FOLDER / "common/style.css"
     styles = [common, *sorted(set(UI_FOLDER.glob("*/*.css")) - {common})]

@@ -30,7 +30,7 @@ class Sessions(StateHolder):
             if session_id in self.session_data:
                 self.session_data.move_to_end(session_id)
             while len(self.session_data) > self.capacity:
-                empty = [known for known, session in self.session_data.items() if not session.state_data]
+                empty = [id for id, session in self.session_data.items() if not session.state_data]
                 forgotten = (empty or list(self.session_data))[0]
                 if forgotten == session_id:  # one more than the capacity, until it has a value or another comes
                     break

@@ -65,7 +65,7 @@ class Visitor:
         event = self.post(text).raise_for_status().json()["event_id"]
         self.threads.append(threading.Thread(target=self.listen, args=(text, event), daemon=True))
         self.threads[-1].start()
-        wait_until(lambda: security.listeners.hear(event))
+        wait_until(lambda: security.listeners.has(event))
 
     def listen(self, text, event):
         with suppress(httpx.RemoteProtocolError):  # the server ends before some answers
@@ -104,7 +104,7 @@ def test_a_full_queue_answers_one_sentence_with_status_503(served):
             visitor.ask(f"{number} {uuid.uuid4().hex}")
     for visitor in (first, second, third):
         refused = visitor.post("one too many")
-        assert refused.status_code == 503 and event_queue.FULL in refused.text
+        assert refused.status_code == 503 and event_queue.QUEUE_FULL in refused.text
 
 
 def test_one_client_gets_at_most_half_of_the_queue(served):
@@ -114,7 +114,7 @@ def test_one_client_gets_at_most_half_of_the_queue(served):
     for number in range(MAX_QUEUE // 2):
         first.ask(str(number))
     refused = first.post("one too many")
-    assert refused.status_code == 503 and event_queue.SHARE_FULL in refused.text
+    assert refused.status_code == 503 and event_queue.CLIENT_SHARE_FULL in refused.text
     assert second.post("welcome").status_code == 200
 
 
@@ -128,7 +128,7 @@ def test_searches_of_clients_that_never_listen_make_room_and_wait_for_all_others
     visitor = Visitor(served)
     visitor.ask("mug")  # although the queue is full
     visitor.listen("dropped", events[1])
-    assert event_queue.LEFT in visitor.answers["dropped"]
+    assert event_queue.CLIENT_LEFT in visitor.answers["dropped"]
     served.engine.gate.set()
     assert "event: complete" in visitor.join()["mug"]
     assert served.engine.started[:2] == ["abandoned 0", "mug"]
@@ -143,11 +143,11 @@ def test_searches_of_clients_that_never_listen_are_dropped_after_a_while(served,
     time.sleep(0.2)
     visitor.post("another")  # the queue is looked through when an event comes or may start
     visitor.listen("dropped", event)
-    assert event_queue.LEFT in visitor.answers["dropped"] and served.engine.started == ["mug"]
+    assert event_queue.CLIENT_LEFT in visitor.answers["dropped"] and served.engine.started == ["mug"]
 
 
 def test_entries_of_answered_events_are_forgotten(served, monkeypatch):
-    monkeypatch.setattr(event_queue, "MAX_SESSIONS", 2)
+    monkeypatch.setattr(event_queue, "MAX_SESSION_ENTRIES", 2)
     served.engine.gate.set()
     visitor = Visitor(served)
     for number in range(5):
@@ -175,3 +175,9 @@ def test_an_event_without_a_session_is_refused(served):
     call = {"fn_index": 0, "data": [], "session_hash": ""}
     answer = httpx.post(f"{served.url}/gradio_api/queue/join", json=call, trust_env=False, timeout=WAIT)
     assert answer.status_code == 400 and event_queue.NO_SESSION in answer.text
+
+
+def test_a_client_with_many_addresses_of_one_network_takes_the_turns_of_one():
+    requests = [SimpleNamespace(client=SimpleNamespace(host=f"2001:db8::{number}")) for number in (1, 2)]
+    first, second = (event_queue.client_name(request, "session", "event") for request in requests)
+    assert first == second == ("2001:db8::/64", "session")

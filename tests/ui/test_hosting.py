@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import app
-from genius.ui.serving import DELIVERY
+from genius.ui.serving import DELIVERY_SECONDS
 from tests import readmes
 from tests.search.tiny import publish_tiny_run
 from tests.ui.started import ROOT, events, search, started, terminate
@@ -91,7 +91,7 @@ def test_the_documented_systemd_unit_is_valid(tmp_path):
 
 
 def test_the_documented_stop_limits_leave_time_to_answer():
-    drain = app.arguments([]).drain_seconds + 2 * DELIVERY
+    drain = app.arguments([]).drain_seconds + 2 * DELIVERY_SECONDS
     (systemd,) = re.findall(r"TimeoutStopSec=(\d+)", block("ini"))
     (docker,) = re.findall(r"--stop-timeout (\d+)", (ROOT / "genius/ui/README.md").read_text())
     assert drain <= min(int(systemd), int(docker))

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from genius.errors import UserError
-from genius.ui.kept_pictures import KeptPictures, kept_pictures
+from genius.ui.kept_pictures import KeptPictures, picture_folder
 
 
 def picture(seed=0, side=24):
@@ -72,7 +72,7 @@ def test_a_checksum_that_is_not_kept_a_link_and_a_changed_file_open_nothing(tmp_
 
 def test_the_least_recently_used_go_first_and_files_of_others_stay(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    kept = KeptPictures(tmp_path, most=2)
+    kept = KeptPictures(tmp_path, max_pictures=2)
     first, second = kept.keep(picture(1)), kept.keep(picture(2))
     aged(kept, first, 50)
     aged(kept, second, 100)
@@ -87,7 +87,7 @@ def test_the_least_recently_used_go_first_and_files_of_others_stay(tmp_path):
 
 def test_bytes_and_age_are_bounded(tmp_path):
     size = len((tmp_path / f"{KeptPictures(tmp_path).keep(picture())}.webp").read_bytes())
-    kept = KeptPictures(tmp_path, most_bytes=int(2.5 * size), most_seconds=1_000)
+    kept = KeptPictures(tmp_path, max_bytes=int(2.5 * size), max_age=1_000)
     names = [kept.keep(picture(seed)) for seed in (5, 6, 7)]
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 2.5 * size
     aged(kept, names[-1], 2_000)
@@ -98,7 +98,7 @@ def test_bytes_and_age_are_bounded(tmp_path):
 
 
 def test_off_keeps_nothing_and_a_file_is_no_folder(tmp_path):
-    assert kept_pictures("off") is None
+    assert picture_folder("off") is None
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="needs a folder"):
-        kept_pictures(str(tmp_path / "file"))
+        picture_folder(str(tmp_path / "file"))

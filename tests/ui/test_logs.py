@@ -4,12 +4,12 @@ import logging
 import pytest
 
 from genius.ui import logs
-from genius.ui.monitoring import CALLS, Monitor
+from genius.ui.monitoring import CALL_LOG, Monitor
 
 
 @pytest.fixture(autouse=True)
 def logging_as_before():
-    loggers = [logging.getLogger(), logs.SERVER, CALLS]
+    loggers = [logging.getLogger(), logs.SERVER_LOG, CALL_LOG]
     before = [(logger.handlers, logger.propagate, logger.level) for logger in loggers]
     yield
     logging.captureWarnings(False)
@@ -24,7 +24,7 @@ def entries(capsys) -> list[dict]:
 
 def test_a_json_log_has_one_object_per_line_whatever_is_logged(capsys):
     logs.configure(as_json=True)
-    logs.SERVER.info("Loading %s", "a\nb\u2028c\udc80\0", extra={"event": "loading", "fields": {"run": "a"}})
+    logs.SERVER_LOG.info("Loading %s", "a\nb\u2028c\udc80\0", extra={"event": "loading", "fields": {"run": "a"}})
     try:
         raise ValueError("broken\nin two lines")
     except ValueError:
@@ -38,7 +38,7 @@ def test_a_json_log_has_one_object_per_line_whatever_is_logged(capsys):
 
 def test_every_line_that_a_call_logs_has_its_request_id(capsys):
     logs.configure(as_json=True)
-    with Monitor().calling("run", "on_search", "17"):
+    with Monitor().record_call("run", "on_search", "17"):
         logging.getLogger("anything").warning("slow")
     logging.getLogger("anything").warning("later")
     warning, call, later = entries(capsys)
@@ -48,7 +48,7 @@ def test_every_line_that_a_call_logs_has_its_request_id(capsys):
 
 def test_a_text_log_says_what_the_server_does_and_not_each_call(capsys):
     logs.configure(as_json=False)
-    logs.SERVER.info("Serving at %s", "http://address")
-    with Monitor().calling("run", "on_search", None):
+    logs.SERVER_LOG.info("Serving at %s", "http://address")
+    with Monitor().record_call("run", "on_search", None):
         pass
     assert capsys.readouterr().out == "Serving at http://address\n"

@@ -11,8 +11,8 @@ import pytest
 
 from genius.errors import UserError
 from genius.schema import Query
-from genius.ui.failures import as_shown
-from genius.ui.monitoring import Monitor, outcome_of, searching
+from genius.ui.failures import error_for_caller
+from genius.ui.monitoring import Monitor, outcome_of, record_search
 
 
 def metrics(url: str) -> dict[str, float]:
@@ -66,9 +66,11 @@ def test_metrics_tell_nothing_of_what_clients_send(ask, served):
 @pytest.mark.parametrize("mode", ["secret", ["set"], {"mode": 1}, 7])
 def test_whatever_a_client_sends_the_metrics_stay_few(mode):
     monitor = Monitor()
-    with monitor.calling("run", "search", None), searching(Query(), mode):
+    with monitor.record_call("run", "search", None), record_search(Query(), mode):
         pass
-    assert 'genius_searches_total{kind="empty",mode="unknown",outcome="answered",run="run"} 1.0' in str(monitor.text())
+    assert 'genius_searches_total{kind="empty",mode="unknown",outcome="answered",run="run"} 1.0' in str(
+        monitor.prometheus_text()
+    )
 
 
 def test_prometheus_can_read_them(served):
@@ -84,7 +86,7 @@ def raised_by(error: BaseException) -> BaseException:
         try:
             raise error
         except Exception as caught:
-            raise as_shown(caught, to_program=False) from None
+            raise error_for_caller(caught, to_program=False) from None
     except BaseException as raised:
         return raised
 
@@ -105,8 +107,8 @@ def test_an_error_has_the_outcome_of_its_cause(error, outcome):
 
 def test_a_call_is_logged_once_with_its_id_kind_mode_status_and_time(caplog):
     caplog.set_level(logging.INFO, "genius.calls")
-    calling, query = Monitor().calling("run", "on_search", "17"), Query("red mug")
-    with pytest.raises(UserError), calling, searching(query, "fast"):
+    calling, query = Monitor().record_call("run", "on_search", "17"), Query("red mug")
+    with pytest.raises(UserError), calling, record_search(query, "fast"):
         raise UserError("No.")
     (record,) = caplog.records
     assert record.event == "search" and record.fields.pop("milliseconds") >= 0
@@ -117,5 +119,5 @@ def test_a_call_is_logged_once_with_its_id_kind_mode_status_and_time(caplog):
 
 
 def test_a_search_outside_a_call_is_not_counted():
-    with searching(Query("mug"), "set"):
+    with record_search(Query("mug"), "set"):
         pass

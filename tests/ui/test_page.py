@@ -139,7 +139,7 @@ def test_a_search_knows_whether_its_client_listens(ask, served, monkeypatch):
 
 def test_a_search_for_nobody_is_dropped_and_says_so(served, monkeypatch, caplog):
     monkeypatch.setattr(security, "GRACE", 0)
-    monkeypatch.setattr(security.Listeners, "abandonment", lambda *_: lambda: True)
+    monkeypatch.setattr(security.Listeners, "abandonment_check", lambda *_: lambda: True)
     client = httpx.Client(base_url=served.url, trust_env=False)
     event = client.post("/gradio_api/call/search", json=SEARCH).json()["event_id"]
     assert "its client had left" in client.get(f"/gradio_api/call/search/{event}").text

@@ -170,7 +170,7 @@ def test_who_opens_a_stream_listens_until_it_closes(scope, monkeypatch):
     monkeypatch.setattr(security, "GRACE", 0)
     monkeypatch.setattr(security, "PATIENCE", 0.05)
     listeners = Listeners()
-    abandoned = listeners.abandonment("abc", None)
+    abandoned = listeners.abandonment_check("abc", None)
     time.sleep(0.001)
     assert abandoned()
     with listeners.listening(scope), listeners.listening(scope):
@@ -180,7 +180,7 @@ def test_who_opens_a_stream_listens_until_it_closes(scope, monkeypatch):
 
 
 def test_a_client_has_some_time_until_it_listens():
-    assert not Listeners().abandonment("abc")()
+    assert not Listeners().abandonment_check("abc")()
 
 
 def test_a_request_that_is_no_stream_is_not_counted():
@@ -199,7 +199,7 @@ def test_an_error_of_the_page_is_not_hidden():
 
 
 def test_refusals_are_json_for_programs_and_for_gradios_clients():
-    assert json.loads(security.refuse(413, "No.").body) == {"error": "No.", "detail": "No."}
+    assert json.loads(security.json_refusal(413, "No.").body) == {"error": "No.", "detail": "No."}
 
 
 def test_uploads_that_have_not_ended_count_too(monkeypatch):

@@ -16,7 +16,7 @@ from app import exit_on_sigterm
 from genius.errors import UserError
 from genius.ui.common.components import UI_FOLDER
 from genius.ui.runs import HostedRun
-from genius.ui.serving import Hosting, head, listen, serve
+from genius.ui.serving import Hosting, listen, page_head, serve
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_messages_are_sent_at_once():
 
 def test_every_style_is_part_of_the_head_the_common_one_first():
     styles = [file.read_text() for file in (UI_FOLDER / "common/style.css", *sorted(UI_FOLDER.glob("*/*.css")))]
-    written = head()
+    written = page_head()
     assert all(style in written for style in styles) and written.startswith(f"<style>{styles[0]}</style>")
 
 

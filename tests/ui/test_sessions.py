@@ -45,7 +45,7 @@ def test_sessions_keep_the_states_of_each_visitor_and_describe_no_components():
 
 
 def test_calls_of_programs_do_not_push_out_the_sessions_of_visitors(monkeypatch):
-    monkeypatch.setattr(serving, "SESSIONS", 3)
+    monkeypatch.setattr(serving, "MAX_SESSIONS", 3)
     with counting() as served:
         for visitor in ("ada", "bob", "eve"):
             served.count(visitor)
@@ -55,7 +55,7 @@ def test_calls_of_programs_do_not_push_out_the_sessions_of_visitors(monkeypatch)
 
 
 def test_of_too_many_visitors_the_one_who_left_the_page_alone_longest_is_forgotten(monkeypatch):
-    monkeypatch.setattr(serving, "SESSIONS", 3)
+    monkeypatch.setattr(serving, "MAX_SESSIONS", 3)
     with counting() as served:
         for visitor in ("ada", "bob", "eve", "ada", "dan", "fay", "ada"):
             served.count(visitor)

@@ -16,8 +16,8 @@ from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
 from genius.ui.common.components import LARGEST_SIDE, target_of, upload_path
 from genius.ui.common.context import Context
-from genius.ui.event_queue import caller
-from genius.ui.monitoring import searching
+from genius.ui.event_queue import current_caller
+from genius.ui.monitoring import record_search
 
 MOST_LISTED = 100  # items of one page of code_items
 
@@ -49,8 +49,8 @@ def endpoints(context: Context) -> list[Callable]:
         image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality), ranking=ranking or None)
         query = Query(text=text, image=image, instruction=instruction)
-        with searching(query, engine.mode_of(options)):
-            (result,) = engine.search([query], options, caller.get())
+        with record_search(query, engine.mode_of(options)):
+            (result,) = engine.search([query], options, current_caller.get())
         return {
             "hits": [
                 {

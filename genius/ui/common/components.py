@@ -19,7 +19,7 @@ from genius.errors import UserError, quoted
 from genius.index.store import Index
 from genius.schema import Modality
 from genius.ui.common.formatting import MODALITY_NAMES
-from genius.ui.security import UPLOADS_KEPT
+from genius.ui.security import UPLOAD_LIFETIME
 
 UI_FOLDER = Path(__file__).parents[1]
 UNLIMITED = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}  # answered at once
@@ -152,7 +152,7 @@ class UploadCache:
     """Opens uploads, and remembers the last ones, so that a search need not decode what was just uploaded. They are
     forgotten at the latest when their unused files are deleted. Thread-safe."""
 
-    def __init__(self, seconds: float = UPLOADS_KEPT):
+    def __init__(self, seconds: float = UPLOAD_LIFETIME):
         self.seconds = seconds
         self._opened = lru_cache(MAX_CACHED_UPLOADS)(
             lambda upload, part: open_image(upload, max_side=LARGEST_SIDE, part=part)

@@ -24,8 +24,8 @@ from genius.ui.common.links import SEARCH_FIELDS
 from genius.ui.common.part import part_of
 from genius.ui.common.saved_page import FILE_NAME, as_page
 from genius.ui.common.saved_strip import saved_strip
-from genius.ui.event_queue import caller
-from genius.ui.monitoring import searching
+from genius.ui.event_queue import current_caller
+from genius.ui.monitoring import record_search
 from genius.ui.search import history, view
 from genius.ui.search.request import SearchRequest, quoted_label
 from genius.ui.search.strip import follow, initial_rank
@@ -123,7 +123,7 @@ class SearchCallbacks:
         """Encode an uploaded picture while its visitor still writes."""
         if picture:
             with suppress(UserError):  # which the search will raise again, where it can be shown
-                self.engine.remember(self.uploads.open(picture, None), caller.get())
+                self.engine.remember(self.uploads.open(picture, None), current_caller.get())
 
     def on_input(self, text: Any, picture: str | None):
         """Reorder the suggested instructions, and offer some for a picture.
@@ -195,8 +195,8 @@ class SearchCallbacks:
         several = len(request.queries) > 1
         options = search_options(*settings, at_most=RESULTS_PER_COLUMN if several else None)
         query = request.query
-        with searching(query, self.engine.mode_of(options), len(request.queries)):
-            results = self.engine.search(request.queries, replace(options, trace=True), caller.get())
+        with record_search(query, self.engine.mode_of(options), len(request.queries)):
+            results = self.engine.search(request.queries, replace(options, trace=True), current_caller.get())
         kept = self.served.kept_pictures if request.has_own_picture else None
         upload = kept.keep(query.image) if kept else ""
         entry = request.entry(upload)

@@ -21,7 +21,7 @@ from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.formatting import count, tile
 from genius.ui.common.item_card import on_query
-from genius.ui.event_queue import caller
+from genius.ui.event_queue import current_caller
 from genius.ui.search import strip_view
 from genius.ui.search.newest import if_still_shown
 
@@ -72,7 +72,7 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
         """Names of the codes that are shown, for a run that has none in store."""
         return namer.labels_beside(prefixes_to_name(state.shown)) if state else {}
 
-    searching = {  # both wait for the same turns, so they begin in the order of the clicks
+    event_options = {  # both wait for the same turns, so they begin in the order of the clicks
         **UNLIMITED,
         "show_progress": "minimal",
         "show_progress_on": strip.panel,
@@ -80,8 +80,10 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
         "concurrency_id": "search",
         "concurrency_limit": 32,
     }
-    strip.panel.follow(if_still_shown(on_follow, "strip"), [answers, newest], strip.outputs, **searching)
-    strip.panel.branch(if_still_shown(on_branch, "strip"), [answers, strip.state, newest], strip.outputs, **searching)
+    strip.panel.follow(if_still_shown(on_follow, "strip"), [answers, newest], strip.outputs, **event_options)
+    strip.panel.branch(
+        if_still_shown(on_branch, "strip"), [answers, strip.state, newest], strip.outputs, **event_options
+    )
     strip.panel.name(on_names, strip.state, context.shared.names, trigger_mode="always_last", **UNLIMITED)
     strip.found.select(on_query, None, context.shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
     return strip
@@ -127,7 +129,7 @@ def branch(
     prefix = (*shown.codes[:level], code)
     query = EncodedQueries.from_vectors(answer.result.embedding[None], answer.result.z[None])
     options = replace(answer.options, k=min(answer.options.k, WHAT_IF_RESULTS), trace=True, prefix=prefix)
-    (result,) = engine.search_encoded(query, options, caller.get())
+    (result,) = engine.search_encoded(query, options, current_caller.get())
     after = narrowing(result, code_table(engine, answer))
     new_state = replace(state, shown=shown.branched(level, code, after))
     return (

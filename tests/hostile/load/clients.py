@@ -29,7 +29,7 @@ from genius.index import update
 from genius.index.item_source import uploaded_items
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
-from genius.ui.security import UPLOADS_KEPT
+from genius.ui.security import UPLOAD_LIFETIME
 from tests.search.rounding import MARGIN, is_clear, traced
 from tests.search.tiny import publish_tiny_run
 
@@ -174,7 +174,7 @@ class Client:
 
     def upload(self, file: Path) -> str:
         path, used = self.uploaded.get(file, ("", 0.0))
-        if not path or time.monotonic() - used > UPLOADS_KEPT / 3:
+        if not path or time.monotonic() - used > UPLOAD_LIFETIME / 3:
             sent = self.http.post("/gradio_api/upload", files={"files": (file.name, file.read_bytes())})
             path = sent.raise_for_status().json()[0]
         self.uploaded[file] = path, time.monotonic()

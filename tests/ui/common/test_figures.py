@@ -3,7 +3,7 @@ import json
 import plotly.graph_objects as go
 
 from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS, PlotlyFigure, base_layout, escaped
-from genius.ui.serving import head
+from genius.ui.serving import page_head
 
 
 def test_a_figure_travels_as_json_and_nothing_as_nothing():
@@ -16,7 +16,7 @@ def test_a_figure_travels_as_json_and_nothing_as_nothing():
 def test_the_script_is_that_of_the_installed_plotly():
     assert PLOTLY.is_file() and PLOTLY_ADDRESS.endswith(str(PLOTLY))
     assert f'src="{PLOTLY_ADDRESS}"' in PlotlyFigure("figure", "one point").head
-    assert f'href="{PLOTLY_ADDRESS}"' in head(), "fetched before the first figure is opened"
+    assert f'href="{PLOTLY_ADDRESS}"' in page_head(), "fetched before the first figure is opened"
 
 
 def test_the_template_holds_no_data():

@@ -12,7 +12,7 @@ from genius.search.batching import Caller
 from genius.search.engine import Engine
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, ServedRun, Shared
-from genius.ui.event_queue import caller
+from genius.ui.event_queue import current_caller
 from genius.ui.search import strip as of_strip
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks
@@ -210,9 +210,9 @@ def test_a_blend_takes_its_visitors_turn(engine, event, monkeypatch):
     last, callers, search = asked(engine), [], engine.search_encoded
     monkeypatch.setattr(engine, "search_encoded", lambda *given: callers.append(given[2]) or search(*given))
     visitor = Caller(("127.0.0.1", "ada"))
-    known = caller.set(visitor)
+    known = current_caller.set(visitor)
     event("on_blend", (last,), column=0, id=last.result.hits[0].item.id)
-    caller.reset(known)
+    current_caller.reset(known)
     assert callers == [visitor]
 
 
