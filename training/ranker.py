@@ -37,9 +37,9 @@ from genius.runtime import usable_device
 from genius.schema import RANKER_PARTS, Modality, SearchOptions
 from genius.search.beam import beam_search
 from genius.search.engine import batch_size
-from genius.search.ranking import Ranking
-from genius.search.rerank import Candidates, expand
-from genius.search.shortlist import SHORTLIST, Codewords, no_norms, shortlist
+from genius.search.ranker_scorer import RankerScorer
+from genius.search.rerank import Candidates, expand_beams
+from genius.search.shortlist import SHORTLIST, Codewords, shortlist, unknown_norms
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from training.distributed import expect_one_process
@@ -190,8 +190,8 @@ def gather(
     """Search for the chosen validation queries in each of MODES; lists without a target among them are left out."""
     device, modalities = quantizer.codebook_0.device, data.candidates.modalities
     pool = Pool.build(pack(codes, quantizer.config.code_sizes), quantizer.config.code_sizes, device=device)
-    codewords, norms, budget = Codewords(quantizer.codebooks), no_norms(len(codes)), SearchOptions().budget
-    searched, ranking = IncrementalDecoder(decoder), Ranking(ranker.to(device), codewords)
+    codewords, norms, budget = Codewords(quantizer.codebooks), unknown_norms(len(codes)), SearchOptions().budget
+    incremental_decoder, scorer = IncrementalDecoder(decoder), RankerScorer(ranker.to(device), codewords)
     embeddings, weight = data.candidate_files.embedding, decoder.config.decoder_weight
     fused = data.query_files.fused(run.digest("fusion"))
     normalize = run.manifest.get("normalize_embeddings", False)
@@ -203,11 +203,11 @@ def gather(
             z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
             own = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
             how = {"mode": mode, "decoder_weight": weight, "budget": budget * SHORTLIST}
-            beams = beam_search(searched, z, pool.trie, BEAMS, **how)
-            found = expand(beams, pool.table)
+            beams = beam_search(incremental_decoder, z, pool.trie, BEAMS, **how)
+            found = expand_beams(beams, pool.table)
             if mode == "fast":
                 found = shortlist(found, pool.table, codewords, norms, z, budget)
-            measured = ranking.measure(found, beams, pool.table, embeddings, modalities, own, z, normalize)
+            measured = scorer.compute_parts(found, beams, pool.table, embeddings, modalities, own, z, normalize)
             right = is_target(found, data, batch)
             query.append(found.query + searches)
             parts.append(measured.cpu())

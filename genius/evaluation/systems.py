@@ -16,7 +16,7 @@ from genius.metrics.hit_rate import Qrels, first_hits, found_queries
 from genius.schema import SearchOptions
 from genius.search.dense import flat_search, quantized_norms, quantized_search
 from genius.search.engine import Engine, Milliseconds, batch_size
-from genius.search.rerank import expand, rank
+from genius.search.rerank import expand_beams, rank_candidates
 from genius.trie.pool import Pool
 
 K = 50  # results per query
@@ -74,7 +74,9 @@ def search_quantized(engine: Engine, pool: Pool, encoded: EncodedRow, qrels: Qre
         batch = slice(start, start + SCAN_BATCH)
         before = time.perf_counter()
         found = quantized_search(codebooks, pool.table, encoded.z[batch], K, norms)
-        ranked = rank(expand(found, pool.table), engine.index.embeddings, encoded.embeddings[batch], K, rerank=False)
+        ranked = rank_candidates(
+            expand_beams(found, pool.table), engine.index.embeddings, encoded.embeddings[batch], K, rerank=False
+        )
         seconds += time.perf_counter() - before
         ranks.append(first_hits(ranked.rows, qrels, start))
     return np.concatenate(ranks), 1000 * seconds / len(encoded.z)

@@ -117,18 +117,18 @@ def beam_search(
 
 
 @torch.inference_mode()
-def widened_search(
-    decoder: IncrementalDecoder, features: Tensor, trie: Trie, beams: int, most: int, **options: object
+def widen_until_certified(
+    decoder: IncrementalDecoder, features: Tensor, trie: Trie, beams: int, max_beams: int, **options: object
 ) -> Beams:
-    """`beam_search` with a certificate, repeated with twice the beams for queries without one, up to `most` beams.
+    """`beam_search` with a certificate, repeated with twice the beams for queries without one, up to `max_beams`.
 
     Returns the `beams` best IDs of each query, from the widest search that it needed. Memory stays that of one search:
     the more beams, the fewer queries are searched together.
     """
     found = beam_search(decoder, features, trie, beams, certify=True, **options)
     total, width = len(features) * beams, beams
-    while width < most and not found.certified(beams).all():
-        width = min(2 * width, most)
+    while width < max_beams and not found.certified(beams).all():
+        width = min(2 * width, max_beams)
         for queries in (~found.certified(beams)).nonzero()[:, 0].split(max(1, total // width)):
             found.replace(queries, beam_search(decoder, features[queries], trie, width, certify=True, **options))
     return found

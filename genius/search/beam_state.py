@@ -46,14 +46,14 @@ class Beams:
 
     def replace(self, queries: Tensor, wider: Beams) -> None:
         """Replace the results of these queries (q,) by those of a wider search."""
-        for own, other in (
+        for narrow, wide in (
             (self.low, wider.low),
             (self.high, wider.high),
             (self.scores, wider.scores),
             (self.log_probs, wider.log_probs),
             (self.depth, wider.depth),
         ):
-            own[queries] = other[:, : own.shape[1]]
+            narrow[queries] = wide[:, : narrow.shape[1]]
         self.scored[queries] += wider.scored
         self.bound[queries] = wider.bound
         for query, trace in zip(queries.tolist(), wider.trace or (), strict=False):

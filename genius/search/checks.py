@@ -54,8 +54,8 @@ def checked_k(k: int) -> int:
 def check_prefix(prefix: tuple[int, ...], table: IDTable) -> None:
     """Raise UserError unless an item's ID begins with these codes."""
     sizes = table.code_sizes
-    known = len(prefix) <= len(sizes) and all(0 <= code < size for code, size in zip(prefix, sizes, strict=False))
-    if not known or not len(CodeTable(table).match(prefix)):
+    codes_exist = len(prefix) <= len(sizes) and all(0 <= code < size for code, size in zip(prefix, sizes, strict=False))
+    if not codes_exist or not len(CodeTable(table).match(prefix)):
         raise UserError(f"No item that may be found has an ID that begins with {quoted(' · '.join(map(str, prefix)))}.")
 
 
@@ -74,10 +74,10 @@ def check_query(query: Query) -> None:
         raise UserError("Type a description, add a picture, or both.")
 
 
-def _whole_number(name: str, value: object, most: int) -> int:
+def _whole_number(name: str, value: object, maximum: int) -> int:
     """A slider may send 10.0 for 10."""
-    if not _is_number(value) or value != int(value) or not 1 <= value <= most:
-        raise UserError(f"The {name} must be a whole number from 1 to {most}, not {quoted(value)}.")
+    if not _is_number(value) or value != int(value) or not 1 <= value <= maximum:
+        raise UserError(f"The {name} must be a whole number from 1 to {maximum}, not {quoted(value)}.")
     return int(value)
 
 

@@ -88,10 +88,14 @@ def quantized_search(
     )
 
 
-def build_hnsw(embeddings: np.ndarray, links: int = 32, effort: int = 40) -> faiss.IndexHNSWFlat:
-    """A navigable small-world graph; `effort` is efConstruction. Set `index.hnsw.efSearch` to search."""
+def build_hnsw(embeddings: np.ndarray, links: int = 32, ef_construction: int = 40) -> faiss.IndexHNSWFlat:
+    """A hierarchical navigable small-world graph. Set `index.hnsw.efSearch` to search.
+
+    links: neighbors of a node, M of its paper (Malkov and Yashunin 2018). ef_construction: candidates that are kept
+    while a node's neighbors are sought.
+    """
     index = faiss.IndexHNSWFlat(embeddings.shape[1], links, faiss.METRIC_INNER_PRODUCT)
-    index.hnsw.efConstruction = effort
+    index.hnsw.efConstruction = ef_construction
     return _add_all(index, embeddings)
 
 
@@ -118,8 +122,8 @@ def _best(parts: Iterable[tuple[np.ndarray, np.ndarray]], queries: int, k: int) 
     """The k highest of several parts (values, numbers), (b, ·) each, as (b, k) each; equal values by number."""
     values = np.full((queries, k), -np.inf, dtype=np.float32)
     numbers = np.full((queries, k), -1, dtype=np.int64)
-    for more, theirs in parts:
-        values, numbers = np.concatenate([values, more], axis=1), np.concatenate([numbers, theirs], axis=1)
+    for part_values, part_numbers in parts:
+        values, numbers = np.concatenate([values, part_values], axis=1), np.concatenate([numbers, part_numbers], axis=1)
         order = np.lexsort((numbers, -values), axis=1)[:, :k]
         values, numbers = np.take_along_axis(values, order, 1), np.take_along_axis(numbers, order, 1)
     return values, numbers

@@ -39,14 +39,14 @@ from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import FAST_DTYPES, Modality, Query, SearchOptions, SearchResult, SearchTrace
 from genius.search.batching import ANYONE, Batcher, Caller
-from genius.search.beam import beam_search, widened_search
+from genius.search.beam import beam_search, widen_until_certified
 from genius.search.beam_state import Beams
 from genius.search.checks import MAX_WIDENED_BEAMS, check_prefix, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
+from genius.search.image_feature_cache import ImageFeatureCache
 from genius.search.ood_detector import OODDetector
-from genius.search.picture_memory import PictureMemory
-from genius.search.ranking import Ranking
-from genius.search.rerank import Candidates, Ranked, expand, generated_ids, hits, rank
+from genius.search.ranker_scorer import RankerScorer
+from genius.search.rerank import Candidates, RankedCandidates, expand_beams, fetch_hits, generated_ids, rank_candidates
 from genius.search.shortlist import SHORTLIST, Codewords, shortlist
 from genius.search.snapshots import Version, Versions
 from genius.trie.ids import fields, read_level
@@ -82,12 +82,12 @@ class EncodedQueries:
 
 
 @dataclass(frozen=True)
-class Retrieved:
+class Retrieval:
     """The arrays behind the results of b queries; evaluation reads these."""
 
     beams: Beams
     candidates: Candidates
-    ranked: Ranked
+    ranked: RankedCandidates
     milliseconds: Milliseconds
 
 
@@ -138,9 +138,9 @@ class Engine:
         self._normalize_embeddings = run is not None and run.manifest.get("normalize_embeddings", False)
         self.ood_detector, self.run = ood_detector, run
         self._codewords = Codewords(self.quantizer.codebooks)
-        self._ranking = ranker and Ranking(ranker.to(self.device).eval(), self._codewords)
+        self._ranker_scorer = ranker and RankerScorer(ranker.to(self.device).eval(), self._codewords)
         self._versions = Versions(index, self.device, run)
-        self._pictures = PictureMemory(self.encoder)
+        self._image_features = ImageFeatureCache(self.encoder)
         self._decoder = self._fast_decoder = IncrementalDecoder(self.decoder)
         if fast_dtype != "float32":
             self._fast_decoder = IncrementalDecoder(self.decoder, getattr(torch, fast_dtype))
@@ -223,7 +223,7 @@ class Engine:
     @property
     def has_ranker(self) -> bool:
         """Whether the run has a ranker, which then orders results unless a search asks for another order."""
-        return self._ranking is not None
+        return self._ranker_scorer is not None
 
     def ranking_of(self, options: SearchOptions) -> str | None:
         """What results are ordered by with these options, one of RANKINGS; None: by ID score.
@@ -273,12 +273,12 @@ class Engine:
         """Encode and fuse b queries, at least one, as one batch."""
         return self._batcher.call(partial(self._encode, queries))
 
-    def remember(self, picture: Image, caller: Caller = ANYONE) -> None:
-        """Encode a picture that will probably be searched with, so that the search need not wait for the image tower.
+    def cache_image(self, image: Image, caller: Caller = ANYONE) -> None:
+        """Encode an image that will probably be searched with, so that the search need not wait for the image tower.
 
         Raises concurrent.futures.CancelledError if the caller left before.
         """
-        self._batcher.run(self._remember, [picture], None, 1, caller)
+        self._batcher.run(self._cache_images, [image], None, 1, caller)
 
     def is_out_of_distribution(self, query: Query) -> bool | None:
         """Whether the query's image looks unlike those of the index; None without an image or a detector."""
@@ -294,20 +294,20 @@ class Engine:
         Raises UserError for an invalid query or option, and concurrent.futures.CancelledError if the caller has left
         before its last query was answered.
         """
-        shared = self._batch_options(options)
+        batch = self._batch_options(options)
         for query in queries:
             check_query(query)
-        return self._batcher.run(self._search, queries, shared, batch_size(shared.options.beams), caller)
+        return self._batcher.run(self._search, queries, batch, batch_size(batch.options.beams), caller)
 
     def search_encoded(
         self, encoded: EncodedQueries, options: SearchOptions | None = None, caller: Caller = ANYONE
     ) -> list[SearchResult]:
         """As `search`, for queries whose vectors are known. Raises UserError for an invalid option."""
-        shared = self._batch_options(options)
+        batch = self._batch_options(options)
         queries = [encoded.select(row) for row in torch.arange(len(encoded.z)).split(1)]
-        return self._batcher.run(self._search_encoded, queries, shared, batch_size(shared.options.beams), caller)
+        return self._batcher.run(self._search_encoded, queries, batch, batch_size(batch.options.beams), caller)
 
-    def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieved:
+    def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieval:
         """The part of a search after encoding, for b queries as one batch, as arrays; `search` uses it too.
 
         pool: the candidates, with their trie on this device; None: those of the index that the options allow.
@@ -323,53 +323,61 @@ class Engine:
 
     def _batch_options(self, options: SearchOptions | None) -> BatchOptions:
         """Checked, and the pool that the options allow made ready. Raises UserError for an invalid option."""
-        shared = BatchOptions(checked_options(options or SearchOptions()), self._versions.current)
-        self.ranking_of(shared.options)
-        check_prefix(shared.options.prefix, shared.version.pool_of(shared.options.modality).table)
-        return shared
+        batch = BatchOptions(checked_options(options or SearchOptions()), self._versions.current)
+        self.ranking_of(batch.options)
+        check_prefix(batch.options.prefix, batch.version.pool_of(batch.options.modality).table)
+        return batch
 
     @torch.inference_mode()
     def _encode(self, queries: Sequence[Query]) -> EncodedQueries:
-        texts, spent = [query_text(query.instruction, query.text) for query in queries], {}
-        with self._timed("encode", spent, len(queries)):
-            features = self._pictures.encode([query.image for query in queries], texts)
+        texts, milliseconds = [query_text(query.instruction, query.text) for query in queries], {}
+        with self._timed("encode", milliseconds, len(queries)):
+            features = self._image_features.encode([query.image for query in queries], texts)
             embeddings = features.embedding()
-        with self._timed("fuse", spent, len(queries)):
+        with self._timed("fuse", milliseconds, len(queries)):
             z = self.fusion(features)
-        return EncodedQueries(features, embeddings, z, spent)
+        return EncodedQueries(features, embeddings, z, milliseconds)
 
     @torch.inference_mode()
-    def _remember(self, pictures: Sequence[Image], _: None) -> list[None]:
-        self._pictures.encode(pictures, [""] * len(pictures))
-        return [None] * len(pictures)
+    def _cache_images(self, images: Sequence[Image], _: None) -> list[None]:
+        self._image_features.encode(images, [""] * len(images))
+        return [None] * len(images)
 
     def _retrieve(
         self, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool | None = None
-    ) -> Retrieved:
-        spent, count = dict(encoded.milliseconds), len(encoded.z)
+    ) -> Retrieval:
+        milliseconds, count = dict(encoded.milliseconds), len(encoded.z)
         pool = pool or version.pool_of(options.modality)
         trie = pool.trie.below(options.prefix)
         weight = options.decoder_weight
         weight = self.decoder.config.decoder_weight if weight is None else weight
         mode = self.mode_of(options)
         decoder = self._fast_decoder if mode == "fast" else self._decoder
-        how = {"mode": mode, "decoder_weight": weight, "budget": options.budget * SHORTLIST, "trace": options.trace}
-        with self._timed("beam", spent, count):
+        beam_options = {
+            "mode": mode,
+            "decoder_weight": weight,
+            "budget": options.budget * SHORTLIST,
+            "trace": options.trace,
+        }
+        with self._timed("beam", milliseconds, count):
             if options.widen:
-                beams = widened_search(decoder, encoded.z, trie, options.beams, MAX_WIDENED_BEAMS, **how)
+                beams = widen_until_certified(
+                    decoder, encoded.z, trie, options.beams, MAX_WIDENED_BEAMS, **beam_options
+                )
             else:
                 beams = beam_search(
-                    decoder, encoded.z, trie, options.beams, **how, certify=options.certify or mode == "exact"
+                    decoder, encoded.z, trie, options.beams, **beam_options, certify=options.certify or mode == "exact"
                 )
-        with self._timed("expand", spent, count):
-            candidates = expand(beams, pool.table)
+        with self._timed("expand", milliseconds, count):
+            candidates = expand_beams(beams, pool.table)
             if mode == "fast":
-                known = self._codewords, version.norms, encoded.z
-                candidates = shortlist(candidates, pool.table, *known, options.budget)
-        with self._timed("rerank", spent, count):
-            index, normalize, judged = version.index, self._normalize_embeddings, None
+                candidates = shortlist(
+                    candidates, pool.table, self._codewords, version.norms, encoded.z, options.budget
+                )
+        with self._timed("rerank", milliseconds, count):
+            index, normalize, ranker_scores = version.index, self._normalize_embeddings, None
             if self.ranking_of(options) == "ranker":
-                parts = self._ranking.measure(
+                parts = self._ranker_scorer.compute_parts(
                     candidates,
                     beams,
                     pool.table,
@@ -379,32 +387,37 @@ class Engine:
                     encoded.z,
                     normalize,
                 )
-                judged = self._ranking.judge(candidates, parts, index.modalities)
+                ranker_scores = self._ranker_scorer.score(candidates, parts, index.modalities)
             queries = encoded.embeddings.cpu().numpy()
-            ranked = rank(candidates, index.embeddings, queries, options.k, options.rerank, normalize, judged)
-        return Retrieved(beams, candidates, ranked, spent)
+            ranked = rank_candidates(
+                candidates, index.embeddings, queries, options.k, options.rerank, normalize, ranker_scores
+            )
+        return Retrieval(beams, candidates, ranked, milliseconds)
 
-    def _search(self, queries: Sequence[Query], shared: BatchOptions) -> list[SearchResult]:
-        return self._results(self._encode(queries), queries, shared)
+    def _search(self, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
+        return self._results(self._encode(queries), queries, batch)
 
-    def _search_encoded(self, queries: Sequence[EncodedQueries], shared: BatchOptions) -> list[SearchResult]:
+    def _search_encoded(self, queries: Sequence[EncodedQueries], batch: BatchOptions) -> list[SearchResult]:
         embeddings, z = (
             torch.cat(vectors).to(self.device)
             for vectors in ([query.embeddings for query in queries], [query.z for query in queries])
         )
-        return self._results(EncodedQueries(None, embeddings, z), [Query()] * len(queries), shared)
+        return self._results(EncodedQueries(None, embeddings, z), [Query()] * len(queries), batch)
 
-    def _results(self, encoded: EncodedQueries, queries: Sequence[Query], shared: BatchOptions) -> list[SearchResult]:
-        options, version, mode = shared.options, shared.version, self.mode_of(shared.options)
+    def _results(self, encoded: EncodedQueries, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
+        options, version, mode = batch.options, batch.version, self.mode_of(batch.options)
         query_codes = self.quantizer.encode(encoded.z).tolist()
-        table, found = version.pool_of(options.modality).table, self._retrieve(encoded, options, version)
-        spent = dict(found.milliseconds)
-        with self._timed("fetch", spent, len(queries)):
-            hits_per_query = hits(version.index, found.ranked, table)
-            ids_per_query = generated_ids(found.beams.ends or found.beams, table)
+        table, retrieval = version.pool_of(options.modality).table, self._retrieve(encoded, options, version)
+        milliseconds = dict(retrieval.milliseconds)
+        with self._timed("fetch", milliseconds, len(queries)):
+            hits_per_query = fetch_hits(version.index, retrieval.ranked, table)
+            ids_per_query = generated_ids(retrieval.beams.ends or retrieval.beams, table)
             out_of_distribution = [self.is_out_of_distribution(query) for query in queries]
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
-        first_codes, certified = found.beams.first_log_probs.exp().cpu().numpy(), found.beams.certified(options.beams)
+        first_codes, certified = (
+            retrieval.beams.first_log_probs.exp().cpu().numpy(),
+            retrieval.beams.certified(options.beams),
+        )
         return [
             SearchResult(
                 hits=hits_per_query[i],
@@ -414,26 +427,26 @@ class Engine:
                 query_codes=tuple(query_codes[i]),
                 first_code_probabilities=first_codes[i],
                 modality_code=self.quantizer.config.modality_code,
-                candidates=int(found.candidates.counts[i]),
+                candidates=int(retrieval.candidates.counts[i]),
                 mode=mode,
                 ranking=self.ranking_of(options),
                 dtype=self.fast_dtype if mode == "fast" else "float32",
-                decoded=int(found.beams.scored[i]),
+                decoded=int(retrieval.beams.scored[i]),
                 certified=None if certified is None else bool(certified[i]),
                 out_of_distribution=out_of_distribution[i],
-                milliseconds=dict(spent),
-                trace=SearchTrace(found.beams.trace[i]) if found.beams.trace else None,
+                milliseconds=dict(milliseconds),
+                trace=SearchTrace(retrieval.beams.trace[i]) if retrieval.beams.trace else None,
             )
             for i in range(len(queries))
         ]
 
     @contextmanager
-    def _timed(self, stage: str, spent: Milliseconds, queries: int) -> Iterator[None]:
+    def _timed(self, stage: str, milliseconds: Milliseconds, queries: int) -> Iterator[None]:
         start = time.perf_counter()
         yield
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
-        spent[stage] = (time.perf_counter() - start) * 1000 / queries
+        milliseconds[stage] = (time.perf_counter() - start) * 1000 / queries
 
 
 def batch_size(beams: int) -> int:

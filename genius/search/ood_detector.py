@@ -28,12 +28,12 @@ from genius.reading import check_tensor_size, one_line
 
 FILE = "familiar.safetensors"  # in an index folder
 MIN_IMAGES = 50  # of either kind; fewer give no reliable estimate
-INLIERS = 0.98  # share of the validation images below the threshold
+INLIER_SHARE = 0.98  # share of the validation images below the threshold
 VARIANCE_FLOOR = 0.3  # added to the variance of every direction, which is 1 on average
 MIN_SPREAD = 1e-6  # where all images are equal
 
 SIDE, BLOCK, SCALES = 64, 4, 2  # of the image as it is measured; of a block; how often the image is halved
-FAINT = 0.5 / 255  # coefficients well below this count as none
+MIN_MAGNITUDE = 0.5 / 255  # coefficients well below this count as none
 BRIGHTNESS, RED_GREEN, YELLOW_BLUE = (1 / 3, 1 / 3, 1 / 3), (1 / 2, -1 / 2, 0), (1 / 4, 1 / 4, -1 / 2)
 CONTRASTS = np.array([BRIGHTNESS, RED_GREEN, YELLOW_BLUE], np.float32).T  # (3, 3) from RGB
 
@@ -49,7 +49,7 @@ def texture(image: Image.Image) -> np.ndarray:
         blocks = len(planes) // BLOCK
         parts = planes.reshape(blocks, BLOCK, blocks, BLOCK, 3).transpose(0, 2, 1, 3, 4)
         waves = dctn(parts, axes=(2, 3), norm="ortho") / BLOCK  # 1 for a constant plane of 1
-        magnitudes = np.log(np.abs(waves) + FAINT).reshape(blocks * blocks, -1)
+        magnitudes = np.log(np.abs(waves) + MIN_MAGNITUDE).reshape(blocks * blocks, -1)
         features += [magnitudes.mean(0), magnitudes.std(0)]
         planes = (planes[::2, ::2] + planes[1::2, ::2] + planes[::2, 1::2] + planes[1::2, 1::2]) / 4
     return np.concatenate(features)
@@ -76,12 +76,12 @@ class OODDetector:
             return None
         fitted = [_gaussian(group) for group in groups]
         detector = cls(*(np.array(parts, np.float32) for parts in zip(*fitted, strict=True)), np.empty(len(groups)))
-        own = [detector.distances(group)[:, number] for number, group in enumerate(groups)]
+        own_distances = [detector.distances(group)[:, number] for number, group in enumerate(groups)]
         distances = detector.distances(validation)
-        nearest = (distances / [max(float(np.median(part)), MIN_SPREAD) for part in own]).argmin(1)
-        for number, part in enumerate(own):
-            judged = distances[nearest == number, number]
-            detector.thresholds[number] = np.quantile(judged if len(judged) >= MIN_IMAGES else part, INLIERS)
+        nearest = (distances / [max(float(np.median(part)), MIN_SPREAD) for part in own_distances]).argmin(1)
+        for number, part in enumerate(own_distances):
+            validated = distances[nearest == number, number]
+            detector.thresholds[number] = np.quantile(validated if len(validated) >= MIN_IMAGES else part, INLIER_SHARE)
         return detector
 
     def distances(self, textures: np.ndarray) -> np.ndarray:
@@ -92,13 +92,13 @@ class OODDetector:
         ]
         return np.stack(away, axis=-1)
 
-    def are_far(self, textures: np.ndarray) -> np.ndarray:
+    def exceed_thresholds(self, textures: np.ndarray) -> np.ndarray:
         """(b,) bool: which textures (b, t) are beyond the threshold of every dataset."""
         return (self.distances(textures) > self.thresholds).all(-1)
 
     def is_out_of_distribution(self, image: Image.Image) -> bool:
         """Whether this RGB image is unlike the indexed ones."""
-        return bool(self.are_far(texture(image)[None])[0])
+        return bool(self.exceed_thresholds(texture(image)[None])[0])
 
     def save(self, folder: Path) -> None:
         arrays = {"mean": self.means, "whitening": self.whitenings, "threshold": self.thresholds}

@@ -1,6 +1,6 @@
 """From generated IDs to ranked items: collect the items below each ID, re-rank them, fetch the records.
 
-Items are re-ranked by embedding, as published, or by what a ranker says of them (ranking.py).
+Items are re-ranked by embedding, as published, or by the scores of the run's ranker (ranker_scorer.py).
 
 A beam search returns whole IDs or, in mode fast, prefixes with few items. No returned prefix is a prefix of another,
 so candidates are unique.
@@ -38,16 +38,16 @@ class Candidates:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What the ranker says of candidates."""
+class RankerScores:
+    """The ranker's scores of all candidates."""
 
     cosines: np.ndarray  # (t,) of the embeddings
-    scores: np.ndarray  # (t,) that order them
+    scores: np.ndarray  # (t,) higher is better
     shares: np.ndarray  # (t, p + 1) of the parts and of the modality in the score, from the query's mean candidate on
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedCandidates:
     """The k best items of each query, best first; padded with −1, −inf and rank 0."""
 
     rows: np.ndarray  # (b, k) in the index
@@ -58,7 +58,7 @@ class Ranked:
     shares: np.ndarray | None = None  # (b, k, p + 1) of the ranker's parts; None: it did not rank
 
 
-def expand(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candidates:
+def expand_beams(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candidates:
     """All items below the beams, best beam first; at most `at_most` for each query."""
     low, high, scores = (values.cpu().numpy() for values in (beams.low, beams.high, beams.scores))  # (b, w)
     items = high - low
@@ -72,33 +72,34 @@ def expand(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candi
         table.ids_of(position),
         beam,
         scores.ravel()[beam],
-        places(counts) + 1,
+        positions_in_lists(counts) + 1,
         counts,
     )
 
 
-def rank(
+def rank_candidates(
     candidates: Candidates,
     embeddings: np.ndarray,
     queries: np.ndarray,
     k: int,
     rerank: bool = True,
     normalize: bool = False,
-    judged: Judged | None = None,
-) -> Ranked:
+    ranker_scores: RankerScores | None = None,
+) -> RankedCandidates:
     """The k best candidates of each query, by cosine or, without re-ranking, in generated order.
 
     embeddings (n, d) of the index, memory-mapped; queries (b, d); both normalized. normalize: divide by the norms of
-    the embeddings, which half precision changed by up to 3e-4. judged: what the ranker says of the candidates, whose
-    scores then take the place of the cosines in re-ranking. Equal cosines or scores keep the generated order.
+    the embeddings, which half precision changed by up to 3e-4. ranker_scores: of the candidates, in
+    place of the cosines. Equal cosines or scores keep the generated order.
     """
     chosen = np.arange(len(candidates.row)) if rerank else np.flatnonzero(candidates.generated_rank <= k)
     query, row = candidates.query[chosen], candidates.row[chosen]
-    cosine = _cosines(embeddings, row, queries, query, normalize) if judged is None else judged.cosines
+    cosine = _cosines(embeddings, row, queries, query, normalize) if ranker_scores is None else ranker_scores.cosines
     if rerank:
-        order = np.lexsort((candidates.generated_rank, -(cosine if judged is None else judged.scores), query))
+        scores = cosine if ranker_scores is None else ranker_scores.scores
+        order = np.lexsort((candidates.generated_rank, -scores, query))
         chosen, query, cosine = chosen[order], query[order], cosine[order]
-    place = places(np.bincount(query, minlength=len(queries)))
+    place = positions_in_lists(np.bincount(query, minlength=len(queries)))
     at = np.flatnonzero(place < k)
     chosen, query, place = chosen[at], query[at], place[at]
 
@@ -107,17 +108,17 @@ def rank(
         out[query, place] = values
         return out
 
-    return Ranked(
+    return RankedCandidates(
         padded(candidates.row[chosen], -1),
         padded(candidates.id[chosen], -1),
         padded(candidates.score[chosen], -np.inf),
         padded(cosine[at], -np.inf),
         padded(candidates.generated_rank[chosen], 0),
-        None if judged is None else padded(judged.shares[chosen], 0),
+        None if ranker_scores is None else padded(ranker_scores.shares[chosen], 0),
     )
 
 
-def hits(index: Index, ranked: Ranked, table: IDTable) -> list[list[Hit]]:
+def fetch_hits(index: Index, ranked: RankedCandidates, table: IDTable) -> list[list[Hit]]:
     """The results of each query, all records fetched at once; table: the one that numbers the IDs."""
     query, place = np.nonzero(ranked.rows >= 0)
     rows = ranked.rows[query, place]
@@ -149,8 +150,8 @@ def generated_ids(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
     ]
 
 
-def places(counts: np.ndarray) -> np.ndarray:
-    """(b,) list lengths -> (t,) place of each element in its own list, from 0."""
+def positions_in_lists(counts: np.ndarray) -> np.ndarray:
+    """(b,) list lengths -> (t,) position of each element in its own list, from 0."""
     return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 

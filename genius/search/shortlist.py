@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from genius.search.rerank import BLOCK, Candidates, places
+from genius.search.rerank import BLOCK, Candidates, positions_in_lists
 from genius.trie.ids import IDTable
 
 SHORTLIST = 10  # items below the beams of mode fast, for each that is re-ranked
@@ -47,8 +47,8 @@ class Codewords:
         return torch.cat([2 * codebook.float() @ z.float().T for codebook in self.codebooks])
 
 
-def no_norms(items: int) -> np.ndarray:
-    """For an index of so many items, to be filled by `shortlist`: 4 bytes an item."""
+def unknown_norms(items: int) -> np.ndarray:
+    """(items,) NaN, for the rows of an index: `shortlist` fills in ‖ẑ‖² as it meets them. 4 bytes an item."""
     return np.full(items, np.nan, dtype=np.float32)
 
 
@@ -74,7 +74,7 @@ def shortlist(
         norms[rows[new]] = codewords.sums(numbers[torch.from_numpy(new)]).square().sum(1).cpu().numpy()
         nearness[part] = inner.cpu().numpy() - norms[rows]
     order = np.lexsort((candidates.generated_rank, -nearness, candidates.query))
-    place = places(candidates.counts)
+    place = positions_in_lists(candidates.counts)
     chosen, place = order[place < at_most], place[place < at_most]
     return Candidates(
         candidates.query[chosen],

@@ -20,7 +20,7 @@ from genius.index.store import Index
 from genius.index.versions import newer
 from genius.run import Run
 from genius.schema import Modality
-from genius.search.shortlist import no_norms
+from genius.search.shortlist import unknown_norms
 from genius.trie.pool import Pool
 
 
@@ -30,7 +30,7 @@ class Version:
     def __init__(self, index: Index, device: torch.device):
         self.index, self.device = index, device
         self.pool = index.pool(device=device)  # all items
-        self.norms = no_norms(index.n)  # filled by searches; which thread does makes no difference
+        self.norms = unknown_norms(index.n)  # filled by searches; which thread does makes no difference
         self._pools: dict[Modality, Pool] = {}
         self._pooling = threading.Lock()
 

@@ -347,11 +347,13 @@ def test_the_dtype_of_mode_fast_is_a_setting_that_results_record(run, engine):
 
 
 def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, engine, monkeypatch):
-    used, rank = [], engine_module.rank
+    used, rank_candidates = [], engine_module.rank_candidates
     run = publish_tiny_run(tmp_path / "run", n=6)
     run.record(normalize_embeddings=True)
     published = Engine.load(run.path, "cpu")
-    monkeypatch.setattr(engine_module, "rank", lambda *given: used.append(given[5]) or rank(*given))
+    monkeypatch.setattr(
+        engine_module, "rank_candidates", lambda *given: used.append(given[5]) or rank_candidates(*given)
+    )
     for each in (engine, published):
         each.search(QUERIES[:1])
     assert used == [False, True]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from genius.search.beam import FAST_BEAM_DIVISOR, beam_search, widened_search
+from genius.search.beam import FAST_BEAM_DIVISOR, beam_search, widen_until_certified
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder
@@ -149,7 +149,7 @@ def test_widening_ends_with_the_best_ids_of_all_and_searches_again_only_where_it
     table, trie = build(150, seed=5)
     decoder, how = FixedDecoder(SIZES, 12), {"mode": mode, "decoder_weight": weight}
     once = beam_search(decoder, decoder.features, trie, 4, certify=True, **how)
-    found = widened_search(decoder, decoder.features, trie, 4, most=500, **how)
+    found = widen_until_certified(decoder, decoder.features, trie, 4, max_beams=500, **how)
     everything = beam_search(decoder, decoder.features, trie, 500, certify=True, **how)
     assert found.low.shape == (12, 4) and found.certified(4).all()
     for query in range(12):
@@ -160,7 +160,7 @@ def test_widening_ends_with_the_best_ids_of_all_and_searches_again_only_where_it
 def test_widening_ends_at_its_limit():
     _, trie = build(150, seed=5)
     decoder = FixedDecoder(SIZES, 12)
-    found = widened_search(decoder, decoder.features, trie, 1, most=2)
+    found = widen_until_certified(decoder, decoder.features, trie, 1, max_beams=2)
     assert not found.certified(1).all()
     assert found.scored.max() == (1 + 1 + 1 + 1) + (1 + 2 + 2 + 2)
 

@@ -65,7 +65,7 @@ def test_texture_is_that_of_a_cosine_transform_of_each_block():
 
 
 def test_few_of_the_same_kind_are_beyond_the_threshold(ood_detector):
-    assert 0.005 < ood_detector.are_far(points(5000, seed=2)).mean() < 0.04
+    assert 0.005 < ood_detector.exceed_thresholds(points(5000, seed=2)).mean() < 0.04
 
 
 def test_distances_are_those_of_the_inverse_correlations(ood_detector):
@@ -113,10 +113,13 @@ def test_too_few_images_give_no_detector():
 def test_images_between_two_datasets_are_far_and_those_of_either_are_not():
     one, other = points(N, seed=0), points(N, seed=1) + 40
     both = OODDetector.fit([one, other], np.concatenate([points(Q, seed=2), points(Q, seed=3) + 40]))
-    assert both.are_far(points(500, seed=4)).mean() < 0.06 and both.are_far(points(500, seed=5) + 40).mean() < 0.06
-    assert both.are_far(points(500, seed=6) + 20).all()
+    assert (
+        both.exceed_thresholds(points(500, seed=4)).mean() < 0.06
+        and both.exceed_thresholds(points(500, seed=5) + 40).mean() < 0.06
+    )
+    assert both.exceed_thresholds(points(500, seed=6) + 20).all()
     blurred = OODDetector.fit([np.concatenate([one, other])], points(Q, seed=2))
-    assert not blurred.are_far(points(500, seed=6) + 20).all()
+    assert not blurred.exceed_thresholds(points(500, seed=6) + 20).all()
 
 
 def test_a_dataset_with_few_images_is_joined_to_the_largest():
@@ -129,7 +132,7 @@ def test_a_dataset_with_few_images_is_joined_to_the_largest():
 
 def test_a_dataset_that_no_validation_image_is_near_to_is_judged_by_its_own_images():
     detector = OODDetector.fit([points(N, seed=0), points(N, seed=1) + 40], points(Q, seed=2))
-    assert detector.are_far(points(500, seed=3) + 40).mean() < 0.1
+    assert detector.exceed_thresholds(points(500, seed=3) + 40).mean() < 0.1
 
 
 def test_a_saved_detector_judges_as_before(of_drawings, tmp_path):

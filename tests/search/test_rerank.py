@@ -4,7 +4,7 @@ import torch
 
 from genius.search import rerank
 from genius.search.beam_state import Beams
-from genius.search.rerank import expand, rank
+from genius.search.rerank import expand_beams, rank_candidates
 from genius.trie.ids import IDTable
 
 SIZES, N, DIM, QUERIES, WIDTH = (3, 4, 4), 90, 8, 4, 6
@@ -55,7 +55,7 @@ def slow_candidates(table, beams, query) -> list[tuple[int, int, float]]:
 
 def test_every_item_below_every_beam_is_considered_once_in_generated_order(world):
     table, beams, _, _ = world
-    found = expand(beams, table)
+    found = expand_beams(beams, table)
     for query in range(QUERIES):
         mine = found.query == query
         expected = slow_candidates(table, beams, query)
@@ -67,7 +67,7 @@ def test_every_item_below_every_beam_is_considered_once_in_generated_order(world
 @pytest.mark.parametrize("k", [1, 5, 60])
 def test_reranking_orders_all_candidates_by_cosine(world, k):
     table, beams, embeddings, queries = world
-    ranked = rank(expand(beams, table), embeddings, queries, k)
+    ranked = rank_candidates(expand_beams(beams, table), embeddings, queries, k)
     for query in range(QUERIES):
         candidates = slow_candidates(table, beams, query)
         cosines = [float(embeddings[row].astype(np.float64) @ queries[query]) for row, _, _ in candidates]
@@ -86,7 +86,7 @@ def test_reranking_orders_all_candidates_by_cosine(world, k):
 
 def test_without_reranking_items_keep_the_generated_order_and_still_get_a_cosine(world):
     table, beams, embeddings, queries = world
-    ranked = rank(expand(beams, table), embeddings, queries, 7, rerank=False)
+    ranked = rank_candidates(expand_beams(beams, table), embeddings, queries, 7, rerank=False)
     for query in range(QUERIES):
         rows = [row for row, _, _ in slow_candidates(table, beams, query)][:7]
         assert ranked.rows[query].tolist() == rows
@@ -98,8 +98,10 @@ def test_without_reranking_items_keep_the_generated_order_and_still_get_a_cosine
 def test_embeddings_are_normalized_again_only_on_request(world):
     table, beams, embeddings, queries = world
     scaled = (embeddings * np.linspace(0.5, 1, N)[:, None]).astype(np.float32)
-    expected = rank(expand(beams, table), embeddings, queries, 20)
-    plain, normalized = (rank(expand(beams, table), scaled, queries, 20, normalize=on) for on in (False, True))
+    expected = rank_candidates(expand_beams(beams, table), embeddings, queries, 20)
+    plain, normalized = (
+        rank_candidates(expand_beams(beams, table), scaled, queries, 20, normalize=on) for on in (False, True)
+    )
     assert not np.array_equal(plain.rows, expected.rows)
     assert np.array_equal(normalized.rows, expected.rows)
     np.testing.assert_allclose(normalized.cosines, expected.cosines, atol=1e-3)
@@ -108,44 +110,44 @@ def test_embeddings_are_normalized_again_only_on_request(world):
 def test_equal_cosines_keep_the_generated_order(world):
     table, beams, embeddings, queries = world
     alike = np.repeat(embeddings[:1], N, axis=0)
-    ranked = rank(expand(beams, table), alike, queries, 10)
+    ranked = rank_candidates(expand_beams(beams, table), alike, queries, 10)
     assert ranked.generated_rank.tolist() == [list(range(1, 11))] * QUERIES
 
 
 def test_a_query_is_ranked_alike_alone_and_in_a_batch(world, monkeypatch):
     table, beams, embeddings, queries = world
-    together = rank(expand(beams, table), embeddings, queries, 5)
+    together = rank_candidates(expand_beams(beams, table), embeddings, queries, 5)
     monkeypatch.setattr(rerank, "BLOCK", 7)
     for query in range(QUERIES):
         one = beams_of(*(values[query : query + 1].numpy() for values in (beams.low, beams.high, beams.scores)))
-        alone = rank(expand(one, table), embeddings, queries[query : query + 1], 5)
+        alone = rank_candidates(expand_beams(one, table), embeddings, queries[query : query + 1], 5)
         assert np.array_equal(alone.rows[0], together.rows[query])
         assert np.array_equal(alone.cosines[0], together.cosines[query])
 
 
 def test_only_the_embeddings_of_candidates_are_read(world):
     table, beams, embeddings, queries = world
-    candidates = expand(beams, table)
+    candidates = expand_beams(beams, table)
     others = np.setdiff1d(np.arange(N), candidates.row)
     assert len(others)
     broken = embeddings.copy()
     broken[others] = np.nan
-    assert np.isfinite(rank(candidates, broken, queries, 5).cosines).all()
+    assert np.isfinite(rank_candidates(candidates, broken, queries, 5).cosines).all()
 
 
 @pytest.mark.parametrize("limit", [1, 4, 9])
 def test_crowded_ids_are_cut_at_the_limit_in_generated_order(world, limit):
     table, beams, _, _ = world
-    whole = expand(beams, table)
-    cut = expand(beams, table, at_most=limit)
+    whole = expand_beams(beams, table)
+    cut = expand_beams(beams, table, at_most=limit)
     assert cut.counts.tolist() == [limit] * QUERIES
     assert np.array_equal(cut.row, whole.row[whole.generated_rank <= limit])
 
 
 def test_padding_beams_hold_no_items(world):
     table, beams, _, _ = world
-    whole = expand(beams, table)
+    whole = expand_beams(beams, table)
     beams.low[1, 2:], beams.high[1, 2:], beams.scores[1, 2:] = 0, 0, -torch.inf
-    padded = expand(beams, table)
+    padded = expand_beams(beams, table)
     rest = (whole.query != 1) | np.isin(whole.score, beams.scores[1, :2].numpy())
     assert np.array_equal(padded.row, whole.row[rest]) and np.isfinite(padded.score).all()

@@ -6,7 +6,7 @@ import torch
 
 from genius.search import shortlist as module
 from genius.search.rerank import Candidates
-from genius.search.shortlist import Codewords, no_norms, shortlist
+from genius.search.shortlist import Codewords, shortlist, unknown_norms
 from genius.trie.ids import IDTable
 
 SIZES, N, DIM, QUERIES = (3, 4, 5), 200, 7, 4
@@ -43,7 +43,7 @@ def test_the_nearest_candidates_of_each_query_are_kept_nearest_first(world, monk
     monkeypatch.setattr(module, "BLOCK", block)
     table, books, features = world
     given = drawn(table, [60, 0, 5, 200])
-    norms = no_norms(N)
+    norms = unknown_norms(N)
     if known:  # of a search before
         shortlist(drawn(table, [10, 30, 30, 7]), table, Codewords(books), norms, features, 3)
     kept = shortlist(given, table, Codewords(books), norms, features, at_most)
@@ -65,4 +65,6 @@ def test_items_that_share_an_id_keep_their_order(world):
     rows = table.rows[shared : shared + 3].astype(np.int64)
     same = np.full(3, shared)
     given = Candidates(np.zeros(3, int), rows, same, same, same.astype(np.float32), np.arange(3) + 1, np.array([3]))
-    assert shortlist(given, table, Codewords(books), no_norms(N), features[:1], 2).row.tolist() == rows[:2].tolist()
+    assert (
+        shortlist(given, table, Codewords(books), unknown_norms(N), features[:1], 2).row.tolist() == rows[:2].tolist()
+    )

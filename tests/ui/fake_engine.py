@@ -144,7 +144,7 @@ class FakeEngine:
         self.seconds = seconds
         self.index = FakeIndex()
         self.queries: list[tuple[Query, SearchOptions]] = []
-        self.remembered: list[Image.Image] = []
+        self.cached_images: list[Image.Image] = []
         self.snapshots = 0
         self.caller = ANYONE  # of the last search
 
@@ -164,8 +164,8 @@ class FakeEngine:
             raise CancelledError
         return [self.answer(query, options) for query in queries]
 
-    def remember(self, picture: Image.Image, caller=ANYONE) -> None:
-        self.remembered.append(picture)
+    def cache_image(self, image: Image.Image, caller=ANYONE) -> None:
+        self.cached_images.append(image)
 
     def encode(self, queries: list[Query]) -> EncodedQueries:
         """Vectors that depend on the length of the text."""

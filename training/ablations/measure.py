@@ -19,7 +19,7 @@ from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import Modality
 from genius.search.beam import beam_search
 from genius.search.engine import batch_size
-from genius.search.rerank import expand, rank
+from genius.search.rerank import expand_beams, rank_candidates
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from training.ablations.query_columns import Column
@@ -59,12 +59,12 @@ class Searcher:
         for part in z.to(self.device).split(batch_size(beams)):
             before = time.perf_counter()
             found = beam_search(self.decoder, part, pool.trie, beams, mode="exact", decoder_weight=self.weight)
-            candidates = expand(found, pool.table)
+            candidates = expand_beams(found, pool.table)
             searched = time.perf_counter()
             own = embeddings[start : start + len(part)]
             for name in ranks:
                 since = time.perf_counter()
-                ranked = rank(candidates, self.embeddings, own, K, rerank=name == "re-ranked")
+                ranked = rank_candidates(candidates, self.embeddings, own, K, rerank=name == "re-ranked")
                 seconds[name] += searched - before + time.perf_counter() - since
                 ranks[name].append(first_hits(ranked.rows, qrels, start))
             start += len(part)

@@ -50,8 +50,8 @@ from genius.schema import SearchOptions
 from genius.search.beam import MODES, beam_search
 from genius.search.beam_state import Beams
 from genius.search.engine import EncodedQueries, Engine
-from genius.search.rerank import expand, rank
-from genius.search.shortlist import SHORTLIST, Codewords, no_norms, shortlist
+from genius.search.rerank import expand_beams, rank_candidates
+from genius.search.shortlist import SHORTLIST, Codewords, shortlist, unknown_norms
 from genius.trie.pool import Pool
 from training.distributed import expect_one_process
 
@@ -198,13 +198,13 @@ class Search:
 
     def __init__(self, decoder: IncrementalDecoder, pool: Pool, weight: float = 1.0):
         self.decoder, self.pool, self.weight = decoder, pool, weight
-        self.codewords, self.norms = Codewords(decoder.codebooks), no_norms(len(pool.table))
+        self.codewords, self.norms = Codewords(decoder.codebooks), unknown_norms(len(pool.table))
 
     def __call__(self, queries: EncodedQueries, mode: str) -> tuple[Beams, Any]:
         """The beams and the candidates."""
         how = {"mode": mode, "decoder_weight": self.weight, "budget": BUDGET * SHORTLIST}
         beams = beam_search(self.decoder, queries.z, self.pool.trie, BEAMS, **how)
-        candidates = expand(beams, self.pool.table)
+        candidates = expand_beams(beams, self.pool.table)
         if mode == "fast":
             candidates = shortlist(candidates, self.pool.table, self.codewords, self.norms, queries.z, BUDGET)
         return beams, candidates
@@ -223,7 +223,7 @@ def measure_changes(engine: Engine, queries: EncodedSplit, names: list[str]) -> 
             ) -> np.ndarray:
                 candidates = search(batch, mode)[1]
                 found += [set(rows.tolist()) for rows in np.split(candidates.row, np.cumsum(candidates.counts)[:-1])]
-                return rank(candidates, embeddings, batch.embeddings.numpy(), K).rows
+                return rank_candidates(candidates, embeddings, batch.embeddings.numpy(), K).rows
 
             rate = mean_hit_rate(SearchSetting(name, False, 0.0, ranked), queries)
             same = np.mean([len(a & b) / len(a) for a, b in zip(kept["as shipped"], found, strict=True)])

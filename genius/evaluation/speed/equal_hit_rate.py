@@ -24,7 +24,7 @@ from genius.metrics.hit_rate import first_hits, hit_rate
 from genius.schema import SearchOptions
 from genius.search.dense import build_hnsw, flat_search, quantized_norms, quantized_search
 from genius.search.engine import EncodedQueries, Engine
-from genius.search.rerank import expand, rank
+from genius.search.rerank import expand_beams, rank_candidates
 
 K, CUT = 50, 5  # results per query; k of the hit rate
 LIMIT = 50  # queries per (task, dataset) row
@@ -95,8 +95,8 @@ def generating(engine: Engine) -> list[SearchSetting]:
 
     def scan(queries: EncodedQueries) -> np.ndarray:
         nearest = quantized_search(engine.quantizer.codebooks, pool.table, queries.z, K, norms)
-        candidates = expand(nearest, pool.table)
-        return rank(candidates, index.embeddings, queries.embeddings.cpu().numpy(), K, rerank=False).rows
+        candidates = expand_beams(nearest, pool.table)
+        return rank_candidates(candidates, index.embeddings, queries.embeddings.cpu().numpy(), K, rerank=False).rows
 
     return [
         by_beams("exact", mode="exact", rerank=False),

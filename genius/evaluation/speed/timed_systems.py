@@ -23,7 +23,7 @@ from genius.search.beam import beam_search
 from genius.search.beam_state import Beams
 from genius.search.dense import build_hnsw, build_ivf_pq, flat_search, quantized_norms, quantized_search
 from genius.search.engine import EncodedQueries
-from genius.search.rerank import expand
+from genius.search.rerank import expand_beams
 from genius.search.shortlist import SHORTLIST, Codewords, shortlist
 
 K = 50  # results of the systems without beams
@@ -71,7 +71,7 @@ def _beam_search(mode: str, geometry: bool = False) -> Callable[[Setup], TimedSy
             how = {"mode": mode, "decoder_weight": weight, "budget": budget * SHORTLIST}
             found = beam_search(decoder, queries.z, setup.pool.trie, setup.beams, **how)
             if mode == "fast":
-                shortlist(expand(found, table), table, codewords, norms, queries.z, budget)
+                shortlist(expand_beams(found, table), table, codewords, norms, queries.z, budget)
             synchronize(setup.pool.trie.device)
             return found
 

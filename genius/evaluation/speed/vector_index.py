@@ -42,7 +42,7 @@ from genius.schema import SearchOptions
 from genius.search.beam import beam_search
 from genius.search.dense import build_hnsw, flat_search, quantized_norms, quantized_search
 from genius.search.engine import EncodedQueries, Engine
-from genius.search.rerank import expand
+from genius.search.rerank import expand_beams
 from genius.search.shortlist import SHORTLIST, Codewords, shortlist
 
 ITEMS, BATCHES, ROUNDS = "100000,1000000,5600000", (1, 32), 9
@@ -143,7 +143,7 @@ def by_ids(engine: Engine, pool: FusedPool) -> System:
         def search(queries: EncodedQueries) -> np.ndarray:
             how = {"mode": "fast", "decoder_weight": weight, "budget": budget * SHORTLIST}
             beams = beam_search(decoder, queries.z, pool.pool.trie, SearchOptions().beams, **how)
-            found = shortlist(expand(beams, table), table, codewords, norms, queries.z, budget)
+            found = shortlist(expand_beams(beams, table), table, codewords, norms, queries.z, budget)
             rows = np.full((len(queries.z), max(budget, K)), -1)
             rows[found.query, found.generated_rank - 1] = found.row
             return rows
@@ -151,7 +151,7 @@ def by_ids(engine: Engine, pool: FusedPool) -> System:
         return search
 
     def scan(queries: EncodedQueries) -> np.ndarray:
-        found = expand(quantized_search(quantizer.codebooks, table, queries.z, K, of_ids), table)
+        found = expand_beams(quantized_search(quantizer.codebooks, table, queries.z, K, of_ids), table)
         rows = np.full((len(queries.z), int(found.counts.max())), -1)
         rows[found.query, found.generated_rank - 1] = found.row
         return rows

@@ -123,7 +123,7 @@ class SearchCallbacks:
         """Encode an uploaded picture while its visitor still writes."""
         if picture:
             with suppress(UserError):  # which the search will raise again, where it can be shown
-                self.engine.remember(self.uploads.open(picture, None), current_caller.get())
+                self.engine.cache_image(self.uploads.open(picture, None), current_caller.get())
 
     def on_input(self, text: Any, picture: str | None):
         """Reorder the suggested instructions, and offer some for a picture.

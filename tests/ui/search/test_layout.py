@@ -308,11 +308,11 @@ def test_an_uploaded_picture_is_encoded_before_it_is_asked_about_and_a_bad_one_i
     page, engine, photo, tmp_path
 ):
     callback(page, "on_upload")(str(photo))
-    assert len(engine.remembered) == 1 and engine.remembered[0].mode == "RGB"
+    assert len(engine.cached_images) == 1 and engine.cached_images[0].mode == "RGB"
     (tmp_path / "bad.png").write_text("no picture")
     for path in (None, str(tmp_path / "bad.png")):
         callback(page, "on_upload")(path)
-    assert len(engine.remembered) == 1
+    assert len(engine.cached_images) == 1
 
 
 def test_a_question_about_a_picture_that_is_gone_gets_one_sentence(page):

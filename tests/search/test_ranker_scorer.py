@@ -1,4 +1,4 @@
-"""genius/search/ranking.py and the ranker's order, against sums worked out one candidate at a time."""
+"""genius/search/ranker_scorer.py and the ranker's order, against sums worked out one candidate at a time."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""genius/search/picture_memory.py: the features are those of the encoder, and no picture passes the tower twice."""
+"""genius/search/image_feature_cache.py: features are those of the encoder, and no picture passes its tower twice."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from PIL import Image
 
 from genius.schema import Query
 from genius.search.engine import Engine
-from genius.search.picture_memory import PictureMemory
+from genius.search.image_feature_cache import ImageFeatureCache
 from tests.search.tiny import publish_tiny_run, tiny_encoder
 
 
@@ -31,10 +31,10 @@ def passed(monkeypatch) -> list[int]:
 @torch.inference_mode()
 def test_features_are_those_of_the_encoder(passed):
     images, texts = [picture(0), None, picture(1), picture(0)], ["A dog.", "A cat.", "", "A boat."]
-    expected, memory = tiny_encoder().encode(images, texts), PictureMemory(tiny_encoder())
+    expected, cache = tiny_encoder().encode(images, texts), ImageFeatureCache(tiny_encoder())
 
     for _ in range(2):
-        found = memory.encode(images, texts)
+        found = cache.encode(images, texts)
         torch.testing.assert_close(found.image, expected.image)
         torch.testing.assert_close(found.text, expected.text)
         assert found.image_mask.tolist() == [True, False, True, True]
@@ -44,18 +44,18 @@ def test_features_are_those_of_the_encoder(passed):
 
 @torch.inference_mode()
 def test_the_pictures_that_were_not_used_for_longest_are_forgotten(passed):
-    memory = PictureMemory(tiny_encoder(), kept=2)
+    cache = ImageFeatureCache(tiny_encoder(), capacity=2)
     for seed in (0, 1, 0, 2, 0, 1):
-        memory.encode([picture(seed)], [""])
+        cache.encode([picture(seed)], [""])
     assert passed == [1, 1, 0, 1, 0, 1]
 
 
 @torch.inference_mode()
 def test_the_same_bytes_in_another_shape_are_another_picture(passed):
-    memory = PictureMemory(tiny_encoder())
+    cache = ImageFeatureCache(tiny_encoder())
     pixels = np.arange(1800, dtype=np.uint8).reshape(20, 30, 3)
     for shape in ((20, 30, 3), (30, 20, 3)):
-        memory.encode([Image.fromarray(pixels.reshape(shape))], [""])
+        cache.encode([Image.fromarray(pixels.reshape(shape))], [""])
     assert passed == [1, 1]
 
 
@@ -77,7 +77,7 @@ def test_a_picture_that_was_remembered_does_not_pass_the_tower_in_its_search(tmp
     (expected,) = engine.search([Query(text="a dog", image=picture(3))])
     other = Engine.load(tmp_path / "run", "cpu")
     passed.clear()
-    other.remember(picture(3))
+    other.cache_image(picture(3))
     assert passed == [1]
     (found,) = other.search([Query(text="a dog", image=picture(3))])
     assert passed == [1, 0] and [hit.row for hit in found.hits] == [hit.row for hit in expected.hits]

@@ -13,29 +13,29 @@ from torch import Tensor
 from genius.models.ranker import Ranker
 from genius.schema import RANKER_PARTS
 from genius.search.beam_state import Beams
-from genius.search.rerank import BLOCK, Candidates, Judged
+from genius.search.rerank import BLOCK, Candidates, RankerScores
 from genius.search.shortlist import Codewords
 from genius.trie.ids import IDTable
 
 
-class Ranking:
+class RankerScorer:
     """A ranker with the codewords that its candidates' IDs are of."""
 
     def __init__(self, ranker: Ranker, codewords: Codewords):
         self.ranker, self._codewords = ranker, codewords
 
     @torch.inference_mode()
-    def judge(self, candidates: Candidates, parts: Tensor, modalities: np.ndarray) -> Judged:
-        """Score all candidates by their parts (t, p), as `measure` gives them; modalities (n,) of the index."""
+    def score(self, candidates: Candidates, parts: Tensor, modalities: np.ndarray) -> RankerScores:
+        """Score all candidates by their parts (t, p), as `compute_parts` gives them; modalities (n,) of the index."""
         query = torch.from_numpy(candidates.query).to(parts.device)
         modality = torch.from_numpy(modalities[candidates.row].astype(np.int64)).to(parts.device)
         scores, shares = self.ranker(parts, modality)
         count = torch.from_numpy(candidates.counts).to(parts.device).clamp(min=1)[:, None]
         mean = torch.zeros(len(count), shares.shape[1], device=parts.device).index_add_(0, query, shares) / count
-        return Judged(*(values.cpu().numpy() for values in (parts[:, 0], scores, shares - mean[query])))
+        return RankerScores(*(values.cpu().numpy() for values in (parts[:, 0], scores, shares - mean[query])))
 
     @torch.inference_mode()
-    def measure(
+    def compute_parts(
         self,
         candidates: Candidates,
         beams: Beams,
@@ -49,7 +49,7 @@ class Ranking:
         """The RANKER_PARTS (t, p) of all candidates.
 
         beams: from which `expand` made the candidates, with this table. embeddings (n, d) and modalities (n,): of the
-        index. queries and z (b, d): embeddings and fused features, normalized. normalize: as for `rank`.
+        index. queries and z (b, d): embeddings and fused features, normalized. normalize: as for `rank_candidates`.
         """
         turned, added = self.ranker.residual_queries(z)  # (b, 3, d), (b, 3)
         log_probs = beams.log_probs.flatten()
