@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genius.errors import exit_on_user_error
+from genius.errors import UserError, exit_on_user_error
 from genius.index import update
 from genius.index.drift import DriftReport
 from genius.index.item_source import ItemSource
@@ -34,7 +34,10 @@ from genius.run import Run
 from genius.schema import Item, Modality
 from training.distributed import expect_one_process
 
-DIM, CODES, ADDED = 64, 256, 10_000
+DIM, CODES = 64, 256
+ADDED = 10_000  # items at most, and a tenth of the first ones
+LEAST = 1_000  # first items
+FIXED = 1_000_000  # bytes of an index however small
 
 
 def main() -> None:
@@ -57,6 +60,9 @@ class RandomEncoder:
     def __call__(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
         zeros = torch.zeros(len(image_mask), DIM)
         return Features(zeros, zeros, image_mask, text_mask)
+
+    def check(self) -> None:
+        """It can encode anything."""
 
     def encode(self, images: list, texts: list[str]) -> Features:
         vectors = torch.from_numpy(
@@ -124,36 +130,38 @@ def measured(step: str) -> Iterator[None]:
 
 
 def grow(path: Path, n: int) -> None:
-    """Index n items in a new run, then add, remove and compact."""
-    parts = models()
+    """Index n items in a new run, then add, remove and compact. Raises UserError for fewer than LEAST items."""
+    if n < LEAST:
+        raise UserError(f"{n} items are too few to add to and to remove from; give {LEAST:,} or more")
+    parts, added_items = models(), min(ADDED, n // 10)
     with measured(f"index {n:,} items"):
         run = write_run(path, n, parts.quantizer.config.code_sizes).path
 
     def load() -> Index:
         return Index.load(Run(run).folder("index"))
 
-    for count in (1, ADDED):
+    for count in (1, added_items):
         with measured(f"add {count:,}"):
             added = update.add(run, lambda dataset, count=count: ItemSource(lambda: items(dataset, count), Path), parts)
         assert added.new == count
     with measured("load index and pool"):
         index = load()
-        assert len(index.pool().table) == index.n == n + ADDED + 1
+        assert len(index.pool().table) == index.n == n + added_items + 1
     written = sum(file.stat().st_size for file in index.folder.rglob("*") if file.stat().st_nlink == 1)
     print(f"written by the last addition: {written / 1e6:,.0f} MB, {written / index.n:.0f} bytes per indexed item")
-    assert written < 100 * index.n + 1000 * ADDED
+    assert written < FIXED + 100 * index.n + 1000 * added_items
     with measured("remove 1"):
         assert update.remove(run, ["0:17"]).removed == 1
-    with measured(f"remove {ADDED:,}"):
-        assert update.remove(run, (f"0:{number}" for number in range(100, 100 + ADDED))).removed == ADDED
+    with measured(f"remove {added_items:,}"):
+        assert update.remove(run, (f"0:{number}" for number in range(100, 100 + added_items))).removed == added_items
     with measured("drift report"):
         print(DriftReport.of(load()))
     with measured("compact"):
         assert update.compact(run)
     index = load()
-    rows = index.rows_of(["0:16", "0:17", "0:18", f"0:{n - 1}", "1:0", f"2:{ADDED - 1}"])
-    assert rows.tolist() == [16, -1, 17, n - ADDED - 2, n - ADDED - 1, n - 1]
-    assert [item.id for item in index.items(rows[[0, 2, 5]])] == ["0:16", "0:18", f"2:{ADDED - 1}"]
+    rows = index.rows_of(["0:16", "0:17", "0:18", f"0:{n - 1}", "1:0", f"2:{added_items - 1}"])
+    assert rows.tolist() == [16, -1, 17, n - added_items - 2, n - added_items - 1, n - 1]
+    assert [item.id for item in index.items(rows[[0, 2, 5]])] == ["0:16", "0:18", f"2:{added_items - 1}"]
 
 
 if __name__ == "__main__":
