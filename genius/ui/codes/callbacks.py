@@ -100,7 +100,7 @@ class CodesCallbacks:
         return view.introduction_view(len(self.code_sizes), self.forced)
 
     def on_page(self, event: gr.EventData, pattern: Pattern | None):
-        modality, page = getattr(event, "kind", None), getattr(event, "page", None)
+        modality, page = getattr(event, "modality", None), getattr(event, "page", None)
         if pattern is None or modality not in ("", *MODALITIES) or type(page) is not int or page < 0:
             raise UserError("There is no such page; reload the page.")
         profiles = self.profiles_of(self.engine.index)

@@ -5,7 +5,7 @@ const crumb = ({name, key, open}, place, crumbs) => {
   return node('li', {}, button({'data-prefix': key, ...current}, () => emit('select', {key}), name));
 };
 
-const modality = ({name, kind, items}) => node('span', {class: `target ${kind}`}, `${name} ${items}`);
+const modalityShare = ({name, modality, items}) => node('span', {class: `target ${modality}`}, `${name} ${items}`);
 
 const draw = value => {
   if (!value) return [node('div', {class: 'empty'}, node('h2', {}, 'Loading the codes …'))];
@@ -16,7 +16,7 @@ const draw = value => {
     ...common ? [node('p', {}, node('span', {class: 'label'}, 'in common '), node('b', {}, common))] : [],
     node('p', {class: 'sentence'}, sentences.join(' ')),
     ...empty ? [] : [
-      node('p', {class: 'targets'}, ...modalities.map(modality)),
+      node('p', {class: 'targets'}, ...modalities.map(modalityShare)),
       node('div', {class: 'bar', 'aria-hidden': 'true'},
-        ...modalities.map(({kind, share}) => node('i', {class: kind, style: `width: ${100 * share}%`})))])];
+        ...modalities.map(({modality, share}) => node('i', {class: modality, style: `width: ${100 * share}%`})))])];
 };

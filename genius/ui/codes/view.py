@@ -87,7 +87,7 @@ def modality_shares(overview: Overview) -> list[dict[str, Any]]:
     return [
         {
             "name": MODALITY_NAMES[modality],
-            "kind": modality.name.lower(),
+            "modality": modality.name.lower(),
             "items": f"{items:,}",
             "share": items / overview.items,
         }
@@ -131,7 +131,7 @@ def _branch(node: Node, siblings: int, forced: bool, label: Label) -> dict[str, 
         "items": node.items,
         "count": count(node.items, "item"),
         "share": percent(node.items / siblings),
-        "kind": Modality(pattern[0]).name.lower() if forced and pattern and pattern[0] is not None else "",
+        "modality": Modality(pattern[0]).name.lower() if forced and pattern and pattern[0] is not None else "",
         "children": [_branch(child, node.items, forced, label) for child in node.children],
     }
 
@@ -227,11 +227,11 @@ def items_view(
     first, note = page * PAGE_SIZE, "in the order of their IDs" if filtered > 1 else ""
     if len(tiles) < filtered:
         note = f"{first + 1:,} to {first + len(tiles):,} of {filtered:,}, {note}"
-    filters = [{"name": "All", "kind": "", "items": f"{total:,}"}, *shares] if len(shares) > 1 else []
+    filters = [{"name": "All", "modality": "", "items": f"{total:,}"}, *shares] if len(shares) > 1 else []
     return {
         "groups": [{"title": "Items", "tiles": list(tiles), "note": note}],
-        "filters": [{**choice, "chosen": choice["kind"] == modality} for choice in filters],
-        "kind": modality,
+        "filters": [{**choice, "chosen": choice["modality"] == modality} for choice in filters],
+        "modality": modality,
         "page": page,
         "pages": -(-filtered // PAGE_SIZE),
     }

@@ -10,7 +10,7 @@ const remove = id => {
   return made;
 };
 
-const tile = editable => ({id, name, kind, text, label, picture}) => node('li', {class: `added ${kind}`},
+const tile = editable => ({id, name, modality, text, label, picture}) => node('li', {class: `added ${modality}`},
   picture ? node('img', {src: picture, alt: label}) : '',
   text ? node('p', {class: picture ? 'caption' : 'excerpt'}, text) : '',
   node('p', {class: 'line'}, node('span', {class: 'badge'}, name), node('span', {class: 'item'}, `item ${id}`)),

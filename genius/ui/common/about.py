@@ -84,7 +84,9 @@ def about_view(
         "title": about.title,
         "paragraphs": list(about.paragraphs),
         "items": f"{sum(items):,}",
-        "held": _enumeration([count(items[kind], MODALITY_NAMES[kind].lower()) for kind in Modality if items[kind]]),
+        "held": _enumeration(
+            [count(items[modality], MODALITY_NAMES[modality].lower()) for modality in Modality if items[modality]]
+        ),
         "ask": about.ask[0] if about.ask else "",
         "credits": about.credits,
         "days": days,

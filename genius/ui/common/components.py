@@ -170,9 +170,9 @@ class UploadCache:
 
 def target_choice(index: Index, name: str) -> gr.Radio:
     """One of TARGETS, of the modalities that the index holds. name: its elem_id."""
-    kinds = map(Modality, np.unique(index.modalities))
+    present = map(Modality, np.unique(index.modalities))
     return gr.Radio(
-        [("Any", "any"), *((MODALITY_NAMES[kind], kind.name.lower()) for kind in kinds)],
+        [("Any", "any"), *((MODALITY_NAMES[modality], modality.name.lower()) for modality in present)],
         value="any",
         label="Kind of result",
         elem_id=name,

@@ -115,7 +115,7 @@ def item_view(item: Item, picture: bytes | None) -> dict[str, Any]:
         "id": item.id,
         "name": MODALITY_NAMES[item.modality],
         "label": item_label(item),
-        "kind": item.modality.name.lower(),
+        "modality": item.modality.name.lower(),
         "text": item.text,
         "picture": data_uri(picture) if picture else None,
         "provenance": provenance_view(provenance_of(item.source)),

@@ -20,7 +20,7 @@ const meanings = codes => {
 const neighbour = data => {
   const label = `${data.label}, similarity ${data.cosine}`;
   const show = () => emit('select', {id: data.id});
-  return node('li', {}, button({class: `near ${data.kind}`, title: data.text || label}, show,
+  return node('li', {}, button({class: `near ${data.modality}`, title: data.text || label}, show,
     data.picture ? node('img', {src: data.picture, alt: data.text || label})
       : node('span', {class: 'excerpt'}, data.text),
     node('span', {class: 'cosine'}, data.cosine)));
@@ -44,7 +44,7 @@ const draw = item => {
   if (!item) return [];
   requestAnimationFrame(revealCard);
   const about = node('div', {class: 'facts-of'},
-    node('p', {class: 'which'}, node('span', {class: `badge ${item.kind}`}, item.name), ` ${item.id}`));
+    node('p', {class: 'which'}, node('span', {class: `badge ${item.modality}`}, item.name), ` ${item.id}`));
   if (item.text) about.append(node('p', {class: 'words'}, item.text));
   about.append(prefixes(item.codes), ...meanings(item.codes));
   if (item.facts.length) about.append(node('dl', {class: 'facts'},
@@ -57,5 +57,5 @@ const draw = item => {
     node('h3', {}, 'Most similar', node('span', {class: 'label'},
       item.exact ? ' among all items, with their similarity (cosine)' : ' among items with similar IDs, with their similarity (cosine)')),
     node('ol', {class: 'neighbours'}, ...item.neighbours.map(neighbour)));
-  return [node('article', {class: `itemcard ${item.kind}`, 'aria-label': `Item ${item.label}`}, ...parts)];
+  return [node('article', {class: `itemcard ${item.modality}`, 'aria-label': `Item ${item.label}`}, ...parts)];
 };

@@ -71,7 +71,7 @@ def _item_data(engine: Engine, item: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": item["id"],
         "name": formatting.MODALITY_NAMES[item["modality"]],
-        "kind": item["modality"].name.lower(),
+        "modality": item["modality"].name.lower(),
         "text": item["text"],
         "label": formatting.item_label(Item(item["id"], item["modality"], item["text"], source=item["source"])),
         "picture": formatting.data_uri(picture) if picture else None,

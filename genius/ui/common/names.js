@@ -25,7 +25,7 @@ genius.pictures = {};
     card.hidden = true;
   };
 
-  const line = (words, kind = '') => Object.assign(document.createElement('p'), {textContent: words, className: kind});
+  const line = (words, className = '') => Object.assign(document.createElement('p'), {textContent: words, className});
   const named = ({dataset: {prefix}}) => genius.names[prefix]
     ? [line(`${prefix.replaceAll('.', ' · ')}: ${genius.names[prefix]}`, 'of-code')] : [];
   const lines = () => {

@@ -30,9 +30,9 @@ const chips = ({codes, shared, decoded = codes.length, open = false, within = fa
   const list = node('span', {class: 'codes', 'data-hint': hint,
     ...within ? {} : {tabindex: '0', role: 'group', 'aria-label': 'ID'}});
   codes.forEach((code, level) => {
-    const kind = (level < shared ? ' shared' : '') + (level < decoded ? '' : ' followed');
+    const marks = (level < shared ? ' shared' : '') + (level < decoded ? '' : ' followed');
     const one = node('span', {class: 'level'},
-      node('span', {class: `code${kind}`, 'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)));
+      node('span', {class: `code${marks}`, 'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)));
     if (level + 1 < codes.length) one.append(' ·');
     list.append(one, ' ');
   });
@@ -58,11 +58,11 @@ const aims = ({label, targets, only}) => {
   const names = node('p', {class: 'targets', 'data-hint': hint, tabindex: '0'}, node('span', {class: 'label'}, `${label} `));
   targets.forEach((target, place) => {
     if (place) names.append(node('span', {class: 'dot'}, ' · '));
-    names.append(node('span', {class: `target ${target.kind}${target.chosen ? ' chosen' : ''}`},
+    names.append(node('span', {class: `target ${target.modality}${target.chosen ? ' chosen' : ''}`},
       `${target.name} ${target.probability}`));
   });
   return [names, node('div', {class: 'bar', 'aria-hidden': 'true', 'data-hint': hint},
-    ...targets.map(target => node('i', {class: target.kind, style: `width: ${100 * target.share}%`}))),
+    ...targets.map(target => node('i', {class: target.modality, style: `width: ${100 * target.share}%`}))),
   ...only ? [node('p', {class: 'label only'}, only)] : []];
 };
 

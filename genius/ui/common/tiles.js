@@ -1,6 +1,6 @@
-const tile = ({id, name, kind, text, label, picture, figure, provenance}) => {
+const tile = ({id, name, modality, text, label, picture, figure, provenance}) => {
   const title = [text || label, provenance?.credit, provenance?.licence].filter(Boolean).join('\n');
-  return node('li', {}, button({class: `tile ${kind}`, title}, () => emit('select', {id}),
+  return node('li', {}, button({class: `tile ${modality}`, title}, () => emit('select', {id}),
     picture ? node('img', {src: picture, alt: text || label}) : '',
     text ? node('span', {class: picture ? 'caption' : 'excerpt'}, text) : '',
     node('span', {class: 'line'}, node('span', {class: 'badge'}, name),
@@ -11,11 +11,11 @@ const group = ({title, note, tiles}) => node('section', {},
   node('h2', {}, title, node('span', {class: 'label'}, note ? ` ${note}` : '')),
   node('ol', {class: 'tiles'}, ...tiles.map(tile)));
 
-const filter = ({name, kind, items, chosen}) => button({class: `choice ${kind}`, 'aria-pressed': String(chosen)},
-  () => emit('turn', {kind, page: 0}), `${name} ${items}`);
+const filter = ({name, modality, items, chosen}) => button({class: `choice ${modality}`, 'aria-pressed': String(chosen)},
+  () => emit('turn', {modality, page: 0}), `${name} ${items}`);
 
-const turn = (label, page, {kind, pages}) => {
-  const made = button({class: 'choice'}, () => emit('turn', {kind, page}), label);
+const turn = (label, page, {modality, pages}) => {
+  const made = button({class: 'choice'}, () => emit('turn', {modality, page}), label);
   made.disabled = page < 0 || page >= pages;
   return made;
 };

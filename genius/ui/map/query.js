@@ -1,5 +1,5 @@
-const answer = ({id, label, kind}) => node('li', {},
-  button({class: `answer ${kind}`}, () => emit('select', {id}), label));
+const answer = ({id, label, modality}) => node('li', {},
+  button({class: `answer ${modality}`}, () => emit('select', {id}), label));
 
 const hint = () => node('section', {class: 'empty map-hint'},
   node('h2', {}, 'Pick a point'),

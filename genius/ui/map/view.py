@@ -112,7 +112,7 @@ def query_view(query: MappedQuery, answers: Sequence[Item]) -> dict[str, Any]:
         "instruction": query.instruction,
         "picture": query.modality != Modality.TEXT,
         "answers": [
-            {"id": item.id, "label": formatting.item_label(item), "kind": item.modality.name.lower()}
+            {"id": item.id, "label": formatting.item_label(item), "modality": item.modality.name.lower()}
             for item in answers
         ],
     }

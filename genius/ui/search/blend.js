@@ -6,8 +6,8 @@ const mixed = ({codes, query, item}) => node('span',
       'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)),
     level + 1 < codes.length ? ' ·' : ''), ' ']));
 
-const tile = ({name, kind, text, label, picture, provenance}, chosen) => node('li',
-  {class: `small ${kind}${chosen ? ' chosen' : ''}`},
+const tile = ({name, modality, text, label, picture, provenance}, chosen) => node('li',
+  {class: `small ${modality}${chosen ? ' chosen' : ''}`},
   picture ? node('img', {src: picture, alt: text || label}) : node('p', {class: 'excerpt'}, text),
   node('span', {class: 'label'}, name), ...creditLine(provenance));
 
@@ -28,13 +28,13 @@ const table = steps => node('details', {},
 const other = ({code, name, prefix, probability}) => node('li', {class: 'other'},
   node('span', {class: 'code', 'data-prefix': prefix}, name ? `${code} ${name}` : String(code)), ` ${probability ?? ''}`);
 const level = (items, before) => ({code, items: left, rows, others, settled}, at) => {
-  const same = before.slice(0, at + 1).every(Boolean), kind = same ? 'of-query of-item' : '';
+  const same = before.slice(0, at + 1).every(Boolean), ends = same ? 'of-query of-item' : '';
   return node('td', {class: settled ? 'settled' : ''},
-    node('span', {class: `code ${kind}`, 'data-prefix': code.prefix}, code.name ? `${code.code} ${code.name}` : String(code.code)),
+    node('span', {class: `code ${ends}`, 'data-prefix': code.prefix}, code.name ? `${code.code} ${code.name}` : String(code.code)),
     ...settled || code.name ? [] : [node('span', {class: 'meaning', 'data-meaning': code.prefix})],
     ...settled ? [] : [node('span', {class: 'figure'}, code.probability ?? 'not decoded'), node('b', {}, left),
       node('ul', {}, ...rows.map(row => items[row]).slice(0, 3).map(one =>
-      node('li', {class: one.kind}, one.picture ? node('img', {src: one.picture, alt: one.label, title: one.label})
+      node('li', {class: one.modality}, one.picture ? node('img', {src: one.picture, alt: one.label, title: one.label})
         : node('span', {class: 'excerpt', title: one.text}, one.text)))),
       ...others.length ? [node('ul', {class: 'others', 'aria-label': 'Other codes'}, ...others.map(other))] : []]);
 };

@@ -34,13 +34,13 @@ const actions = (data, column) => node('div', {class: 'actions'},
 
 // A result's picture becomes the query's by its button, or dragged there.
 const ITEM = 'application/x-genius-item';
-for (const kind of ['dragover', 'dragleave', 'drop']) document.addEventListener(kind, event => {
+for (const type of ['dragover', 'dragleave', 'drop']) document.addEventListener(type, event => {
   const target = event.target.closest?.('#picture');
   if (!target || !event.dataTransfer.types.includes(ITEM)) return;
   event.preventDefault();
   event.stopPropagation();
-  target.classList.toggle('receiving', kind === 'dragover');
-  if (kind === 'drop') emit('use_picture', {id: event.dataTransfer.getData(ITEM)});
+  target.classList.toggle('receiving', type === 'dragover');
+  if (type === 'drop') emit('use_picture', {id: event.dataTransfer.getData(ITEM)});
 }, true);
 
 const picture = data => {
@@ -63,11 +63,11 @@ const meanings = ({by, score}) => folded('What these numbers mean', node('ul', {
 const card = ({query_row, hints}, column) => data => {
   const head = node('div', {class: 'head'}, node('span', {class: 'rank'}, String(data.rank)));
   if (data.generated_rank !== null) head.append(moved(data, hints));
-  head.append(node('span', {class: `badge ${data.kind}`}, data.name));
+  head.append(node('span', {class: `badge ${data.modality}`}, data.name));
   const body = node('div', {class: 'body'});
   if (data.picture) body.append(picture(data));
   if (data.text) body.append(...written(data.text));
-  const made = node('li', {class: `card ${data.kind}`}, head, body,
+  const made = node('li', {class: `card ${data.modality}`}, head, body,
     node('div', {class: 'foot'},
       node('dl', {},
         fact('similarity', data.cosine, SIMILARITY),

@@ -2,7 +2,7 @@ const task = ({given, targets}) => {
   const line = node('span', {class: 'task'}, given, node('span', {class: 'arrow', 'aria-label': 'to'}, ' → '));
   targets.forEach((target, place) => {
     if (place) line.append(node('span', {class: 'dot'}, ' · '));
-    line.append(node('b', {class: target.kind}, target.name));
+    line.append(node('b', {class: target.modality}, target.name));
   });
   return line;
 };

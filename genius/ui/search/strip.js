@@ -5,10 +5,10 @@ let timer;
 const shown = (rows, items) => {
   const some = rows.map(row => items[row]);
   const title = ({text, label}) => text || label;
-  return node('ul', {}, ...some.filter(one => one.picture).map(one => node('li', {class: one.kind},
+  return node('ul', {}, ...some.filter(one => one.picture).map(one => node('li', {class: one.modality},
     node('img', {src: one.picture, alt: title(one), title: title(one)}))),
   ...some.filter(one => !one.picture).map(one =>
-    node('li', {class: `excerpt ${one.kind}`, title: title(one)}, one.text)));
+    node('li', {class: `excerpt ${one.modality}`, title: title(one)}, one.text)));
 };
 
 const chip = ({code, name, prefix}) => node('span', {class: 'code', 'data-prefix': prefix},
@@ -55,12 +55,12 @@ const cell = (tag, step, {settled}, more, ...children) =>
 const table = ({columns, items, ending}) => {
   const first = columns.findIndex(({settled}) => settled), open = first < 0 ? columns : columns.slice(0, first);
   const rest = columns.length - open.length;
-  const line = ([kind, name, fill]) => {
-    const joined = rest && (kind === 'some' || kind === 'others');
+  const line = ([row, name, fill]) => {
+    const joined = rest && (row === 'some' || row === 'others');
     const cells = (joined ? open : columns).map((column, step) => cell('td', step, column, {}, ...fill(column, items)));
-    if (joined && kind === 'some') cells.push(cell('td', open.length, {settled: true}, {colspan: rest, rowspan: 2},
+    if (joined && row === 'some') cells.push(cell('td', open.length, {settled: true}, {colspan: rest, rowspan: 2},
       node('div', {class: 'ending'}, shown(ending.rows, items), node('p', {}, ending.note))));
-    return node('tr', {class: `row-${kind}`}, node('th', {scope: 'row', class: 'name'}, name), ...cells);
+    return node('tr', {class: `row-${row}`}, node('th', {scope: 'row', class: 'name'}, name), ...cells);
   };
   return node('table', {},
     node('thead', {}, node('tr', {}, node('td', {class: 'name'}), ...columns.map((column, step) =>

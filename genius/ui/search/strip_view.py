@@ -117,7 +117,7 @@ def modality_name(code: int) -> str:
 def thumbnail(row: int, item: Item, picture: bytes | None) -> dict[str, Any]:
     """An item as a thumbnail or a few words."""
     shown = tile(row, item, picture)
-    return {name: shown[name] for name in ("label", "kind", "text", "picture")}
+    return {name: shown[name] for name in ("label", "modality", "text", "picture")}
 
 
 def sentence(narrowing: Narrowing, hits: Sequence[Hit], levels: int) -> str:

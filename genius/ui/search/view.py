@@ -61,7 +61,7 @@ def example_card(example: Example) -> dict[str, Any]:
 
 def target(modality: Modality) -> dict[str, str]:
     """The modality an example asks for."""
-    return {"name": CONTENT_NAMES[modality], "kind": modality.name.lower()}
+    return {"name": CONTENT_NAMES[modality], "modality": modality.name.lower()}
 
 
 def score_note(decoder_weight: float, mode: str) -> str:
@@ -195,7 +195,7 @@ def first_codes(result: SearchResult, forced: bool = True) -> list[dict[str, Any
     return [
         {
             "name": MODALITY_NAMES[modality] if forced else str(int(modality)),
-            "kind": modality.name.lower(),
+            "modality": modality.name.lower(),
             "probability": format_probability(float(shares[modality])),
             "share": float(shares[modality]),
             "chosen": modality == chosen,

@@ -1,12 +1,12 @@
 // A code of an ID; where items begin with it, a button that shows them in Codes.
 const code = (data, level) => {
-  const kind = `code${level < data.shared ? ' shared' : ''}`;
+  const className = `code${level < data.shared ? ' shared' : ''}`;
   const shown = level ? String(data.codes[level]) : data.first;
-  if (!data.opens) return node('span', {class: kind}, shown);
+  if (!data.opens) return node('span', {class: className}, shown);
   const prefix = data.codes.slice(0, level + 1);
   const hint = `Click to see the items whose ID begins with ${prefix.join(' · ')}.`;
   const value = prefix.join('.');
-  return button({class: kind, 'data-hint': hint, 'data-prefix': value}, () => emit('select', {value}), shown);
+  return button({class: className, 'data-hint': hint, 'data-prefix': value}, () => emit('select', {value}), shown);
 };
 
 const identity = (data, levels) => node('tr', {class: 'identity'}, node('th', {scope: 'row'}, data.name),
@@ -23,10 +23,10 @@ const draw = value => {
   if (!value) {
     return [node('p', {class: 'waiting', 'data-announced': ''}, 'Tracing the search …')];
   }
-  const {title, label, name, kind, sentences, flags, note, ids, first_codes, steps, legend, shares} = value;
+  const {title, label, name, modality, sentences, flags, note, ids, first_codes, steps, legend, shares} = value;
   const levels = [...ids[0].codes.keys()];
   return [node('section', {class: 'why', 'aria-label': title},
-    node('h2', {}, `${title} `, node('span', {class: `badge ${kind}`}, name),
+    node('h2', {}, `${title} `, node('span', {class: `badge ${modality}`}, name),
       node('span', {class: 'label'}, ` ${label}`)),
     node('div', {class: 'sentences', 'data-announced': ''}, ...sentences.map(one => node('p', {class: 'sentence'}, one))),
     node('ul', {class: 'flags'}, ...flags.map(flag => node('li', {}, flag))),
@@ -49,7 +49,7 @@ const draw = value => {
     node('h3', {}, 'Beam tree'),
     node('ul', {class: 'legend'},
       node('li', {class: 'this'}, 'this result'),
-      ...legend.map(fate => node('li', {class: fate.kind}, fate.name)),
+      ...legend.map(fate => node('li', {class: fate.key}, fate.name)),
       node('li', {class: 'masked'}, 'probability of codes that lead to no item, ruled out (masked)')),
     node('p', {class: 'note'}, 'The beginnings of IDs that the search followed at once (its beam). Each column is a level, the best on top; '
       + 'thicker lines are more probable codes. Click a point to see its items in Codes.'))];

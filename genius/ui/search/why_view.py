@@ -50,7 +50,7 @@ def explanation(
         "title": f"Why result {hit.rank}",
         "label": item_label(hit.item),
         "name": MODALITY_NAMES[modality],
-        "kind": modality.name.lower(),
+        "modality": modality.name.lower(),
         "sentences": sentences(reason, tree, beams, reranked),
         "flags": flags(reason),
         "note": RETRACED[mode],
@@ -58,7 +58,7 @@ def explanation(
         "ids": ids,
         "first_codes": list(first_codes),
         "steps": path_table(reason, tree),
-        "legend": [{"kind": fate.name.lower(), "name": name} for fate, name in FATES.items()],
+        "legend": [{"key": fate.name.lower(), "name": name} for fate, name in FATES.items()],
     }
 
 

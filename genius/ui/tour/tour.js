@@ -7,7 +7,7 @@ const leave = () => {
   document.querySelector('#header button')?.focus();
 };
 
-const example = item => node('li', {class: `small ${item.kind}`},
+const example = item => node('li', {class: `small ${item.modality}`},
   ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [],
   node('p', {}, chips({codes: item.codes, shared: item.shared})), ...creditLine(item.provenance));
 

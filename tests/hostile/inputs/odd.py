@@ -165,7 +165,20 @@ files = st.one_of(
         },
     ),
 )
-FIELDS = ("index", "id", "value", "column", "codes", "key", "kind", "page", "points", "total", "group", "instruction")
+FIELDS = (
+    "index",
+    "id",
+    "value",
+    "column",
+    "codes",
+    "key",
+    "modality",
+    "page",
+    "points",
+    "total",
+    "group",
+    "instruction",
+)
 events = st.one_of(
     values,
     st.dictionaries(

@@ -25,7 +25,7 @@ VALID = {  # what the browser sends, by the type of an input
 EVENTS = [
     *({"index": at} for at in range(-1, 3)),
     *({"id": f"0:{at}", "column": 0, "value": at, "group": at, "page": at} for at in (-1, 0, 1, 2, 39, 40)),
-    *({"value": "0.1", "codes": [0, 1], "key": "0.1"}, {"kind": "text", "page": 0}, {"instruction": "Find it."}),
+    *({"value": "0.1", "codes": [0, 1], "key": "0.1"}, {"modality": "text", "page": 0}, {"instruction": "Find it."}),
     {"points": [{"value": 1}, {"value": 2}, {"value": "x"}], "total": 5},
 ]
 

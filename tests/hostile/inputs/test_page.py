@@ -10,7 +10,7 @@ from tests.hostile.inputs import odd
 
 EVENTS = [None, {}, [], 5, "x", {name: [] for name in odd.FIELDS}, dict.fromkeys(odd.FIELDS, -1)]
 EVENTS += [dict.fromkeys(odd.FIELDS, "\x00"), dict.fromkeys(odd.FIELDS, 10**30), {"points": [None, 5, {}]}]
-EVENTS += [{"codes": [0, "x", None]}, {"codes": [True]}, {"id": {"a": 1}, "kind": [], "page": 2.0, "value": {}}]
+EVENTS += [{"codes": [0, "x", None]}, {"codes": [True]}, {"id": {"a": 1}, "modality": [], "page": 2.0, "value": {}}]
 
 
 def new_events(client, editor):

@@ -130,21 +130,23 @@ def page(tab, pattern, **event):
 def test_items_are_turned_by_page_and_chosen_by_modality(tab, engine):
     pattern = (None, 3)
     rows = matching(engine, pattern)
-    first, second = (page(tab, pattern, kind="pair", page=at)["groups"][0]["tiles"] for at in (0, 1))
+    first, second = (page(tab, pattern, modality="pair", page=at)["groups"][0]["tiles"] for at in (0, 1))
     assert not {tile["row"] for tile in first} & {tile["row"] for tile in second}
-    assert {tile["kind"] for tile in first + second} == {"pair"}
+    assert {tile["modality"] for tile in first + second} == {"pair"}
     pairs = (engine.index.modalities[rows] == Modality.PAIR).sum()
-    assert page(tab, pattern, kind="pair", page=0)["pages"] == -(-pairs // 24)
+    assert page(tab, pattern, modality="pair", page=0)["pages"] == -(-pairs // 24)
 
 
 def test_a_page_that_ended_since_is_the_last_one_and_of_a_modality_that_is_gone_all_are_shown(tab, engine):
     last = -(-engine.index.n // 24) - 1
-    assert page(tab, (), kind="", page=last + 7) == page(tab, (), kind="", page=last)
+    assert page(tab, (), modality="", page=last + 7) == page(tab, (), modality="", page=last)
     texts = (int(Modality.TEXT),)
-    assert page(tab, texts, kind="image", page=3) == page(tab, texts, kind="", page=0)
+    assert page(tab, texts, modality="image", page=3) == page(tab, texts, modality="", page=0)
 
 
-@pytest.mark.parametrize("event", [{}, {"kind": "", "page": -1}, {"kind": "x", "page": 0}, {"kind": "", "page": "0"}])
+@pytest.mark.parametrize(
+    "event", [{}, {"modality": "", "page": -1}, {"modality": "x", "page": 0}, {"modality": "", "page": "0"}]
+)
 def test_a_page_that_cannot_be_gets_one_sentence(tab, event):
     with pytest.raises(UserError, match="There is no such page; reload the page."):
         page(tab, (0,), **event)

@@ -95,7 +95,7 @@ def test_shares_are_said_as_a_person_would():
 def test_the_tree_has_a_key_for_each_code_and_words_for_the_first_level(table):
     words = {1: ([Word("dog", 1.0, 0.5), Word("cat", 0.5, 0.1)], 4)}
     tree = view.icicle_view(hierarchy(table.match((0,))), True, words)
-    assert (tree["key"], tree["name"], tree["kind"], tree["items"]) == ("0", "0 Image", "image", 3)
+    assert (tree["key"], tree["name"], tree["modality"], tree["items"]) == ("0", "0 Image", "image", 3)
     first, second = tree["children"]
     assert (first["key"], first["pattern"], first["words"]) == ("0.1", "0 · 1", "dog, cat")
     assert (second["words"], second["share"]) == ("", "33 %")
@@ -161,7 +161,7 @@ def test_typical_and_borderline_items_come_with_their_cosine():
 
 def test_a_page_of_items_says_which_ones_it_shows():
     overview = view.modality_shares(Overview(100, 100, [60, 0, 40], None))
-    assert [(one["kind"], one["items"]) for one in overview] == [("image", "60"), ("pair", "40")]
+    assert [(one["modality"], one["items"]) for one in overview] == [("image", "60"), ("pair", "40")]
     page = view.items_view([{}] * 24, overview, 100, 60, "image", 1)
     assert page["groups"][0]["note"] == "25 to 48 of 60, in the order of their IDs"
     assert [(one["name"], one["chosen"]) for one in page["filters"]] == [

@@ -17,11 +17,11 @@ def event(**data):
 
 def test_a_card_has_what_its_script_draws(engine):
     drawn = card(engine, engine.index.item(5).id)
-    assert (drawn["id"], drawn["kind"], drawn["name"]) == (engine.index.item(5).id, "pair", "Pair")
+    assert (drawn["id"], drawn["modality"], drawn["name"]) == (engine.index.item(5).id, "pair", "Pair")
     assert drawn["picture"].startswith("data:image/webp;base64,") and len(drawn["codes"]) == 9
     assert len(drawn["neighbours"]) == 8
     for near in drawn["neighbours"]:
-        assert (near["picture"] is None) == (near["kind"] == "text") and near["cosine"].startswith("0.")
+        assert (near["picture"] is None) == (near["modality"] == "text") and near["cosine"].startswith("0.")
 
 
 def test_a_card_says_where_its_item_is_from_if_that_is_known(engine):

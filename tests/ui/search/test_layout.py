@@ -113,9 +113,9 @@ def test_other_tabs_get_the_query_and_its_first_result(page, engine):
 
 def test_text_items_have_no_picture_and_others_do(page):
     cards = search(page, "mug", beams=50, k=30).cards["columns"][0]["cards"]
-    assert {card["kind"] for card in cards} == {"image", "text", "pair"}
+    assert {card["modality"] for card in cards} == {"image", "text", "pair"}
     for card in cards:
-        assert (card["picture"] is None) == (card["kind"] == "text")
+        assert (card["picture"] is None) == (card["modality"] == "text")
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_a_search_shows_the_best_id_with_a_column_for_each_level(engine, namer):
 def test_a_search_of_one_modality_counts_its_items_alone(engine, namer):
     shown, *_ = follow(engine, namer, (asked(engine, modality=Modality.TEXT),), 0, None)
     assert shown["columns"][0]["items"] == "13"
-    assert {item["kind"] for item in shown["items"].values()} == {"text"}
+    assert {item["modality"] for item in shown["items"].values()} == {"text"}
 
 
 def test_without_a_trace_there_is_no_strip(engine, namer):
