@@ -35,7 +35,9 @@ from genius.ui.sessions import Sessions
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
 # Of the page; panels bring their own
-SCRIPTS = tuple(f"common/{name}.js" for name in ("clone", "links", "reveal", "announce", "names")) + ("search/keys.js",)
+SCRIPTS = tuple(f"common/{name}.js" for name in ("clone", "links", "reveal", "announce", "hint_card")) + (
+    "search/keys.js",
+)
 MAX_SESSIONS = 200  # visitors whose state is kept
 DELIVERY_SECONDS = 5  # for clients to fetch the last answers when the server shuts down
 WAKE_SECONDS = 1  # after which the main thread sees a signal that the system gave to another thread

@@ -1,4 +1,4 @@
-const word = ({word, figure, share}) => node('li', {},
+const wordItem = ({word, figure, share}) => node('li', {},
   node('span', {class: 'name'}, word), node('span', {class: 'meter', 'aria-hidden': 'true'},
     node('i', {style: `width: ${100 * Math.min(share, 1)}%`})), node('span', {class: 'figure'}, figure));
 
@@ -13,7 +13,7 @@ const draw = value => {
     node('h2', {}, value.title), ...value.paragraphs.map(words => node('p', {}, words)))];
   const {note, guess, words, factors} = value;
   const parts = [node('h2', {}, guess ? 'Most similar words' : 'Distinctive words')];
-  if (words.length) parts.push(node('ol', {class: 'word-list'}, ...words.map(word)), node('p', {class: 'note'}, note));
+  if (words.length) parts.push(node('ol', {class: 'word-list'}, ...words.map(wordItem)), node('p', {class: 'note'}, note));
   else parts.push(node('p', {class: 'note'}, 'No word stands out.'));
   if (factors.length) parts.push(node('h2', {}, 'What its items are'),
     node('table', {class: 'factors'},

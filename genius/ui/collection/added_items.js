@@ -17,7 +17,7 @@ const tile = editable => ({id, name, modality, text, label, picture}) => node('l
   node('p', {class: 'line'}, action('Use as query', `Search with ${id}`, () => emit('use_as_query', {id})),
     editable ? remove(id) : ''));
 
-const turn = (label, page, pages) => {
+const pageButton = (label, page, pages) => {
   const made = action(label, `${label} page`, () => emit('turn', {page}));
   made.disabled = page < 0 || page >= pages;
   return made;
@@ -28,7 +28,7 @@ const draw = value => {
   const {total, tiles, page, pages, editable} = value;
   const parts = [node('h2', {}, 'Added since training', node('span', {class: 'label'}, ` ${total}, newest first`)),
     node('ol', {}, ...tiles.map(tile(editable)))];
-  if (pages > 1) parts.push(node('nav', {class: 'line', 'aria-label': 'Pages'}, turn('Previous', page - 1, pages),
-    node('span', {class: 'label'}, `page ${page + 1} of ${pages}`), turn('Next', page + 1, pages)));
+  if (pages > 1) parts.push(node('nav', {class: 'line', 'aria-label': 'Pages'}, pageButton('Previous', page - 1, pages),
+    node('span', {class: 'label'}, `page ${page + 1} of ${pages}`), pageButton('Next', page + 1, pages)));
   return [node('section', {class: 'collection-added'}, ...parts)];
 };

@@ -1,11 +1,12 @@
-// Reads out to a screen reader what is marked data-announced in panels that changed: by one node that stays, because a node
-// that comes with its text is often not read. Panels that change together are read together, once they can be seen.
+// Tells a screen reader what is marked data-announced in panels that changed. One node, which stays, takes all texts,
+// because a node that comes with its text is often not read. Panels that change together are read together, once they
+// can be seen.
 (() => {
   const WAIT = 150;    // milliseconds
   const node = Object.assign(document.createElement('div'), {className: 'announcer', id: 'announcer'});
   node.setAttribute('role', 'status');
   const changed = new Set();
-  let due;
+  let timer;
   genius.say = words => {    // also what no panel shows
     if (!node.isConnected) document.body.append(node);
     node.textContent = words;
@@ -13,10 +14,10 @@
   genius.announce = panel => {
     if (!node.isConnected) document.body.append(node);
     changed.add(panel);
-    clearTimeout(due);
-    due = setTimeout(() => {
-      const marked = [...changed].flatMap(one => [...one.querySelectorAll('[data-announced]')]);
-      const words = marked.filter(one => one.checkVisibility()).map(one => one.textContent);
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const marked = [...changed].flatMap(changedPanel => [...changedPanel.querySelectorAll('[data-announced]')]);
+      const words = marked.filter(text => text.checkVisibility()).map(text => text.textContent);
       if (words.length) genius.say(words.join(' '));
       changed.clear();
     }, WAIT);

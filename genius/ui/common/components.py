@@ -51,7 +51,7 @@ class Panel(gr.HTML):
         super().__init__(
             value,
             html_template='<div class="panel"></div>',
-            js_on_load=f"{drawing}\nshow(draw);",
+            js_on_load=f"{drawing}\ndrawPanel(draw);",
             apply_default_css=False,
             elem_id=name,
             **layout,
@@ -86,7 +86,7 @@ class Download(gr.HTML):
 
     def __init__(self, name: str):
         nodes = (UI_FOLDER / "common/nodes.js").read_text()
-        saving = "watch('value', () => { if (props.value) save({...props.value, label: ''}).click(); });"
+        saving = "watch('value', () => { if (props.value) saveButton({...props.value, label: ''}).click(); });"
         super().__init__(None, html_template="<i></i>", visible="hidden", elem_id=name, js_on_load=f"{nodes}\n{saving}")
 
     def postprocess(self, value: Any) -> Any:

@@ -2,30 +2,30 @@ const host = element.querySelector('.figure-host');
 host.setAttribute('role', 'figure');
 host.setAttribute('aria-label', props.alternative);
 
-const slim = point => ({
+const pointData = point => ({
   index: point.pointIndex ?? point.pointNumber,
   value: point.customdata ?? point.id ?? null,
   label: point.label ?? null,
 });
-let chosen = null, dragging = null;
-const picked = ({points}) => {
-  const [first] = points.map(slim);
+let chosen = null, dragMode = null;
+const onClick = ({points}) => {
+  const [first] = points.map(pointData);
   if (first?.value == null) return;    // bars and lines stand for no item and no prefix
   chosen = first.value;
-  ring();
+  drawRing();
   emit('select', {...first, points: [first]});
 };
-const lassoed = event => {
+const onLasso = event => {
   const points = event?.points ?? [];
-  emit('lasso', {points: points.slice(0, props.most_lassoed).map(slim), total: points.length});
+  emit('lasso', {points: points.slice(0, props.most_lassoed).map(pointData), total: points.length});
 };
 
 // In a figure that keeps its zoom, a ring round the point that was picked last, wherever the view puts it.
-const ring = () => {
+const drawRing = () => {
   if (chosen === null || !host.layout.uirevision) return;
   const shapes = host._fullData.flatMap(({customdata, x, y}) => {
-    const at = customdata?.indexOf(chosen) ?? -1;
-    return at < 0 ? [] : [{type: 'circle', xsizemode: 'pixel', ysizemode: 'pixel', xanchor: x[at], yanchor: y[at],
+    const index = customdata?.indexOf(chosen) ?? -1;
+    return index < 0 ? [] : [{type: 'circle', xsizemode: 'pixel', ysizemode: 'pixel', xanchor: x[index], yanchor: y[index],
       x0: -9, x1: 9, y0: -9, y1: 9, line: {width: 2.5, color: getComputedStyle(host).color}}];
   });
   Plotly.relayout(host, {shapes});
@@ -55,32 +55,32 @@ const draw = async () => {
   if (!props.value) return;
   const {data, layout} = JSON.parse(props.value);
   host.style.height = `${layout.height ?? props.figure_height}px`;
-  if (dragging) layout.dragmode = dragging;
+  if (dragMode) layout.dragmode = dragMode;
   await Plotly.react(host, data, themed(layout), {responsive: true, displaylogo: false, displayModeBar: 'hover',
     plotGlPixelRatio: devicePixelRatio,     // plotly's own is 2: four times the pixels, which hosts without a GPU paint
     modeBarButtonsToRemove: ['toImage', 'sendChartToCloud', 'autoScale2d', 'select2d']});
-  ring();
+  drawRing();
   host.dispatchEvent(new Event('drawn', {bubbles: true}));
   if (host.bound) return;
   host.bound = true;
-  host.on('plotly_click', picked);
-  host.on('plotly_selected', lassoed);
+  host.on('plotly_click', onClick);
+  host.on('plotly_selected', onLasso);
 };
 
 // What the page says dragging does, which outlives updates as the zoom does.
 host.addEventListener('dragmode', ({detail}) => {
-  dragging = detail;
-  if (host.layout) Plotly.relayout(host, {dragmode: dragging});
+  dragMode = detail;
+  if (host.layout) Plotly.relayout(host, {dragmode: dragMode});
 });
 
 // One figure of the page at a time and two frames between them: the first of a tab is seen before the last is drawn.
 const frames = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))));
-let waiting = false;
+let queued = false;
 const drawInTurn = () => {
-  if (waiting) return;
-  waiting = true;
+  if (queued) return;
+  queued = true;
   const before = [window.figuresDrawn, props.after_text && frames()];
-  const drawn = Promise.all(before).then(() => { waiting = false; return draw(); });
+  const drawn = Promise.all(before).then(() => { queued = false; return draw(); });
   window.figuresDrawn = drawn.then(frames, error => { console.error(error); });
 };
 

@@ -1,33 +1,33 @@
 // The address of the page holds the tab and its fields. Other parameters stay as they are.
 window.genius = (() => {
-  const OURS = ['tab', 'q', 'instruction', 'item', 'picture', 'upload', 'code'];
+  const PARAMETERS = ['tab', 'q', 'instruction', 'item', 'picture', 'upload', 'code'];
   const TABS = ['search', 'codes', 'map', 'compare', 'reports', 'collection', 'api'];
   const address = Object.fromEntries(new URL(location).searchParams);    // as it was opened
   let tab = TABS.includes(address.tab) ? address.tab : 'search';
-  const fields = {[tab]: OURS.slice(1).map(name => [name, address[name]])};    // of each tab
+  const fields = {[tab]: PARAMETERS.slice(1).map(name => [name, address[name]])};    // of each tab
 
   let tour = null;    // the step; while it lasts, it is the address
 
-  const put = () => {
+  const writeNow = () => {
     const url = new URL(location);
-    [...OURS, 'tour'].forEach(name => url.searchParams.delete(name));
+    [...PARAMETERS, 'tour'].forEach(name => url.searchParams.delete(name));
     if (tour) url.searchParams.set('tour', tour);
     else if (tab !== 'search') url.searchParams.set('tab', tab);
     for (const [name, value] of tour ? [] : fields[tab] ?? []) if (value) url.searchParams.set(name, value);
     history.replaceState(history.state, '', url);
   };
-  let due;
-  const write = () => {    // after what the visitor asked for is shown, because Chromium takes some 30 ms for it
-    clearTimeout(due);
-    due = setTimeout(put, 100);
+  let timer;
+  const write = () => {    // once the results are shown, because Chromium takes some 30 ms for it
+    clearTimeout(timer);
+    timer = setTimeout(writeNow, 100);
   };
   return {
     address,
     setTour: step => { tour = step; write(); },
-    setTab: chosen => { tab = chosen; write(); },
-    setFields: (of, names, values) => {
-      fields[of] = names.map((name, place) => [name, values[place]]);
-      if (of === tab) write();
+    setTab: name => { tab = name; write(); },
+    setFields: (ofTab, names, values) => {
+      fields[ofTab] = names.map((name, index) => [name, values[index]]);
+      if (ofTab === tab) write();
     },
   };
 })();

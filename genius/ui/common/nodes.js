@@ -23,7 +23,7 @@ const button = (attributes, onClick, ...children) => {
 };
 
 // An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader;
-// those that were not decoded are dashed; an open end stands for all IDs that begin so. within: a button, whose focus it has.
+// those that were not decoded are dashed; open: for all IDs that begin so. within: a button, which has the focus instead.
 const chips = ({codes, shared, decoded = codes.length, open = false, within = false}) => {
   const hint = (shared ? `The first ${shared} of ${codes.length} codes are those of the query’s own ID.`
     : 'No first code is that of the query’s own ID.') + (decoded < codes.length ? ` ${decoded} were decoded.` : '');
@@ -31,10 +31,10 @@ const chips = ({codes, shared, decoded = codes.length, open = false, within = fa
     ...within ? {} : {tabindex: '0', role: 'group', 'aria-label': 'ID'}});
   codes.forEach((code, level) => {
     const marks = (level < shared ? ' shared' : '') + (level < decoded ? '' : ' followed');
-    const one = node('span', {class: 'level'},
+    const chip = node('span', {class: 'level'},
       node('span', {class: `code${marks}`, 'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)));
-    if (level + 1 < codes.length) one.append(' ·');
-    list.append(one, ' ');
+    if (level + 1 < codes.length) chip.append(' ·');
+    list.append(chip, ' ');
   });
   if (open) list.append(node('span', {class: 'level'}, '· …'));
   return list;
@@ -53,7 +53,7 @@ const creditLine = provenance => {
 
 // The three first codes by probability, the chosen one marked, with a bar of their shares; only: what it says where
 // the visitor chose.
-const aims = ({label, targets, only}) => {
+const firstCodes = ({label, targets, only}) => {
   const hint = 'What the search expects you to want: how probable each of the three first codes is.';
   const names = node('p', {class: 'targets', 'data-hint': hint, tabindex: '0'}, node('span', {class: 'label'}, `${label} `));
   targets.forEach((target, place) => {
@@ -67,32 +67,32 @@ const aims = ({label, targets, only}) => {
 };
 
 // A button that saves a file which came with the data.
-const save = ({name, label, type, text}) => button({title: `Save as ${name}`}, () => {
+const saveButton = ({name, label, type, text}) => button({title: `Save as ${name}`}, () => {
   const link = node('a', {href: URL.createObjectURL(new Blob([text], {type})), download: name});
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }, label);
 
 // The data of a panel: the server sends it as JSON text; what a script wrote itself is no text.
-const given = () => typeof props.value === 'string' && props.value ? JSON.parse(props.value) : props.value || null;
+const panelData = () => typeof props.value === 'string' && props.value ? JSON.parse(props.value) : props.value || null;
 
-// Draws a panel, and has it read out (announce.js). The keyboard goes on at the control where it was, found again by its
-// name or else by its place.
+// Draws a panel anew, and announces it (announce.js). The keyboard's focus stays at its control, which is found again by
+// its name or else by its place.
 const CONTROLS = 'a[href], button, input, select, summary, textarea, [tabindex]';
-const nameOf = one => one.dataset.key ?? one.getAttribute('aria-label') ?? one.textContent;
-const put = drawn => {
+const nameOf = control => control.dataset.key ?? control.getAttribute('aria-label') ?? control.textContent;
+const replaceContent = nodes => {
   const panel = element.querySelector('.panel'), controls = () => [...panel.querySelectorAll(CONTROLS)];
   const before = panel.contains(document.activeElement) ? controls() : [];
   const place = before.indexOf(document.activeElement), name = place < 0 ? '' : nameOf(before[place]);
-  const earlier = before.slice(0, Math.max(place, 0)).filter(one => nameOf(one) === name).length;
-  panel.replaceChildren(...drawn);
+  const earlier = before.slice(0, Math.max(place, 0)).filter(control => nameOf(control) === name).length;
+  panel.replaceChildren(...nodes);
   genius.announce(element);
   if (place < 0) return;
-  const after = controls(), alike = after.filter(one => nameOf(one) === name);
+  const after = controls(), alike = after.filter(control => nameOf(control) === name);
   (alike[earlier] ?? alike.at(-1) ?? after[place] ?? after.at(-1))?.focus({preventScroll: true});
 };
 
-const show = draw => {
-  put(draw(given()));
-  watch('value', () => put(draw(given())));
+const drawPanel = draw => {
+  replaceContent(draw(panelData()));
+  watch('value', () => replaceContent(draw(panelData())));
 };

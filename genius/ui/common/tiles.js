@@ -11,10 +11,10 @@ const group = ({title, note, tiles}) => node('section', {},
   node('h2', {}, title, node('span', {class: 'label'}, note ? ` ${note}` : '')),
   node('ol', {class: 'tiles'}, ...tiles.map(tile)));
 
-const filter = ({name, modality, items, chosen}) => button({class: `choice ${modality}`, 'aria-pressed': String(chosen)},
+const filterButton = ({name, modality, items, chosen}) => button({class: `choice ${modality}`, 'aria-pressed': String(chosen)},
   () => emit('turn', {modality, page: 0}), `${name} ${items}`);
 
-const turn = (label, page, {modality, pages}) => {
+const pageButton = (label, page, {modality, pages}) => {
   const made = button({class: 'choice'}, () => emit('turn', {modality, page}), label);
   made.disabled = page < 0 || page >= pages;
   return made;
@@ -25,9 +25,9 @@ const draw = value => {
   const {groups, filters = [], page = 0, pages = 1} = value;
   const parts = groups.filter(({tiles}) => tiles.length).map(group);
   if (filters.length) parts[0].children[0].after(node('div',
-    {class: 'choices', role: 'group', 'aria-label': 'Modality'}, ...filters.map(filter)));
+    {class: 'choices', role: 'group', 'aria-label': 'Modality'}, ...filters.map(filterButton)));
   if (pages > 1) parts.push(node('nav', {class: 'choices', 'aria-label': 'Pages'},
-    turn('Previous', page - 1, value), node('span', {class: 'label'}, `page ${(page + 1).toLocaleString('en')} of `
-      + pages.toLocaleString('en')), turn('Next', page + 1, value)));
+    pageButton('Previous', page - 1, value), node('span', {class: 'label'}, `page ${(page + 1).toLocaleString('en')} of `
+      + pages.toLocaleString('en')), pageButton('Next', page + 1, value)));
   return [node('div', {class: 'codes-tiles'}, ...parts)];
 };

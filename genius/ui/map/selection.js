@@ -1,4 +1,4 @@
-const word = ({word: written, share}) => node('li', {}, written,
+const wordItem = ({word, share}) => node('li', {}, word,
   ...share ? [node('span', {class: 'label'}, ` ${share}`)] : []);
 
 const draw = value => {
@@ -9,9 +9,9 @@ const draw = value => {
     node('div', {class: 'top'}, node('h2', {}, `${many} ${total === 1 ? 'item' : 'items'} `,
       node('span', {class: 'label'}, label)),
       node('p', {class: 'actions'}, node('span', {class: 'label'},
-        saved < total ? `save the first ${saved.toLocaleString('en')} as ` : 'save as '), ...files.map(save))),
+        saved < total ? `save the first ${saved.toLocaleString('en')} as ` : 'save as '), ...files.map(saveButton))),
     ...words.length ? [
       node('p', {class: 'label'}, guess ? 'These items have no texts; the words most similar to them on average:'
         : 'Words that set these items apart from the others, with the share of their texts that contain them:'),
-      node('ul', {class: 'map-words'}, ...words.map(word))] : [])];
+      node('ul', {class: 'map-words'}, ...words.map(wordItem))] : [])];
 };

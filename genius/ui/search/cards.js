@@ -89,7 +89,7 @@ const list = (found, column) => found.cards.length
 // The results of one instruction among several.
 const column = (found, place) => node('section', {class: 'instruction'},
   node('div', {class: 'summary'},
-    node('h2', {}, found.instruction), ...aims(found.aim),
+    node('h2', {}, found.instruction), ...firstCodes(found.aim),
     node('p', {class: 'best'}, node('span', {class: 'label'}, 'best ID '), chips(found.best))),
   list(found, place));
 
@@ -124,7 +124,7 @@ const draw = value => {
   shown[0].querySelector('.card')?.classList.add('chosen');
   if (!exports.length) return shown;
   return [node('div', {class: 'tools'}, threshold(shown),
-    node('div', {class: 'actions'}, node('span', {class: 'label'}, 'Save as'), ...exports.map(save),
+    node('div', {class: 'actions'}, node('span', {class: 'label'}, 'Save as'), ...exports.map(saveButton),
       action('HTML', 'Save as one page with all pictures, which opens without this server',
         () => emit('save_page', {})))), meanings(columns[0].hints), ...shown];
 };

@@ -14,7 +14,7 @@ const shown = (rows, items) => {
 const chip = ({code, name, prefix}) => node('span', {class: 'code', 'data-prefix': prefix},
   name ? `${code} ${name}` : String(code));
 
-// The name of a code, which may come later (names.js).
+// The name of a code, which may come later (fillMeanings).
 const meaning = ({prefix, name}) => node('span', {class: 'meaning', ...name ? {} : {'data-meaning': prefix}});
 
 // Another code with an item that is typical of it: its picture, or else its name or text.

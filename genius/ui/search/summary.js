@@ -4,7 +4,7 @@ const draw = value => {
   const parts = title ? [node('h2', {}, title), ...creditLine(provenance)] : [];
   if (part) parts.push(node('p', {class: 'marked'}, node('img', {src: part, alt: 'The marked part of your picture'}),
     'Only this part of your picture was searched.'));
-  if (aim) parts.push(...aims(aim));
+  if (aim) parts.push(...firstCodes(aim));
   parts.push(node('p', {class: 'sentence', 'data-announced': ''}, sentence));
   if (added) parts.push(node('p', {class: 'own-question'}, 'You gave no instruction, so the page asked: ', node('b', {}, added)));
   if (note) parts.push(node('p', {class: 'far', 'data-announced': ''}, note));

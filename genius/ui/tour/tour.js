@@ -13,8 +13,8 @@ const example = item => node('li', {class: `small ${item.modality}`},
 
 const views = list => {
   const made = node('div', {class: 'choices', role: 'group', 'aria-label': 'Map'});
-  const choose = chosen => [...made.children].forEach((one, place) =>
-    one.setAttribute('aria-pressed', String(place === chosen)));
+  const choose = chosen => [...made.children].forEach((choice, place) =>
+    choice.setAttribute('aria-pressed', String(place === chosen)));
   made.append(...list.map(({label, name}, place) => action(label, () => {
     choose(place);
     emit('view', {name});
@@ -53,7 +53,7 @@ const draw = value => {
 
 let touring = false;
 watch('value', () => {
-  const value = given();
+  const value = panelData();
   if (touring || value) genius.setTour(value ? value.number : null);
   touring = Boolean(value);
 });

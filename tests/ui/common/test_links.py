@@ -44,4 +44,4 @@ def test_a_long_address_is_cut():
 def test_the_script_knows_the_same_tabs_and_fields():
     script = (UI_FOLDER / "common/links.js").read_text()
     named = {name: re.findall(r"'(\w+)'", names) for name, names in re.findall(r"const (\w+) = \[(.*)\];", script)}
-    assert named["TABS"] == [*TABS] and {*SEARCH_FIELDS} < {*named["OURS"]}
+    assert named["TABS"] == [*TABS] and {*SEARCH_FIELDS} < {*named["PARAMETERS"]}
