@@ -11,7 +11,7 @@ const snippet = (label, text) => {
   const code = node('pre', {tabindex: '0', 'aria-label': label}, text);
   return node('div', {class: 'snippet'}, node('p', {class: 'label'}, label), copyButton(code), code);
 };
-const call = ({name, asked}) => `client.predict(${Object.entries(asked)
+const call = ({name, arguments: named}) => `client.predict(${Object.entries(named)
   .map(([key, value]) => `${key}=${python(value)}`).join(', ')}, api_name="/${name}")`;
 const quoted = text => `'${text.replaceAll("'", "'\\''")}'`;
 const curl = ({name, in_order}) => `curl -s ${root}/gradio_api/call/${name} \\
@@ -20,8 +20,8 @@ const curl = ({name, in_order}) => `curl -s ${root}/gradio_api/call/${name} \\
   | cut -d'"' -f4 | xargs -I@ \\
   curl -sN ${root}/gradio_api/call/${name}/@`;
 
-const parameter = ({name, type, default: unless, meaning}) => node('tr', {},
-  node('td', {}, node('code', {}, name)), node('td', {}, type), node('td', {}, unless), node('td', {class: 'describes'}, meaning));
+const parameter = ({name, type, default: defaultValue, meaning}) => node('tr', {},
+  node('td', {}, node('code', {}, name)), node('td', {}, type), node('td', {}, defaultValue), node('td', {class: 'describes'}, meaning));
 const endpoint = data => node('section', {class: 'endpoint'},
   node('h2', {}, node('code', {}, `/${data.name}`)),
   node('p', {}, data.summary), ...data.details ? [node('p', {class: 'label'}, data.details)] : [],

@@ -46,7 +46,7 @@ def endpoints(context: Context) -> list[Callable]:
         many results at most. beams: how many beginnings of IDs are followed at once. modality: any, image, text or
         pair. ranking: cosine of the embeddings, as published, or ranker; by default the ranker if the run has one.
         """
-        image = open_image(_path(picture), max_side=LARGEST_SIDE) if picture else None
+        image = open_image(_upload_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality), ranking=ranking or None)
         query = Query(text=text, image=image, instruction=instruction)
         with record_search(query, engine.mode_of(options)):
@@ -70,7 +70,7 @@ def endpoints(context: Context) -> list[Callable]:
             ],
             "query_codes": list(result.query_codes),
             "first_code_probabilities": result.first_code_probabilities.tolist(),
-            "modality_probabilities": _by_modality(result),
+            "modality_probabilities": _modality_probabilities(result),
             "ranking": result.ranking,
             "milliseconds": result.milliseconds,
         }
@@ -102,7 +102,7 @@ def endpoints(context: Context) -> list[Callable]:
         """
         index = engine.index
         read = parse_pattern(pattern, index.code_sizes)
-        first, most = _whole(offset, "offset", 0, index.n), _whole(limit, "limit", 0, MOST_LISTED)
+        first, most = _whole_number(offset, "offset", 0, index.n), _whole_number(limit, "limit", 0, MOST_LISTED)
         matches = CodeTable(engine.pool.table).match(read)
         rows = matches.rows[first : first + most]
         return {
@@ -135,20 +135,20 @@ def endpoints(context: Context) -> list[Callable]:
     return [search, item, code_items, neighbours]
 
 
-def _by_modality(result: SearchResult) -> dict[str, float] | None:
+def _modality_probabilities(result: SearchResult) -> dict[str, float] | None:
     """Probabilities of the first code; None where it does not stand for a modality."""
     if result.modality_code != "forced":
         return None
     return {modality.name.lower(): float(result.first_code_probabilities[modality]) for modality in Modality}
 
 
-def _path(picture: Any) -> str:
+def _upload_path(picture: Any) -> str:
     """The path of an uploaded picture. Raises UserError for anything else."""
     given = picture if isinstance(picture, dict) else {}
     return upload_path(given.get("path"), given.get("url"), get_upload_folder())
 
 
-def _whole(number: Any, name: str, least: int, most: int) -> int:
+def _whole_number(number: Any, name: str, least: int, most: int) -> int:
     if type(number) is not int or not least <= number <= most:
         raise UserError(f"The {name} must be a whole number from {least} to {most:,}, not {quoted(number)}.")
     return number

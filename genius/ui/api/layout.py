@@ -33,30 +33,31 @@ def api_tab(context: Context, tab: gr.Tab) -> None:
 
 def documentation(functions: Sequence[Callable], id: str) -> dict[str, Any]:
     """What api.js draws: every endpoint with its parameters, and calls of it."""
-    return {"endpoints": [_documented(function, id) for function in functions]}
+    return {"endpoints": [_endpoint_view(function, id) for function in functions]}
 
 
-def _documented(function: Callable, id: str) -> dict[str, Any]:
+def _endpoint_view(function: Callable, id: str) -> dict[str, Any]:
     summary, details, meanings = (" ".join(part.split()) for part in inspect.getdoc(function).split("\n\n"))
     hints, parameters = get_type_hints(function), inspect.signature(function).parameters.values()
     names = "|".join(one.name for one in parameters)
     named = re.split(rf"\b({names}): ", meanings)[1:]  # name, meaning, name, meaning …
     meaning = dict(zip(named[::2], named[1::2], strict=True))
-    asked = {name: id if value == "{id}" else value for name, value in EXAMPLE_CALLS[function.__name__].items()}
-    in_order = [asked.get(one.name, None if one.default is one.empty else one.default) for one in parameters]
+    arguments = {name: id if value == "{id}" else value for name, value in EXAMPLE_CALLS[function.__name__].items()}
+    defaults = {one.name: None if one.default is one.empty else one.default for one in parameters}
+    in_order = list((defaults | arguments).values())
     return {
         "name": function.__name__,
         "summary": summary,
         "details": details,
         "parameters": [
             {
-                "name": one.name,
-                "type": TYPES[hints[one.name]],
-                "default": DEFAULTS.get(one.default, str(one.default)),
-                "meaning": meaning[one.name].strip(),
+                "name": parameter.name,
+                "type": TYPES[hints[parameter.name]],
+                "default": DEFAULTS.get(parameter.default, str(parameter.default)),
+                "meaning": meaning[parameter.name].strip(),
             }
-            for one in parameters
+            for parameter in parameters
         ],
-        "asked": asked,
+        "arguments": arguments,
         "in_order": in_order,
     }

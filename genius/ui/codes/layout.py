@@ -8,7 +8,7 @@ from genius.explore.code_patterns import MAX_PATTERN_LENGTH
 from genius.ui.codes.callbacks import CodesCallbacks
 from genius.ui.codes.view import level_name
 from genius.ui.common import links
-from genius.ui.common.components import UNLIMITED, Panel, introduction
+from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, Panel, introduction
 from genius.ui.common.context import Context, Signal
 from genius.ui.common.item_card import ItemCard
 
@@ -66,23 +66,25 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
 
     context.precompute.append(callbacks.prepare)
     outputs = [open_pattern, pattern, key, summary, icicle, nearness, items, item_card, meaning, table]
-    quick = {**UNLIMITED, "trigger_mode": "always_last"}
-    waiting = {**quick, "show_progress": "minimal", "show_progress_on": summary}
+    event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": summary}
     for opening in (
-        pattern.submit(callbacks.on_pattern, pattern, outputs, **waiting),
-        open_code.sent(callbacks.on_pattern, open_code, outputs, **waiting),
-        code.input(callbacks.on_code, [level, code], outputs, **waiting),
-        open_everything.sent(callbacks.on_pattern, open_everything, outputs, **waiting),
-        *(panel.select(callbacks.on_key, None, outputs, **waiting) for panel in (summary, icicle, table)),
+        pattern.submit(callbacks.on_pattern, pattern, outputs, **event_options),
+        open_code.sent(callbacks.on_pattern, open_code, outputs, **event_options),
+        code.input(callbacks.on_code, [level, code], outputs, **event_options),
+        open_everything.sent(callbacks.on_pattern, open_everything, outputs, **event_options),
+        *(panel.select(callbacks.on_key, None, outputs, **event_options) for panel in (summary, icicle, table)),
     ):
         links.follow(opening, "codes", code=key)
         opening.success(
-            callbacks.on_meaning, open_pattern, [meaning, icicle, table], **waiting | {"show_progress_on": meaning}
+            callbacks.on_meaning,
+            open_pattern,
+            [meaning, icicle, table],
+            **event_options | {"show_progress_on": meaning},
         )
-    tab.select(callbacks.on_first_visit, [open_pattern, open_code], open_everything, **quick)
-    level.input(callbacks.on_level, level, code, **quick)
-    items.turn(callbacks.on_page, open_pattern, items, **quick)
+    tab.select(callbacks.on_first_visit, [open_pattern, open_code], open_everything, **LATEST)
+    level.input(callbacks.on_level, level, code, **LATEST)
+    items.turn(callbacks.on_page, open_pattern, items, **LATEST)
     for panel in (nearness, items):
-        panel.select(callbacks.on_item, None, item_card, **quick)
-    health_section.expand(callbacks.on_level_health, None, health, **waiting | {"show_progress_on": health})
-    factors_section.expand(callbacks.on_factors, None, factors, **waiting | {"show_progress_on": factors})
+        panel.select(callbacks.on_item, None, item_card, **LATEST)
+    health_section.expand(callbacks.on_level_health, None, health, **LATEST_WITH_PROGRESS, show_progress_on=health)
+    factors_section.expand(callbacks.on_factors, None, factors, **LATEST_WITH_PROGRESS, show_progress_on=factors)

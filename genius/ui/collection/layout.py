@@ -7,7 +7,7 @@ import gradio as gr
 from genius.ui.collection import view
 from genius.ui.collection.callbacks import CollectionCallbacks
 from genius.ui.collection.editing import EditingForm
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, introduction
+from genius.ui.common.components import LATEST_WITH_PROGRESS, UNLIMITED, UNQUEUED, Panel, introduction
 from genius.ui.common.context import Context
 from genius.ui.common.item_card import on_query
 
@@ -32,10 +32,9 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
                 Panel("collection-read-only", "collection/read_only.js", view.read_only(served.path))
     added = Panel("collection-added", "collection/added_items.js")
 
-    waiting = {**UNLIMITED, "show_progress": "minimal", "trigger_mode": "always_last"}
     for trigger in (tab.select, shared.changed.sent):
-        trigger(callbacks.on_held, None, [contents, added], show_progress_on=contents, **waiting).success(
-            callbacks.on_health, None, [verdict, drift], show_progress_on=verdict, **waiting
+        trigger(callbacks.on_held, None, [contents, added], show_progress_on=contents, **LATEST_WITH_PROGRESS).success(
+            callbacks.on_health, None, [verdict, drift], show_progress_on=verdict, **LATEST_WITH_PROGRESS
         )
     context.precompute.append(callbacks.prepare)
     added.turn(callbacks.on_turn, None, added, **UNLIMITED)

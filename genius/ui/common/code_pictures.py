@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
 from genius.explore.code_names import CodeNamer
 from genius.ui.common.components import UNLIMITED, Panel
-from genius.ui.common.formatting import data_uri, item_label
+from genius.ui.common.formatting import data_uri, is_prefix, item_label
 
 if TYPE_CHECKING:
     from genius.index.store import Index
-
-PREFIX = re.compile(r"\d{1,5}(\.\d{1,5}){0,63}")
 
 
 class CodePictures(Panel):
@@ -35,9 +32,9 @@ class CodePictures(Panel):
 def pictures(namer: CodeNamer, index: Index, prefix: Any) -> dict[str, Any] | None:
     """The stored pictures of a prefix such as 0.17, with what they show; none if it has none or they were removed.
 
-    What is no prefix gets no answer.
+    None for what is no prefix.
     """
-    if not isinstance(prefix, str) or not PREFIX.fullmatch(prefix):
+    if not is_prefix(prefix):
         return None
     name = namer.name(tuple(map(int, prefix.split("."))))
     rows = index.rows_of(name.pictures) if name and name.pictures else []

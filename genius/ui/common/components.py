@@ -23,6 +23,9 @@ from genius.ui.security import UPLOAD_LIFETIME
 
 UI_FOLDER = Path(__file__).parents[1]
 UNLIMITED = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}  # answered at once
+# Of events that come while one is answered, only the last is answered, too
+LATEST = {**UNLIMITED, "trigger_mode": "always_last"}
+LATEST_WITH_PROGRESS = {**LATEST, "show_progress": "minimal"}
 UNQUEUED = {"api_visibility": "private", "show_progress": "hidden", "queue": False}  # faster, but errors are not shown
 TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
 MAX_CACHED_UPLOADS = 8  # decoded uploads, at most 3 MB each
@@ -63,13 +66,13 @@ class Panel(gr.HTML):
         Gradio's page copies and compares every value of a component several times at each event, a nested one leaf by
         leaf through proxies, which took longer than all else; a text is one leaf.
         """
-        return None if value is None else as_json(value)
+        return None if value is None else json_for_browser(value)
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "string"}
 
 
-def as_json(value: Any) -> str:
+def json_for_browser(value: Any) -> str:
     """JSON text for a browser. Gradio's page would translate what follows its marker for translations, even in a
     caption, so the marker is escaped."""
     written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -26,12 +26,17 @@ def exports(answers: Sequence[LastQuery], run: str) -> list[dict[str, str]]:
     if not any(answer.result.hits for answer in answers):
         return []
     return [
-        {"name": "genius-results.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": as_csv(answers)},
-        {"name": "genius-results.json", "label": "JSON", "type": "application/json", "text": as_json(answers, run)},
+        {"name": "genius-results.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": results_csv(answers)},
+        {
+            "name": "genius-results.json",
+            "label": "JSON",
+            "type": "application/json",
+            "text": results_json(answers, run),
+        },
     ]
 
 
-def as_csv(answers: Sequence[LastQuery]) -> str:
+def results_csv(answers: Sequence[LastQuery]) -> str:
     """A line per result. Texts that a spreadsheet would compute get an apostrophe."""
     stream = io.StringIO()
     table = csv.DictWriter(stream, COLUMNS)
@@ -46,7 +51,7 @@ def as_csv(answers: Sequence[LastQuery]) -> str:
     return stream.getvalue()
 
 
-def as_json(answers: Sequence[LastQuery], run: str) -> str:
+def results_json(answers: Sequence[LastQuery], run: str) -> str:
     """The results with the queries, the options and the generated IDs."""
     record = {"run": run, "fields": FIELDS, "searches": [_search(answer) for answer in answers]}
     return json.dumps(record, ensure_ascii=False, indent=1)

@@ -14,7 +14,7 @@ import gradio as gr
 import plotly
 from plotly.graph_objects import Figure
 
-from genius.ui.common.components import UI_FOLDER, as_json
+from genius.ui.common.components import UI_FOLDER, json_for_browser
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 PLOTLY_ADDRESS = f"gradio_api/file={PLOTLY}"
@@ -66,7 +66,7 @@ class PlotlyFigure(gr.HTML):
         """value: a figure, its to_dict, or its to_json."""
         if isinstance(value, Figure):
             return value.to_json()
-        return value if value is None or isinstance(value, str) else as_json(value)
+        return value if value is None or isinstance(value, str) else json_for_browser(value)
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "string"}

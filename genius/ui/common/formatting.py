@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,6 +38,7 @@ LONGEST_EXCERPT = 200  # characters of a text on a tile
 LONGEST_NAME = 60  # characters of an item's name
 NAMING_FIELDS = ("title", "category", "kind")  # fields of a source that name an item without a text, the best first
 MINUS = "\N{MINUS SIGN}"
+PREFIX = re.compile(r"\d{1,6}(\.\d{1,6}){0,63}")  # of an ID, such as 0.17, as browsers send it
 
 
 def number(value: float, digits: int) -> str:
@@ -91,6 +93,11 @@ def shared_prefix(one: Sequence[int], other: Sequence[int]) -> int:
 def identifier(codes: Sequence[int], query_codes: Sequence[int]) -> dict[str, Any]:
     """An ID and how much of it is the query's own."""
     return {"codes": [int(code) for code in codes], "shared": shared_prefix(codes, query_codes)}
+
+
+def is_prefix(value: Any) -> bool:
+    """Whether a value that a browser sent is a prefix of codes, such as 0.17."""
+    return isinstance(value, str) and PREFIX.fullmatch(value) is not None
 
 
 def excerpt(text: str, longest: int) -> str:

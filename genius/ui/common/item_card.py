@@ -10,7 +10,7 @@ from genius.errors import UserError
 from genius.explore.items import describe_item, row_of
 from genius.schema import Item
 from genius.ui.common import formatting
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
+from genius.ui.common.components import LATEST, UNLIMITED, UNQUEUED, Panel
 from genius.ui.common.context import Context
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ItemCard(Panel):
         def on_neighbour(event: gr.EventData):
             return card(context.engine, getattr(event, "id", None))
 
-        self.select(on_neighbour, None, self, trigger_mode="always_last", **UNLIMITED)
+        self.select(on_neighbour, None, self, **LATEST)
         self.open_code(on_code, None, context.shared.open_code, **UNLIMITED)
         self.use_as_query(on_query, None, context.shared.use_as_query, **UNQUEUED)
 

@@ -56,7 +56,7 @@ a { color: var(--own); }
 """
 
 
-def as_page(
+def saved_page(
     answers: Sequence[LastQuery],
     run: str,
     pictures: Mapping[int, bytes | None],

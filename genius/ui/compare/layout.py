@@ -8,7 +8,7 @@ from genius.search.checks import MAX_BEAMS, MAX_TEXT
 from genius.ui.common import formatting
 from genius.ui.common.components import (
     BEAMS_NOTE,
-    UNLIMITED,
+    LATEST,
     UNQUEUED,
     Panel,
     introduction,
@@ -90,4 +90,4 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         callbacks.on_example, [example, *settings], [text, picture, instruction, part, *outputs], **one_at_a_time
     )
     tab.select(callbacks.on_open, last_query, compare_last, **UNQUEUED)
-    panel.select(callbacks.on_item, None, item_card, trigger_mode="always_last", **UNLIMITED)
+    panel.select(callbacks.on_item, None, item_card, **LATEST)

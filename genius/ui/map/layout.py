@@ -6,7 +6,7 @@ import gradio as gr
 
 from genius.errors import UserError
 from genius.explore.map_data import COMMAND, read_maps
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, introduction
+from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, UNQUEUED, Panel, introduction
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure
 from genius.ui.common.item_card import ItemCard
@@ -79,23 +79,21 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     gallery = Panel("map-tiles", "common/tiles.js")
 
     context.precompute.append(callbacks.prepare)
-    quick = {**UNLIMITED, "trigger_mode": "always_last"}
-    waiting = {**quick, "show_progress": "minimal"}
     gr.on(
         [tab.select, view.change, color.change, level.release, queries.change],
         callbacks.on_map,
         [view, color, level, queries, shared.last_query],
         [figure, note, table],
         show_progress_on=figure,
-        **waiting,
+        **LATEST_WITH_PROGRESS,
     )
     shared.map_view.sent(callbacks.on_view, shared.map_view, view, **UNQUEUED)
     drag.input(None, drag, None, js=SET_DRAG_MODE, **UNQUEUED)
     color.change(on_color, color, level, **UNQUEUED)
-    figure.select(callbacks.on_point, None, [query, item], **quick)
-    figure.lasso(callbacks.on_lasso, None, [selection, gallery], **waiting)
-    table.select(callbacks.on_group, [color, level], [selection, gallery], **waiting)
-    gr.on([query.select, gallery.select], callbacks.on_answer, None, item, **quick)
+    figure.select(callbacks.on_point, None, [query, item], **LATEST)
+    figure.lasso(callbacks.on_lasso, None, [selection, gallery], **LATEST_WITH_PROGRESS)
+    table.select(callbacks.on_group, [color, level], [selection, gallery], **LATEST_WITH_PROGRESS)
+    gr.on([query.select, gallery.select], callbacks.on_answer, None, item, **LATEST)
 
 
 def level_slider(levels: int) -> gr.Slider:

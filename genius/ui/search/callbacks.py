@@ -22,7 +22,7 @@ from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
 from genius.ui.common.links import SEARCH_FIELDS
 from genius.ui.common.part import part_of
-from genius.ui.common.saved_page import FILE_NAME, as_page
+from genius.ui.common.saved_page import FILE_NAME, saved_page
 from genius.ui.common.saved_strip import saved_strip
 from genius.ui.event_queue import current_caller
 from genius.ui.monitoring import record_search
@@ -152,7 +152,7 @@ class SearchCallbacks:
         ]
         names = self.namer.labels()
         strips = ["" if strip is None else saved_strip(strip, names) for strip in strip_data]
-        text = as_page(answers, self.served.name, pictures, datetime.now(), strips)
+        text = saved_page(answers, self.served.name, pictures, datetime.now(), strips)
         return {"name": FILE_NAME, "type": "text/html;charset=utf-8", "text": text}
 
     def search_words(self, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from genius.search.engine import Engine
 from genius.ui.common import formatting, links
 from genius.ui.common.components import (
     BEAMS_NOTE,
+    LATEST,
     UNLIMITED,
     UNQUEUED,
     Download,
@@ -56,7 +57,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             form = form_for(context.engine)
             with gr.Accordion("History", open=False, elem_id=HISTORY) as history:
                 past = Panel("history", "search/history.js")
-        with gr.Column(scale=3, min_width=320, elem_id="found"):
+        with gr.Column(scale=3, min_width=320, elem_id="results"):
             examples = Panel("examples", "search/examples.js", view.examples_view(context.served.examples))
             summary = Panel("summary", "search/summary.js")
             strip = strip_panel(context, answers, newest)
@@ -129,7 +130,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         trigger_mode="always_last",
         **UNQUEUED,
     )
-    form.picture.upload(callbacks.on_upload, form.picture, trigger_mode="always_last", **UNLIMITED)
+    form.picture.upload(callbacks.on_upload, form.picture, **LATEST)
     for trigger in (history.expand, shared.searched.while_open(HISTORY)):
         trigger(callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
 

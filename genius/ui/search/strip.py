@@ -17,7 +17,7 @@ from genius.explore.narrowing import Narrowing, narrowing, sample
 from genius.schema import Item, SearchResult
 from genius.search.engine import EncodedQueries
 from genius.trie.code_table import CodeTable
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
+from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.formatting import count, tile
 from genius.ui.common.item_card import on_query
@@ -73,10 +73,8 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
         return namer.labels_beside(prefixes_to_name(state.shown)) if state else {}
 
     event_options = {  # both wait for the same turns, so they begin in the order of the clicks
-        **UNLIMITED,
-        "show_progress": "minimal",
+        **LATEST_WITH_PROGRESS,
         "show_progress_on": strip.panel,
-        "trigger_mode": "always_last",
         "concurrency_id": "search",
         "concurrency_limit": 32,
     }
@@ -84,7 +82,7 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
     strip.panel.branch(
         if_still_shown(on_branch, "strip"), [answers, strip.state, newest], strip.outputs, **event_options
     )
-    strip.panel.name(on_names, strip.state, context.shared.names, trigger_mode="always_last", **UNLIMITED)
+    strip.panel.name(on_names, strip.state, context.shared.names, **LATEST)
     strip.found.select(on_query, None, context.shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
     return strip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,17 +13,16 @@ from genius.explore.beam_tree import BeamTree, beam_tree
 from genius.explore.explanation import dense_ranks, explain
 from genius.schema import Hit, Modality, SearchResult
 from genius.search.engine import EncodedQueries, Engine
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
+from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, UNQUEUED, Panel
 from genius.ui.common.context import WHY, Context, LastQuery
 from genius.ui.common.figures import PlotlyFigure, base_layout
-from genius.ui.common.formatting import MODALITY_NAMES
+from genius.ui.common.formatting import MODALITY_NAMES, is_prefix
 from genius.ui.event_queue import current_caller
 from genius.ui.search import why_view
 from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import if_still_shown
 
 PATHS = 10  # drawn unless all are asked for
-PREFIX = re.compile(r"\d{1,6}(\.\d{1,6}){0,63}")
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
     def on_prefix(event: gr.EventData) -> str | None:
         """Open Codes at the prefix that was clicked, in the tree or in a table; at none for anything else."""
         prefix = getattr(event, "value", None)
-        return prefix if isinstance(prefix, str) and PREFIX.fullmatch(prefix) else None
+        return prefix if is_prefix(prefix) else None
 
     search = gr.State(None)
     with gr.Accordion("Why this result?", open=False, elem_id=WHY) as section:
@@ -125,13 +123,11 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
             table = Panel("why-prefixes", "search/why_prefixes.js")
 
     inputs, outputs = [shared.chosen, shared.last_query, search, all_prefixes], [search, panel, figure, table]
-    event_options = {**UNLIMITED, "show_progress": "minimal", "show_progress_on": panel, "trigger_mode": "always_last"}
+    event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": panel}
     for trigger in (section.expand, shared.searched.while_open(WHY)):
         trigger(if_still_shown(explained), [*inputs, newest], outputs, **event_options)
     chosen = [shared.last_query, shared.chosen, section]
     cards.why(if_still_shown(on_why), [answers, search, all_prefixes, newest], [*chosen, *outputs], **event_options)
-    all_prefixes.change(
-        on_every, [shared.chosen, search, all_prefixes], [figure, table], trigger_mode="always_last", **UNLIMITED
-    )
+    all_prefixes.change(on_every, [shared.chosen, search, all_prefixes], [figure, table], **LATEST)
     for drawing in (panel, figure, table):
         drawing.select(on_prefix, None, shared.open_code, **UNQUEUED)

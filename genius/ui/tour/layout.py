@@ -14,7 +14,7 @@ from genius.errors import UserError
 from genius.explore.code_patterns import format_pattern
 from genius.explore.map_data import View, read_maps
 from genius.explore.tour import Tour, TourStep, tour_of
-from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
+from genius.ui.common.components import LATEST, UNQUEUED, Panel
 from genius.ui.common.context import Context, Signal
 from genius.ui.common.formatting import tile
 from genius.ui.tour.view import step_view
@@ -95,9 +95,8 @@ def tour_panel(context: Context, header: Panel, page: gr.Blocks) -> None:
     shared, callbacks = context.shared, TourCallbacks(context)
     panel, address = Panel("tour", "tour/tour.js"), Signal("tour-address")
     outputs = [panel, shared.run_example, shared.open_code, shared.map_view, shared.compare_example]
-    quick = {**UNLIMITED, "trigger_mode": "always_last"}
-    header.tour(lambda: callbacks.on_step(1), None, outputs, **quick)
-    panel.move(callbacks.on_move, None, outputs, **quick)
+    header.tour(lambda: callbacks.on_step(1), None, outputs, **LATEST)
+    panel.move(callbacks.on_move, None, outputs, **LATEST)
     panel.view(on_view, None, shared.map_view, **UNQUEUED)
     panel.leave(lambda: None, None, panel, **UNQUEUED)
-    page.load(callbacks.on_address, address, outputs, js="() => [{message: genius.address}]", **quick)
+    page.load(callbacks.on_address, address, outputs, js="() => [{message: genius.address}]", **LATEST)

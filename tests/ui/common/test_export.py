@@ -7,7 +7,7 @@ import pytest
 
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.ui.common.context import LastQuery
-from genius.ui.common.export import as_csv, as_json, exports
+from genius.ui.common.export import exports, results_csv, results_json
 
 OPTIONS = SearchOptions(beams=7, k=3, modality=Modality.PAIR)
 
@@ -37,7 +37,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def test_each_result_is_a_line_with_the_query_that_found_it():
-    found = rows(as_csv([answer("a cup, blue", "two\nlines “é”"), answer("bowl", instruction="Find a bowl.")]))
+    found = rows(results_csv([answer("a cup, blue", "two\nlines “é”"), answer("bowl", instruction="Find a bowl.")]))
     assert [(row["instruction"], row["rank"], row["text"]) for row in found] == [
         ("Find it.", "1", "a cup, blue"),
         ("Find it.", "2", "two\nlines “é”"),
@@ -59,12 +59,12 @@ def test_each_result_is_a_line_with_the_query_that_found_it():
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1"])
 def test_a_spreadsheet_computes_nothing_of_what_an_item_says(text):
-    (row,) = rows(as_csv([answer(text)]))
+    (row,) = rows(results_csv([answer(text)]))
     assert row["text"] == f"'{text}" and row["score"] == "-1.5"
 
 
 def test_json_tells_what_was_asked_how_and_what_came():
-    read = json.loads(as_json([answer("=1+1")], "my-run"))
+    read = json.loads(results_json([answer("=1+1")], "my-run"))
     (search,) = read["searches"]
     assert read["run"] == "my-run"
     assert search["query"] == {
@@ -105,5 +105,5 @@ def test_there_is_a_file_of_each_kind_or_none_where_nothing_was_found():
         ("CSV", "genius-results.csv"),
         ("JSON", "genius-results.json"),
     ]
-    assert files[0]["text"] == as_csv([answer("a")]) and files[1]["text"].count('"title"') == 2
+    assert files[0]["text"] == results_csv([answer("a")]) and files[1]["text"].count('"title"') == 2
     assert exports([answer()], "my-run") == []

@@ -9,7 +9,7 @@ from PIL import Image
 
 from genius.schema import Item, Modality, Query
 from genius.ui.common.formatting import data_uri
-from genius.ui.common.saved_page import as_page
+from genius.ui.common.saved_page import saved_page
 from tests.ui.common.test_export import answer
 
 WHEN = datetime(2026, 1, 2, 3, 4)
@@ -50,7 +50,7 @@ def test_the_page_tells_query_results_ids_and_credits_and_holds_its_pictures():
     asked = answer("a cup", "a bowl", instruction="Find a cup.")
     asked = replace(asked, query=Query("like this", Image.new("RGB", (900, 600), "orange"), "Find a cup."))
     asked = with_items(asked, source='{"credit": "Ada", "licence": "CC0", "origin": "https://example.org/a"}')
-    read = Reader(as_page([asked], "my-run", {0: webp()}, WHEN))
+    read = Reader(saved_page([asked], "my-run", {0: webp()}, WHEN))
     for part in (
         "like this",
         "Find a cup.",
@@ -71,7 +71,7 @@ def test_the_page_tells_query_results_ids_and_credits_and_holds_its_pictures():
 def test_several_instructions_of_one_picture_show_it_once():
     picture = Image.new("RGB", (40, 30), "orange")
     asked = [replace(answer("a"), query=Query("", picture, words)) for words in ("One.", "Two.")]
-    read = Reader(as_page(asked, "my-run", {}, WHEN))
+    read = Reader(saved_page(asked, "my-run", {}, WHEN))
     assert [tag for tag, _ in read.tags].count("img") == 1 and "One." in read.text and "Two." in read.text
 
 
@@ -81,7 +81,7 @@ def test_several_instructions_of_one_picture_show_it_once():
 )
 def test_the_page_tells_what_the_results_are_ordered_by(ranking, told):
     asked = answer("a cup")
-    read = Reader(as_page([replace(asked, result=replace(asked.result, ranking=ranking))], "my-run", {}, WHEN))
+    read = Reader(saved_page([replace(asked, result=replace(asked.result, ranking=ranking))], "my-run", {}, WHEN))
     assert told in read.text
 
 
@@ -92,7 +92,7 @@ def test_hostile_texts_stay_texts_and_the_file_asks_nothing_of_anyone(origin):
     source = "{" + f'"credit": {quoted(HOSTILE)}, "licence": {quoted(HOSTILE)}, "origin": {quoted(origin)}' + "}"
     hits = [replace(hit, item=Item(HOSTILE, Modality.PAIR, HOSTILE, "x.jpg", source)) for hit in asked.result.hits]
     asked = replace(asked, result=replace(asked.result, hits=hits))
-    page = as_page([asked], HOSTILE, {0: webp()}, WHEN)
+    page = saved_page([asked], HOSTILE, {0: webp()}, WHEN)
     read = Reader(page)
     assert {tag for tag, _ in read.tags} <= TAGS
     assert read.text.count(HOSTILE) >= 6
