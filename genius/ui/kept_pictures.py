@@ -98,10 +98,10 @@ class KeptPictures:
     def trim(self) -> None:
         """Delete what is too old, and then the oldest until the limits hold. Other files are left alone."""
         with self._trimming:
-            kept, total, now = 0, 0, time.time()
+            pictures, total, now = 0, 0, time.time()
             for file, status in sorted(self._files(), key=lambda entry: -entry[1].st_mtime):
-                kept, total = kept + 1, total + status.st_size
-                if kept > self.max_pictures or total > self.max_bytes or now - status.st_mtime > self.max_age:
+                pictures, total = pictures + 1, total + status.st_size
+                if pictures > self.max_pictures or total > self.max_bytes or now - status.st_mtime > self.max_age:
                     with suppress(OSError):
                         file.unlink()
 
@@ -109,12 +109,12 @@ class KeptPictures:
         return self.folder / f"{checksum}.webp"
 
     def _files(self) -> list[tuple[Path, os.stat_result]]:
-        found = []
+        files = []
         for file in self.folder.iterdir():
             with suppress(OSError):  # another process deleted it
                 if NAME.fullmatch(file.name) and stat.S_ISREG((status := file.lstat()).st_mode):
-                    found.append((file, status))
-        return found
+                    files.append((file, status))
+        return files
 
 
 def picture_folder(option: str) -> KeptPictures | None:

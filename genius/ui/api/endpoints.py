@@ -144,8 +144,8 @@ def _modality_probabilities(result: SearchResult) -> dict[str, float] | None:
 
 def _upload_path(picture: Any) -> str:
     """The path of an uploaded picture. Raises UserError for anything else."""
-    given = picture if isinstance(picture, dict) else {}
-    return upload_path(given.get("path"), given.get("url"), get_upload_folder())
+    file = picture if isinstance(picture, dict) else {}
+    return upload_path(file.get("path"), file.get("url"), get_upload_folder())
 
 
 def _whole_number(number: Any, name: str, least: int, most: int) -> int:

@@ -65,8 +65,8 @@ def credits_file(run: Path) -> Path | None:
 
 
 def _texts(values: Any, most: int, longest: int) -> tuple[str, ...]:
-    found = [value[:longest] for value in values if isinstance(value, str)] if isinstance(values, list) else []
-    return tuple(found[:most])
+    texts = [value[:longest] for value in values if isinstance(value, str)] if isinstance(values, list) else []
+    return tuple(texts[:most])
 
 
 def about_view(

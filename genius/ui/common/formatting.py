@@ -111,9 +111,9 @@ def item_label(item: Item) -> str:
     if item.text:
         return excerpt(item.text, LONGEST_NAME)
     fields = source_fields(item.source)
-    shown = next((value for name in NAMING_FIELDS if isinstance(value := fields.get(name), str) and value), "")
+    name = next((value for field in NAMING_FIELDS if isinstance(value := fields.get(field), str) and value), "")
     modality = MODALITY_NAMES[item.modality]
-    return f"{modality}: {excerpt(shown, LONGEST_NAME)}" if shown else f"{modality} {item.id}"
+    return f"{modality}: {excerpt(name, LONGEST_NAME)}" if name else f"{modality} {item.id}"
 
 
 def item_view(item: Item, picture: bytes | None) -> dict[str, Any]:
@@ -168,8 +168,9 @@ def suggest_instructions(instructions: Iterable[tuple[Modality, Modality, str]],
 
 def shortest_instructions(instructions: Iterable[tuple[Modality, Modality, str]], query: Modality) -> list[str]:
     """For each modality of targets, the shortest instruction for queries of a modality."""
-    texts = {
-        target: [text for asked, wanted, text in instructions if (asked, wanted) == (query, target)]
-        for target in TARGET_ORDER
-    }
-    return list(dict.fromkeys(min(found, key=len) for found in texts.values() if found))
+    shortest = []
+    for target in TARGET_ORDER:
+        texts = [text for *modalities, text in instructions if modalities == [query, target]]
+        if texts:
+            shortest.append(min(texts, key=len))
+    return list(dict.fromkeys(shortest))

@@ -65,10 +65,10 @@ def parse_address(address: Any) -> tuple[Any, dict[str, str] | None, str | None,
 
     An address that names no tab leaves the page as it is: a visitor may have chosen one meanwhile.
     """
-    given = address if isinstance(address, dict) else {}
-    field = {name: value[:MAX_FIELD_LENGTH] for name, value in given.items() if isinstance(value, str)}
-    named, ask, item, code = field.get("tab") in TABS, None, None, None
-    tab = field["tab"] if named else "search"
+    parameters = address if isinstance(address, dict) else {}
+    field = {name: value[:MAX_FIELD_LENGTH] for name, value in parameters.items() if isinstance(value, str)}
+    names_tab, ask, item, code = field.get("tab") in TABS, None, None, None
+    tab = field["tab"] if names_tab else "search"
     if field.get("tour"):
         return gr.skip(), None, None, None
     if tab == "search" and field.get("item"):
@@ -78,4 +78,4 @@ def parse_address(address: Any) -> tuple[Any, dict[str, str] | None, str | None,
         ask |= {name: field[name] for name in ("picture", "upload") if field.get(name)}
     elif tab == "codes" and field.get("code"):
         code = field["code"]
-    return gr.update(selected=tab) if named else gr.skip(), ask, item, code
+    return gr.update(selected=tab) if names_tab else gr.skip(), ask, item, code

@@ -127,11 +127,11 @@ def _card(hit: Hit, picture: bytes | None, query_codes: Sequence[int]) -> str:
 
 
 def _credit(provenance: Mapping[str, str]) -> str:
-    named = [_text(provenance[name]) for name in ("credit", "licence") if provenance.get(name)]
+    parts = [_text(provenance[name]) for name in ("credit", "licence") if provenance.get(name)]
     origin = provenance.get("origin", "")
     if is_web_address(origin):
-        named.append(f'<a href="{_text(origin)}" rel="noopener noreferrer">origin</a>')
-    return " · ".join(named) + "<br>" if named else ""
+        parts.append(f'<a href="{_text(origin)}" rel="noopener noreferrer">origin</a>')
+    return " · ".join(parts) + "<br>" if parts else ""
 
 
 def _codes(codes: Sequence[int], query_codes: Sequence[int]) -> str:

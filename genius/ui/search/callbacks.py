@@ -187,8 +187,8 @@ class SearchCallbacks:
 
     def request(self, text: str, image: Image | None, instruction: str, **origin: Any) -> SearchRequest:
         """Of one query, with an instruction of the page where the visitor gave none."""
-        chosen = instruction or default_instruction(self.served.about, text, image)
-        return SearchRequest([Query(text, image, chosen)], adds_instruction=chosen != instruction, **origin)
+        used = instruction or default_instruction(self.served.about, text, image)
+        return SearchRequest([Query(text, image, used)], adds_instruction=used != instruction, **origin)
 
     def search(self, request: SearchRequest, stored: Any, settings: Sequence[Any]) -> SearchOutputs:
         """Search, and return what the tab shows. Raises UserError."""
@@ -197,8 +197,8 @@ class SearchCallbacks:
         query = request.query
         with record_search(query, self.engine.mode_of(options), len(request.queries)):
             results = self.engine.search(request.queries, replace(options, trace=True), current_caller.get())
-        kept = self.served.kept_pictures if request.has_own_picture else None
-        upload = kept.keep(query.image) if kept else ""
+        kept_pictures = self.served.kept_pictures if request.has_own_picture else None
+        upload = kept_pictures.keep(query.image) if kept_pictures else ""
         entry = request.entry(upload)
         small = query.image and formatting.small_copy(query.image)  # shown in a saved page, and never searched again
         answers = tuple(

@@ -39,7 +39,7 @@ class StripState:
     column: int  # of the visitor's answers
     rank: int | None  # of the result whose ID it is; None: the best generated ID
     original: Narrowing  # before any what-if
-    shown: Narrowing  # after a what-if, or the original
+    current: Narrowing  # after a what-if, or the original
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
 
     def on_names(state: StripState | None) -> dict[str, str]:
         """Names of the codes that are shown, for a run that has none in store."""
-        return namer.labels_beside(prefixes_to_name(state.shown)) if state else {}
+        return namer.labels_beside(prefixes_to_name(state.current)) if state else {}
 
     event_options = {  # both wait for the same turns, so they begin in the order of the clicks
         **LATEST_WITH_PROGRESS,
@@ -119,17 +119,17 @@ def branch(
     """
     if state is None or not 0 <= state.column < len(answers) or type(level) is not int or type(code) is not int:
         raise UserError(STALE_STEP)
-    shown = state.shown
-    if not 0 <= level < len(shown.steps) or code not in {other.code for other in shown.steps[level].others}:
+    current = state.current
+    if not 0 <= level < len(current.steps) or code not in {other.code for other in current.steps[level].others}:
         raise UserError(STALE_STEP)
     answer = answers[state.column]
     answer.check_version(engine.index)
-    prefix = (*shown.codes[:level], code)
+    prefix = (*current.codes[:level], code)
     query = EncodedQueries.from_vectors(answer.result.embedding[None], answer.result.z[None])
     options = replace(answer.options, k=min(answer.options.k, WHAT_IF_RESULTS), trace=True, prefix=prefix)
     (result,) = engine.search_encoded(query, options, current_caller.get())
     after = narrowing(result, code_table(engine, answer))
-    new_state = replace(state, shown=shown.branched(level, code, after))
+    new_state = replace(state, current=current.branched(level, code, after))
     return (
         strip_data(engine, namer, answers, new_state, level, result),
         new_state,
@@ -137,11 +137,11 @@ def branch(
     )
 
 
-def prefixes_to_name(shown: Narrowing) -> list[tuple[int, ...]]:
+def prefixes_to_name(current: Narrowing) -> list[tuple[int, ...]]:
     """The prefixes of a strip that have items enough for a name."""
     return [
-        (*shown.codes[:level], choice.code)
-        for level, step in enumerate(shown.steps)
+        (*current.codes[:level], choice.code)
+        for level, step in enumerate(current.steps)
         for choice in (step.chosen, *step.others)
         if choice.items >= MIN_ITEMS
     ]
@@ -161,11 +161,11 @@ def strip_data(
     result: SearchResult | None = None,
 ) -> dict[str, Any]:
     """Data of the panel. level: at which a what-if replaced the code. result: of the what-if."""
-    answer, shown = answers[state.column], state.shown
-    typical = typical_rows(engine, namer, code_table(engine, answer), shown)
-    rows = {row for step in shown.steps for row in step.shown} | {*shown.shown} | {*typical.values()}
+    answer, current = answers[state.column], state.current
+    typical = typical_rows(engine, namer, code_table(engine, answer), current)
+    rows = {row for step in current.steps for row in step.shown} | {*current.shown} | {*typical.values()}
     return strip_view.strip(
-        shown,
+        current,
         items_by_row(engine, rows),
         engine.quantizer.config.modality_code == "forced",
         levels=len(answer.result.query_codes),
@@ -178,9 +178,11 @@ def strip_data(
     )
 
 
-def typical_rows(engine: Engine, namer: CodeNamer, table: CodeTable, shown: Narrowing) -> dict[tuple[int, ...], int]:
+def typical_rows(engine: Engine, namer: CodeNamer, table: CodeTable, current: Narrowing) -> dict[tuple[int, ...], int]:
     """An item of each code that might have been chosen: the one nearest to the mean, if it is known, or any."""
-    prefixes = [(*shown.codes[:level], other.code) for level, step in enumerate(shown.steps) for other in step.others]
+    prefixes = [
+        (*current.codes[:level], other.code) for level, step in enumerate(current.steps) for other in step.others
+    ]
     names = {prefix: name for prefix in prefixes if (name := namer.name(prefix)) and name.pictures}
     nearest = dict(zip(names, engine.index.rows_of([name.pictures[0] for name in names.values()]), strict=True))
     return {
@@ -192,7 +194,7 @@ def typical_rows(engine: Engine, namer: CodeNamer, table: CodeTable, shown: Narr
 def paths(answers: tuple[LastQuery, ...], state: StripState) -> list[dict[str, Any]]:
     """What else may be shown: of several searches each, of a single one the ID of the first result and the best one of
     all; after a what-if the way back."""
-    if state.shown is not state.original:
+    if state.current is not state.original:
         ends = [("Back to what the search chose", state.column, state.rank)]
     elif len(answers) > 1:
         ends = [(answer.query.instruction, column, initial_rank(answer)) for column, answer in enumerate(answers)]
@@ -205,7 +207,7 @@ def paths(answers: tuple[LastQuery, ...], state: StripState) -> list[dict[str, A
             "name": name,
             "column": column,
             "rank": rank,
-            "chosen": state.shown is state.original and (column, rank) == (state.column, state.rank),
+            "chosen": state.current is state.original and (column, rank) == (state.column, state.rank),
         }
         for name, column, rank in ends
     ]

@@ -77,10 +77,14 @@ def column(
     prefix: tuple[int, ...], step: CodeStep, total: int, forced: bool, typical: Mapping[tuple[int, ...], int]
 ) -> dict[str, Any]:
     """One level. prefix: the codes of the levels before it. typical: row of a typical item by prefix."""
-    level, chosen = len(prefix), step.chosen
+    level, chosen, others = len(prefix), step.chosen, []
     if chosen.probability is not None:  # a rounded 1 is no certainty while others are possible
-        rest = sum(other.probability or 0.0 for other in step.others)
-        chosen = replace(chosen, probability=min(chosen.probability, 1 - rest))
+        others_share = sum(other.probability or 0.0 for other in step.others)
+        chosen = replace(chosen, probability=min(chosen.probability, 1 - others_share))
+    if not step.settled:
+        others = [
+            choice_data(prefix, other, forced) | {"row": typical.get((*prefix, other.code))} for other in step.others
+        ]
     return {
         "head": "Modality" if forced and level == 0 else str(level) if step.settled else f"Level {level}",
         "code": choice_data(prefix, chosen, forced),
@@ -88,11 +92,7 @@ def column(
         "items": f"{step.chosen.items:,}",
         "share": (1 + math.log(step.chosen.items)) / (1 + math.log(total)),
         "settled": step.settled,
-        "others": []
-        if step.settled
-        else [
-            choice_data(prefix, other, forced) | {"row": typical.get((*prefix, other.code))} for other in step.others
-        ],
+        "others": others,
         "rows": [] if step.settled else list(step.shown),
     }
 
@@ -116,8 +116,8 @@ def modality_name(code: int) -> str:
 
 def thumbnail(row: int, item: Item, picture: bytes | None) -> dict[str, Any]:
     """An item as a thumbnail or a few words."""
-    shown = tile(row, item, picture)
-    return {name: shown[name] for name in ("label", "modality", "text", "picture")}
+    data = tile(row, item, picture)
+    return {name: data[name] for name in ("label", "modality", "text", "picture")}
 
 
 def sentence(narrowing: Narrowing, hits: Sequence[Hit], levels: int) -> str:

@@ -142,15 +142,15 @@ def weight_sentence(weight: float | None) -> str:
 
 def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, Any]:
     """As `summary`, for the instructions of one example; the target modality of each is in its column."""
-    spent = milliseconds(sum(sum(result.milliseconds.values()) for result in results))
-    asked = describe_query(Query(example.text, example.picture))
+    time = milliseconds(sum(sum(result.milliseconds.values()) for result in results))
+    query = describe_query(Query(example.text, example.picture))
     return {
         "title": example.title,
         "provenance": None,
         "added": "",
         "part": None,
         "aim": None,
-        "sentence": f"{asked[0].upper()}{asked[1:]}, with {count(len(results), 'instruction')}, in {spent}.",
+        "sentence": f"{query[0].upper()}{query[1:]}, with {count(len(results), 'instruction')}, in {time}.",
         "weighed": "",
         "address": "",
         "note": FAR_FROM_COLLECTION if any(result.out_of_distribution for result in results) else "",
@@ -160,20 +160,20 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
 
 def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
     """How long each stage took, over all results."""
-    spent = {
+    times = {
         stage: sum(result.milliseconds[stage] for result in results if stage in result.milliseconds)
         for stage in STAGES
         if any(stage in result.milliseconds for result in results)
     }
-    total = sum(spent.values())
+    total = sum(times.values())
     return [
         {
             "name": STAGES[stage],
             "note": STAGE_NOTES[stage],
-            "time": milliseconds(one),
-            "share": one / total if total else 0.0,
+            "time": milliseconds(time),
+            "share": time / total if total else 0.0,
         }
-        for stage, one in spent.items()
+        for stage, time in times.items()
     ]
 
 

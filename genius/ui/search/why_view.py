@@ -107,18 +107,13 @@ def generation_sentence(reason: Explanation, tree: BeamTree, beams: int) -> str:
         )
     last = reason.path[-1]
     score = f"score {number(tree.score[last], 2)}, log p {logarithm(tree.log_prob[last])}"
-    first = "first" if reason.shared == 1 else f"first {reason.shared}"
-    shares = (
-        ""
-        if reason.beam == 1
-        else (
-            f" Its ID shares the {first} of {count(tree.levels, 'code')} with the best one."
-            if reason.shared
-            else " Its ID shares no code with the best one."
-        )
-    )
-    found = f"Its ID is number {reason.beam} of the {beams} that the search wrote ({score})."
-    return f"{found}{shares} {bucket_sentence(reason.bucket)}"
+    sentences = [f"Its ID is number {reason.beam} of the {beams} that the search wrote ({score})."]
+    if reason.beam > 1 and reason.shared:
+        first = "first" if reason.shared == 1 else f"first {reason.shared}"
+        sentences.append(f"Its ID shares the {first} of {count(tree.levels, 'code')} with the best one.")
+    elif reason.beam > 1:
+        sentences.append("Its ID shares no code with the best one.")
+    return " ".join([*sentences, bucket_sentence(reason.bucket)])
 
 
 def bucket_sentence(bucket: int) -> str:
