@@ -19,7 +19,7 @@ from genius.trie.code_table import Matches, Pattern, at_level
 from genius.ui.codes import view
 from genius.ui.common import formatting
 from genius.ui.common.context import Context
-from genius.ui.common.item_card import card
+from genius.ui.common.item_card import item_card_view
 
 if TYPE_CHECKING:
     from genius.index.store import Index
@@ -107,7 +107,7 @@ class CodesCallbacks:
         return self.items_page(profiles, profiles.table.match(pattern), modality, page)
 
     def on_item(self, event: gr.EventData):
-        return card(self.engine, getattr(event, "id", None))
+        return item_card_view(self.engine, getattr(event, "id", None))
 
     def on_level(self, level: Any):
         """The codes of a level, most frequent first."""

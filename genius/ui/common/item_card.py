@@ -20,7 +20,7 @@ NEIGHBOURS = 8
 
 
 class ItemCard(Panel):
-    """A panel whose value is `card(engine, id)`, or None for no card.
+    """A panel whose value is `item_card_view(engine, id)`, or None for no card.
 
     Its codes open the Codes tab at that prefix, its neighbors replace the item, its button searches with the item.
     name: the elem_id, unique on the page.
@@ -30,14 +30,14 @@ class ItemCard(Panel):
         super().__init__(name, "common/item_card.js", **layout)
 
         def on_neighbour(event: gr.EventData):
-            return card(context.engine, getattr(event, "id", None))
+            return item_card_view(context.engine, getattr(event, "id", None))
 
         self.select(on_neighbour, None, self, **LATEST)
         self.open_code(on_code, None, context.shared.open_code, **UNLIMITED)
         self.use_as_query(on_query, None, context.shared.use_as_query, **UNQUEUED)
 
 
-def card(engine: Engine, id: Any) -> dict[str, Any]:
+def item_card_view(engine: Engine, id: Any) -> dict[str, Any]:
     """The data of the panel. Raises UserError if there is no such item."""
     item = describe_item(engine, row_of(engine.index, id), NEIGHBOURS)
     return {

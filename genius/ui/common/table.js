@@ -13,5 +13,5 @@ const table = ({caption, note, columns, rows}) => node('section', {},
       node('thead', {}, node('tr', {}, ...columns.map(name => node('th', {scope: 'col'}, name)))),
       node('tbody', {}, ...rows.map(row => node('tr', {}, ...row.map(cell)))))));
 
-const draw = value => value ? [node('div', {class: 'codes-table'},
+const draw = value => value ? [node('div', {class: 'data-table'},
   ...value.note ? [node('p', {class: 'note'}, value.note)] : [], ...value.tables.map(table))] : [];

@@ -29,5 +29,5 @@ const draw = value => {
   if (pages > 1) parts.push(node('nav', {class: 'choices', 'aria-label': 'Pages'},
     pageButton('Previous', page - 1, value), node('span', {class: 'label'}, `page ${(page + 1).toLocaleString('en')} of `
       + pages.toLocaleString('en')), pageButton('Next', page + 1, value)));
-  return [node('div', {class: 'codes-tiles'}, ...parts)];
+  return [node('div', {class: 'item-tiles'}, ...parts)];
 };

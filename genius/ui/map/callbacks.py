@@ -19,7 +19,7 @@ from genius.schema import Item
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import MODALITY_COLORS, MOST_LASSOED
 from genius.ui.common.formatting import data_uri, tile
-from genius.ui.common.item_card import card
+from genius.ui.common.item_card import item_card_view
 from genius.ui.map import view
 from genius.ui.map.figure import Drawing, PlacedQuery, group_colors, last_query_figure, map_figure
 
@@ -113,14 +113,14 @@ class MapCallbacks:
         if type(point) is not int or not -len(self.maps.queries) <= point < len(self.maps.keys):
             raise UserError("That point does not exist; reload the page.")
         if point >= 0:
-            return None, card(self.engine, key_id(int(self.maps.keys[point])))
+            return None, item_card_view(self.engine, key_id(int(self.maps.keys[point])))
         query = self.maps.queries[-1 - point]
         rows = index.rows_of(query.answers)
         answers = index.items(rows[rows >= 0])
-        return view.query_view(query, answers), card(self.engine, answers[0].id) if answers else None
+        return view.query_view(query, answers), item_card_view(self.engine, answers[0].id) if answers else None
 
     def on_answer(self, event: gr.EventData):
-        return card(self.engine, getattr(event, "id", None))
+        return item_card_view(self.engine, getattr(event, "id", None))
 
     def on_lasso(self, event: gr.EventData) -> Selection:
         """Select the items among the points inside; an empty lasso clears the selection."""

@@ -107,7 +107,7 @@ SECTIONS = (
     Section(
         "ablations",
         "The paper’s ablations",
-        "What each part of the method is good for: the hit rate when one of them is left out or changed.",
+        "What each part of the method contributes: the hit rate when it is left out or changed.",
         "ablations",
         ablation_note,
         ablation_tables,
@@ -168,7 +168,7 @@ SECTIONS = (
     Section(
         "hostile",
         "Hostile testing",
-        "What came of trying to break the program: by damaged files, attacks, heavy load and sudden ends.",
+        "How the program withstood damaged files, attacks, heavy load and being killed.",
         "hostile",
         reports.hostile_note,
         reports.hostile_tables,

@@ -2,7 +2,7 @@ import gradio as gr
 import pytest
 
 from genius.errors import UserError
-from genius.ui.common.item_card import card, on_code, on_query
+from genius.ui.common.item_card import item_card_view, on_code, on_query
 from tests.ui.fake_engine import FakeEngine
 
 
@@ -16,7 +16,7 @@ def event(**data):
 
 
 def test_a_card_has_what_its_script_draws(engine):
-    drawn = card(engine, engine.index.item(5).id)
+    drawn = item_card_view(engine, engine.index.item(5).id)
     assert (drawn["id"], drawn["modality"], drawn["name"]) == (engine.index.item(5).id, "pair", "Pair")
     assert drawn["picture"].startswith("data:image/webp;base64,") and len(drawn["codes"]) == 9
     assert len(drawn["neighbours"]) == 8
@@ -25,8 +25,8 @@ def test_a_card_has_what_its_script_draws(engine):
 
 
 def test_a_card_says_where_its_item_is_from_if_that_is_known(engine):
-    assert card(engine, engine.index.item(6).id)["provenance"] is None
-    shown = card(engine, engine.index.item(5).id)
+    assert item_card_view(engine, engine.index.item(6).id)["provenance"] is None
+    shown = item_card_view(engine, engine.index.item(5).id)
     link = "https://example.org/dog"
     known = {"credit": "Ada Example", "licence": "CC BY 2.0", "origin": link, "link": link}
     assert shown["provenance"] == known and shown["facts"] == [("kind", "dog")]
