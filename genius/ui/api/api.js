@@ -25,7 +25,7 @@ const parameter = ({name, type, default: defaultValue, meaning}) => node('tr', {
 const endpoint = data => node('section', {class: 'endpoint'},
   node('h2', {}, node('code', {}, `/${data.name}`)),
   node('p', {}, data.summary), ...data.details ? [node('p', {class: 'label'}, data.details)] : [],
-  node('div', {class: 'scroll'}, node('table', {},
+  scrollRegion(`Parameters of ${data.name}`, 'scroll', node('table', {},
     node('thead', {}, node('tr', {},
       ...['parameter', 'type', 'default', 'meaning'].map(name => node('th', {scope: 'col'}, name)))),
     node('tbody', {}, ...data.parameters.map(parameter)))),

@@ -22,6 +22,10 @@ const button = (attributes, onClick, ...children) => {
   return made;
 };
 
+// A part that scrolls where it is larger than its place: the keyboard reaches it, and a screen reader names it.
+const scrollRegion = (label, className, ...children) =>
+  node('div', {class: className, tabindex: '0', role: 'region', 'aria-label': label}, ...children);
+
 // An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader;
 // those that were not decoded are dashed; open: for all IDs that begin so. within: a button, which has the focus instead.
 const chips = ({codes, shared, decoded = codes.length, open = false, within = false}) => {

@@ -8,7 +8,7 @@ const cell = ({text, key, bar, shade}, column) => {
 
 const table = ({caption, note, columns, rows}) => node('section', {},
   node('h2', {}, caption), ...note ? [node('p', {class: 'note'}, note)] : [],
-  node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption},
+  scrollRegion(caption, 'scroll',
     node('table', {},
       node('thead', {}, node('tr', {}, ...columns.map(name => node('th', {scope: 'col'}, name)))),
       node('tbody', {}, ...rows.map(row => node('tr', {}, ...row.map(cell)))))));

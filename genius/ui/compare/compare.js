@@ -16,7 +16,7 @@ const agreementTable = ({systems, agreement, encoding}) => {
   return section('Time and agreement',
     node('p', {class: 'note'}, `Time is that of the search, the median of several. ${encoding}`),
     node('p', {class: 'note'}, 'A percentage is the share of results that two ways have in common; ± by how many ranks these differ.'),
-    node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Time and agreement'},
+    scrollRegion('Time and agreement', 'scroll',
       node('table', {}, node('thead', {}, head), node('tbody', {}, ...rows))));
 };
 
@@ -53,7 +53,7 @@ const lists = ({systems, items, columns}, reference) => {
       return result(items[item], item, cosine, place + 1, marks);
     })),
     ...columns[number].length ? [] : [node('p', {class: 'how'}, 'Nothing found.')]);
-  const made = node('div', {class: 'systems', tabindex: '0', role: 'region', 'aria-label': 'Results side by side'},
+  const made = scrollRegion('Results side by side', 'systems',
     ...systems.map(column));
   markItem(made, ['mouseover', 'focusin'], 'same-item');
   markItem(made, ['click'], 'picked');

@@ -5,6 +5,6 @@ const row = ({label, color, counts}, place) => {
     ...counts.map(count => node('td', {}, count.toLocaleString('en'))));
 };
 
-const draw = value => !value ? [] : [node('div', {class: 'scroll map-table'}, node('table', {},
+const draw = value => !value ? [] : [scrollRegion('Items of each color', 'scroll map-table', node('table', {},
   node('thead', {}, node('tr', {}, ...value.headers.map(name => node('th', {scope: 'col'}, name)))),
   node('tbody', {}, ...value.rows.map(row))))];

@@ -1,5 +1,5 @@
 const table = ({title, columns, rows, words}) => node('section', {}, node('h3', {}, title),
-  node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': title},
+  scrollRegion(title, 'scroll',
     node('table', {},
       node('thead', {}, node('tr', {}, ...columns.map((name, place) =>
         node('th', {scope: 'col', class: place < words ? 'word' : 'figure'}, name)))),

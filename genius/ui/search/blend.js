@@ -17,7 +17,7 @@ const strip = steps => node('div', {class: 'strip', 'aria-hidden': 'true'}, ...s
 
 const table = steps => node('details', {},
   node('summary', {}, 'All weights as a table'),
-  node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Generated ID by weight'},
+  scrollRegion('Generated ID by weight', 'scroll',
     node('table', {},
       node('thead', {}, node('tr', {}, ...['weight', 'best generated ID'].map(name =>
         node('th', {scope: 'col'}, name)))),
@@ -42,7 +42,7 @@ const narrowed = (strips, items) => {
   if (strips.length < 2) return [];
   const same = strips[0].columns.map(({code}, at) => code.code === strips[1].columns[at]?.code.code);
   const longest = strips.map(({columns}) => columns).sort((one, other) => other.length - one.length)[0];
-  return [node('div', {class: 'scroll both', tabindex: '0', role: 'region', 'aria-label': 'How both IDs were generated'},
+  return [scrollRegion('How both IDs were generated', 'scroll both',
     node('table', {}, node('caption', {}, 'How both IDs were generated: each code, its probability, the items still possible, and other codes'),
       node('thead', {}, node('tr', {}, node('td', {}), ...longest.map(({head}) => node('th', {scope: 'col'}, head)))),
       node('tbody', {}, ...strips.map(({name, columns}) => node('tr', {}, node('th', {scope: 'row'}, name),

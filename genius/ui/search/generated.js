@@ -25,7 +25,7 @@ const draw = value => {
       ' first codes are those of the query’s own ID, the one that it would have as an item.'),
     ...notes.map(words => node('p', {class: 'note'}, words)),
     folded('What these numbers mean', ...meaning.map(words => node('p', {class: 'note'}, words))),
-    node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Generated IDs'},
+    scrollRegion('Generated IDs', 'scroll',
       node('table', {},
         node('thead', {}, node('tr', {},
           ...columns.map(name => node('th', {scope: 'col'}, name)))),

@@ -109,7 +109,7 @@ const draw = value => {
   return [node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
     node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...player(levels, columns, play, ask)),
     node('p', {class: 'sentence', 'data-announced': ''}, sentence),
-    node('div', {class: 'levels', tabindex: '0', role: 'region', 'aria-label': 'The ID, level by level'}, levels),
+    scrollRegion('The ID, level by level', 'levels', levels),
     node('p', {class: 'note'}, `${note} Click another code to see what it would have found.`),
     folded('What these numbers mean', ...meanings.map(words => node('p', {}, words))))];
 };

@@ -35,7 +35,7 @@ const draw = value => {
       node('table', {class: 'shares'}, node('tbody', {}, ...shares.map(share))),
       node('p', {class: 'note'}, 'How much each part raises or lowers this result, compared with the average candidate. The ranker orders the results '
         + 'by their sum.')] : []),
-    node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Its codes, level by level'},
+    scrollRegion('Its codes, level by level', 'scroll',
       node('table', {},
         node('thead', {}, node('tr', {}, node('th', {scope: 'col'}, 'Level'),
           ...levels.map(level => node('th', {scope: 'col'}, String(level))))),

@@ -10,7 +10,7 @@ const row = data => {
 
 const draw = value => {
   if (!value) return [];
-  return [node('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'The tree as a table'},
+  return [scrollRegion('The tree as a table', 'scroll',
     node('table', {},
       node('thead', {}, node('tr', {}, ...COLUMNS.map(name => node('th', {scope: 'col'}, name)))),
       node('tbody', {}, ...value.rows.map(row))))];

@@ -81,3 +81,11 @@ def test_a_decoded_upload_is_forgotten_after_a_while_and_may_be_uploaded_again(p
             time.sleep(0.01)
         assert not uploads._opened.cache_info().currsize
         assert uploads.open(str(photo), None) is not first
+
+
+def test_what_scrolls_is_reached_by_the_keyboard_and_has_a_name():
+    """scrollRegion of nodes.js sees to both."""
+    scripts = {file.name: file.read_text() for file in UI_FOLDER.glob("*/*.js")}
+    assert "tabindex: '0', role: 'region', 'aria-label': label" in scripts.pop("nodes.js")
+    assert sum("scrollRegion(" in script for script in scripts.values()) > 8
+    assert [name for name, script in scripts.items() if "class: 'scroll" in script] == []
