@@ -188,12 +188,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         from genius.ui.security import Policy
         from genius.ui.serving import Hosting, serve
 
-        names = tuple(run.resolve().name for run in runs)
+        run_names = tuple(run.resolve().name for run in runs)
         kept = picture_folder(options.keep_pictures)
 
         def load(run: Path) -> Page:
             SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
-            served = ServedRun.read(run, options.editable, names, kept)
+            served = ServedRun.read(run, options.editable, run_names, kept)
             engine = Engine.load(run, options.device, options.fast_dtype)
             engine.follow()
             return build(engine, served)

@@ -85,7 +85,7 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, mon
     memory, (runs, served_with), wait = calls
     assert (memory, served_with, wait) == ("keep memory", hosting, "wait")
     assert [run.name for run in runs] == ["one", "two"]
-    assert runs[1].load() == (engine, ServedRun(two, editable=True, names=("one", "two")))
+    assert runs[1].load() == (engine, ServedRun(two, editable=True, run_names=("one", "two")))
     assert calls[3:] == [(two, "cpu", "bfloat16"), "follow"]
     assert "Serving at http://address until Ctrl+C" in capsys.readouterr().out
 

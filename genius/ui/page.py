@@ -184,8 +184,8 @@ def build(engine: Engine, served: ServedRun) -> Page:
                 with gr.Tab(label, id=name, elem_id=f"tab-{name}") as tab:
                     TAB_LAYOUTS[name](context, tab)
                 links.follow_tab(tab)
-        page.load(context.namer.labels, None, shared.names, **UNQUEUED)
-        shared.pictures.answer(context.namer)
+        page.load(context.namer.labels, None, shared.code_names, **UNQUEUED)
+        shared.code_pictures.answer(context.namer)
         for trigger in (page.load, shared.changed.sent):
             trigger(heading, None, header, **UNQUEUED)
         links.restore(page, shared)
@@ -235,7 +235,7 @@ def check_text(values: list[Any]) -> None:
 
 def header_view(served: ServedRun, items: int, code_sizes: Sequence[int], device: object) -> dict[str, Any]:
     """Facts about the run, and the runs to choose from if there are several."""
-    several = len(served.names) > 1
+    several = len(served.run_names) > 1
     facts = [f"{items:,} items", f"IDs of {len(code_sizes)} codes"]
     if served.collection:
         facts.insert(0, f"collection {served.collection}")
@@ -244,6 +244,6 @@ def header_view(served: ServedRun, items: int, code_sizes: Sequence[int], device
     return {
         "facts": [*facts, f"computed on {device}"],
         "run": served.name,
-        "runs": list(served.names) if several else [],
+        "runs": list(served.run_names) if several else [],
         "tour": bool(served.examples),
     }

@@ -158,7 +158,7 @@ def test_the_header_names_the_collection_where_it_is_known():
 
 
 def test_several_runs_are_a_choice_in_the_header():
-    header = header_view(ServedRun(Path("demo"), names=("photos", "demo")), 1, (3, 256), "cpu")
+    header = header_view(ServedRun(Path("demo"), run_names=("photos", "demo")), 1, (3, 256), "cpu")
     assert (header["run"], header["runs"]) == ("demo", ["photos", "demo"])
     assert header["facts"] == ["1 items", "IDs of 2 codes", "computed on cpu"]
 

@@ -52,7 +52,7 @@ class ServedRun:
     examples: tuple[Example, ...] = ()
     editable: bool = False  # visitors may add items and remove them
     about: About = field(default_factory=About)
-    names: tuple[str, ...] = ()  # of all runs that are served, the first one at /
+    run_names: tuple[str, ...] = ()  # of all runs that are served, the first one at /
     kept_pictures: KeptPictures | None = None  # pictures of visitors, if the host keeps them
 
     @property
@@ -61,7 +61,11 @@ class ServedRun:
 
     @classmethod
     def read(
-        cls, run: Path, editable: bool = False, names: tuple[str, ...] = (), kept_pictures: KeptPictures | None = None
+        cls,
+        run: Path,
+        editable: bool = False,
+        run_names: tuple[str, ...] = (),
+        kept_pictures: KeptPictures | None = None,
     ) -> ServedRun:
         """Raises UserError for a run that cannot be read, or cannot be written but is to be editable."""
         if editable and not os.access(run, os.W_OK):
@@ -78,7 +82,7 @@ class ServedRun:
             read_examples(run),
             editable,
             About.read(run, manifest),
-            names,
+            run_names,
             kept_pictures,
         )
 
@@ -144,7 +148,7 @@ WHY, HISTORY = "why-open", "past"  # elem_ids of sections of Search
 SIGNALS = ("ask", "use-as-query", "open-code", "run-example", "compare-example", "map-view", "changed")
 
 
-class Names(Panel):
+class CodeNamesPanel(Panel):
     """Hands names of codes, {"0.17": "boat, sea"}, to the page's script, which shows them wherever a code stands."""
 
     def __init__(self):
@@ -163,10 +167,10 @@ class Shared:
     compare_example: Signal  # the same: Compare compares it
     map_view: Signal  # name of a map: Map shows it
     changed: Signal  # any value: items were added or removed, so views of the collection are refreshed
-    names: Names  # names of codes by prefix, for the browser, which keeps all that it ever got
-    pictures: CodePictures  # of codes that are pointed at
+    code_names: CodeNamesPanel  # names of codes by prefix, for the browser, which keeps all that it ever got
+    code_pictures: CodePictures  # of codes that are pointed at
     searched: Signal  # True: Search has results, which its sections, if they are open, show
-    chosen: gr.State  # id of the result that Why explains, of `last_query`, or None
+    explained_id: gr.State  # of the result of `last_query` that Why explains, or None
     last_query: gr.State  # LastQuery or None
 
     @classmethod
@@ -175,10 +179,10 @@ class Shared:
         return cls(
             tabs,
             *(Signal(name) for name in SIGNALS),
-            Names(),
+            CodeNamesPanel(),
             CodePictures(),
             Signal("searched", (WHY, HISTORY)),
-            chosen=gr.State(None),
+            explained_id=gr.State(None),
             last_query=gr.State(None),
         )
 

@@ -47,7 +47,7 @@ class SearchOutputs(NamedTuple):
     strip_found: Any
     answers: Any
     last_query: Any
-    chosen: Any  # id of the first result
+    explained_id: Any  # id of the first result
     searched: Any
     stored: Any  # the history in the browser
     q: Any  # from here on links.SEARCH_FIELDS, the address of the page
@@ -213,7 +213,7 @@ class SearchCallbacks:
             *follow(self.engine, self.namer, answers, 0, initial_rank(answers[0])),
             answers=answers,
             last_query=answers[0],
-            chosen=first,
+            explained_id=first,
             searched=True,
             stored=history.add_entry(stored, entry),
             **dict(zip(SEARCH_FIELDS, history.address_fields(entry), strict=True)),

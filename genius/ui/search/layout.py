@@ -68,7 +68,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
 
     query_fields = [form.text, form.picture, form.instruction]
     panels = [summary, cards, generated, blend, *strip.outputs, answers]
-    outputs = SearchOutputs(*panels, shared.last_query, shared.chosen, shared.searched, stored, **address)
+    outputs = SearchOutputs(*panels, shared.last_query, shared.explained_id, shared.searched, stored, **address)
     event_options = {
         "show_progress": "minimal",
         "show_progress_on": cards,

@@ -82,7 +82,7 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
     strip.panel.branch(
         if_still_shown(on_branch, "strip"), [answers, strip.state, newest], strip.outputs, **event_options
     )
-    strip.panel.name(on_names, strip.state, context.shared.names, **LATEST)
+    strip.panel.name(on_names, strip.state, context.shared.code_names, **LATEST)
     strip.found.select(on_query, None, context.shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
     return strip
 

@@ -58,7 +58,7 @@ class TracedSearch:
 
 
 def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.State) -> None:
-    """Lay out and wire the panel, which explains the result in `Shared.chosen`.
+    """Lay out and wire the panel, which explains the result in `Shared.explained_id`.
 
     answers: the searches whose results are on the cards; choosing one there opens the panel. newest: Newest.
     """
@@ -122,12 +122,14 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
         with gr.Accordion("The tree as a table", open=False, elem_id="why-rows"):
             table = Panel("why-prefixes", "search/why_prefixes.js")
 
-    inputs, outputs = [shared.chosen, shared.last_query, search, all_prefixes], [search, panel, figure, table]
+    inputs, outputs = [shared.explained_id, shared.last_query, search, all_prefixes], [search, panel, figure, table]
     event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": panel}
     for trigger in (section.expand, shared.searched.while_open(WHY)):
         trigger(if_still_shown(explained), [*inputs, newest], outputs, **event_options)
-    chosen = [shared.last_query, shared.chosen, section]
-    cards.why(if_still_shown(on_why), [answers, search, all_prefixes, newest], [*chosen, *outputs], **event_options)
-    all_prefixes.change(on_every, [shared.chosen, search, all_prefixes], [figure, table], **LATEST)
+    chosen_outputs = [shared.last_query, shared.explained_id, section]
+    cards.why(
+        if_still_shown(on_why), [answers, search, all_prefixes, newest], [*chosen_outputs, *outputs], **event_options
+    )
+    all_prefixes.change(on_every, [shared.explained_id, search, all_prefixes], [figure, table], **LATEST)
     for drawing in (panel, figure, table):
         drawing.select(on_prefix, None, shared.open_code, **UNQUEUED)

@@ -27,11 +27,11 @@ def served(tmp_path_factory):
     (folder / NAMES[0] / "CREDITS.md").write_text("Ada Example, CC BY 2.0")
 
     def load_photos():
-        return build(FakeEngine(), ServedRun(Path(NAMES[0]), examples=EXAMPLES, about=ABOUT, names=NAMES))
+        return build(FakeEngine(), ServedRun(Path(NAMES[0]), examples=EXAMPLES, about=ABOUT, run_names=NAMES))
 
     def load_world():
         time.sleep(2)
-        return build(FakeEngine(), ServedRun(Path(NAMES[1]), "drawings", WORLD, EXAMPLES, names=NAMES))
+        return build(FakeEngine(), ServedRun(Path(NAMES[1]), "drawings", WORLD, EXAMPLES, run_names=NAMES))
 
     server = serve(
         [HostedRun(folder / NAMES[0], load_photos), HostedRun(folder / NAMES[1], load_world)], Hosting(port=0)

@@ -106,9 +106,11 @@ def test_other_tabs_get_the_query_and_its_first_result(page, engine):
     shown = search(page, "mug", instruction="Find one.")
     last = shown.last_query
     assert shown.answers == (last,) and last.title == "“mug”" and last.query.instruction == "Find one."
-    assert shown.chosen == last.result.hits[0].item.id and replace(last.options, trace=True) == engine.queries[-1][1]
+    assert (
+        shown.explained_id == last.result.hits[0].item.id and replace(last.options, trace=True) == engine.queries[-1][1]
+    )
     shown = search(page, "nothing")
-    assert shown.last_query.result.hits == [] and shown.chosen is None
+    assert shown.last_query.result.hits == [] and shown.explained_id is None
 
 
 def test_text_items_have_no_picture_and_others_do(page):
@@ -368,7 +370,7 @@ def test_the_picture_of_a_result_is_asked_with_the_words_that_stand_there(page, 
     query, _ = engine.queries[-1]
     assert (text, instruction) == (query.text, query.instruction) == ("in blue", "Find one.")
     assert picture is query.image and picture.size == (192, 128)
-    assert shown.stored[0]["pictured"] == "1:300" and shown.chosen == shown.last_query.result.hits[0].item.id
+    assert shown.stored[0]["pictured"] == "1:300" and shown.explained_id == shown.last_query.result.hits[0].item.id
     sent = send(page, "on_ask", {"text": "in blue", "instruction": "Find one.", "picture": "1:300"})
     assert address(found(sent)) == ("in blue", "Find one.", "", "1:300", "")
     assert engine.queries[-1][0].image.size == (192, 128)
