@@ -19,7 +19,8 @@ COLORS = ("#8a8f98", "#cc79a7", "#e69f00", "#009e73", "#8c6d31", "#d55e00", "#2b
 SYMBOLS = ("circle", "x", "square", "diamond", "cross", "triangle-up", "star", "triangle-down")
 DASHES = ("solid", "dash", "dot", "dashdot")
 STAGE_COLORS = dict(zip(TIMED, ("#6366f1", "#0ea5e9", "#94a3b8", "#14b8a6", "#84cc16", "#f59e0b"), strict=True))
-DEFAULT_SYSTEMS = ("dense", "geometry + re-rank", "beam", "beam + re-rank")  # others: by a click on the legend
+DEFAULT_SYSTEMS = ("dense", "beam", "beam + re-rank")  # others: by a click on the legend
+SERVED_SYSTEMS = ("fast + ranker", "geometry + re-rank")  # and the first of these that was measured
 LEGEND_ABOVE = {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0, "traceorder": "normal"}
 LOG_RATIO = 100  # losses that differ by more are drawn on a logarithmic axis
 SYSTEM_OFFSET = 0.19  # between the marks of the systems on one line
@@ -28,13 +29,15 @@ SYSTEM_OFFSET = 0.19  # between the marks of the systems on one line
 def hit_rates(report: Report, pool: str) -> Figure:
     """A line per benchmark row, a mark with its interval per system; the average on top."""
     results = pool_named(report, pool)
+    systems = results["average"]["systems"]
+    drawn = [*DEFAULT_SYSTEMS, *[system for system in SERVED_SYSTEMS if system in systems][:1]]
     rows = [results["average"], *results["rows"]]
     lines = ["<b>Average</b>", *(_row_name(row) for row in results["rows"])]
     figure = base_layout(Figure())
-    for number, system in enumerate(results["average"]["systems"]):
+    for number, system in enumerate(systems):
         cells = [row["systems"][system] for row in rows]
-        shown, middle = system in DEFAULT_SYSTEMS, len(DEFAULT_SYSTEMS) / 2
-        offset = SYSTEM_OFFSET * (DEFAULT_SYSTEMS.index(system) - middle + 0.5 if shown else middle)
+        shown, middle = system in drawn, len(drawn) / 2
+        offset = SYSTEM_OFFSET * (drawn.index(system) - middle + 0.5 if shown else middle)
         figure.add_trace(
             _rate_marks(
                 escaped(system),
@@ -79,7 +82,7 @@ def ablations(report: Report, choice: str | None) -> Figure | None:
                     [cell["published"] for _, cell in published],
                     [line + offset for line, _ in published],
                     [variants[line] for line, _ in published],
-                    mark | {"symbol": f"{mark['symbol']}-open"},
+                    mark | {"symbol": f"{mark['symbol'].removesuffix('-open')}-open"},
                 ).update(legendgroup=name, showlegend=False)
             )
     return figure.update_layout(uirevision=choice, legend=LEGEND_ABOVE, margin={"t": 56}, **_rate_axes(variants))
@@ -113,7 +116,9 @@ def _rate_marks(
 
 
 def _mark(number: int) -> dict[str, Any]:
-    return {"color": COLORS[number % len(COLORS)], "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8}
+    """Of a system or column; after eight of them colors and symbols come again, hollow."""
+    hollow = "-open" if number >= len(SYMBOLS) else ""
+    return {"color": COLORS[number % len(COLORS)], "symbol": SYMBOLS[number % len(SYMBOLS)] + hollow, "size": 8}
 
 
 def _rate_axes(lines: Sequence[str]) -> dict[str, Any]:

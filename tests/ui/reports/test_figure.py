@@ -1,5 +1,8 @@
 """The plots say what the tables say, and data is no markup in them."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from genius.explore.report_data import pool_names
@@ -32,6 +35,15 @@ def test_every_system_has_a_mark_with_its_interval_on_the_line_of_each_row():
 def test_the_usual_systems_are_shown_and_the_others_wait_in_the_legend():
     visible = {trace.name: trace.visible for trace in hit_rates(RETRIEVAL, GLOBAL).data}
     assert visible == {"dense": True, "beam": True, "beam + re-rank": True, "fast + re-rank": "legendonly"}
+
+
+def test_what_the_page_does_with_a_ranker_is_shown_and_no_two_systems_look_alike():
+    report = json.loads(Path("assets/demo/reports/retrieval.json").read_text())
+    traces = hit_rates(report, pool_names(report)[0]).data
+    assert [trace.name for trace in traces if trace.visible is True] == [
+        "dense", "beam", "beam + re-rank", "fast + ranker",
+    ]  # fmt: skip
+    assert len({(trace.marker.color, trace.marker.symbol) for trace in traces}) == len(traces) == 13
 
 
 def test_a_datasets_name_is_no_markup():
