@@ -50,8 +50,8 @@ SECTIONS = (
         "hits",
         "Hit rate",
         "How often a right item is among the first results. dense compares the question with every item; beam and fast "
-        "write IDs, geometry does so without the decoder; re-rank orders what they found by similarity, a ranker by all "
-        "that is known.",
+        "write IDs, geometry does so without the decoder; re-rank orders what they found by similarity, ranker by all "
+        "that is known of it.",
         "retrieval",
         reports.retrieval_note,
         reports.hit_tables,
