@@ -10,7 +10,7 @@ from genius.explore.comparison import FLAT, HNSW, SYSTEMS, Comparison, SystemRes
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.dense import build_hnsw
 from genius.search.engine import Engine
-from tests.search.test_ranking import drawn_ranker
+from tests.search.test_ranker_scorer import drawn_ranker
 from tests.search.tiny import publish_tiny_run
 
 QUERY = Query(text="A red dog.")
