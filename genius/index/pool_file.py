@@ -69,7 +69,9 @@ def _fit(table: IDTable, crowded: CrowdedPrefixes, packed: np.ndarray) -> bool:
     n = len(packed)
     if table.packed.shape != packed.shape or table.packed.dtype != np.uint8 or table.rows.shape != (n,):
         return False
-    if table.rows.dtype != np.int32 or not np.array_equal(np.bincount(table.rows.clip(0, n), minlength=n), np.ones(n)):
+    if table.rows.dtype != np.int32 or table.rows.min() < 0:
+        return False
+    if not np.array_equal(np.bincount(table.rows.clip(max=n), minlength=n), np.ones(n)):  # not each row once
         return False
     if (table.packed != packed[table.rows]).any() or not table.is_sorted:
         return False

@@ -80,3 +80,11 @@ def test_a_file_of_another_format_of_other_ids_or_other_code_sizes_is_not_loaded
     assert load_pool(tmp_path / "pool", packed, (3, 5, 6, 8)) is None
     monkeypatch.setattr(pool_file, "FORMAT", pool_file.FORMAT + 1)
     assert load_pool(tmp_path / "pool", packed, SIZES) is None
+
+
+def test_a_row_below_zero_is_refused(tmp_path):
+    """numpy reads row −1 as the last one, which has the same ID here: nothing else would tell it from row 0."""
+    packed = pack(np.zeros((3, len(SIZES)), dtype=np.int64), SIZES)
+    save_pool(Pool.build(packed, SIZES), tmp_path / "pool", packed)
+    damaged(lambda arrays: arrays | {"rows": np.array([-1, 1, 2], dtype=np.int32)})(tmp_path / "pool", packed)
+    assert load_pool(tmp_path / "pool", packed, SIZES) is None
