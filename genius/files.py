@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike
 from safetensors import SafetensorError
 
 from genius.errors import FULL, UserError, disk_problem
-from genius.locks import ReadLock, unused
+from genius.locks import ReadLock, deletion_lock
 
 BLOCK = 2**24  # bytes written together
 
@@ -81,7 +81,7 @@ def remove_folder(folder: Path) -> None:
 def _delete_left(target: Path) -> None:
     """Delete what killed processes have left next to `target`."""
     for left in target.parent.glob(f".{escape(target.name)}.{'?' * 32}"):
-        with suppress(OSError), unused(left) as free:
+        with suppress(OSError), deletion_lock(left) as free:
             if free:
                 _delete(left)
 

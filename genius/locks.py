@@ -3,7 +3,7 @@
 `manifest_lock`   short and waiting: taken for every change of a run's manifest
 `write_lock`      long and refusing: taken while a run is trained, or its index changed
 `ReadLock`        shared: held on a folder while somebody reads it (an index) or fills it (a temporary folder);
-                  `unused` tells whether the folder may be deleted
+                  `deletion_lock` tells whether the folder may be deleted
 
 A lock belongs to the open file, not to the thread: taking `manifest_lock` inside itself waits for ever. Disks without
 locks (some network disks) behave as if no one else were there: change a run there from one process at a time.
@@ -39,8 +39,8 @@ class ReadLock:
 
 
 @contextmanager
-def unused(folder: Path) -> Iterator[bool]:
-    """Whether no one holds a ReadLock on the folder; if so, no one can take one inside the block."""
+def deletion_lock(folder: Path) -> Iterator[bool]:
+    """Yield whether the folder may be deleted: no one holds a ReadLock on it, nor can take one inside the block."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         yield _lock(handle, exclusive=True)

@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from genius.errors import UserError
 from genius.files import describe, disk_errors_explained, fsync, link_or_copy, sha256, write_json
-from genius.locks import ReadLock, manifest_lock, unused
+from genius.locks import ReadLock, deletion_lock, manifest_lock
 from genius.reading import EXACT, first_problem, one_line, read_json
 
 FORMAT = 1
@@ -48,7 +48,7 @@ BUILT_FROM = {  # parts that each part is built from, at least
     "names": {"encoder", "fusion", "quantizer"},
 }
 TEMPORARY = ".tmp-"
-HASHED = 256 * 2**20  # bytes; larger files (embeddings of millions) are checked by size when loading
+MAX_HASHED = 256 * 2**20  # bytes; of larger files (embeddings of millions) loading checks the size alone
 
 Checksum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 PartName = Literal[PARTS + EXTRAS]
@@ -146,7 +146,7 @@ class Run:
             if not file.is_file():
                 raise UserError(f"{file} is missing; the run is incomplete, train it again")
             if file.stat().st_size != recorded["bytes"] or (
-                recorded["bytes"] <= HASHED and sha256(file) != recorded["sha256"]
+                recorded["bytes"] <= MAX_HASHED and sha256(file) != recorded["sha256"]
             ):
                 raise UserError(
                     f"{file} is not the file that training wrote; copy the run again, or delete "
@@ -298,7 +298,7 @@ class Run:
                     self._delete_unless_read(folder)
 
     def _delete_unless_read(self, folder: Path) -> None:
-        with suppress(OSError), unused(folder) as free:
+        with suppress(OSError), deletion_lock(folder) as free:
             if free:
                 renamed = self._temporary_name()  # so that the name of a version never stands for half of it
                 folder.rename(renamed)

@@ -7,27 +7,27 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from genius.errors import UserError
-from genius.locks import ReadLock, manifest_lock, unused, write_lock
+from genius.locks import ReadLock, deletion_lock, manifest_lock, write_lock
 
 
 def test_a_folder_is_unused_once_the_last_read_lock_is_gone(tmp_path):
     first, second = ReadLock(tmp_path), ReadLock(tmp_path)
     for name in ("first", "second"):
-        with unused(tmp_path) as free:
+        with deletion_lock(tmp_path) as free:
             assert not free, name
         if name == "first":
             del first
             gc.collect()
     del second
     gc.collect()
-    with unused(tmp_path) as free:
+    with deletion_lock(tmp_path) as free:
         assert free
 
 
 def test_a_folder_that_is_being_deleted_cannot_be_locked(tmp_path):
     folder = tmp_path / "version"
     folder.mkdir()
-    with unused(folder) as free:
+    with deletion_lock(folder) as free:
         assert free
         with pytest.raises(FileNotFoundError, match="being deleted"):
             ReadLock(folder)

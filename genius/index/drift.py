@@ -15,11 +15,11 @@ from genius.schema import Modality
 from genius.trie.ids import IDTable
 
 QUANTILE = 0.95  # an error above this one of the trained items of the same modality is far
-USUAL = 1 - QUANTILE
-TOO_MANY = 0.15  # share of added items that are far from their IDs; it was half for images of noise
-FEWEST = 50  # trained items of a modality that are enough to compare with
-CROWDED = 2.0  # times as many items in a bucket as after training
-AGAIN = "Train again on a collection with items like these: python -m training COLLECTION RUN"
+EXPECTED_FAR = 1 - QUANTILE
+MAX_FAR = 0.15  # share of added items that are far from their IDs; it was half for images of noise
+MIN_TRAINED = 50  # trained items of a modality that are enough to compare with
+MAX_BUCKET_GROWTH = 2.0  # times as many items in a bucket as after training
+TRAIN_AGAIN = "Train again on a collection with items like these: python -m training COLLECTION RUN"
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class DriftReport:
         far, unseen = np.zeros(index.n, dtype=bool), {}
         for modality in Modality:
             of_it = index.modalities == modality
-            usual, new = errors[:trained][(of_it & known)[:trained]], int(of_it[trained:].sum())
-            if len(usual) >= FEWEST:
-                far |= of_it & (errors > np.quantile(usual, QUANTILE))
-            elif new and of_it[:trained].sum() < FEWEST:
+            trained_errors, new = errors[:trained][(of_it & known)[:trained]], int(of_it[trained:].sum())
+            if len(trained_errors) >= MIN_TRAINED:
+                far |= of_it & (errors > np.quantile(trained_errors, QUANTILE))
+            elif new and of_it[:trained].sum() < MIN_TRAINED:
                 unseen[modality] = new
         return cls(
             trained,
@@ -94,20 +94,20 @@ class DriftReport:
         for modality, count in self.unseen.items():
             found.append(
                 f"{count:,} added items are of the modality {modality.mbeir!r}, of which the run was trained on fewer "
-                f"than {FEWEST}: their IDs may be poor. {AGAIN}"
+                f"than {MIN_TRAINED}: their IDs may be poor. {TRAIN_AGAIN}"
             )
-        if self.far > max(1, TOO_MANY * self.compared):
+        if self.far > max(1, MAX_FAR * self.compared):
             found.append(
                 f"{self.far / self.compared:.0%} of {self.compared:,} added items are farther from their IDs "
-                f"than {QUANTILE:.0%} of the trained ones ({USUAL:.0%} is expected). {AGAIN}"
+                f"than {QUANTILE:.0%} of the trained ones ({EXPECTED_FAR:.0%} is expected). {TRAIN_AGAIN}"
             )
         if self.buckets and (
-            self.all_buckets.mean > CROWDED * self.buckets.mean
-            or self.all_buckets.largest > CROWDED * self.buckets.largest
+            self.all_buckets.mean > MAX_BUCKET_GROWTH * self.buckets.mean
+            or self.all_buckets.largest > MAX_BUCKET_GROWTH * self.buckets.largest
         ):
             found.append(
                 f"More items share an ID than after training: {self.all_buckets}; after training "
-                f"{self.buckets}. {AGAIN}"
+                f"{self.buckets}. {TRAIN_AGAIN}"
             )
         return found
 

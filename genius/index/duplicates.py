@@ -14,9 +14,9 @@ import numpy as np
 
 from genius.trie.ids import IDTable
 
-CLOSE = 1e-3  # distance of two embeddings in fp16 that were the same before they were rounded
-OLDEST = 1000  # items of a bucket that a new one is compared with
-PAIRS = 16_384  # compared together
+MAX_DISTANCE = 1e-3  # distance of two embeddings in fp16 that were the same before they were rounded
+MAX_COMPARED = 1000  # items of a bucket that a new one is compared with
+PAIR_BLOCK = 16_384  # pairs compared together
 
 
 def find_duplicates(
@@ -33,13 +33,13 @@ def find_duplicates(
     ids = table.ids_of(position)
     crowded = np.flatnonzero(table.bucket_sizes(ids) > 1)
     position, ids = position[crowded], ids[crowded]
-    most = np.minimum(table.bucket_sizes(ids), OLDEST)
+    compared = np.minimum(table.bucket_sizes(ids), MAX_COMPARED)
     copies = np.zeros(len(table) - first, dtype=bool)
-    for part in np.split(np.arange(len(ids)), np.flatnonzero(np.diff(np.cumsum(most) // PAIRS)) + 1):
-        owner, other = table.expand(ids[part], ids[part] + most[part])
+    for part in np.split(np.arange(len(ids)), np.flatnonzero(np.diff(np.cumsum(compared) // PAIR_BLOCK)) + 1):
+        owner, other = table.expand(ids[part], ids[part] + compared[part])
         row, older = table.rows[position[part][owner]], table.rows[other]
         row, older = row[older < row], older[older < row]
-        near = np.square(embeddings(row).astype(np.float32) - embeddings(older)).sum(1) <= CLOSE**2
+        near = np.square(embeddings(row).astype(np.float32) - embeddings(older)).sum(1) <= MAX_DISTANCE**2
         row, older = row[near], older[near]
         copies[row[contents(row) == contents(older)] - first] = True
     return copies

@@ -13,17 +13,17 @@ from genius.index.drift import DriftReport
 from genius.index.segments import LOOKUP
 from genius.index.store import Index
 from genius.index.versions import PART
-from genius.run import HASHED, Run
+from genius.run import MAX_HASHED, Run
 from genius.schema import Modality
 
-LENGTH = 0.01  # that a stored embedding may be longer or shorter than 1
-WASTE = 0.5  # removed items that take space, for each item of the index, from which on they should be dropped
+LENGTH_TOLERANCE = 0.01  # by which the length of a stored embedding may differ from 1
+MAX_REMOVED = 0.5  # removed items that still take space, for each item of the index; of more the index is compacted
 
 
 def problems(run: Path, index: Index) -> Iterator[str]:
     """Yield a sentence for each file or item that is not as it was written. Reads all files once."""
     for name, recorded in Run(run).manifest["parts"][PART]["files"].items():
-        if recorded["bytes"] > HASHED and sha256(index.folder / name) != recorded["sha256"]:  # loading spared it
+        if recorded["bytes"] > MAX_HASHED and sha256(index.folder / name) != recorded["sha256"]:  # loading spared it
             yield f"{name} is not the file that was written; copy the run again"
     for first in tqdm(range(0, index.n, LOOKUP), desc="check", unit_scale=LOOKUP, unit="item", disable=None):
         rows = np.arange(first, min(first + LOOKUP, index.n))
@@ -33,7 +33,7 @@ def problems(run: Path, index: Index) -> Iterator[str]:
         if (wrong := index.modalities[rows] != [item.modality for item in items]).any():
             yield f"row {rows[wrong][0]} has another modality than its item {items[wrong.argmax()].id!r}"
         lengths = np.linalg.norm(index.embeddings[first : first + LOOKUP].astype(np.float32), axis=1)
-        if (wrong := ~(np.abs(lengths - 1) <= LENGTH)).any():
+        if (wrong := ~(np.abs(lengths - 1) <= LENGTH_TOLERANCE)).any():
             yield f"the embedding of {items[wrong.argmax()].id!r} has length {lengths[wrong][0]:.3f} instead of 1"
 
 
@@ -63,6 +63,6 @@ def description(index: Index, drift: DriftReport) -> str:
 def advice(index: Index, drift: DriftReport) -> list[str]:
     """Sentences that say what to do; none if all is well."""
     found = drift.warnings()
-    if sum(index.config.segments) > (1 + WASTE) * index.n:
+    if sum(index.config.segments) > (1 + MAX_REMOVED) * index.n:
         found.append("Removed items take much space; free it: python -m genius.index RUN compact")
     return found

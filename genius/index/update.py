@@ -32,7 +32,7 @@ from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, segment_folder, writ
 from genius.index.segments import FILES, LOOKUP, ConcatenatedArray
 from genius.index.store import Index
 from genius.index.versions import PART
-from genius.index.writing import LARGE, write_rows, write_segment
+from genius.index.writing import MIN_ITEMS_OF_STORED_POOL, write_rows, write_segment
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
@@ -43,11 +43,11 @@ from genius.schema import Item
 from genius.trie.ids import pack
 
 BATCH = 64  # items encoded together
-FEATURES = "adding"  # folder in the run: of the items that are being added
-NAMED = 5  # skipped ids or unreadable images that are named
+FEATURE_FOLDER = "adding"  # folder in the run: of the items that are being added
+MAX_EXAMPLES = 5  # skipped ids or unreadable images that are named
 ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", ERRORS, ROWS, POOL)  # a new version has its own
 SEGMENT = re.compile(r"segment-(\d+)/.+")
-SEGMENTS = 8  # that an index has at most after adding
+MERGE_AT = 8  # segments; with so many, adding merges small ones
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         source = read(index.records.last_dataset() + 1)
         new, complaints = _find_new_items(index, source), []
         if not len(new.modalities):
-            remove_folder(run / FEATURES)  # of a process that was killed after adding these items
+            remove_folder(run / FEATURE_FOLDER)  # of a process that was killed after adding these items
             return Added(0, new.skipped, 0, 0, new.changed, ())
         models.encoder.check()
         files = _encode(opened, source, new, models, complaints)
@@ -151,11 +151,16 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
                     index_settings.get("thumbnail_quality", 80),
                 )[0],
             )
-            if len(index.config.segments) >= SEGMENTS:
+            if len(index.config.segments) >= MERGE_AT:
                 _merge_small_segments(opened)
         remove_folder(files.folder)
         return Added(
-            len(kept), new.skipped, int(copies.sum()), int((~readable).sum()), new.changed, tuple(complaints[:NAMED])
+            len(kept),
+            new.skipped,
+            int(copies.sum()),
+            int((~readable).sum()),
+            new.changed,
+            tuple(complaints[:MAX_EXAMPLES]),
         )
 
 
@@ -194,7 +199,7 @@ def _publish_added(
 ) -> None:
     """codes (m, M), errors (m,): of the new items. write_items: fills a segment; returns their modalities (m,)."""
     config, rows, end = index.config, np.arange(index.n, index.n + len(codes)), sum(index.config.segments)
-    pool = index.pool().inserted(codes, rows) if rows[-1] + 1 >= LARGE else None
+    pool = index.pool().inserted(codes, rows) if rows[-1] + 1 >= MIN_ITEMS_OF_STORED_POOL else None
 
     def write(folder: Path) -> None:
         segment = segment_folder(folder, len(config.segments))
@@ -221,7 +226,7 @@ def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
     """gone (n,) bool: the rows to remove."""
     config, left, pool = index.config, np.flatnonzero(~gone), None
     positions = left if index.places.kept is None else index.places.kept[left]
-    if len(left) >= LARGE:
+    if len(left) >= MIN_ITEMS_OF_STORED_POOL:
         pool = index.pool().removed(np.flatnonzero(gone)).renumbered(np.cumsum(~gone) - 1)
 
     def write(folder: Path) -> None:
@@ -310,7 +315,7 @@ def _find_new_items(index: Index, source: ItemSource) -> NewItems:
         np.array(pictured, dtype=bool),
         np.array(contents, dtype=np.uint64),
         len(fresh) - len(modalities),
-        tuple(changed[:NAMED]),
+        tuple(changed[:MAX_EXAMPLES]),
         digest.hexdigest(),
     )
 
@@ -337,7 +342,7 @@ def _encode(run: Run, source: ItemSource, new: NewItems, models: Models, complai
     complaints: gets a sentence for each unreadable image.
     """
     files = FeatureFiles.create(
-        run.path / FEATURES, len(new.modalities), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}"
+        run.path / FEATURE_FOLDER, len(new.modalities), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}"
     )
     files.fill(
         models.encoder,

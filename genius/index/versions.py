@@ -19,13 +19,13 @@ def load_index(served: Run) -> Index:
 
     Raises UserError for an index that cannot be read, or if the run was trained anew since `served` was read.
     """
-    index = newer(served)
+    index = load_newer_index(served)
     if index is None:
         raise UserError(f"{served.path} was trained anew while it was loaded; start again")
     return index
 
 
-def newer(served: Run, index: Index | None = None) -> Index | None:
+def load_newer_index(served: Run, index: Index | None = None) -> Index | None:
     """The index that the run on disk names by now, if it is another version than this one; cheap to ask.
 
     served: the run as it was read when its models were loaded. None, too, if the run was trained anew since: then

@@ -38,21 +38,21 @@ from genius.trie.ids import pack
 from genius.trie.pool import Pool
 
 BLOCK = 4096  # items in memory at once
-UNREADABLE = 0.1  # share of images that may be unreadable; of more it is likely that their folder is not there
-NAMED = 5  # unreadable images that are named
-LARGE = 200_000  # items of an index whose pool is stored, for building it takes longer than loading it
+MAX_UNREADABLE = 0.1  # share of images that may be unreadable; of more it is likely that their folder is not there
+MAX_EXAMPLES = 5  # unreadable images that are named
+MIN_ITEMS_OF_STORED_POOL = 200_000  # of larger indexes the pool is stored: building it takes longer than loading it
 SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID"
 SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN items USING (row) GROUP BY image"
 
 
-class Unreadable(NamedTuple):
+class UnreadableImages(NamedTuple):
     """Images that cannot be read; an image that several items share counts once."""
 
     count: int
     examples: tuple[str, ...]  # sentences that name some
 
-    def __add__(self, other: Unreadable) -> Unreadable:
-        return Unreadable(self.count + other.count, (self.examples + other.examples)[:NAMED])
+    def __add__(self, other: UnreadableImages) -> UnreadableImages:
+        return UnreadableImages(self.count + other.count, (self.examples + other.examples)[:MAX_EXAMPLES])
 
 
 def write_index(
@@ -68,7 +68,7 @@ def write_index(
     thumbnail_quality: int = 80,
     errors: np.ndarray | None = None,
     resume_folder: Path | None = None,
-) -> Unreadable:
+) -> UnreadableImages:
     """Fill `folder`, which is empty.
 
     items: n of them, streamed; codes (n, M) and embeddings (n, d), normalized, may be memory-mapped.
@@ -77,7 +77,7 @@ def write_index(
     resume_folder: holds the databases that a killed process was writing for the same items; empty at first. They stay
     there, so that nothing is lost before the caller has published `folder`.
     Returns the items whose images cannot be read; they have no thumbnail. Raises UserError that names the item if an
-    id comes twice, the number of items is another than that of codes and embeddings, or more than UNREADABLE of the
+    id comes twice, the number of items is another than that of codes and embeddings, or more than MAX_UNREADABLE of the
     images cannot be read.
     """
     n, dim = embeddings.shape
@@ -103,7 +103,7 @@ def write_segment(
     thumbnail_side: int,
     thumbnail_quality: int,
     resume_folder: Path | None = None,
-) -> tuple[np.ndarray, Unreadable]:
+) -> tuple[np.ndarray, UnreadableImages]:
     """Write the files of one segment (see segments.py), as `write_index` does.
 
     Returns the modalities (m,) of its items, and those whose images cannot be read.
@@ -136,7 +136,7 @@ def write_rows(
         np.save(folder / ERRORS, errors.astype(np.float32))
     if kept is not None:
         np.save(folder / ROWS, kept.astype(np.int32))
-    if config.n >= LARGE:
+    if config.n >= MIN_ITEMS_OF_STORED_POOL:
         save_pool(pool or Pool.build(packed, config.code_sizes), folder / POOL, packed)
 
 
@@ -157,10 +157,10 @@ def write_embeddings(file: Path, embeddings: np.ndarray | ConcatenatedArray) -> 
 
 def _write_items(
     folder: Path, items: Iterable[Item], n: int, shrink: Callable[[Item], bytes | UserError] | None
-) -> tuple[np.ndarray, Unreadable]:
+) -> tuple[np.ndarray, UnreadableImages]:
     """Write both databases, from where they stopped; returns as `write_segment`. shrink: makes an item's thumbnail."""
     changed = f"the collection no longer has the {n} candidates that were encoded; compute the features again"
-    read, failed = 0, Unreadable(0, ())
+    read, failed = 0, UnreadableImages(0, ())
     with resumable_database(folder / THUMBNAILS, THUMBNAIL_TABLES):
         pass
     with (
@@ -187,7 +187,7 @@ def _write_items(
                     if shrink is not None:
                         new, unreadable = _write_thumbnails(database, row, block, partial(workers.map, shrink))
                         read, failed = read + new, failed + unreadable
-                        if failed.count > UNREADABLE * (read + failed.count):
+                        if failed.count > MAX_UNREADABLE * (read + failed.count):
                             raise UserError(
                                 f"{failed.count:,} of {read + failed.count:,} images cannot be read, e.g. "
                                 f"{failed.examples[0]}"
@@ -213,7 +213,7 @@ def _write_thumbnails(
     first: int,
     block: list[Item],
     shrink: Callable[[Iterable[Item]], Iterable[bytes | UserError]],
-) -> tuple[int, Unreadable]:
+) -> tuple[int, UnreadableImages]:
     """Write those of the items from row `first` on. An image that several items share is shrunk and stored once.
 
     Returns how many new images were stored, and which could not be read.
@@ -235,7 +235,7 @@ def _write_thumbnails(
         "INSERT INTO shown VALUES (?, ?)",
         ((row, pictures[item.image]) for row, item in pictured.items() if item.image in pictures),
     )
-    return len(stored), Unreadable(len(failed), tuple(failed[:NAMED]))
+    return len(stored), UnreadableImages(len(failed), tuple(failed[:MAX_EXAMPLES]))
 
 
 def _thumbnail(image_path: Callable[[str], Path], side: int, quality: int, item: Item) -> bytes | UserError:

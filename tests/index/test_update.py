@@ -13,7 +13,7 @@ from genius.index import update, writing
 from genius.index.item_source import ItemSource, read_item_source, uploaded_items
 from genius.index.store import Index
 from genius.index.update import Added, Models, Removed, add, compact, remove
-from genius.index.versions import newer
+from genius.index.versions import load_newer_index
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
 from genius.run import Run
@@ -86,8 +86,8 @@ def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(
     run, trained, models, others, monkeypatch, large
 ):
     if large:
-        monkeypatch.setattr(writing, "LARGE", 2)
-        monkeypatch.setattr(update, "LARGE", 2)
+        monkeypatch.setattr(writing, "MIN_ITEMS_OF_STORED_POOL", 2)
+        monkeypatch.setattr(update, "MIN_ITEMS_OF_STORED_POOL", 2)
     whole = opened(trained / "whole")
     assert add(run, lambda _: others, models) == Added(WHOLE - N, 0, 0, 0, (), ())
     assert_same(opened(run), whole, list(range(WHOLE)))
@@ -113,7 +113,7 @@ def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(
 
 def test_small_segments_are_merged_when_there_are_many(run, models, tmp_path, monkeypatch):
     """Items that come one by one, and are removed in between, end in few segments; the first one is not rewritten."""
-    monkeypatch.setattr(update, "SEGMENTS", 3)
+    monkeypatch.setattr(update, "MERGE_AT", 3)
     pictures = tmp_path / "more"
     pictures.mkdir()
     items = tiny_items(WHOLE, pictures)
@@ -148,7 +148,7 @@ def test_items_stay_added_if_their_segments_cannot_be_merged(run, models, others
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(update, "SEGMENTS", 1)
+    monkeypatch.setattr(update, "MERGE_AT", 1)
     monkeypatch.setattr(update, "merge_segments", full)
     assert add(run, lambda _: others, models).new == WHOLE - N
     assert opened(run).n == WHOLE and len(opened(run).config.segments) == 2
@@ -160,17 +160,17 @@ def test_what_was_added_is_found_by_the_next_search_and_what_was_removed_is_not(
     query = Query(item.text, open_image(others.image_path(item.image)))
     served, engine = Run(run), Engine.load(run, "cpu")
     index = engine.index
-    assert newer(served, index) is None
+    assert load_newer_index(served, index) is None
 
     add(run, lambda _: others, models)
-    index = newer(served, index)
+    index = load_newer_index(served, index)
     assert (
         Engine(engine.encoder, engine.fusion, engine.quantizer, engine.decoder, index).search([query])[0].hits[0].item
         == item
     )
 
     remove(run, [item.id])
-    index = newer(served, index)
+    index = load_newer_index(served, index)
     hits = Engine(engine.encoder, engine.fusion, engine.quantizer, engine.decoder, index).search([query])[0].hits
     assert item not in [hit.item for hit in hits]
 

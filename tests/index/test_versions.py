@@ -10,7 +10,7 @@ from genius.errors import UserError
 from genius.index import update
 from genius.index.item_source import ItemSource
 from genius.index.store import Index
-from genius.index.versions import newer
+from genius.index.versions import load_newer_index
 from genius.run import Run
 from genius.schema import Item, Modality
 from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_quantizer
@@ -81,7 +81,7 @@ def test_a_change_of_the_models_is_not_taken_up(run):
     add_texts(run, range(1))
     trained = Run(run)
     trained.publish("fusion", lambda folder: (folder / "config.json").write_text("{}"), ("encoder",))
-    assert newer(served, index) is None
+    assert load_newer_index(served, index) is None
 
 
 def test_a_damaged_version_is_an_error_by_name(run):
@@ -91,7 +91,7 @@ def test_a_damaged_version_is_an_error_by_name(run):
     folder = Run(run).folder("index")
     (folder / "config.json").write_text("{}")
     with pytest.raises(UserError, match="config.json is not the file"):
-        newer(served, index)
+        load_newer_index(served, index)
 
 
 def test_readers_see_whole_versions_while_the_index_changes(run):
@@ -108,7 +108,7 @@ def test_readers_see_whole_versions_while_the_index_changes(run):
             assert sorted(index.pool().table.rows.tolist()) == list(range(index.n))
             assert np.allclose(np.linalg.norm(index.embeddings[:].astype(np.float32), axis=1), 1, atol=1e-2)
             seen.add(index.folder.name)
-            index = newer(served, index) or index
+            index = load_newer_index(served, index) or index
 
     with ThreadPoolExecutor(3) as threads:
         readers = [threads.submit(read) for _ in range(3)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from genius.index.contents import Contents, Dataset
-from genius.index.drift import QUANTILE, USUAL, DriftReport
+from genius.index.drift import EXPECTED_FAR, QUANTILE, DriftReport
 from genius.index.update import Added, Removed
 from genius.schema import Item, Modality
 from genius.ui.common.formatting import MODALITY_NAMES, count, number, percent, tile
@@ -90,7 +90,7 @@ def drift_view(drift: DriftReport) -> dict[str, Any]:
     buckets, all_buckets = drift.buckets, drift.all_buckets
     trained_far = added_far = ""
     if drift.error is not None:
-        trained_far = percent(USUAL)
+        trained_far = percent(EXPECTED_FAR)
         added_far = percent(drift.far / drift.compared) if drift.compared else ""
     rows = [
         ["items", f"{drift.trained:,}", f"{drift.added:,}", f"{drift.trained + drift.added:,}"],

@@ -78,8 +78,8 @@ def write_run(path: Path) -> Path:
 
     run = Run(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "LARGE", 1)
-        patch.setattr(update, "LARGE", 1)
+        patch.setattr(writing, "MIN_ITEMS_OF_STORED_POOL", 1)
+        patch.setattr(update, "MIN_ITEMS_OF_STORED_POOL", 1)
         tiny.publish_parts(run, encoder, fusion, quantizer, decoder, write)
         uploads = [("a red boat", None), ("", pictures / "0.png"), ("a blue cat", pictures / "2.png")]
         update.add(path, lambda dataset: uploaded_items(uploads, dataset), update.Models.load(path, "cpu"))
