@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from genius.collections.mbeir import Collection
+from genius.encoding.feature_cache import EncoderFeatureCache, Lookup
 from genius.encoding.features import EncoderInput, FeatureFiles
-from genius.encoding.known_features import KnownFeatures, Lookup
 from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, Features
@@ -49,14 +49,14 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
     encoder.check()
     candidates = CandidateTable.read(collection)
     sets = {split: Pairs.read(collection, split, candidates) for split in splits}
-    known = KnownFeatures()
+    known = EncoderFeatureCache()
     if sets:
         known = known_features(
             run, collection, list(sets.values()), arguments.settings.encoder, encoder, seed, arguments.workers
         )
 
     def fill(
-        name: str, made_from: str, n: int, phrasings: int, inputs: Iterator[EncoderInput], known: KnownFeatures
+        name: str, made_from: str, n: int, phrasings: int, inputs: Iterator[EncoderInput], known: EncoderFeatureCache
     ) -> int:
         folder = run.path / "features" / name
         with main_process_first():
@@ -88,7 +88,7 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
         known,
     )
     if sets:
-        known = known.and_images(images_of_candidates(run, collection, candidates, list(sets.values()), seed))
+        known = known.with_image_lookup(images_of_candidates(run, collection, candidates, list(sets.values()), seed))
     for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
         inputs = phrased(pairs, phrasings, np.random.default_rng(seed))

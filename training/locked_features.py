@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
-from genius.encoding.known_features import KnownFeatures
+from genius.encoding.feature_cache import EncoderFeatureCache
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from genius.run import Run
@@ -34,7 +34,7 @@ def known_features(
     encoder: Encoder,
     seed: int,
     workers: int,
-) -> KnownFeatures:
+) -> EncoderFeatureCache:
     """What the heads make of the tower outputs in the run; nothing if it has none of these towers and inputs.
 
     splits: training and validation, as in the encoder's training.
@@ -42,16 +42,16 @@ def known_features(
     locked = settings.locked
     folder = Path(locked.cache) if locked.cache else run.path / "towers"
     if not locked.enabled or not all((folder / name / "progress.json").exists() for name in ("images", "texts")):
-        return KnownFeatures()
+        return EncoderFeatureCache()
     named = replace(settings, locked=replace(locked, cache=str(folder)))  # a named folder is not started again
     unlocked = bool(locked.unlocked_epochs)
     towers = not (unlocked and locked.image_blocks), not (unlocked and locked.text_blocks)
     try:
         loader = LockedLoader(collection, splits, named, LockedEncoder(encoder), folder, seed, workers, towers)
     except UserError:  # other towers or inputs
-        return KnownFeatures()
+        return EncoderFeatureCache()
     split = encoder.split()
-    return KnownFeatures(
+    return EncoderFeatureCache(
         images=partial(_projected, loader.pixels.row, loader.pixels.outputs, split.image_head),
         texts=partial(_projected, loader.text_row, loader.texts, split.text_head),
     )

@@ -22,8 +22,8 @@ from PIL import Image
 from torch import Tensor
 from tqdm import tqdm
 
+from genius.encoding.feature_cache import EncoderFeatureCache
 from genius.encoding.image_loader import ImagePreprocessor, load_images
-from genius.encoding.known_features import KnownFeatures
 from genius.encoding.sharded_arrays import ROWS, ShardedArrays, read_progress, reserve_arrays
 from genius.errors import UserError
 from genius.files import fsync
@@ -41,7 +41,7 @@ class ShardBatch(NamedTuple):
     shard: int
     rows: slice  # within the shard
     inputs: list[EncoderInput]
-    known: dict[str, Tensor]  # features (d,) of images that need not be encoded
+    cached: dict[str, Tensor]  # features (d,) of images that need not be encoded
     paths: list[str]  # the other images of these inputs, each once
 
 
@@ -113,32 +113,37 @@ class FeatureFiles(ShardedArrays):
         label: str,
         shards: Collection[int] | None = None,
         workers: int = 0,
-        known: KnownFeatures | None = None,
+        cache: EncoderFeatureCache | None = None,
     ) -> None:
         """Encode the incomplete shards, or those of them that are in `shards`.
 
         inputs: all n of them. open_path: opens the image at a relative path, or returns None to skip it. label: of the
-        progress bar. workers: processes that open images, for which open_path must be picklable; 0: threads. known:
+        progress bar. workers: processes that open images, for which open_path must be picklable; 0: threads. cache:
         features that need not be computed again. Raises UserError if there are fewer than n inputs.
         """
-        known = known or KnownFeatures()
+        cache = cache or EncoderFeatureCache()
         missing = [number for number in self.unfinished() if shards is None or number in shards]
-        batches = self._batches(inputs, missing, batch_size, label, known)
+        batches = self._batches(inputs, missing, batch_size, label, cache)
         load = ImagePreprocessor(open_path, encoder.config.preprocess)
         with tqdm(total=self.count_inputs(missing), desc=label, unit="item") as bar:
             for batch, pixels, opened in load_images(batches, attrgetter("paths"), load, workers):
                 if batch.rows.start == 0:
                     vectors = self.empty_shard(batch.shard)
-                images = batch.known | encode_images(encoder, batch.paths, pixels, opened)
-                known.remember_images(images)
-                encode_batch(encoder, batch.inputs, images, known, *(values[batch.rows] for values in vectors))
+                images = batch.cached | encode_images(encoder, batch.paths, pixels, opened)
+                cache.add_images(images)
+                encode_batch(encoder, batch.inputs, images, cache, *(values[batch.rows] for values in vectors))
                 bar.update(len(batch.inputs))
                 if batch.rows.stop == self.size(batch.shard):
                     self.write(batch.shard, vectors)
         self.finish()
 
     def _batches(
-        self, inputs: Iterable[EncoderInput], shards: Sequence[int], batch_size: int, label: str, known: KnownFeatures
+        self,
+        inputs: Iterable[EncoderInput],
+        shards: Sequence[int],
+        batch_size: int,
+        label: str,
+        cache: EncoderFeatureCache,
     ) -> Iterator[ShardBatch]:
         stream = iter(inputs)
         for shard in range(max(shards, default=-1) + 1):
@@ -152,7 +157,7 @@ class FeatureFiles(ShardedArrays):
                     )
                 if shard in shards:
                     paths = list(dict.fromkeys(image for image, _ in batch if image))
-                    features = known.images(paths)
+                    features = cache.images(paths)
                     rest = [path for path in paths if path not in features]
                     yield ShardBatch(shard, slice(start, start + expected), batch, features, rest)
 
@@ -193,7 +198,7 @@ def encode_batch(
     encoder: Encoder,
     inputs: Sequence[EncoderInput],
     images: Mapping[str, Tensor],
-    known: KnownFeatures,
+    cache: EncoderFeatureCache,
     image: np.ndarray,
     text: np.ndarray,
     embedding: np.ndarray,
@@ -208,19 +213,19 @@ def encode_batch(
     if image_mask.any():
         vectors[image_mask] = torch.stack([images[path] for path, _ in inputs if path in images])
     normal = [[normalize_text(wording) for wording in phrasings] for _, phrasings in inputs]
-    texts, text_mask = encode_texts(encoder, normal, known), torch.tensor([bool(wordings[0]) for wordings in normal])
+    texts, text_mask = encode_texts(encoder, normal, cache), torch.tensor([bool(wordings[0]) for wordings in normal])
     image[:], masks[:, 0], masks[:, 1] = vectors, image_mask, text_mask
     embedding[:] = Features(vectors, texts[:, 0], image_mask, text_mask).embedding()
     text[:] = texts
 
 
-def encode_texts(encoder: Encoder, texts: Sequence[Sequence[str]], known: KnownFeatures) -> Tensor:
+def encode_texts(encoder: Encoder, texts: Sequence[Sequence[str]], cache: EncoderFeatureCache) -> Tensor:
     """Features (b, p, d) of b times p normalized texts, zero where empty; each distinct text is encoded once.
 
     Queries by image have their instruction as their only text, which they share with thousands of others.
     """
     distinct = list(dict.fromkeys(wording for wordings in texts for wording in wordings if wording))
-    features = known.texts(distinct)
+    features = cache.texts(distinct)
     rest = sorted((wording for wording in distinct if wording not in features), key=len)  # little padding
     for start in range(0, len(rest), len(texts)):
         some = rest[start : start + len(texts)]

@@ -74,7 +74,7 @@ def measure_following(
         held_out = read_queries(
             collection, index, split, limit=limit, seed=seed, phrasing="held-out", answerable=answerable
         )
-    right_by_modality = np.eye(index.code_sizes[0], dtype=bool)[usual_first_codes(index)]  # (3, codes)
+    right_by_modality = np.eye(index.code_sizes[0], dtype=bool)[most_frequent_first_codes(index)]  # (3, codes)
 
     def share(right: np.ndarray, batches: Iterable[EncodedQueries]) -> float | None:
         """right: (q, codes) bool."""
@@ -112,7 +112,7 @@ def first_codes(engine: Engine, batches: Iterable[EncodedQueries], decoder_weigh
     )
 
 
-def usual_first_codes(index: Index) -> np.ndarray:
+def most_frequent_first_codes(index: Index) -> np.ndarray:
     """(3,) the most frequent first code of each modality's items: the modality itself, unless first codes emerged."""
     table = index.pool().table
     codes, modalities = CodeTable(table).match(()).codes(0), index.modalities[table.rows]

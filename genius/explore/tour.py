@@ -20,12 +20,12 @@ from genius.trie.code_table import Pattern
 if TYPE_CHECKING:
     from genius.index.store import Index
 
-SHARED = 4  # codes that the two items of a tour have in common
-CROWD = 8  # items that may share these codes; in a larger group two are less alike
-TRIED = 400  # pairs, and patterns, whose embeddings are read
-LARGEST = 500_000  # items; of a larger index no pair and no pattern is sought
-SAME = 0.97  # cosine; above it two items are copies of each other
-FEWEST, MOST = 8, 200  # items of a pattern
+MAX_SHARED_CODES = 4  # codes that the two items of a tour have in common
+MAX_PREFIX_ITEMS = 8  # items that may share these codes; in a larger group two are less alike
+MAX_COMPARED = 400  # pairs, or ten times the patterns, whose embeddings are read
+MAX_ITEMS = 500_000  # items; of a larger index no pair and no pattern is sought
+COPY_COSINE = 0.97  # cosine; above it two items are copies of each other
+MIN_PATTERN_ITEMS, MAX_PATTERN_ITEMS = 8, 200  # items of a pattern
 
 
 class TourStep(StrEnum):
@@ -69,53 +69,53 @@ def tour_of(index: Index, examples: Sequence[Example], views: Sequence[View]) ->
     several = next((at for at, one in enumerate(examples) if one.picture and len(one.instructions) > 1), None)
     alone = [at for at, one in enumerate(examples) if len(one.instructions) == 1]
     words = [at for at in alone if examples[at].picture is None]
-    pair = alike(index)
+    pair = most_similar_pair(index)
     return Tour(
         several,
         next(iter(words or alone), None),
         pair,
         tuple(index.codes(pair[:1])[0, : shared_codes(index)].tolist()) if pair else (),
-        telling_pattern(index),
+        coherent_pattern(index),
         before_and_after(views),
     )
 
 
 def shared_codes(index: Index) -> int:
     """How many codes the two items share: fewer than an ID has."""
-    return min(SHARED, len(index.code_sizes) - 1)
+    return min(MAX_SHARED_CODES, len(index.code_sizes) - 1)
 
 
-def alike(index: Index) -> tuple[int, int] | None:
+def most_similar_pair(index: Index) -> tuple[int, int] | None:
     """Rows of two items with pictures that share their first codes but not the next one, and are most alike without
     being copies; None if there are none."""
     depth = shared_codes(index)
-    if depth < 2 or index.n > LARGEST:
+    if depth < 2 or index.n > MAX_ITEMS:
         return None
     codes = all_codes(index)
     order = np.lexsort(codes.T[::-1])
     ordered = codes[order]
-    here = (ordered[1:, :depth] == ordered[:-1, :depth]).all(1) & (ordered[1:, depth] != ordered[:-1, depth])
-    here &= (index.modalities[order[1:]] == Modality.IMAGE) & (index.modalities[order[:-1]] == Modality.IMAGE)
-    places = np.flatnonzero(here)
+    is_pair = (ordered[1:, :depth] == ordered[:-1, :depth]).all(1) & (ordered[1:, depth] != ordered[:-1, depth])
+    is_pair &= (index.modalities[order[1:]] == Modality.IMAGE) & (index.modalities[order[:-1]] == Modality.IMAGE)
+    places = np.flatnonzero(is_pair)
     starts = np.concatenate([[0], np.flatnonzero((ordered[1:, :depth] != ordered[:-1, :depth]).any(1)) + 1])
     group = np.searchsorted(starts, places, side="right") - 1
     sizes = np.diff(np.append(starts, len(ordered)))
-    places = evenly(places[sizes[group] <= CROWD], TRIED)
+    places = evenly(places[sizes[group] <= MAX_PREFIX_ITEMS], MAX_COMPARED)
     if not len(places):
         return None
-    one, other = order[places], order[places + 1]
-    cosines = (unit(index, one) * unit(index, other)).sum(1)
-    cosines[cosines > SAME] = -1.0
+    first, second = order[places], order[places + 1]
+    cosines = (unit_embeddings(index, first) * unit_embeddings(index, second)).sum(1)
+    cosines[cosines > COPY_COSINE] = -1.0
     best = int(cosines.argmax())
-    return (int(one[best]), int(other[best])) if cosines[best] > 0 else None
+    return (int(first[best]), int(second[best])) if cosines[best] > 0 else None
 
 
-def telling_pattern(index: Index) -> Pattern:
+def coherent_pattern(index: Index) -> Pattern:
     """Two codes after any first code, whose items are of several modalities and most alike; () if there are none.
 
     The codes after the first mean the same for every modality, so the pattern holds pictures and texts of one kind.
     """
-    if len(index.code_sizes) < 3 or index.n > LARGEST:
+    if len(index.code_sizes) < 3 or index.n > MAX_ITEMS:
         return ()
     codes = all_codes(index)
     keys, members = np.unique(codes[:, 1:3], axis=0, return_inverse=True)
@@ -123,15 +123,19 @@ def telling_pattern(index: Index) -> Pattern:
     kinds = np.zeros((len(keys), len(Modality)), dtype=np.int64)
     np.add.at(kinds, (members, index.modalities), 1)
     sizes = kinds.sum(1)
-    fitting = np.flatnonzero((sizes >= FEWEST) & (sizes <= MOST) & ((kinds >= 3).sum(1) >= 2))
-    if not len(fitting):
+    candidates = np.flatnonzero(
+        (sizes >= MIN_PATTERN_ITEMS) & (sizes <= MAX_PATTERN_ITEMS) & ((kinds >= 3).sum(1) >= 2)
+    )
+    if not len(candidates):
         return ()
-    fitting = fitting[np.argsort(-sizes[fitting], kind="stable")][: TRIED // 10]
-    alikeness = [within(unit(index, np.flatnonzero(members == one)), index, members == one) for one in fitting]
-    return (None, *map(int, keys[fitting[int(np.argmax(alikeness))]]))
+    candidates = candidates[np.argsort(-sizes[candidates], kind="stable")][: MAX_COMPARED // 10]
+    coherences = [
+        coherence(unit_embeddings(index, np.flatnonzero(members == one)), index, members == one) for one in candidates
+    ]
+    return (None, *map(int, keys[candidates[int(np.argmax(coherences))]]))
 
 
-def within(vectors: np.ndarray, index: Index, of: np.ndarray) -> float:
+def coherence(vectors: np.ndarray, index: Index, of: np.ndarray) -> float:
     """Mean cosine of items (m, d) with the mean of those of their own modality: pictures and texts lie apart in the
     space of embeddings even where they mean the same. of: (n,) bool, which items they are."""
     kinds = index.modalities[of]
@@ -141,9 +145,9 @@ def within(vectors: np.ndarray, index: Index, of: np.ndarray) -> float:
 
 def before_and_after(views: Sequence[View]) -> tuple[str, str] | None:
     """Names of the map of the features and of the map with the most codes, both of the run's own training."""
-    own = [view for view in views if view.contrastive]
-    before = [view for view in own if not view.depth]
-    after = sorted((view for view in own if view.depth), key=lambda view: view.depth)
+    trained = [view for view in views if view.contrastive]
+    before = [view for view in trained if not view.depth]
+    after = sorted((view for view in trained if view.depth), key=lambda view: view.depth)
     return (before[0].name, after[-1].name) if before and after else None
 
 
@@ -157,7 +161,7 @@ def evenly(places: np.ndarray, most: int) -> np.ndarray:
     return places[:: max(-(-len(places) // most), 1)]
 
 
-def unit(index: Index, rows: np.ndarray) -> np.ndarray:
+def unit_embeddings(index: Index, rows: np.ndarray) -> np.ndarray:
     """(len(rows), d) float32, the embeddings with length 1."""
     vectors = np.asarray(index.embeddings[np.sort(rows)], dtype=np.float32)[np.argsort(np.argsort(rows))]
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)

@@ -7,8 +7,8 @@ import pytest
 import torch
 from PIL import Image
 
+from genius.encoding.feature_cache import EncoderFeatureCache
 from genius.encoding.features import FeatureFiles, batched
-from genius.encoding.known_features import KnownFeatures
 from genius.errors import UserError
 from tests.search.tiny import DIM, tiny_encoder, tiny_fusion
 
@@ -173,9 +173,9 @@ def test_an_image_of_several_inputs_is_opened_once_and_a_known_one_never(tmp_pat
     inputs = [("red", ["a"]), ("blue", ["b"]), ("red", ["c"]), ("green", ["d"]), ("red", ["e"])]
     encoder = tiny_encoder()
     green = encoder.encode([open_path("green")], [""]).image[0]
-    known = KnownFeatures(images=lambda paths: {path: green for path in paths if path == "green"})
+    known = EncoderFeatureCache(images=lambda paths: {path: green for path in paths if path == "green"})
     files = FeatureFiles.create(tmp_path, len(inputs), 1, DIM, "source")
-    files.fill(encoder, inputs, counting, 2, "test", known=known)
+    files.fill(encoder, inputs, counting, 2, "test", cache=known)
     assert sorted(opened) == ["blue", "red"]
     expected = encoder.encode([open_path(path) for path, _ in inputs], [texts[0] for _, texts in inputs])
     torch.testing.assert_close(files.features(slice(None)).image, expected.image, atol=2e-3, rtol=2e-3)
@@ -189,9 +189,11 @@ def test_a_further_lookup_is_asked_for_what_the_first_does_not_know():
         asked.extend(paths)
         return dict.fromkeys(paths, two)
 
-    first = KnownFeatures(images=lambda paths: {path: one for path in paths if path == "red"}, texts=lambda texts: {})
-    first.remember_images({"blue": one})
-    both = first.and_images(further)
+    first = EncoderFeatureCache(
+        images=lambda paths: {path: one for path in paths if path == "red"}, texts=lambda texts: {}
+    )
+    first.add_images({"blue": one})
+    both = first.with_image_lookup(further)
     found = both.images(["red", "blue"])
     assert found["red"] is one and found["blue"] is two and asked == ["blue"]
     assert both.texts is first.texts

@@ -8,7 +8,12 @@ import pytest
 
 from genius.collections.mbeir import Collection
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
-from genius.evaluation.instruction_following import first_codes, measure_following, swap_instructions, usual_first_codes
+from genius.evaluation.instruction_following import (
+    first_codes,
+    measure_following,
+    most_frequent_first_codes,
+    swap_instructions,
+)
 from genius.evaluation.queries import read_queries
 from genius.schema import Modality
 from genius.trie.ids import pack
@@ -90,4 +95,4 @@ def test_the_usual_first_code_of_a_modality_is_the_most_frequent_one_of_its_item
         def pool(self):
             return Pool.build(pack(codes, self.code_sizes), self.code_sizes, np.arange(6), "cpu")
 
-    assert usual_first_codes(Emerged()).tolist() == [3, 2, 1]
+    assert most_frequent_first_codes(Emerged()).tolist() == [3, 2, 1]

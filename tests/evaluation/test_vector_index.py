@@ -91,7 +91,7 @@ def test_ids_alone_order_by_the_quantized_vectors(engine, collection, pool):
 def test_the_command_counts_hits_of_the_run_and_nearest_vectors_of_larger_pools(
     run, collection, tmp_path, monkeypatch, engine
 ):
-    monkeypatch.setattr(vector_index, "usual_ivf_pq", untrained_ivf)
+    monkeypatch.setattr(vector_index, "build_scaled_ivf_pq", untrained_ivf)
     monkeypatch.setattr(vector_index, "ROUNDS", 1)
     monkeypatch.setattr(vector_index, "build_hnsw", lambda vectors: untrained_hnsw(vectors))
     n = engine.index.n

@@ -5,7 +5,7 @@ from PIL import Image
 
 from genius.examples import Example, TargetedInstruction
 from genius.explore.map_data import View
-from genius.explore.tour import Tour, TourStep, alike, before_and_after, telling_pattern, tour_of
+from genius.explore.tour import Tour, TourStep, before_and_after, coherent_pattern, most_similar_pair, tour_of
 from genius.schema import Modality
 
 ASKED = TargetedInstruction("Find it.", Modality.TEXT)
@@ -45,7 +45,7 @@ def test_the_pair_shares_four_codes_but_not_five_and_is_most_alike_without_being
         ],
         at(0, 30, 0, 1, 0, 20, 0, 20, 0, 60, 0, 20),
     )
-    assert sorted(alike(index)) == [0, 1]
+    assert sorted(most_similar_pair(index)) == [0, 1]
     assert sorted(tour_of(index, (), ()).pair) == [0, 1] and tour_of(index, (), ()).shared == (0, 1, 1, 1)
 
 
@@ -55,14 +55,14 @@ def test_the_pattern_holds_several_modalities_and_the_items_that_are_most_alike(
     alone = [(0, 3, 3, 0, 0, 0)] * 8
     spread = at(*(50 * place for place in range(8)))
     index = index_of(mixed + scattered + alone, at(*range(8)) + spread + at(*[0] * 8))
-    assert telling_pattern(index) == (None, 1, 1)
-    assert telling_pattern(index_of(alone, at(*[0] * 8))) == ()
+    assert coherent_pattern(index) == (None, 1, 1)
+    assert coherent_pattern(index_of(alone, at(*[0] * 8))) == ()
 
 
 def test_a_collection_without_pictures_or_depth_has_neither():
     texts = index_of([(1, 1, 1, 1, 1, 1), (1, 1, 1, 1, 1, 2)], at(0, 10))
     flat = index_of([(0, 1), (0, 2)], at(0, 10), (3, 9))
-    assert alike(texts) is None and alike(flat) is None and telling_pattern(flat) == ()
+    assert most_similar_pair(texts) is None and most_similar_pair(flat) is None and coherent_pattern(flat) == ()
     assert tour_of(texts, (), ()) == Tour() and Tour().steps == []
 
 

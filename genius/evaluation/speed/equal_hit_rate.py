@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from genius.evaluation.encoded_queries import EncodedSplit
-from genius.evaluation.speed.timed_systems import usual_ivf_pq
+from genius.evaluation.speed.timed_systems import build_scaled_ivf_pq
 from genius.evaluation.speed.timing import Times, measure_in_turns
 from genius.metrics.hit_rate import first_hits, hit_rate
 from genius.schema import SearchOptions
@@ -114,7 +114,7 @@ def dense(embeddings: np.ndarray) -> list[SearchSetting]:
     """Exact search, and faiss's approximate indexes, each built once and searched at several settings."""
     flat = faiss.IndexFlatIP(embeddings.shape[1])
     flat.add(np.asarray(embeddings, dtype=np.float32))
-    hnsw, ivf_pq = build_hnsw(embeddings), usual_ivf_pq(embeddings, max_training=100_000)
+    hnsw, ivf_pq = build_hnsw(embeddings), build_scaled_ivf_pq(embeddings, max_training=100_000)
 
     def by_faiss(name: str, index: faiss.Index, **parameters: int) -> SearchSetting:
         def search(queries: EncodedQueries) -> np.ndarray:

@@ -114,12 +114,12 @@ def _hnsw(setup: Setup) -> TimedSystem:
 
 def _ivf_pq(setup: Setup) -> TimedSystem:
     embeddings, start = setup.embeddings, time.perf_counter()
-    index = usual_ivf_pq(embeddings, MAX_TRAINING)
+    index = build_scaled_ivf_pq(embeddings, MAX_TRAINING)
     index.nprobe = PROBES
     return _faiss(index, start)
 
 
-def usual_ivf_pq(embeddings: np.ndarray, max_training: int, dims_per_byte: int = 8) -> faiss.IndexIVFPQ:
+def build_scaled_ivf_pq(embeddings: np.ndarray, max_training: int, dims_per_byte: int = 8) -> faiss.IndexIVFPQ:
     """With 4·√n lists if there are enough vectors to train them."""
     n, dim = embeddings.shape
     lists = max(1, min(int(4 * n**0.5), n // 39))

@@ -32,7 +32,7 @@ from genius.evaluation.queries import read_queries
 from genius.evaluation.speed.__main__ import machine
 from genius.evaluation.speed.equal_hit_rate import CUT, LIMIT, PATIENCE, SearchSetting, equal_pairs, mean_hit_rate
 from genius.evaluation.speed.fused_pool import FusedPool, make_pool
-from genius.evaluation.speed.timed_systems import MAX_TRAINING, K, usual_ivf_pq
+from genius.evaluation.speed.timed_systems import MAX_TRAINING, K, build_scaled_ivf_pq
 from genius.evaluation.speed.timing import measure_in_turns
 from genius.evaluation.speed.vector_index_report import markdown
 from genius.files import write_report
@@ -183,7 +183,7 @@ def by_vectors(vectors: np.ndarray) -> Iterator[System]:
         if n <= MAX_SMALL or dims == min(DIMS_PER_BYTE):
             name = f"IVF-PQ of {dim // dims} bytes"
             index = _faiss(
-                name, lambda dims=dims: usual_ivf_pq(vectors, MAX_TRAINING, dims), {"nprobe": PROBES}, vectors
+                name, lambda dims=dims: build_scaled_ivf_pq(vectors, MAX_TRAINING, dims), {"nprobe": PROBES}, vectors
             )
             yield index
 
