@@ -84,7 +84,11 @@ class CodeTable:
         return len(self.table)
 
     def match(self, pattern: Pattern) -> Matches:
-        """The items that match a pattern. Raises ValueError for a code that does not exist."""
+        """The items that match a pattern.
+
+        Raises ValueError for a code that does not exist, if all levels before it are given; behind an open level it
+        matches nothing.
+        """
         prefix = pattern[: pattern.index(None)] if None in pattern else pattern
         below = self._range(prefix)
         matches = Matches(prefix, self.table.rows[below], self.table.packed[below], self._fields)
