@@ -99,15 +99,20 @@ def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Argumen
 
 
 def record(name: str, arguments: Arguments, seconds: float) -> None:
-    """Record in the manifest that the stage is done, its settings and its seconds since the last start."""
+    """Record in the manifest that the stage is done, its settings and its seconds since the last start.
+
+    Earlier stages keep the settings that they were recorded with: a command of one stage may name other ones for them.
+    """
     before, world = STAGES[: STAGES.index(name)], drawn_world(arguments.collection)
     with Run(arguments.run).changing() as manifest:
         stages = {stage: done for stage, done in manifest.get("stages", {}).items() if stage in before}
+        recorded = manifest.get("settings", {})
+        earlier = {stage: recorded[stage] for stage in stages if stage in recorded}
         stages[name] = {"facts": facts(name, arguments), "seconds": round(seconds, 2)}
         manifest |= {
             "collection": str(arguments.collection.resolve()),
             "preset": arguments.preset,
-            "settings": dataclasses.asdict(arguments.settings),
+            "settings": dataclasses.asdict(arguments.settings) | earlier,
             "stages": stages,
         } | ({} if world is None else {"world": world})
 
