@@ -13,8 +13,8 @@ from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
 from genius.run import Run
 from training import decoder, encoder, features, index, quantizer
+from training.command_line import Arguments, parse_arguments
 from training.distributed import broadcast_object
-from training.settings import Arguments, parse_arguments
 from training.stage import STAGES, only_trainer, pending, run_stage
 
 TRAIN = dict(zip(STAGES, (encoder.train, features.train, quantizer.train, decoder.train, index.train), strict=True))

@@ -27,13 +27,14 @@ from genius.models.model_hubs import quiet_hub
 from genius.models.saving import round_to_eight_bit, round_to_half
 from genius.run import Run
 from training.checkpoint import Checkpoints
+from training.command_line import Arguments, parse_arguments
 from training.contrastive import fit
 from training.demo.extras import DemoExtras
 from training.distributed import is_main, world_size
 from training.encoder_inputs import InputLoader, WholeInputLoader
 from training.locked import fit_locked
 from training.pairs import CandidateTable, Pairs
-from training.settings import Arguments, EncoderSettings, ExtrasSettings, parse_arguments
+from training.settings import EncoderSettings, ExtrasSettings
 from training.stage import publish, run_stage
 
 

@@ -24,11 +24,11 @@ from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
 from training.checkpoint import fingerprint
+from training.command_line import Arguments, parse_arguments
 from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.image_augmentation import open_item_image
 from training.locked_features import known_features
 from training.pairs import CandidateTable, Pairs, phrased
-from training.settings import Arguments, parse_arguments
 from training.stage import run_stage
 
 

@@ -36,10 +36,11 @@ from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import Run
 from training import features
 from training.__main__ import train
+from training.command_line import Arguments, add_device_argument, add_seed_argument, add_set_argument
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.pairs import CandidateTable
 from training.pseudo_queries import RECIPE, Recipe, check_images, write_pseudo_queries
-from training.settings import SMALL, Arguments, Settings, add_common_arguments, with_change, with_changes
+from training.settings import SMALL, Settings, with_change, with_changes
 from training.stage import RESUME, is_done, only_trainer, run_stage
 
 PHOTOS = Path(__file__).resolve().parent.parent / "assets" / "photos"  # the shipped run of photographs
@@ -71,27 +72,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         metavar="TAG|FILE",
         help="weights of the architecture: an open_clip tag, which is downloaded, or a checkpoint file",
     )
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
-    add_common_arguments(parser)
-    given = parser.parse_args(arguments)
-    if given.pretrained and not given.model:
+    add_seed_argument(parser)
+    add_device_argument(parser)
+    add_set_argument(parser)
+    options = parser.parse_args(arguments)
+    if options.pretrained and not options.model:
         parser.error("--pretrained needs --model, the architecture of these weights")
-    if given.model and not given.pretrained and not given.model.startswith(MODEL_SOURCES):
+    if options.model and not options.pretrained and not options.model.startswith(MODEL_SOURCES):
         parser.error(
-            f"--model {given.model} needs --pretrained TAG or FILE; open_clip lists its tags with: "
+            f"--model {options.model} needs --pretrained TAG or FILE; open_clip lists its tags with: "
             'python -c "import open_clip; print(open_clip.list_pretrained())"'
         )
-    device = init_distributed(given.device)
-    make_searchable(
-        given.sources,
-        adopting(
-            given.sources, given.run, given.model, given.pretrained, given.seed, str(device), default_workers(device)
-        ),
-        given.set,
+    device = init_distributed(options.device)
+    workers, device = default_workers(device), str(device)
+    arguments = stage_arguments(
+        options.sources, options.run, options.model, options.pretrained, options.seed, device, workers
     )
+    make_searchable(options.sources, arguments, options.set)
 
 
-def adopting(
+def stage_arguments(
     sources: Sequence[str],
     run: Path,
     model: str = "",

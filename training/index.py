@@ -27,10 +27,10 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.schema import Item
 from training.checkpoint import fingerprint
+from training.command_line import Arguments, parse_arguments
 from training.features import candidate_facts
 from training.ood_fitting import fit_ood_detector
 from training.pairs import CandidateTable
-from training.settings import Arguments, parse_arguments
 from training.stage import forget, run_stage
 
 BLOCK = 10_000  # ids looked up at a time

@@ -38,10 +38,11 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.runtime import usable_device
 from training import quantizer
+from training.command_line import Arguments, add_device_argument, expect_run
 from training.distributed import expect_one_process
 from training.features import candidate_facts
 from training.pairs import CandidateTable
-from training.settings import Arguments, Settings
+from training.settings import Settings
 from training.side_run import recorded_settings, share_features
 from training.stage import RESUME, only_trainer
 from training.umap_layout import first_layout, layout_correlation, next_layout, to_edges
@@ -60,9 +61,9 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
     parser.add_argument("run", type=Path, help="a trained run")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-    given = parser.parse_args(arguments)
-    draw(given.collection, given.run, str(usable_device(given.device)))
+    add_device_argument(parser)
+    options = parser.parse_args(arguments)
+    draw(options.collection, options.run, str(usable_device(options.device)))
 
 
 def draw(root: Path, path: Path, device: str) -> None:
@@ -72,8 +73,7 @@ def draw(root: Path, path: Path, device: str) -> None:
     drawn, because their features are not stored. Raises UserError if the run was not trained on this collection or
     cannot be written, or if another process is drawing its maps.
     """
-    if not (path / "manifest.json").is_file():
-        raise UserError(f"{path} is not a run; train one with: python -m training COLLECTION RUN")
+    expect_run(path)
     with only_trainer(path / SIDE), disk_errors_explained(path, RESUME):
         _draw(root, path, device)
 

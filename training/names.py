@@ -14,11 +14,12 @@ import time
 from functools import partial
 from pathlib import Path
 
-from genius.errors import UserError, exit_on_user_error
+from genius.errors import exit_on_user_error
 from genius.explore.code_names import PART, code_names, save_names
 from genius.explore.code_profile import Profiles
 from genius.runtime import usable_device
 from genius.search.engine import Engine
+from training.command_line import add_device_argument, expect_run
 from training.distributed import expect_one_process
 
 
@@ -27,9 +28,9 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m training.names", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("run", type=Path, help="a trained run")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-    given = parser.parse_args(arguments)
-    name(given.run, str(usable_device(given.device)))
+    add_device_argument(parser)
+    options = parser.parse_args(arguments)
+    name(options.run, str(usable_device(options.device)))
 
 
 def name(path: Path, device: str) -> None:
@@ -37,8 +38,7 @@ def name(path: Path, device: str) -> None:
 
     Raises UserError for a run that cannot be read or written.
     """
-    if not (path / "manifest.json").is_file():
-        raise UserError(f"{path} is not a run; train one with: python -m training COLLECTION RUN")
+    expect_run(path)
     started = time.perf_counter()
     engine = Engine.load(path, device)
     run = engine.run  # as it was read with the parts, so that the names fit what they are published for

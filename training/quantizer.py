@@ -26,6 +26,7 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import round_to_half
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
+from training.command_line import Arguments, parse_arguments
 from training.distributed import (
     all_gather,
     average_gradients,
@@ -38,7 +39,7 @@ from training.distributed import (
 from training.features import Batch, FeatureSet
 from training.optimization import adamw, contrastive_loss, cosine, set_learning_rate
 from training.pairs import CandidateTable
-from training.settings import Arguments, QuantizerSettings, parse_arguments
+from training.settings import QuantizerSettings
 from training.stage import publish, record_epoch, run_stage, seconds_per_step
 from training.validation import hit_rates
 

@@ -42,6 +42,7 @@ from genius.search.rerank import Candidates, expand_beams
 from genius.search.shortlist import SHORTLIST, Codewords, shortlist, unknown_norms
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
+from training.command_line import add_device_argument, expect_run
 from training.distributed import expect_one_process
 from training.features import FeatureSet
 from training.pairs import CandidateTable, Pairs
@@ -101,9 +102,9 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
     parser.add_argument("run", type=Path, help="a trained run")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-    given = parser.parse_args(arguments)
-    train(given.collection, given.run, str(usable_device(given.device)))
+    add_device_argument(parser)
+    options = parser.parse_args(arguments)
+    train(options.collection, options.run, str(usable_device(options.device)))
 
 
 def train(root: Path, path: Path, device: str) -> None:
@@ -112,8 +113,7 @@ def train(root: Path, path: Path, device: str) -> None:
     Raises UserError if the run was not trained on this collection, has too few validation queries with unseen targets
     or cannot be written, or if another process is changing it.
     """
-    if not (path / "manifest.json").is_file():
-        raise UserError(f"{path} is not a run; train one with: python -m training COLLECTION RUN")
+    expect_run(path)
     with only_trainer(path), disk_errors_explained(path, RESUME):
         _train(Collection(root), Run(path), device)
 

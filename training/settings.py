@@ -10,12 +10,10 @@ Settings marked "ours" are in neither source; they are off in `paper` and `paper
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -24,7 +22,6 @@ from genius.errors import UserError
 from genius.models.decoder import DecoderConfig
 from genius.models.fusion import FusionConfig
 from genius.models.quantizer import QuantizerConfig
-from training.distributed import default_workers, init_distributed
 
 AUGMENTATIONS = ("elementwise", "scalar", "none")  # Eq. 11 as in the code, as in the paper, and without it
 RESIZE_MODES = ("shortest", "longest", "squash")
@@ -530,54 +527,6 @@ PHOTOS = Settings(  # the shipped run of photographs: heads behind pretrained to
 )
 
 PRESETS = {"small": SMALL, "demo": DEMO, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}
-
-
-@dataclass(frozen=True)
-class Arguments:
-    """The arguments of every training command."""
-
-    collection: Path
-    run: Path
-    preset: str
-    settings: Settings
-    device: str
-    workers: int = 0  # data-loader processes; 0: threads
-
-
-def parse_arguments(description: str) -> Arguments:
-    """Parse the command line. Raises UserError for an unknown setting, with the choices, or an impossible value."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
-    parser.add_argument("run", type=Path, help="the directory to train into")
-    parser.add_argument("--preset", choices=PRESETS, default="small", help="the settings (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
-    add_common_arguments(parser)
-    parser.add_argument(
-        "--workers",
-        type=int,
-        metavar="N",
-        help="data-loader workers per process; 0: threads (default: the cores divided by the processes with a GPU, "
-        "0 without)",
-    )
-    parsed = parser.parse_args()
-    settings = with_changes(replace(PRESETS[parsed.preset], seed=parsed.seed), parsed.set)
-    device = init_distributed(parsed.device)
-    workers = default_workers(device) if parsed.workers is None else parsed.workers
-    if workers < 0:
-        raise UserError(f"--workers {workers}: expected 0 or more")
-    return Arguments(parsed.collection, parsed.run, parsed.preset, settings, str(device), workers)
-
-
-def add_common_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add --device and --set."""
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="STAGE.NAME=VALUE",
-        help="change one setting, e.g. --set decoder.epochs=3; may be repeated",
-    )
 
 
 def with_changes(settings: Settings, changes: Iterable[str]) -> Settings:

@@ -12,6 +12,7 @@ from typing import Any
 from genius.errors import UserError
 from genius.files import disk_errors_explained, fsync, write_json, written_aside
 from genius.run import EXTRAS, PARTS, Run
+from training.command_line import add_device_argument, add_seed_argument
 from training.stage import CURVES
 
 REPORTS = ("reports/health.json", CURVES)  # the reports that training writes
@@ -34,8 +35,8 @@ def add_shipping_arguments(parser: argparse.ArgumentParser, name: str) -> None:
         metavar="DIR",
         help="directory for the collection and the training run (default: %(default)s)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
+    add_seed_argument(parser)
+    add_device_argument(parser)
 
 
 def check_destination(destination: Path) -> None:

@@ -21,8 +21,8 @@ from genius.locks import write_lock
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from training.checkpoint import fingerprint
+from training.command_line import Arguments
 from training.distributed import barrier, broadcast_object, is_main
-from training.settings import Arguments
 
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 TRAINED = ("encoder", "quantizer", "decoder")  # stages that train weights

@@ -23,8 +23,8 @@ from genius.files import describe, link_or_copy
 from genius.run import Run
 from genius.runtime import usable_device
 from training import features, index
+from training.command_line import Arguments, add_device_argument, expect_run
 from training.distributed import expect_one_process
-from training.settings import Arguments
 from training.side_run import recorded_settings
 from training.stage import is_done, only_trainer, run_stage
 
@@ -85,16 +85,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pool", default="", help="index this pool alone, such as union_test (default: everything)")
     parser.add_argument("--beams", default="50", metavar="N,N,…", help="beam sizes (default: %(default)s)")
     parser.add_argument("--limit", type=int, metavar="N", help="evaluate a sample of N queries per row")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-    given = parser.parse_args(arguments)
-    if not (given.run / "manifest.json").is_file():
-        raise UserError(f"{given.run} is not a run; train one with: python -m training COLLECTION RUN")
-    device = str(usable_device(given.device))
-    transfer(Run(given.run), given.collection, given.new, given.pool, device)
-    options = ["--collection", str(given.collection), "--beams", given.beams]
-    options += ["--limit", str(given.limit)] if given.limit is not None else []
-    options += ["--device", given.device] if given.device else []
-    evaluation.main([str(given.new), *options])
+    add_device_argument(parser)
+    options = parser.parse_args(arguments)
+    expect_run(options.run)
+    device = str(usable_device(options.device))
+    transfer(Run(options.run), options.collection, options.new, options.pool, device)
+    evaluated = [str(options.new), "--collection", str(options.collection), "--beams", options.beams]
+    evaluated += ["--limit", str(options.limit)] if options.limit is not None else []
+    evaluated += ["--device", options.device] if options.device else []
+    evaluation.main(evaluated)
 
 
 if __name__ == "__main__":

@@ -48,8 +48,9 @@ from tests.training.tiny import TINY
 from tests.training.tiny_towers import locked_settings, tower_names, write_towers
 from training import __main__ as pipeline
 from training import folder, maps, pseudo_queries, shipping
+from training.command_line import Arguments
 from training.published import __main__ as published_command
-from training.settings import Arguments, Settings
+from training.settings import Settings
 from training.stage import run_stage
 
 SECONDS = 120  # that a command may take on a busy machine

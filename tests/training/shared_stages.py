@@ -25,8 +25,9 @@ import training.tower_outputs
 from tests.training.tiny import TINY
 from tests.training.tiny_towers import locked_settings, tower_names
 from training.__main__ import TRAIN
+from training.command_line import Arguments
 from training.distributed import all_gather, average_gradients, init_distributed, is_main, local_slice, local_weight
-from training.settings import Arguments, Settings
+from training.settings import Settings
 from training.stage import run_stage
 
 # numbers that processes may compute in another order, but no noise of their own, nor roundings that hide mistakes

@@ -22,7 +22,8 @@ from genius.run import Run
 from tests.training import shared_stages
 from tests.training.tiny_towers import write_towers
 from training import distributed
-from training.settings import SMALL, parse_arguments
+from training.command_line import parse_arguments
+from training.settings import SMALL
 from training.tower_outputs import TowerOutputs
 
 ROOT = Path(__file__).parents[2]

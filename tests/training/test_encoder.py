@@ -11,10 +11,11 @@ from genius.run import Run
 from tests.search.tiny import tiny_encoder
 from tests.training.tiny import TINY
 from training import encoder, image_augmentation
+from training.command_line import Arguments
 from training.encoder import new_encoder
 from training.encoder_extras import EncoderExtras
 from training.pairs import CandidateTable, Pairs
-from training.settings import Arguments, ExtrasSettings
+from training.settings import ExtrasSettings
 from training.stage import run_stage
 
 

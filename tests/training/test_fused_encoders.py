@@ -15,9 +15,10 @@ from tests.training.tiny import TINY
 from training import encoder, encoder_inputs, features
 from training.benchmarks.encoders import SYSTEMS
 from training.checkpoint import Checkpoints
+from training.command_line import Arguments
 from training.encoder_inputs import WholeInputLoader
 from training.pairs import CandidateTable, Pairs
-from training.settings import Arguments, EncoderSettings, ExtrasSettings
+from training.settings import EncoderSettings, ExtrasSettings
 from training.stage import run_stage
 
 PLAIN = replace(TINY.encoder, extras=ExtrasSettings(), epochs=2, bf16=False)

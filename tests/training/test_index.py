@@ -17,8 +17,8 @@ from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training import index
+from training.command_line import Arguments
 from training.pairs import CandidateTable
-from training.settings import Arguments
 from training.stage import run_stage
 
 

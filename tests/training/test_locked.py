@@ -27,13 +27,14 @@ from tests.training.tiny import TINY
 from tests.training.tiny_towers import COLORS, locked_settings, write_color_collection, write_towers
 from training import contrastive, encoder, features, tower_outputs
 from training.checkpoint import Checkpoints
+from training.command_line import Arguments
 from training.encoder import new_encoder
 from training.encoder_extras import OWN_INSTRUCTION
 from training.locked_encoder import LockedEncoder
 from training.locked_features import known_features
 from training.locked_inputs import LockedLoader
 from training.pairs import CandidateTable, Pairs
-from training.settings import PHOTOS, Arguments, ExtrasSettings, with_changes
+from training.settings import PHOTOS, ExtrasSettings, with_changes
 from training.stage import run_stage
 from training.tower_outputs import TowerOutputs
 

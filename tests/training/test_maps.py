@@ -22,7 +22,7 @@ from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import LEVELS, TINY
 from training import __main__ as pipeline
 from training import maps, umap_layout
-from training.settings import Arguments
+from training.command_line import Arguments
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -24,10 +24,11 @@ from training import __main__ as pipeline
 from training import encoder, features, index, quantizer
 from training import stage as stages
 from training.checkpoint import Checkpoints
+from training.command_line import Arguments
 from training.demo import vocabulary
 from training.image_augmentation import MARGIN
 from training.pairs import CandidateTable
-from training.settings import Arguments, ExtrasSettings, IndexSettings
+from training.settings import ExtrasSettings, IndexSettings
 from training.stage import PARTS_OF, STAGES, is_done, pending, run_stage
 
 

@@ -17,11 +17,11 @@ from genius.run import Run
 from genius.schema import Item, Modality
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
+from training.command_line import Arguments
 from training.decoder import BEAMS, Samples, Targets, Validation
 from training.features import FeatureSet
 from training.pairs import CandidateTable
 from training.quantizer import FusionAndQuantizer, batch_losses, coarse_labels, supcon_loss
-from training.settings import Arguments
 from training.validation import TopRows, hit_rates
 
 

@@ -14,8 +14,8 @@ from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training import ranker
+from training.command_line import Arguments
 from training.ranker import Lists, cross_validated, fit
-from training.settings import Arguments
 from training.validation import unseen_queries
 
 

@@ -10,7 +10,7 @@ from genius.locks import write_lock
 from genius.run import Run
 from tests.training.tiny import TINY
 from training.__main__ import train
-from training.settings import Arguments
+from training.command_line import Arguments
 from training.stage import CURVES, only_trainer, peak_memory, record, record_epoch, run_stage
 
 

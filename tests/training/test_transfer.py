@@ -14,7 +14,7 @@ from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training import transfer as module
-from training.settings import Arguments
+from training.command_line import Arguments
 from training.transfer import main, transfer
 
 

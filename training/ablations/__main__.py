@@ -11,9 +11,9 @@ result is kept in RUN/ablations: what was killed goes on where it was, and furth
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -25,20 +25,24 @@ from genius.evaluation.paper_ablations import COLUMNS
 from genius.files import disk_errors_explained, write_report
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
-from training.ablations.ablation_report import build, markdown
+from training.ablations.ablation_report import Result, build, markdown
 from training.ablations.query_columns import Column, read_columns
 from training.ablations.trainer import FOLDER, QUERIES, Trainer, read
 from training.ablations.variants import (
     CONDITIONS,
     DECODERS,
     SCALES,
+    SET_BY_TABLES,
     TABLES,
+    AblationTable,
+    TrainingJob,
     Variant,
+    all_jobs,
     chosen_tables,
+    job_of,
     size_name,
-    work_of,
-    works,
 )
+from training.command_line import add_device_argument, add_set_argument, expect_run, reported_command
 from training.distributed import expect_one_process
 from training.features import FeatureSet
 from training.pairs import CandidateTable
@@ -72,62 +76,75 @@ def main(arguments: list[str] | None = None) -> None:
         help="sizes of what is trained: small, in minutes for each variant, or those of the run (default: %(default)s)",
     )
     parser.add_argument("--limit", type=int, default=LIMIT, help="test queries of each column (default: %(default)s)")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="STAGE.NAME=VALUE", help="change one setting of all"
-    )
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-    given = parser.parse_args(arguments)
-    tables, blocks = chosen_tables(given.tables.split(",")), given.blocks.split(",")
+    add_set_argument(parser)
+    add_device_argument(parser)
+    options = parser.parse_args(arguments)
+    tables, blocks = chosen_tables(options.tables.split(",")), options.blocks.split(",")
     if unknown := [name for name in blocks if name not in DECODERS]:
-        raise UserError(f"--blocks {given.blocks}: there is no {unknown[0]!r}; choose from {', '.join(DECODERS)}")
-    seeds, limit = positive(given.seeds, "--seeds"), positive(given.limit, "--limit")
-    if not (given.run / "manifest.json").is_file():
-        raise UserError(f"{given.run} is not a run; train one with: python -m training COLLECTION RUN")
+        raise UserError(f"--blocks {options.blocks}: there is no {unknown[0]!r}; choose from {', '.join(DECODERS)}")
+    seeds, limit = positive(options.seeds, "--seeds"), positive(options.limit, "--limit")
+    expect_run(options.run)
     keep_freed_memory()
-    command = shlex.join(["python", "-m", "training.ablations", "COLLECTION", "RUN", *_options(arguments, given)])
-    with only_trainer(given.run / FOLDER), disk_errors_explained(given.run, RESUME):
-        run, collection = Run(given.run), Collection(given.collection)
-        base = scaled(recorded_settings(run), given.scale, given.set)
-        candidates = CandidateTable.read(collection)
-        device = str(usable_device(given.device))
-        data = {
-            split: FeatureSet.read(run, collection, candidates, split, recorded_settings(run).seed)
-            for split in ("train", "val")
-        }
-        columns = read_columns(
-            run, collection, candidates, COLUMNS, CONDITIONS, limit, 0, run.path / FOLDER / QUERIES, device
-        )
-        trainer = Trainer(run, collection, data, columns, device)
-        every = works(base)
-        wanted = {
-            work_of(variant, block, base).key
-            for table in tables
-            for block in table.blocks
-            if block in blocks
-            for variant in table.variants
-        }
+    paths = {options.collection: "COLLECTION", options.run: "RUN"}
+    with only_trainer(options.run / FOLDER), disk_errors_explained(options.run, RESUME):
+        run, collection = Run(options.run), Collection(options.collection)
+        base = scaled(recorded_settings(run), options.scale, options.set)
+        trainer = new_trainer(run, collection, limit, str(usable_device(options.device)))
+        jobs = jobs_of(tables, blocks, base)
         started = time.perf_counter()
-        trainer.do([work for key, work in every.items() if key in wanted], seeds)
-
-        def results(variant: Variant, block: str) -> list[dict]:
-            work, found = work_of(variant, block, base), []
-            while result := read(trainer.result_file(work, len(found))):
-                found.append(result)
-            return found
-
+        trainer.train_all(jobs, seeds)
         report = {
-            "command": command,
+            "command": reported_command("training.ablations", arguments, paths),
             "run": run.path.resolve().name,
             "collection": collection.root.resolve().name,
-            "size": sizes(base, given.scale, columns, device),
-            "standing": [f"{column.dataset} task {column.task} for {column.paper[1]}" for column in columns],
+            "size": sizes(base, options.scale, trainer.columns, trainer.device),
+            "standing": [f"{column.dataset} task {column.task} for {column.paper[1]}" for column in trainer.columns],
             "seconds": time.perf_counter() - started,
-        } | build(list(TABLES.values()), results)
+        } | build(list(TABLES.values()), partial(trained_results, trainer, base))
         write_report(run.path / "reports" / "ablations", report, markdown(report))
 
 
-def scaled(settings: Settings, scale: str, changes: list[str]) -> Settings:
-    """The settings of the run at this scale, with further changes. Raises UserError for an unknown setting."""
+def new_trainer(run: Run, collection: Collection, limit: int, device: str) -> Trainer:
+    """A trainer on the run's features and test queries; limit: queries of each column."""
+    candidates, seed = CandidateTable.read(collection), recorded_settings(run).seed
+    data = {split: FeatureSet.read(run, collection, candidates, split, seed) for split in ("train", "val")}
+    cache = run.path / FOLDER / QUERIES
+    columns = read_columns(run, collection, candidates, COLUMNS, CONDITIONS, limit, 0, cache, device)
+    return Trainer(run, collection, data, columns, device)
+
+
+def jobs_of(tables: Sequence[AblationTable], blocks: Sequence[str], base: Settings) -> list[TrainingJob]:
+    """The trainings of these tables and blocks, each once, with all that any table measures of it."""
+    keys = {
+        job_of(variant, block, base).key
+        for table in tables
+        for block in table.blocks
+        if block in blocks
+        for variant in table.variants
+    }
+    return [job for key, job in all_jobs(base).items() if key in keys]
+
+
+def trained_results(trainer: Trainer, base: Settings, variant: Variant, block: str) -> list[Result]:
+    """What was measured of a variant in a block, one result for each seed that was trained."""
+    job, results = job_of(variant, block, base), []
+    while result := read(trainer.result_file(job, seed=len(results))):
+        results.append(result)
+    return results
+
+
+def scaled(settings: Settings, scale: str, changes: Sequence[str]) -> Settings:
+    """The settings of the run at this scale, with further changes.
+
+    Raises UserError for a setting that is unknown, of a part that is not trained here, or set by the tables.
+    """
+    for change in changes:
+        with_change(settings, change)  # refuses an unknown one
+        path = change.partition("=")[0]
+        if not path.startswith(("quantizer.", "decoder.")):
+            raise UserError(f"--set {change}: only settings of quantizer and decoder change what is trained here")
+        if path in SET_BY_TABLES:
+            raise UserError(f"--set {change}: the tables set {path} themselves, so that variants can be compared")
     for change in (*SCALES[scale], *changes):
         settings = with_change(settings, change)
     return settings
@@ -146,15 +163,6 @@ def sizes(base: Settings, scale: str, columns: list[Column], device: str) -> str
         f"epochs{of_row}. {fewest_to_most} test queries of "
         f"each column, {len(columns[0].pools['global']):,} candidates in the global pool; {device}, {threads}."
     )
-
-
-def _options(arguments: list[str] | None, given: argparse.Namespace) -> list[str]:
-    """The arguments without the two paths, which mean nothing elsewhere."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    for path in (given.collection, given.run):
-        if str(path) in words:
-            words.remove(str(path))
-    return words
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     RUN/ablations/results/KEY-FACTS-seedN.json    what was measured of one training; KEY is a checksum of its settings,
                                                   FACTS of what it was made from and measured on, see `facts_of`
     RUN/ablations/queries/                        features of the test queries
-    RUN/ablations/ids-…/                          fusion, quantizer and features of the trainings at work; deleted
+    RUN/ablations/ids-…/                          fusion, quantizer and features of the trainings that run; deleted
                                                   when done
 
 Shapes: n candidates, d embedding dim.
@@ -35,7 +35,7 @@ from genius.run import Run
 from training import decoder, quantizer
 from training.ablations.measure import Searcher, first_code_clusters, measure
 from training.ablations.query_columns import Column
-from training.ablations.variants import Work
+from training.ablations.variants import TrainingJob
 from training.checkpoint import fingerprint
 from training.decoder import Targets
 from training.features import FeatureSet
@@ -70,94 +70,94 @@ class Trainer:
         self.folder = run.path / FOLDER
         self.facts = facts_of(run, data, columns)
 
-    def result_file(self, work: Work, seed: int) -> Path:
-        return self.folder / RESULTS / result_name(work.key, self.facts, seed)
+    def result_file(self, job: TrainingJob, seed: int) -> Path:
+        return self.folder / RESULTS / result_name(job.key, self.facts, seed)
 
-    def do(self, works: Iterable[Work], seeds: int) -> None:
+    def train_all(self, jobs: Iterable[TrainingJob], seeds: int) -> None:
         """Train and measure all that has no result yet; trainings that share IDs come one after the other."""
-        wanted = [(seed, work) for seed in range(seeds) for work in works if not self.result_file(work, seed).exists()]
+        wanted = [(seed, job) for seed in range(seeds) for job in jobs if not self.result_file(job, seed).exists()]
         wanted.sort(key=lambda one: (one[0], one[1].ids))
-        sides = [self.folder / f"ids-{work.ids}-{fingerprint(self.facts)}-seed{seed}" for seed, work in wanted]
+        sides = [self.folder / f"ids-{job.ids}-{fingerprint(self.facts)}-seed{seed}" for seed, job in wanted]
         for left in set(self.folder.glob("ids-*")) - set(sides):  # by a process that was killed
             remove_folder(left)
-        for number, (seed, work) in enumerate(wanted):
-            print(f"── ablation {number + 1} of {len(wanted)}: {work.key}, seed {seed}", flush=True)
-            self._one(work, seed, sides[number])
+        for number, (seed, job) in enumerate(wanted):
+            print(f"── ablation {number + 1} of {len(wanted)}: {job.key}, seed {seed}", flush=True)
+            self._train(job, seed, sides[number])
             if sides[number] not in sides[number + 1 :]:
                 remove_folder(sides[number])
 
-    def _one(self, work: Work, seed: int, path: Path) -> None:
-        ids = self._ids(work, seed, path)
+    def _train(self, job: TrainingJob, seed: int, path: Path) -> None:
+        ids = self._ids(job, seed, path)
         data, val = self._features(path)
-        settings = work.settings.decoder
-        if work.scheme:
+        settings = job.settings.decoder
+        if job.scheme:
             sizes = self._scheme_sizes(path)
             settings = replace(
                 settings, decoder=replace(settings.decoder, levels=len(sizes), sizes=sizes, geometry=False)
             )
         checkpoints = path / "checkpoints" / "decoder"
-        if read(path / "decoding.json").get("key") != work.key:  # of another decoder that was killed
+        if read(path / "decoding.json").get("key") != job.key:  # of another decoder that was killed
             shutil.rmtree(checkpoints, ignore_errors=True)
-            write_json(path / "decoding.json", {"key": work.key})
+            write_json(path / "decoding.json", {"key": job.key})
         started = time.perf_counter()
         model, checkpoint = decoder.fit(Run(path), data, val, ids, settings, seed, self.device)
         seconds = time.perf_counter() - started
         modalities = data.candidates.modalities
         searcher = Searcher(model, ids.codes, modalities, data.candidate_files.embedding, self.device)
-        fusion = NoFusion() if work.scheme else Fusion.load(Run(path).folder("fusion"))
+        fusion = NoFusion() if job.scheme else Fusion.load(Run(path).folder("fusion"))
         with torch.inference_mode():
             vectors = {
                 (number, condition): fusion.to(self.device)(features.to(self.device)).cpu()
                 for number, column in enumerate(self.columns)
                 for condition, features in column.features.items()
-                if condition in work.conditions
+                if condition in job.conditions
             }
         result = {
-            "key": work.key,
+            "key": job.key,
             "facts": self.facts,
             "seed": seed,
-            "scheme": work.scheme,
+            "scheme": job.scheme,
             "code_sizes": list(model.config.code_sizes),
-            "parameters": {"decoder": count(model), "fusion": 0 if work.scheme else count(fusion)},
+            "parameters": {"decoder": count(model), "fusion": 0 if job.scheme else count(fusion)},
             "decoder_weight": model.config.decoder_weight,
             "first_code": first_code_clusters(ids.codes, modalities, model.config.code_sizes[0]),
             "ids": len(np.unique(ids.codes, axis=0)),
             "items": len(ids.codes),
             "seconds": {"ids": read(path / "made.json")["seconds"], "decoder": seconds},
-            "columns": measure(searcher, self.columns, vectors, work.beams),
+            "columns": measure(searcher, self.columns, vectors, job.beams),
         }
-        self.result_file(work, seed).parent.mkdir(parents=True, exist_ok=True)
-        write_json(self.result_file(work, seed), result)
+        self.result_file(job, seed).parent.mkdir(parents=True, exist_ok=True)
+        write_json(self.result_file(job, seed), result)
         checkpoint.clear()
 
-    def _ids(self, work: Work, seed: int, path: Path) -> Targets:
+    def _ids(self, job: TrainingJob, seed: int, path: Path) -> Targets:
         """The IDs of a training, made where they are not there yet."""
         if not (path / "made.json").exists():
             started = time.perf_counter()
             share_features(self.run, path)
-            if work.scheme:
-                self._make_scheme(work, seed, path)
+            if job.scheme:
+                self._make_scheme(job, seed, path)
             else:
-                settings = work.settings.quantizer
+                settings = job.settings.quantizer
                 quantizer.fit(Run(path), *self._features(path), None, settings, seed, self.device)
             write_json(path / "made.json", {"seconds": time.perf_counter() - started})
-        if work.scheme:
-            return Targets(np.load(path / "codes.npy"), None, EMBEDDING, work.ids)
+        if job.scheme:
+            return Targets(np.load(path / "codes.npy"), None, EMBEDDING, job.ids)
         run, (data, _) = Run(path), self._features(path)
         model = ResidualQuantizer.load(run.folder("quantizer")).to(self.device)
         digest = run.digest("fusion")
         codes = quantize_all(data.candidate_files.fused(digest)[:, 0], data.candidates.modalities, model)
         return Targets(codes, model.cpu(), digest, run.digest("quantizer"))
 
-    def _make_scheme(self, work: Work, seed: int, path: Path) -> None:
+    def _make_scheme(self, job: TrainingJob, seed: int, path: Path) -> None:
         """Codes of a scheme, and embeddings in the place of fused features."""
         for files in self._files(path).values():
             files.fuse(NoFusion(), EMBEDDING)
         items = list(self.collection.all_candidates())
-        data, config = self.data["train"], work.settings.quantizer.quantizer
+        data, config = self.data["train"], job.settings.quantizer.quantizer
         known = np.zeros(len(items), dtype=bool)
         known[data.pairs.positives] = True
-        made = SCHEMES[work.scheme](
+        made = SCHEMES[job.scheme](
             Described(
                 data.candidate_files.embedding[:].astype(np.float32),
                 [item.text or "" for item in items],

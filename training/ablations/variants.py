@@ -37,6 +37,7 @@ DECODERS = {  # the blocks of a table
         "decoder.decoder_weights=[1.0, 0.75, 0.5, 0.25, 0.1]",
     ),
 }
+SET_BY_TABLES = {change.partition("=")[0] for changes in (EQUAL, *DECODERS.values()) for change in changes}
 SCALES: dict[str, tuple[str, ...]] = {
     "run": (),
     "small": (
@@ -193,7 +194,7 @@ PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = ABLATIONS | {"S7": RIVALS}
 
 
 @dataclass(frozen=True)
-class Work:
+class TrainingJob:
     """A training: a variant in one block, with all that any table measures of it."""
 
     settings: Settings
@@ -203,7 +204,7 @@ class Work:
 
     @property
     def ids(self) -> str:
-        """Checksum of what makes the IDs; works with the same one share fusion and quantizer."""
+        """Checksum of what makes the IDs; jobs with the same one share fusion and quantizer."""
         return fingerprint(
             self.scheme, "" if self.scheme else self.settings.quantizer, self.settings.quantizer.quantizer
         )
@@ -222,29 +223,29 @@ def chosen_tables(names: Iterable[str]) -> list[AblationTable]:
     return [TABLES[name] for name in names]
 
 
-def works(base: Settings) -> dict[str, Work]:
+def all_jobs(base: Settings) -> dict[str, TrainingJob]:
     """Every training of all tables by its key, each with all that any table measures of it."""
-    found: dict[str, Work] = {}
+    found: dict[str, TrainingJob] = {}
     for table in TABLES.values():
         for block in table.blocks:
             for variant in table.variants:
-                work = work_of(variant, block, base)
-                if before := found.get(work.key):
-                    work = Work(
-                        work.settings,
-                        work.scheme,
-                        tuple(sorted({*before.beams, *work.beams})),
-                        tuple(name for name in CONDITIONS if name in (*before.conditions, *work.conditions)),
+                job = job_of(variant, block, base)
+                if before := found.get(job.key):
+                    job = TrainingJob(
+                        job.settings,
+                        job.scheme,
+                        tuple(sorted({*before.beams, *job.beams})),
+                        tuple(name for name in CONDITIONS if name in (*before.conditions, *job.conditions)),
                     )
-                found[work.key] = work
+                found[job.key] = job
     return found
 
 
-def work_of(variant: Variant, block: str, base: Settings) -> Work:
+def job_of(variant: Variant, block: str, base: Settings) -> TrainingJob:
     """The training of a variant in one block; base: the settings of the run at its scale."""
     for change in (*EQUAL, *DECODERS[block]):
         base = with_change(base, change)
-    return Work(variant.settings(base), variant.scheme, variant.beams, variant.conditions)
+    return TrainingJob(variant.settings(base), variant.scheme, variant.beams, variant.conditions)
 
 
 def _computed(change: str, base: Settings) -> str:

@@ -27,6 +27,7 @@ from genius.metrics.hit_rate import hit_rate
 from genius.models.encoder import Encoder, query_text
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
+from training.command_line import add_device_argument
 from training.distributed import expect_one_process
 
 CUTS = (1, 5, 10)
@@ -41,25 +42,25 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--split", default="test", help="the images to measure (default: %(default)s, their dev)")
     parser.add_argument("--to-image", default=TO_IMAGE, metavar="INSTRUCTION", help="default: %(default)s")
     parser.add_argument("--to-text", default=TO_TEXT, metavar="INSTRUCTION", help="default: %(default)s")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-    given = parser.parse_args(argv)
+    add_device_argument(parser)
+    options = parser.parse_args(argv)
     keep_freed_memory()
-    records = [record for record in read_source(given.folder).records if record.split == given.split]
+    records = [record for record in read_source(options.folder).records if record.split == options.split]
     owners = np.array([number for number, record in enumerate(records) for _ in record.captions])  # (c,)
     if not len(owners):
-        raise UserError(f"{given.folder} has no image of split {given.split} with captions; name another split")
-    encoder = Encoder.load(Run(given.run).folder("encoder")).to(usable_device(given.device))
-    paths = [given.folder / record.image for record in records]
+        raise UserError(f"{options.folder} has no image of split {options.split} with captions; name another split")
+    encoder = Encoder.load(Run(options.run).folder("encoder")).to(usable_device(options.device))
+    paths = [options.folder / record.image for record in records]
     captions = [caption for record in records for caption in record.captions]
     images, texts = embed(encoder, paths, [""] * len(paths)), embed(encoder, [None] * len(captions), captions)
-    asking = embed(encoder, [None] * len(captions), [query_text(given.to_image, caption) for caption in captions])
-    pictured = embed(encoder, paths, [query_text(given.to_text, "")] * len(paths))
+    asking = embed(encoder, [None] * len(captions), [query_text(options.to_image, caption) for caption in captions])
+    pictured = embed(encoder, paths, [query_text(options.to_text, "")] * len(paths))
     relevant = owners[:, None] == np.arange(len(records))  # (c, i)
     measured = [
         (f"caption → {len(paths):,} images", "", first_ranks(texts, images, relevant)),
-        (f"caption → {len(paths):,} images", given.to_image, first_ranks(asking, images, relevant)),
+        (f"caption → {len(paths):,} images", options.to_image, first_ranks(asking, images, relevant)),
         (f"image → {len(captions):,} captions", "", first_ranks(images, texts, relevant.T)),
-        (f"image → {len(captions):,} captions", given.to_text, first_ranks(pictured, texts, relevant.T)),
+        (f"image → {len(captions):,} captions", options.to_text, first_ranks(pictured, texts, relevant.T)),
     ]
     rows = [
         {"search": search, "instruction": instruction, "hit": {str(k): hit_rate(ranks, k) for k in CUTS}}
@@ -71,8 +72,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         for row in rows
     ]
     write_report(
-        given.run / "reports" / "captions",
-        {"folder": given.folder.resolve().name, "rows": rows},
+        options.run / "reports" / "captions",
+        {"folder": options.folder.resolve().name, "rows": rows},
         table(cells, text_columns=2) + "\n",
     )
 

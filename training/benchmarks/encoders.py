@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,10 +32,20 @@ from training.ablations.query_columns import CandidateRows
 from training.benchmarks.encoder_report import build, markdown
 from training.benchmarks.encoder_search import SPLIT, dense_search
 from training.checkpoint import fingerprint
-from training.distributed import barrier, default_workers, init_distributed, is_main
+from training.command_line import (
+    Arguments,
+    add_device_argument,
+    add_preset_argument,
+    add_seed_argument,
+    add_set_argument,
+    add_workers_argument,
+    reported_command,
+    workers_per_process,
+)
+from training.distributed import barrier, init_distributed, is_main
 from training.encoder import train
 from training.pairs import CandidateTable
-from training.settings import PRESETS, Arguments, EncoderSettings, Settings, add_common_arguments, with_changes
+from training.settings import PRESETS, EncoderSettings, Settings, with_changes
 from training.stage import RESUME, is_done, only_trainer, run_stage
 
 PATCH = 16  # side of the squares that BLIP's image tower sees as tokens where CLIP's has none, pixels
@@ -104,45 +112,45 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("run", type=Path, help="the directory to train into")
-    parser.add_argument("--preset", choices=PRESETS, default="small", help="the settings (default: %(default)s)")
+    add_preset_argument(parser)
     parser.add_argument(
         "--systems", default=",".join(SYSTEMS), metavar="NAME,…", help='encoders to train (default: "%(default)s")'
     )
     parser.add_argument("--limit", type=int, help="test queries of each row, a sample (default: all)")
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
-    parser.add_argument("--workers", type=int, metavar="N", help="data-loader workers per process; 0: threads")
-    add_common_arguments(parser)
-    given = parser.parse_args(arguments)
-    systems, limit = chosen_systems(given.systems), positive(given.limit, "--limit")
-    settings = with_changes(replace(PRESETS[given.preset], seed=given.seed), given.set)
+    add_seed_argument(parser)
+    add_device_argument(parser)
+    add_set_argument(parser)
+    add_workers_argument(parser)
+    options = parser.parse_args(arguments)
+    systems, limit = chosen_systems(options.systems), positive(options.limit, "--limit")
+    settings = with_changes(replace(PRESETS[options.preset], seed=options.seed), options.set)
     check(settings.encoder)
-    device = init_distributed(given.device)
-    workers, device = default_workers(device) if given.workers is None else max(0, given.workers), str(device)
+    device = init_distributed(options.device)
+    workers, device = workers_per_process(options.workers, device), str(device)
     keep_freed_memory()
-    collection = Collection(given.collection)
+    collection, paths = Collection(options.collection), {options.collection: "COLLECTION", options.run: "RUN"}
     candidates = CandidateRows(CandidateTable.read(collection))
-    sets = read_queries(collection, candidates, SPLIT, limit=limit, seed=given.seed, phrasing="seeded")
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    with only_trainer(given.run), disk_errors_explained(given.run, RESUME):
+    sets = read_queries(collection, candidates, SPLIT, limit=limit, seed=options.seed, phrasing="seeded")
+    with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
         measured: dict[str, dict[str, Any]] = {}
         for system in systems:
             for name, rows, asked in trainings(system, sets):
-                folder = given.run / "encoders" / system.folder / name
+                folder = options.run / "encoders" / system.folder / name
                 stage = replace(settings, encoder=system.settings(settings.encoder, rows))
-                made = Arguments(given.collection, folder, given.preset, stage, device, workers)
+                made = Arguments(options.collection, folder, options.preset, stage, device, workers)
                 if not is_done("encoder", made):
                     run_stage("encoder", train, made)
                 if is_main():
-                    found = kept_search(folder, system, collection, candidates, asked, device, limit, given.seed)
+                    found = kept_search(folder, system, collection, candidates, asked, device, limit, options.seed)
                     measured.setdefault(system.name, {}).update(found)
             barrier()
         if is_main():
             report = {
-                "command": shlex.join(["python", "-m", "training.benchmarks.encoders", *without_paths(words, given)]),
+                "command": reported_command("training.benchmarks.encoders", arguments, paths),
                 "collection": collection.root.resolve().name,
-                "size": size(settings, given.preset, candidates.n, sets, device),
+                "size": size(settings, options.preset, candidates.n, sets, device),
             } | build(sets, measured)
-            write_report(given.run / "reports" / "encoders", report, markdown(report))
+            write_report(options.run / "reports" / "encoders", report, markdown(report))
 
 
 def trainings(system: EncoderSystem, sets: list[QuerySet]) -> list[tuple[str, tuple[str, ...], list[QuerySet]]]:
@@ -212,12 +220,6 @@ def size(settings: Settings, preset: str, candidates: int, sets: list[QuerySet],
         f"transformers, from random weights; {encoder.epochs} epochs, batches of {encoder.batch} pairs, seed "
         f"{settings.seed}. {queries:,} test queries, {candidates:,} candidates in the collection; {device}, {threads}."
     )
-
-
-def without_paths(words: list[str], given: argparse.Namespace) -> list[str]:
-    """The arguments with the two paths, which mean nothing elsewhere, as COLLECTION and RUN."""
-    names = {str(given.collection): "COLLECTION", str(given.run): "RUN"}
-    return [names.get(word, word) for word in words]
 
 
 if __name__ == "__main__":

@@ -51,17 +51,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--part", action="append", default=[], choices=PARTS, help="run this class; repeat for several")
     parser.add_argument("--file", action="append", default=[], type=Path, help="run this file of tests")
     parser.add_argument("--limit", type=int, default=LIMIT, help="seconds for one file (default: %(default)s)")
-    given = parser.parse_args(argv)
-    report = given.out / "hostile.json"
+    options = parser.parse_args(argv)
+    report = options.out / "hostile.json"
     known = read_json(report)["files"] if report.is_file() else {}
     files = {name: known[name] for name in map(str, suite()) if name in known}  # others are no longer there
     failed = False
-    for file in chosen(given.part, given.file):
+    for file in chosen(options.part, options.file):
         print(f"{file} …", flush=True)
-        files[str(file)] = found = run_file(file, given.limit)
+        files[str(file)] = found = run_file(file, options.limit)
         failed |= bool(found["failures"])
         print(f"{found['seconds']:.0f} s, of a processor {found['processor_seconds']:.0f} s", flush=True)
-        write_report(given.out, files)
+        write_report(options.out, files)
     return int(failed)
 
 

@@ -53,6 +53,7 @@ from genius.search.engine import EncodedQueries, Engine
 from genius.search.rerank import expand_beams, rank_candidates
 from genius.search.shortlist import SHORTLIST, Codewords, shortlist, unknown_norms
 from genius.trie.pool import Pool
+from training.command_line import add_seed_argument
 from training.distributed import expect_one_process
 
 ROUNDS, PATIENCE = 9, 20.0
@@ -277,25 +278,25 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--run", type=Path, help="a run: adds the change of its results")
     parser.add_argument("--collection", type=Path, help="default: the collection that the run was trained on")
     parser.add_argument("--limit", type=int, default=50, help="queries per row (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of IDs, weights and queries")
-    given = parser.parse_args(arguments)
+    add_seed_argument(parser, "of IDs, weights and queries")
+    options = parser.parse_args(arguments)
     keep_freed_memory()
-    names = [name for name in (*EXACT, "2 layers", "free head", "geometry") if name not in given.without.split(",")]
+    names = [name for name in (*EXACT, "2 layers", "free head", "geometry") if name not in options.without.split(",")]
     report = {
         "command": shlex.join(["python", "-m", "training.benchmarks.one_query", *arguments]),
         "machine": machine(torch.device("cpu")),
-        "times": measure_times(given.items, names, given.seed),
+        "times": measure_times(options.items, names, options.seed),
         "changes": [],
     }
-    given.out.mkdir(parents=True, exist_ok=True)
-    write_report(given.out / "one_query", report, markdown(report))
-    if given.run:
-        engine = Engine.load(given.run, "cpu")
-        with run_collection(given.run, given.collection, "test") as collection:
-            how = {"limit": given.limit, "seed": given.seed, "phrasing": "seeded", "answerable": True}
+    options.out.mkdir(parents=True, exist_ok=True)
+    write_report(options.out / "one_query", report, markdown(report))
+    if options.run:
+        engine = Engine.load(options.run, "cpu")
+        with run_collection(options.run, options.collection, "test") as collection:
+            how = {"limit": options.limit, "seed": options.seed, "phrasing": "seeded", "answerable": True}
             queries = EncodedSplit.encode(engine, collection, read_queries(collection, engine.index, "test", **how))
         report["changes"] = measure_changes(engine, queries, names)
-        write_report(given.out / "one_query", report, markdown(report))
+        write_report(options.out / "one_query", report, markdown(report))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from genius.evaluation.tables import table as markdown_table
 from genius.reading import read_json
 from genius.schema import LabelledQuery, Modality
 from training import folder
+from training.command_line import add_seed_argument
 from training.distributed import expect_one_process
 from training.pseudo_queries import RECIPE, Recipe
 
@@ -50,18 +51,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--pretrained", default="", metavar="TAG|FILE", help="as for training.folder")
     parser.add_argument("--recipe", choices=RECIPES, default="default", help="which pseudo-queries to generate")
     parser.add_argument("--limit", type=int, default=2000, help="captions to search for (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the sample of training images (default: %(default)s)")
-    given = parser.parse_args(argv)
-    records = read_source(given.flickr8k).records
+    add_seed_argument(parser, "of the sample of training images")
+    options = parser.parse_args(argv)
+    records = read_source(options.flickr8k).records
     training = [record for record in records if record.split == "train"]
     test = [record for record in records if record.split == "test"]
-    sampled = random.Random(given.seed).sample(training, min(TRAINING_IMAGES, len(training)))
-    photographs, run = given.work / "photographs", given.work / f"run-{given.recipe}"
-    copy(given.flickr8k, [*sampled, *test], photographs)
-    arguments = folder.adopting([str(photographs)], run, given.model, given.pretrained)
-    folder.make_searchable([str(photographs)], arguments, recipe=RECIPES[given.recipe])
+    sampled = random.Random(options.seed).sample(training, min(TRAINING_IMAGES, len(training)))
+    photographs, run = options.work / "photographs", options.work / f"run-{options.recipe}"
+    copy(options.flickr8k, [*sampled, *test], photographs)
+    arguments = folder.stage_arguments([str(photographs)], run, options.model, options.pretrained)
+    folder.make_searchable([str(photographs)], arguments, recipe=RECIPES[options.recipe])
     add_queries(Collection(arguments.collection), test)
-    evaluate([str(run), "--limit", str(given.limit)])
+    evaluate([str(run), "--limit", str(options.limit)])
     print(table(read_json(run / "reports" / "retrieval.json")))
 
 

@@ -36,13 +36,13 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("out", type=Path, help="the directory to write the pictures into")
     parser.add_argument("address", nargs="?", default=ADDRESS, help="of the page (default: %(default)s)")
-    given = parser.parse_args(arguments)
-    if not given.out.is_dir():
-        raise UserError(f"{given.out} is not a directory; name the one to write the pictures into, such as assets")
+    options = parser.parse_args(arguments)
+    if not options.out.is_dir():
+        raise UserError(f"{options.out} is not a directory; name the one to write the pictures into, such as assets")
     with chromium() as browser:
         if browser is None:
             raise UserError("there is no Chromium; install it, or get playwright's with: playwright install chromium")
-        take(browser, given.address.rstrip("/"), given.out)
+        take(browser, options.address.rstrip("/"), options.out)
 
 
 def take(browser: Browser, address: str, out: Path) -> None:

@@ -26,6 +26,7 @@ from genius.errors import exit_on_user_error
 from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import Item, LabelledQuery, Modality
+from training.command_line import add_device_argument
 from training.distributed import expect_one_process
 from training.features import facts
 from training.pairs import CandidateTable, Pairs
@@ -44,14 +45,14 @@ def main() -> None:
     )
     parser.add_argument("work", type=Path, metavar="WORK", help="where everything is written")
     parser.add_argument("--steps", type=int, default=100, help="of each stage (default: %(default)s)")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-    given = parser.parse_args()
-    device, run = usable_device(given.device), given.work / "run"
+    add_device_argument(parser)
+    options = parser.parse_args()
+    device, run = usable_device(options.device), options.work / "run"
     small, large, many = BATCHES[device.type]
-    pictures, texts = given.work / "pictures", given.work / "texts"
+    pictures, texts = options.work / "pictures", options.work / "texts"
     if not texts.exists():
-        write(pictures, given.steps * small, drawn=True)
-        write(texts, given.steps * max(large, many), drawn=False)
+        write(pictures, options.steps * small, drawn=True)
+        write(texts, options.steps * max(large, many), drawn=False)
 
     def stage(name: str, collection: Path, *settings: str) -> None:
         if name not in Run(run).manifest.get("stages", {}):

@@ -48,6 +48,7 @@ from genius.search.dense import flat_search
 from genius.search.engine import EncodedQueries, Engine
 from training.benchmarks.upload_sheets import SheetRow, write_sheets
 from training.caption_words import is_right, words
+from training.command_line import add_device_argument, add_seed_argument
 from training.distributed import expect_one_process
 from training.photos.encyclopedia import Encyclopedia, EncyclopediaEntry
 
@@ -97,31 +98,32 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder of the public sets")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where sheets are written (default: none)")
     parser.add_argument("--limit", type=int, default=200, help="photographs of Flickr8k (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of all samples (default: %(default)s)")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-    given = parser.parse_args(argv)
+    add_seed_argument(parser, "of all samples")
+    add_device_argument(parser)
+    options = parser.parse_args(argv)
     keep_freed_memory()
-    engine, sets = Engine.load(given.run, given.device), held_out_records(given.data)
+    engine, sets = Engine.load(options.run, options.device), held_out_records(options.data)
     if "flickr8k" not in sets:
-        raise UserError(f"{given.data} has no folder flickr8k, whose captions judge the answers")
-    sample = random.Random(given.seed).sample(sets["flickr8k"], min(given.limit, len(sets["flickr8k"])))
+        raise UserError(f"{options.data} has no folder flickr8k, whose captions judge the answers")
+    sample = random.Random(options.seed).sample(sets["flickr8k"], min(options.limit, len(sets["flickr8k"])))
+    sampled = f"--limit {options.limit} --seed {options.seed}"
     report = {
-        "command": f"python -m training.benchmarks.uploads RUN $GENIUS_DATA --limit {given.limit} --seed {given.seed}",
+        "command": f"python -m training.benchmarks.uploads RUN $GENIUS_DATA {sampled}",
         "items": engine.index.n,
-        "seed": given.seed,
+        "seed": options.seed,
     }
-    uploads = Uploads.encode(engine, [given.data / "flickr8k" / record.image for record in sample])
-    about = Run(given.run).manifest.get("about", {})
-    report["answers"], rows = measure_answers(engine, uploads, sample, about, given.seed)
-    report["similar"], similar_rows = measure_similar(engine, given.data, sets, given.seed)
-    report["far"] = measure_far(engine, given.data, sets, given.seed)
-    write_report(given.run / "reports" / "uploads", report, markdown(report))
-    if given.out:
+    uploads = Uploads.encode(engine, [options.data / "flickr8k" / record.image for record in sample])
+    about = Run(options.run).manifest.get("about", {})
+    report["answers"], rows = measure_answers(engine, uploads, sample, about, options.seed)
+    report["similar"], similar_rows = measure_similar(engine, options.data, sets, options.seed)
+    report["far"] = measure_far(engine, options.data, sets, options.seed)
+    write_report(options.run / "reports" / "uploads", report, markdown(report))
+    if options.out:
         worst_first = sorted(rows, key=lambda row: any(row.right[:5]))
-        write_sheets(rows[:JUDGED], given.out, "answers")
-        write_sheets(worst_first[:JUDGED], given.out, "worst")
-        write_sheets(similar_rows, given.out, "similar")
-        print(f"sheets: {given.out}")
+        write_sheets(rows[:JUDGED], options.out, "answers")
+        write_sheets(worst_first[:JUDGED], options.out, "worst")
+        write_sheets(similar_rows, options.out, "similar")
+        print(f"sheets: {options.out}")
 
 
 def held_out_records(data: Path) -> dict[str, list[Record]]:

@@ -22,10 +22,11 @@ from genius.run import PARTS, Run
 from genius.runtime import usable_device
 from training import maps, names, ranker
 from training.__main__ import train
+from training.command_line import Arguments
 from training.demo.vocabulary import teacher_folder
 from training.demo.worked_examples import write_examples
 from training.distributed import expect_one_process
-from training.settings import DEMO, Arguments, Settings
+from training.settings import DEMO, Settings
 from training.shipping import add_shipping_arguments, check_destination, ship_run
 
 THUMBNAILS = "thumbnails.sqlite"
@@ -38,8 +39,8 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m training.demo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_shipping_arguments(parser, "demo")
-    given = parser.parse_args(arguments)
-    rebuild(given.destination, given.work, replace(DEMO, seed=given.seed), str(usable_device(given.device)))
+    options = parser.parse_args(arguments)
+    rebuild(options.destination, options.work, replace(DEMO, seed=options.seed), str(usable_device(options.device)))
 
 
 def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> None:

@@ -20,12 +20,13 @@ from genius.run import Run
 from genius.runtime import usable_device
 from training import maps, names, ranker
 from training.__main__ import train
+from training.command_line import Arguments
 from training.distributed import expect_one_process
 from training.photos.collection import SHIPPED, build_photo_collection
 from training.photos.credits import write_credits
 from training.photos.phrasings import PHRASINGS
 from training.photos.worked_examples import write_photo_examples
-from training.settings import PHOTOS, Arguments, Settings
+from training.settings import PHOTOS, Settings
 from training.shipping import add_shipping_arguments, check_destination, ship_run
 
 ABOUT = {  # what the page says about the run, see genius/ui/common/about.py
@@ -55,9 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets")
     add_shipping_arguments(parser, "photos")
-    given = parser.parse_args(arguments)
-    settings = replace(PHOTOS, seed=given.seed, index=replace(PHOTOS.index, pool=SHIPPED))
-    make(given.data, given.destination, given.work, settings, str(usable_device(given.device)))
+    options = parser.parse_args(arguments)
+    settings = replace(PHOTOS, seed=options.seed, index=replace(PHOTOS.index, pool=SHIPPED))
+    make(options.data, options.destination, options.work, settings, str(usable_device(options.device)))
 
 
 def make(data: Path, destination: Path, work: Path, settings: Settings, device: str) -> None:

@@ -58,11 +58,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--predictions", type=Path, metavar="FILE", help="cache of predictions (default: COLLECTION.predictions.npz)"
     )
-    given = parser.parse_args(arguments)
-    cache = given.predictions or given.collection.with_name(f"{given.collection.name}.predictions.npz")
-    for row in build_photo_collection(given.data, given.collection, cache):
+    options = parser.parse_args(arguments)
+    cache = options.predictions or options.collection.with_name(f"{options.collection.name}.predictions.npz")
+    for row in build_photo_collection(options.data, options.collection, cache):
         print(row)
-    for line in pool_summary(given.collection):
+    for line in pool_summary(options.collection):
         print(line)
 
 

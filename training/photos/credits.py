@@ -74,8 +74,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.photos.credits", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="a run whose index holds what may ship")
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets, for their license texts")
-    given = parser.parse_args(arguments)
-    print(f"{write_credits(given.run, given.data)} pictures: {given.run / FILE}")
+    options = parser.parse_args(arguments)
+    print(f"{write_credits(options.run, options.data)} pictures: {options.run / FILE}")
 
 
 def write_credits(run: Path, data: Path) -> int:

@@ -121,8 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="a trained run")
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets")
-    given = parser.parse_args(arguments)
-    write_photo_examples(given.run, given.data)
+    options = parser.parse_args(arguments)
+    write_photo_examples(options.run, options.data)
 
 
 if __name__ == "__main__":

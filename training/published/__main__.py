@@ -159,11 +159,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--leave-out", action="append", default=[], metavar="NAME", help="weights to leave out; * matches anything"
     )
-    given = parser.parse_args(arguments)
-    read = [name and Checkpoint.read(local_file(name)) for name in (given.clip_sf, given.genius, given.rq)]
-    published = convert(*read, given.leave_out)
-    publish(published, given.destination)
-    print("\n".join([*summary(published), f"done: {given.destination} has encoder, fusion, quantizer and decoder"]))
+    options = parser.parse_args(arguments)
+    read = [name and Checkpoint.read(local_file(name)) for name in (options.clip_sf, options.genius, options.rq)]
+    published = convert(*read, options.leave_out)
+    publish(published, options.destination)
+    print("\n".join([*summary(published), f"done: {options.destination} has encoder, fusion, quantizer and decoder"]))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,8 @@ from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 from tests.training.tiny import TINY
 from training.__main__ import train
-from training.settings import Arguments, ExtrasSettings
+from training.command_line import Arguments
+from training.settings import ExtrasSettings
 
 PATIENCE = 60  # seconds that a stage may take, on a busy machine
 EXAMPLES = 40  # generated collections of a test

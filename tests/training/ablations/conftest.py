@@ -5,7 +5,7 @@ import pytest
 
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
-from training.settings import Arguments
+from training.command_line import Arguments
 
 # nothing that differs between the paper's decoder and ours is on
 PLAIN = replace(TINY, encoder=replace(TINY.encoder, epochs=1))

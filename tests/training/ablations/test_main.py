@@ -103,7 +103,7 @@ def test_results_are_kept_and_nothing_else(report, path):
 def trainings(collection, path, monkeypatch, *options: str) -> int:
     """How many trainings a start needs, none of which is done."""
     wanted = []
-    monkeypatch.setattr(trainer.Trainer, "_one", lambda self, work, seed, side: wanted.append(side))
+    monkeypatch.setattr(trainer.Trainer, "_train", lambda self, job, seed, side: wanted.append(side))
     monkeypatch.setattr(ablations, "build", lambda *_: {})
     monkeypatch.setattr(ablations, "markdown", lambda _: "")
     run(collection, path, "--tables", TABLES, "--blocks", "paper", *options)
@@ -192,3 +192,17 @@ def test_an_unknown_block_is_refused_with_the_known_ones(collection, path):
 def test_a_folder_without_a_run_is_refused(collection, tmp_path):
     with pytest.raises(UserError, match="is not a run; train one"):
         run(collection, tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("encoder.epochs=3", "only settings of quantizer and decoder"),
+        ("seed=2", "only settings of quantizer and decoder"),
+        ("decoder.self_queries=true", "the tables set decoder.self_queries themselves"),
+        ("decoder.epoch=3", "there is no 'epoch'"),
+    ],
+)
+def test_a_setting_without_effect_is_refused(collection, path, change, reason):
+    with pytest.raises(UserError, match=f"--set {change}: .*{reason}"):
+        run(collection, path, "--tables", "R", "--set", change)

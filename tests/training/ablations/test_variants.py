@@ -10,7 +10,7 @@ from genius.evaluation.paper_ablations import ABLATIONS, COLUMNS, RIVALS
 from genius.models.decoder import IDDecoder
 from tests.training.test_presets import flat
 from training.ablations.__main__ import scaled
-from training.ablations.variants import DECODERS, PUBLISHED, SCALES, TABLES, Variant, chosen_tables, work_of, works
+from training.ablations.variants import DECODERS, PUBLISHED, SCALES, TABLES, Variant, all_jobs, chosen_tables, job_of
 from training.id_schemes import SCHEMES
 from training.settings import DEMO, PAPER, PHOTOS, SMALL
 
@@ -20,14 +20,14 @@ SMALL_SCALE = scaled(PHOTOS, "small", [])
 def changed(name: str, table: str, base=PAPER, block: str = "paper") -> dict:
     """The settings in which a variant differs from the full one."""
     rows = {variant.name: variant for variant in TABLES[table].variants}
-    full, own = (flat(work_of(one, block, base).settings) for one in (Variant("full"), rows[name]))
+    full, own = (flat(job_of(one, block, base).settings) for one in (Variant("full"), rows[name]))
     return {path: value for path, value in own.items() if value != full[path]}
 
 
 def test_the_papers_decoder_is_that_of_the_presets_that_reproduce_it():
     """No geometry, no self-queries, weight 1: in every block of that name, whatever the run has."""
     for base in (DEMO, PHOTOS, SMALL):
-        settings = work_of(Variant("full"), "paper", base).settings.decoder
+        settings = job_of(Variant("full"), "paper", base).settings.decoder
         assert (settings.decoder.geometry, settings.self_queries, settings.decoder_weights) == (
             PAPER.decoder.decoder.geometry,
             PAPER.decoder.self_queries,
@@ -36,9 +36,9 @@ def test_the_papers_decoder_is_that_of_the_presets_that_reproduce_it():
 
 
 def test_no_variant_has_another_contrastive_loss_or_keeps_an_epoch_that_validation_prefers():
-    for work in works(DEMO).values():
-        assert work.settings.quantizer.coarse_weight == 0
-        assert not work.settings.quantizer.keep_best and not work.settings.decoder.keep_best
+    for job in all_jobs(DEMO).values():
+        assert job.settings.quantizer.coarse_weight == 0
+        assert not job.settings.quantizer.keep_best and not job.settings.decoder.keep_best
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_without_modality_decoupled_codes_all_levels_have_k_codes():
 
 
 def test_the_rows_of_table_s3_are_the_four_first_codes():
-    codes = [work_of(one, "paper", PHOTOS).settings.quantizer.quantizer.modality_code for one in TABLES["S3"].variants]
+    codes = [job_of(one, "paper", PHOTOS).settings.quantizer.quantizer.modality_code for one in TABLES["S3"].variants]
     assert codes == ["emergent", "forced", "classifier", "none"]
 
 
@@ -69,20 +69,18 @@ def test_the_grid_is_the_papers_at_its_size_and_in_proportion_at_others():
     for number in ("5", "S6"):
         for variant in TABLES[number].variants:
             for base, share in ((PAPER, 1), (SMALL_SCALE, 16)):
-                quantizer = work_of(variant, "paper", base).settings.quantizer.quantizer
+                quantizer = job_of(variant, "paper", base).settings.quantizer.quantizer
                 size, levels = map(int, variant.name.removesuffix(", shared").split(" × "))
                 assert (quantizer.codebook_size * share, quantizer.levels) == (size, levels)
                 assert quantizer.shared == variant.name.endswith("shared")
 
 
 def test_the_decoders_grow_as_t5_does():
-    small, base, large = (
-        work_of(variant, "paper", PAPER).settings.decoder.decoder for variant in TABLES["S5"].variants
-    )
+    small, base, large = (job_of(variant, "paper", PAPER).settings.decoder.decoder for variant in TABLES["S5"].variants)
     assert small == dataclasses.replace(PAPER.decoder.decoder)
     assert (base.layers, base.width, base.ff_width, base.heads) == (12, 768, 3072, 12)
     assert (large.layers, large.width, large.ff_width, large.heads) == (24, 1024, 4096, 16)
-    sizes = [work_of(variant, "paper", SMALL_SCALE).settings.decoder.decoder for variant in TABLES["S5"].variants]
+    sizes = [job_of(variant, "paper", SMALL_SCALE).settings.decoder.decoder for variant in TABLES["S5"].variants]
     counts = [sum(p.numel() for p in IDDecoder(config).parameters()) for config in sizes]
     assert counts == sorted(set(counts))
 
@@ -104,7 +102,7 @@ def test_equal_rows_of_the_papers_tables_are_equal():
     assert ABLATIONS["4"]["w/o modality-decoupled"] == ABLATIONS["S3"]["RQ w/o modality code"]
     assert ABLATIONS["5"]["4096 × 9"] == ABLATIONS["S5"]["T5-small"] == ABLATIONS["S6"]["4096 × 9"]
     by_table = {
-        number: {variant.name: work_of(variant, "paper", PHOTOS).key for variant in table.variants}
+        number: {variant.name: job_of(variant, "paper", PHOTOS).key for variant in table.variants}
         for number, table in TABLES.items()
     }
     assert by_table["4"]["GENIUS"] == by_table["5"]["4096 × 9"] == by_table["S5"]["T5-small"]
@@ -116,19 +114,19 @@ def test_every_rival_scheme_is_measured_without_augmentation():
     assert schemes == SCHEMES.keys() and len(RIVALS) == 7
     for variant in TABLES["S7"].variants:
         if variant.scheme:
-            assert work_of(variant, "paper", PHOTOS).settings.decoder.augmentation == "none"
+            assert job_of(variant, "paper", PHOTOS).settings.decoder.augmentation == "none"
 
 
 def test_variants_that_differ_in_the_decoder_alone_share_their_ids():
     full, without, no_contrast = (
-        work_of(variant, "paper", PHOTOS)
+        job_of(variant, "paper", PHOTOS)
         for variant in (TABLES["4"].variants[0], TABLES["4"].variants[2], TABLES["4"].variants[3])
     )
     assert full.ids == without.ids != no_contrast.ids and full.key != without.key
 
 
 def test_every_work_is_measured_as_the_tables_that_it_stands_in_ask():
-    full = works(PHOTOS)[work_of(TABLES["4"].variants[0], "paper", PHOTOS).key]
+    full = all_jobs(PHOTOS)[job_of(TABLES["4"].variants[0], "paper", PHOTOS).key]
     assert full.beams == (1, 5, 10, 20, 30, 50) and len(full.conditions) == 4
 
 
@@ -136,7 +134,7 @@ def test_every_work_is_measured_as_the_tables_that_it_stands_in_ask():
 def test_all_works_fit(scale, block):
     for table in TABLES.values():
         for variant in table.variants:
-            work_of(variant, block, scaled(PHOTOS, scale, [])).settings.check()
+            job_of(variant, block, scaled(PHOTOS, scale, [])).settings.check()
 
 
 def test_an_unknown_table_is_refused():

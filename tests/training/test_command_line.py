@@ -1,0 +1,39 @@
+"""The arguments that the commands of training share."""
+
+import sys
+
+import pytest
+
+from genius.errors import UserError
+from training import folder
+from training.benchmarks import encoders
+from training.command_line import parse_arguments, reported_command
+from training.demo import __main__ as demo
+
+
+@pytest.mark.parametrize("option", ["--seed", "--workers"])
+@pytest.mark.parametrize("value", ["-1", "1.5", "two"])
+def test_a_number_below_zero_or_none_is_refused(tmp_path, monkeypatch, option, value):
+    monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), option, value])
+    with pytest.raises(UserError, match=f"{option} {value}: expected 0 or more"):
+        parse_arguments("")
+
+
+@pytest.mark.parametrize("command", [folder.main, encoders.main])
+def test_every_command_that_trains_refuses_a_negative_seed(tmp_path, command):
+    with pytest.raises(UserError, match="--seed -1: expected 0 or more"):
+        command([str(tmp_path), str(tmp_path / "run"), "--seed", "-1"])
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_demo_is_not_drawn_with_a_negative_seed(tmp_path):
+    with pytest.raises(UserError, match="--seed -1: expected 0 or more"):
+        demo.main([str(tmp_path / "run"), "--work", str(tmp_path / "work"), "--seed", "-1"])
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_reported_command_names_no_path(tmp_path):
+    words = [str(tmp_path), "run", "--limit", "3"]
+    assert reported_command("training.ablations", words, {tmp_path: "COLLECTION"}) == (
+        "python -m training.ablations COLLECTION run --limit 3"
+    )

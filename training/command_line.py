@@ -1,0 +1,109 @@
+"""The arguments of the commands of training."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from genius.errors import UserError
+from training.distributed import default_workers, init_distributed
+from training.settings import PRESETS, Settings, with_changes
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of every training command."""
+
+    collection: Path
+    run: Path
+    preset: str
+    settings: Settings
+    device: str
+    workers: int = 0  # data-loader processes; 0: threads
+
+
+def parse_arguments(description: str) -> Arguments:
+    """Parse the command line and connect to the other processes, if there are any.
+
+    Raises UserError for an unknown setting, with the choices, or an impossible value.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
+    parser.add_argument("run", type=Path, help="the directory to train into")
+    add_preset_argument(parser)
+    add_seed_argument(parser)
+    add_device_argument(parser)
+    add_set_argument(parser)
+    add_workers_argument(parser)
+    options = parser.parse_args()
+    settings = with_changes(replace(PRESETS[options.preset], seed=options.seed), options.set)
+    device = init_distributed(options.device)
+    workers = workers_per_process(options.workers, device)
+    return Arguments(options.collection, options.run, options.preset, settings, str(device), workers)
+
+
+def add_preset_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--preset", choices=PRESETS, default="small", help="the settings (default: %(default)s)")
+
+
+def add_seed_argument(parser: argparse.ArgumentParser, purpose: str = "random seed") -> None:
+    """Add --seed, which refuses a negative number: numpy's generators take none."""
+    number, text = partial(natural, "--seed"), f"{purpose} (default: %(default)s)"
+    parser.add_argument("--seed", type=number, default=0, metavar="N", help=text)
+
+
+def add_device_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
+
+
+def add_set_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="STAGE.NAME=VALUE",
+        help="change one setting, e.g. --set decoder.epochs=3; may be repeated",
+    )
+
+
+def add_workers_argument(parser: argparse.ArgumentParser) -> None:
+    """Add --workers, whose value `workers_per_process` completes."""
+    parser.add_argument(
+        "--workers",
+        type=partial(natural, "--workers"),
+        metavar="N",
+        help="data-loader workers per process; 0: threads (default: the cores divided by the processes with a GPU, "
+        "0 without)",
+    )
+
+
+def natural(option: str, text: str) -> int:
+    """The value of an option that is a whole number. Raises UserError unless it is at least 0."""
+    if not text.isdecimal():
+        raise UserError(f"{option} {text}: expected 0 or more")
+    return int(text)
+
+
+def workers_per_process(workers: int | None, device: torch.device) -> int:
+    """The value of --workers, or its default on this device."""
+    return default_workers(device) if workers is None else workers
+
+
+def expect_run(path: Path) -> None:
+    """Raises UserError if there is no run at this path."""
+    if not (path / "manifest.json").is_file():
+        raise UserError(f"{path} is not a run; train one with: python -m training COLLECTION RUN")
+
+
+def reported_command(module: str, arguments: Sequence[str] | None, paths: dict[Path, str]) -> str:
+    """The command line as a report shows it. paths: arguments that mean nothing elsewhere, and what stands for each."""
+    placeholders = {str(path): name for path, name in paths.items()}
+    words = sys.argv[1:] if arguments is None else arguments
+    return shlex.join(["python", "-m", module, *(placeholders.get(word, word) for word in words)])
