@@ -27,7 +27,7 @@ from training.checkpoint import fingerprint
 from training.command_line import Arguments, parse_arguments
 from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.image_augmentation import open_item_image
-from training.locked_features import known_features
+from training.locked_features import cached_features
 from training.pairs import CandidateTable, Pairs, phrased
 from training.stage import run_stage
 
@@ -49,14 +49,14 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
     encoder.check()
     candidates = CandidateTable.read(collection)
     sets = {split: Pairs.read(collection, split, candidates) for split in splits}
-    known = EncoderFeatureCache()
+    cache = EncoderFeatureCache()
     if sets:
-        known = known_features(
+        cache = cached_features(
             run, collection, list(sets.values()), arguments.settings.encoder, encoder, seed, arguments.workers
         )
 
     def fill(
-        name: str, made_from: str, n: int, phrasings: int, inputs: Iterator[EncoderInput], known: EncoderFeatureCache
+        name: str, made_from: str, n: int, phrasings: int, inputs: Iterator[EncoderInput], cache: EncoderFeatureCache
     ) -> int:
         folder = run.path / "features" / name
         with main_process_first():
@@ -71,7 +71,7 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
             label,
             missing[rank() :: world_size()],
             arguments.workers,
-            known,
+            cache,
         )
         barrier()
         FeatureFiles.finished(folder, made_from)
@@ -85,14 +85,14 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
         len(candidates),
         1,
         ((item.image, [item.text]) for item in collection.all_candidates()),
-        known,
+        cache,
     )
     if sets:
-        known = known.with_image_lookup(images_of_candidates(run, collection, candidates, list(sets.values()), seed))
+        cache = cache.with_image_lookup(images_of_candidates(run, collection, candidates, list(sets.values()), seed))
     for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
         inputs = phrased(pairs, phrasings, np.random.default_rng(seed))
-        done += fill(split, facts(run, pairs.digest, seed), len(pairs), phrasings, inputs, known)
+        done += fill(split, facts(run, pairs.digest, seed), len(pairs), phrasings, inputs, cache)
     print(
         f"features: encoded {done} of {len(candidates) + sum(map(len, sets.values()))}, "
         f"{done / (time.perf_counter() - started):.1f} per second"

@@ -26,7 +26,7 @@ from training.settings import EncoderSettings
 from training.tower_outputs import TowerOutputs
 
 
-def known_features(
+def cached_features(
     run: Run,
     collection: Collection,
     splits: Sequence[Pairs],
@@ -37,7 +37,7 @@ def known_features(
 ) -> EncoderFeatureCache:
     """What the heads make of the tower outputs in the run; nothing if it has none of these towers and inputs.
 
-    splits: training and validation, as in the encoder's training.
+    splits: training and validation, of which the encoder's training took those rows that the settings name.
     """
     locked = settings.locked
     folder = Path(locked.cache) if locked.cache else run.path / "towers"
@@ -47,7 +47,8 @@ def known_features(
     unlocked = bool(locked.unlocked_epochs)
     towers = not (unlocked and locked.image_blocks), not (unlocked and locked.text_blocks)
     try:
-        loader = LockedLoader(collection, splits, named, LockedEncoder(encoder), folder, seed, workers, towers)
+        trained = [pairs.limited(settings.rows) for pairs in splits]
+        loader = LockedLoader(collection, trained, named, LockedEncoder(encoder), folder, seed, workers, towers)
     except UserError:  # other towers or inputs
         return EncoderFeatureCache()
     split = encoder.split()

@@ -204,7 +204,7 @@ def lay_out(
         layouts.append(next_layout(vectors, group.reshape(-1), layouts[0], seed))
         tqdm.write(
             f"{view.name}: {len(distinct)} distinct vectors of {len(group)}, "
-            f"layout_correlation with the features {layout_correlation(layouts[-1], layouts[0]):.2f}"
+            f"correlation with the layout of the features {layout_correlation(layouts[-1], layouts[0]):.2f}"
         )
     return views, to_edges(np.stack(layouts))
 

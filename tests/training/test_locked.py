@@ -31,7 +31,7 @@ from training.command_line import Arguments
 from training.encoder import new_encoder
 from training.encoder_extras import OWN_INSTRUCTION
 from training.locked_encoder import LockedEncoder
-from training.locked_features import known_features
+from training.locked_features import cached_features
 from training.locked_inputs import LockedLoader
 from training.pairs import CandidateTable, Pairs
 from training.settings import PHOTOS, ExtrasSettings, with_changes
@@ -263,12 +263,12 @@ def test_hard_groups_and_factors_need_no_image(trained, towers, colors, tmp_path
     assert not opened
 
 
-def stored_and_known(colors, run, settings):
+def stored_and_cached(colors, run, settings):
     """The published encoder, and what is known of its features from the tower outputs."""
     stored = Encoder.load(Run(run).folder("encoder"))
     candidates = CandidateTable.read(colors)
     splits = [Pairs.read(colors, split, candidates) for split in ("train", "val")]
-    return stored, known_features(Run(run), colors, splits, settings, stored, 0, 0)
+    return stored, cached_features(Run(run), colors, splits, settings, stored, 0, 0)
 
 
 @pytest.mark.parametrize("rounding", ["half", "eight_bit"])
@@ -276,7 +276,7 @@ def test_heads_learn_on_the_towers_as_they_are_stored(towers, colors, tmp_path, 
     monkeypatch.setattr("genius.models.saving.LARGE", 64)
     settings = replace(locked_settings(*towers), epochs=1, **{rounding: True})
     train(colors, tmp_path, settings)
-    stored, known = stored_and_known(colors, tmp_path, settings)
+    stored, known = stored_and_cached(colors, tmp_path, settings)
     path = next(item.image for item in colors.all_candidates() if item.image)
     with torch.no_grad():
         expected = stored.encode([open_image(colors.image_path(path))], [""]).image[0]
@@ -287,9 +287,21 @@ def test_features_of_a_locked_tower_are_known_if_the_other_was_unlocked(trained,
     shutil.copytree(trained / "towers", tmp_path / "towers")
     settings = replace(locked_settings(*towers, text_blocks=1, unlocked_epochs=1), epochs=1)
     train(colors, tmp_path, settings)
-    _, known = stored_and_known(colors, tmp_path, settings)
+    _, known = stored_and_cached(colors, tmp_path, settings)
     path = next(item.image for item in colors.all_candidates() if item.image)
     assert known.images([path]) and not known.texts(["Red on red."])
+
+
+def test_features_are_known_of_an_encoder_that_was_trained_on_chosen_rows(towers, colors, tmp_path):
+    candidates = CandidateTable.read(colors)
+    pairs = Pairs.read(colors, "train", candidates)
+    row = f"{pairs.tasks[0]}:{pairs.datasets[0]}"
+    assert len(pairs.limited([row])) < len(pairs)
+    settings = replace(locked_settings(*towers), epochs=1, rows=(row,))
+    train(colors, tmp_path, settings)
+    _, cache = stored_and_cached(colors, tmp_path, settings)
+    path = next(item.image for item in colors.all_candidates() if item.image)
+    assert cache.images([path])
 
 
 def test_a_collection_without_images_is_refused(towers, tmp_path):
@@ -355,10 +367,10 @@ def test_the_feature_stage_takes_known_tower_outputs_and_encodes_only_the_rest(
     known = []
 
     def counting(*inputs):
-        known.append(known_features(*inputs))
+        known.append(cached_features(*inputs))
         return known[0]
 
-    monkeypatch.setattr(features, "known_features", counting)
+    monkeypatch.setattr(features, "cached_features", counting)
     run_stage("features", features.train, arguments)
     model = Encoder.load(Run(tmp_path / "run").folder("encoder"))
     files = FeatureFiles(tmp_path / "run" / "features" / "candidates")
