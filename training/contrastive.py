@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
 from training.distributed import average_gradients, broadcast_buffers, broadcast_object, is_main, progress_bar
 from training.encoder_extras import OWN_INSTRUCTION
-from training.encoder_inputs import InputLoader
+from training.encoder_inputs import InputLoader, Inputs
 from training.optimization import adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
 from training.pairs import Pairs
 from training.settings import EncoderSettings
@@ -57,24 +57,14 @@ def fit(
         batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last, order)
         batches = broadcast_object(batches)
         encoder.train()
-        loaded, steps = loader.pairs(pairs, batches, rng, training=True), len(batches)
-        progress = progress_bar(loaded, desc=f"encoder epoch {epoch}", unit="batch", total=steps)
+        inputs, steps = loader.load_pairs(pairs, batches, rng, training=True), len(batches)
+        progress = progress_bar(inputs, desc=f"encoder epoch {epoch}", unit="batch", total=steps)
         for step, (queries, targets) in enumerate(progress):
             rate = cosine((epoch - first) * steps + step, settings.epochs * steps, settings.warmup)
             set_learning_rate(optimizer, settings.learning_rate * rate)
             with bf16_where_fast(encoder.device, settings.bf16):
-                query, target = (inputs.embedding(encoder) for inputs in (queries, targets))
-            known = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)  # queries whose target is known
-            positive_mask = torch.eye(len(known), dtype=torch.bool)
-            if settings.mask_positives:
-                positive_mask = torch.from_numpy(pairs.positive_mask(queries.rows[known], targets.rows[known]))
-            loss = contrastive_loss(
-                query[known],
-                target[known],
-                encoder.logit_scale.exp(),
-                positive_mask.to(encoder.device),
-                settings.symmetric_loss,
-            )
+                query, target = queries.embedding(encoder), targets.embedding(encoder)
+            loss = batch_loss(pairs, queries, targets, query, target, encoder.logit_scale.exp(), settings)
             loss = loss + extras.loss(queries, targets, query, target)
             optimizer.zero_grad()
             loss.backward()
@@ -105,6 +95,28 @@ def fit(
     average.apply_averages()
 
 
+def batch_loss(
+    pairs: Pairs,
+    queries: Inputs,
+    targets: Inputs,
+    query: Tensor,
+    target: Tensor,
+    scale: Tensor,
+    settings: EncoderSettings,
+) -> Tensor:
+    """The contrastive loss (Eq. 2) of embeddings (b, d) of queries and of a positive of each; scale: 1/τ.
+
+    Queries whose instruction was replaced are left out: what they retrieve is not known.
+    """
+    labeled = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)
+    positive_mask = torch.eye(len(labeled), dtype=torch.bool)
+    if settings.mask_positives:
+        positive_mask = torch.from_numpy(pairs.positive_mask(queries.rows[labeled], targets.rows[labeled]))
+    return contrastive_loss(
+        query[labeled], target[labeled], scale, positive_mask.to(query.device), settings.symmetric_loss
+    )
+
+
 @torch.inference_mode()
 def validate(encoder: Encoder | LockedEncoder, loader: InputLoader, pairs: Pairs, seed: int) -> tuple[float, float]:
     """hit@1 and hit@5 of a fixed sample of validation queries, among the targets of that sample."""
@@ -113,7 +125,7 @@ def validate(encoder: Encoder | LockedEncoder, loader: InputLoader, pairs: Pairs
     sample = np.sort(rng.permutation(len(pairs))[:SAMPLE])
     blocks = (sample[start : start + BLOCK] for start in range(0, len(sample), BLOCK))
     query, target, rows = [], [], []
-    for queries, targets in loader.pairs(pairs, blocks, rng, training=False):
+    for queries, targets in loader.load_pairs(pairs, blocks, rng, training=False):
         query.append(queries.embedding(encoder))
         target.append(targets.embedding(encoder))
         rows.append(targets.rows)

@@ -93,7 +93,7 @@ def fit(
     decoder.to(device)
     optimizer = adamw(decoder, settings, settings.decay_all)
     parameters = [p for p in decoder.parameters() if p.requires_grad]
-    checkpoints = Checkpoints(run.path, "decoder", settings, seed, targets.digest, data.pairs.digest)
+    checkpoints = Checkpoints(run.path, "decoder", settings, seed, targets.digest, data.sources)
     has_geometry = is_main() and targets.quantizer is not None
     geometry_recall = validation.candidate_recall(decoder, 0.0) if has_geometry else None
     for epoch in range(checkpoints.resume(decoder, optimizer), settings.epochs):
@@ -192,8 +192,8 @@ class Validation:
 
     def __init__(self, data: FeatureSet, samples: Samples, fusion_digest: str, device: str, seed: int):
         names, pairs, training = samples.settings.rows, data.pairs, samples.data.pairs
-        trained = np.unique(training.limited(names).positives)
-        allowed = pairs.of_rows(names)
+        trained = np.unique(training.select_rows(names).positives)
+        allowed = pairs.row_mask(names)
         self.chosen = unseen_queries(pairs, trained, PER_ROW, seed)
         self.chosen = self.chosen[allowed[self.chosen]]
         if not len(self.chosen):

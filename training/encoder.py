@@ -31,7 +31,7 @@ from training.command_line import Arguments, parse_arguments
 from training.contrastive import fit
 from training.demo.extras import DemoExtras
 from training.distributed import is_main, world_size
-from training.encoder_inputs import InputLoader, WholeInputLoader
+from training.encoder_inputs import FeatureFusionLoader, InputLoader
 from training.locked import fit_locked
 from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings, ExtrasSettings
@@ -109,12 +109,13 @@ def fit_all(
 ) -> list[Checkpoints]:
     """Train every weight of the encoder. Returns its checkpoints, to be cleared."""
     candidates = CandidateTable.read(collection)
-    pairs, val_pairs = (Pairs.read(collection, split, candidates).limited(settings.rows) for split in ("train", "val"))
-    load = WholeInputLoader if settings.fusion == "feature" else InputLoader
-    loader = load(collection, [pairs, val_pairs], settings, encoder, run.path / "cache", workers)
+    splits = [Pairs.read(collection, split, candidates).select_rows(settings.rows) for split in ("train", "val")]
+    pairs, val_pairs = splits
+    loader_class = FeatureFusionLoader if settings.fusion == "feature" else InputLoader
+    loader = loader_class(collection, splits, settings, encoder, run.path / "cache", workers)
     if settings.extras != ExtrasSettings():
         loader.extras = DemoExtras(collection, pairs, loader, run.path / "cache")
-    checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.digest, candidates.digest)
+    checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.digest, candidates.content_digest)
     fit(encoder, loader, pairs, val_pairs, settings, seed, run, checkpoints)
     return [checkpoints]
 

@@ -26,7 +26,7 @@ from training.settings import EncoderSettings
 
 
 @dataclass
-class Drawn:
+class InputPlan:
     """b queries or candidates before loading; the last three fields are this process's slice."""
 
     rows: np.ndarray  # (b,) query numbers or candidate rows
@@ -42,7 +42,7 @@ class Drawn:
 class Inputs:
     """This process's slice of the encoder's inputs for b queries or candidates."""
 
-    rows: np.ndarray  # (b,) as in Drawn
+    rows: np.ndarray  # (b,) as in InputPlan
     instruction: np.ndarray  # (b,)
     image_mask: Tensor  # (b,) bool
     text_mask: Tensor  # (b,) bool
@@ -67,12 +67,13 @@ class Inputs:
 
 
 @dataclass
-class WholeInputs(Inputs):
+class FeatureFusionInputs(Inputs):
     """The images and texts of this process's slice of the b inputs, for an encoder that fuses them."""
 
     def embedding(self, encoder: FeatureFusionEncoder) -> Tensor:
-        own, b = local_slice(len(self.rows)), len(self.rows)
-        return all_gather(encoder(self.pixels, self.image_mask[own], self.tokens, self.text_mask[own]), b)
+        b = len(self.rows)
+        local = local_slice(b)
+        return all_gather(encoder(self.pixels, self.image_mask[local], self.tokens, self.text_mask[local]), b)
 
 
 def gather_masked(local: Tensor, mask: Tensor) -> Tensor:
@@ -87,7 +88,7 @@ def gather_masked(local: Tensor, mask: Tensor) -> Tensor:
 class InputLoader:
     """Loads the queries of several splits and their positives."""
 
-    inputs = Inputs
+    inputs_class = Inputs
 
     def __init__(
         self,
@@ -101,9 +102,9 @@ class InputLoader:
         """Raises UserError for an image that cannot be opened."""
         self.settings, self.encoder = settings, encoder
         self.extras = EncoderExtras()
-        self.needed = np.unique(np.concatenate([pairs.positives for pairs in splits]))
-        is_needed = np.isin(np.arange(self.needed[-1] + 1), self.needed)
-        self.items = [item for item, kept in zip(collection.all_candidates(), is_needed, strict=False) if kept]
+        self.candidate_rows = np.unique(np.concatenate([pairs.positives for pairs in splits]))
+        is_needed = np.isin(np.arange(self.candidate_rows[-1] + 1), self.candidate_rows)
+        self.items = [item for item, needed in zip(collection.all_candidates(), is_needed, strict=False) if needed]
         side = encoder.config.preprocess["size"]
         self.side = side if isinstance(side, int) else side[0]
         self.pixels = self._open_images(collection, splits, cache, workers)
@@ -128,47 +129,46 @@ class InputLoader:
 
     def positions(self, rows: np.ndarray) -> np.ndarray:
         """Candidate rows -> their positions in `items`."""
-        return np.searchsorted(self.needed, rows)
+        return np.searchsorted(self.candidate_rows, rows)
 
-    def pairs(
+    def load_pairs(
         self, pairs: Pairs, batches: Iterable[np.ndarray], rng: np.random.Generator, training: bool
     ) -> Iterator[tuple[Inputs, Inputs]]:
         """For each batch of query numbers: the queries, and a random positive of each."""
 
-        def drawn() -> Iterator[tuple[Drawn, Drawn]]:
+        def plans() -> Iterator[tuple[InputPlan, InputPlan]]:
             for queries in batches:
                 positives = pairs.draw_positives(queries, rng)
                 yield (
-                    self._queries(pairs, queries, positives, rng, training),
-                    self._candidates(positives, rng, training),
+                    self._plan_queries(pairs, queries, positives, rng, training),
+                    self._plan_candidates(positives, rng, training),
                 )
 
-        return self._loaded(drawn())
+        return self._load(plans())
 
-    def candidates(self, batches: Iterable[np.ndarray]) -> Iterator[Inputs]:
+    def load_candidates(self, batches: Iterable[np.ndarray]) -> Iterator[Inputs]:
         """Batches of candidate rows, without augmentation."""
-        drawn = ((self._candidates(rows, None, training=False),) for rows in batches)
-        return (inputs for (inputs,) in self._loaded(drawn))
+        plans = ((self._plan_candidates(rows, None, training=False),) for rows in batches)
+        return (inputs for (inputs,) in self._load(plans))
 
-    def _queries(
+    def _plan_queries(
         self, pairs: Pairs, queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator, training: bool
-    ) -> Drawn:
+    ) -> InputPlan:
         instructions = [str(rng.choice(pairs.instructions[query])) for query in queries]
-        replaced = np.full(len(queries), OWN_INSTRUCTION)
+        instruction = np.full(len(queries), OWN_INSTRUCTION)
         if training:
-            instructions, replaced = self.extras.instructions(instructions, queries, positives, rng)
+            instructions, instruction = self.extras.instructions(instructions, queries, positives, rng)
         texts = [
-            query_text(instruction, pairs.texts[query])
-            for instruction, query in zip(instructions, queries, strict=True)
+            query_text(phrasing, pairs.texts[query]) for phrasing, query in zip(instructions, queries, strict=True)
         ]
-        return self._drawn(queries, replaced, [pairs.images[query] for query in queries], texts, rng, training)
+        return self._plan_texts(queries, instruction, [pairs.images[query] for query in queries], texts, rng, training)
 
-    def _candidates(self, rows: np.ndarray, rng: np.random.Generator | None, training: bool) -> Drawn:
+    def _plan_candidates(self, rows: np.ndarray, rng: np.random.Generator | None, training: bool) -> InputPlan:
         items = [self.items[position] for position in self.positions(rows)]
         images, texts = [item.image for item in items], [item.text for item in items]
-        return self._drawn(rows, np.full(len(rows), OWN_INSTRUCTION), images, texts, rng, training)
+        return self._plan_texts(rows, np.full(len(rows), OWN_INSTRUCTION), images, texts, rng, training)
 
-    def _drawn(
+    def _plan_texts(
         self,
         rows: np.ndarray,
         instruction: np.ndarray,
@@ -176,15 +176,15 @@ class InputLoader:
         texts: list[str],
         rng: np.random.Generator | None,
         training: bool,
-    ) -> Drawn:
+    ) -> InputPlan:
         if training:
             texts = self.extras.texts(texts, rng)
         texts = [normalize_text(text) for text in texts]
-        return self._local(
+        return self._plan(
             rows, instruction, images, [bool(text) for text in texts], [text for text in texts if text], rng, training
         )
 
-    def _local(
+    def _plan(
         self,
         rows: np.ndarray,
         instruction: np.ndarray,
@@ -193,11 +193,11 @@ class InputLoader:
         texts: list[str] | np.ndarray,
         rng: np.random.Generator | None,
         training: bool,
-    ) -> Drawn:
+    ) -> InputPlan:
         """This process's slice of the images and of the texts, which are only those of the mask."""
         paths, image_mask = [path for path in images if path], [bool(path) for path in images]
         local = self._slice(image_mask)
-        return Drawn(
+        return InputPlan(
             rows,
             instruction,
             image_mask,
@@ -217,40 +217,43 @@ class InputLoader:
             return None
         return Crops.draw(n, settings.min_crop, settings.horizontal_flip, rng).part(local)
 
-    def _loaded(self, steps: Iterable[Sequence[Drawn]]) -> Iterator[list[Inputs]]:
-        def paths(step: Sequence[Drawn]) -> list[str]:
-            return [path for drawn in step for path in drawn.images]
+    def _load(self, steps: Iterable[Sequence[InputPlan]]) -> Iterator[list[Inputs]]:
+        """The inputs of each plan of a step; images are opened while the model computes."""
 
-        for step, raw in self.pixels.ahead(steps, paths):
-            parts = raw.split([len(drawn.images) for drawn in step])
-            yield [self._inputs(drawn, pixels) for drawn, pixels in zip(step, parts, strict=True)]
+        def paths(plans: Sequence[InputPlan]) -> list[str]:
+            return [path for plan in plans for path in plan.images]
 
-    def _inputs(self, drawn: Drawn, raw: Tensor) -> Inputs:
+        for plans, squares in self.pixels.ahead(steps, paths):
+            parts = squares.split([len(plan.images) for plan in plans])
+            yield [self._inputs(plan, part) for plan, part in zip(plans, parts, strict=True)]
+
+    def _inputs(self, plan: InputPlan, squares: Tensor) -> Inputs:
         device = self.encoder.device
         pixels, tokens = torch.zeros(0), torch.zeros(0, dtype=torch.long)
-        if len(raw):
-            pixels = self._pixels(drawn, raw)
-        if len(drawn.texts):
-            tokens = self._tokens(drawn)
-        masks = torch.tensor(drawn.image_mask), torch.tensor(drawn.text_mask)
-        return self.inputs(drawn.rows, drawn.instruction, *(part.to(device) for part in (*masks, pixels, tokens)))
+        if len(squares):
+            pixels = self._pixels(plan, squares)
+        if len(plan.texts):
+            tokens = self._tokens(plan)
+        masks = torch.tensor(plan.image_mask), torch.tensor(plan.text_mask)
+        return self.inputs_class(plan.rows, plan.instruction, *(part.to(device) for part in (*masks, pixels, tokens)))
 
-    def _pixels(self, drawn: Drawn, raw: Tensor) -> Tensor:
-        preprocess, raw = self.encoder.config.preprocess, raw.to(self.encoder.device)
-        raw = resized(raw, self.side) if drawn.crops is None else augmented(raw, drawn.crops, self.side)
-        pixels = normalized(raw, preprocess["mean"], preprocess["std"])
+    def _pixels(self, plan: InputPlan, squares: Tensor) -> Tensor:
+        """Decoded images (local i, 3, c, c) of stored side c -> pixels as the model expects them (local i, 3, s, s)."""
+        preprocess, squares = self.encoder.config.preprocess, squares.to(self.encoder.device)
+        images = resized(squares, self.side) if plan.crops is None else augmented(squares, plan.crops, self.side)
+        pixels = normalized(images, preprocess["mean"], preprocess["std"])
         return pixels.contiguous(memory_format=torch.channels_last)
 
-    def _tokens(self, drawn: Drawn) -> Tensor:
-        return self.encoder.tokenize(drawn.texts)
+    def _tokens(self, plan: InputPlan) -> Tensor:
+        return self.encoder.tokenize(plan.texts)
 
 
-class WholeInputLoader(InputLoader):
+class FeatureFusionLoader(InputLoader):
     """Gives each process the image and the text of the same inputs."""
 
-    inputs = WholeInputs
+    inputs_class = FeatureFusionInputs
 
     def _slice(self, mask: list[bool]) -> slice:
-        own = local_slice(len(mask))
-        before = sum(mask[: own.start])
-        return slice(before, before + sum(mask[own]))
+        local = local_slice(len(mask))
+        before = sum(mask[: local.start])
+        return slice(before, before + sum(mask[local]))

@@ -28,7 +28,7 @@ from training.command_line import Arguments, parse_arguments
 from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.image_augmentation import open_item_image
 from training.locked_features import cached_features
-from training.pairs import CandidateTable, Pairs, phrased
+from training.pairs import CandidateTable, Pairs, draw_phrasings
 from training.stage import run_stage
 
 
@@ -91,7 +91,7 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
         cache = cache.with_image_lookup(images_of_candidates(run, collection, candidates, list(sets.values()), seed))
     for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
-        inputs = phrased(pairs, phrasings, np.random.default_rng(seed))
+        inputs = draw_phrasings(pairs, phrasings, np.random.default_rng(seed))
         done += fill(split, facts(run, pairs.digest, seed), len(pairs), phrasings, inputs, cache)
     print(
         f"features: encoded {done} of {len(candidates) + sum(map(len, sets.values()))}, "
@@ -109,9 +109,9 @@ def candidate_facts(run: Run, candidates: CandidateTable, seed: int) -> str:
 
     Features that were made when these covered the ids alone, and no texts and images, stay in use.
     """
-    of_ids = facts(run, candidates.digest, seed)
+    of_ids = facts(run, candidates.id_digest, seed)
     known = read_progress(run.path / "features" / "candidates").get("facts")
-    return of_ids if known == of_ids else facts(run, candidates.contents, seed)
+    return of_ids if known == of_ids else facts(run, candidates.content_digest, seed)
 
 
 def images_of_candidates(
@@ -151,6 +151,11 @@ class FeatureSet:
     ):
         self.candidates, self.pairs = candidates, pairs
         self.query_files, self.candidate_files = query_files, candidate_files
+
+    @property
+    def sources(self) -> list[str]:
+        """Checksums of what the features were made from: the encoder, its inputs, the positives and the seed."""
+        return [files.progress["facts"] for files in (self.query_files, self.candidate_files)]
 
     @classmethod
     def read(cls, run: Run, collection: Collection, candidates: CandidateTable, split: str, seed: int) -> FeatureSet:

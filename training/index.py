@@ -60,7 +60,7 @@ def train(arguments: Arguments) -> None:
     resume_folder = resume_folder_of(
         run.path / "indexing",
         fingerprint(
-            {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}, candidates.contents, settings
+            {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}, candidates.content_digest, settings
         ),
     )
     codes = cached(resume_folder / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))

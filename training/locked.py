@@ -28,7 +28,7 @@ def fit_locked(
     """
     locked, cache = settings.locked, run.path / "cache"
     candidates = CandidateTable.read(collection)
-    splits = [Pairs.read(collection, split, candidates).limited(settings.rows) for split in ("train", "val")]
+    splits = [Pairs.read(collection, split, candidates).select_rows(settings.rows) for split in ("train", "val")]
     pairs, val_pairs = splits
     model = LockedEncoder(encoder, locked.input_dropout)
     if locked.unlocked_epochs:
@@ -37,7 +37,7 @@ def fit_locked(
     loader = LockedLoader(collection, splits, settings, model, folder, seed, workers)
     if settings.image_tower:  # the heads are new, so they may take standardized outputs
         model.standardize(loader.pixels.outputs.statistics(), loader.texts.statistics())
-    facts = (settings, seed, pairs.digest, candidates.digest)
+    facts = (settings, seed, pairs.digest, candidates.content_digest)
     checkpoints = [Checkpoints(run.path, "encoder", *facts)]
     fit(model, loader, pairs, val_pairs, settings, seed, run, checkpoints[0])
     model.fold()

@@ -47,7 +47,7 @@ def cached_features(
     unlocked = bool(locked.unlocked_epochs)
     towers = not (unlocked and locked.image_blocks), not (unlocked and locked.text_blocks)
     try:
-        trained = [pairs.limited(settings.rows) for pairs in splits]
+        trained = [pairs.select_rows(settings.rows) for pairs in splits]
         loader = LockedLoader(collection, trained, named, LockedEncoder(encoder), folder, seed, workers, towers)
     except UserError:  # other towers or inputs
         return EncoderFeatureCache()

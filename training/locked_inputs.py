@@ -18,10 +18,10 @@ from genius.errors import UserError
 from genius.models.encoder import normalize_text, query_text
 from training.demo.extras import DemoExtras
 from training.encoder_extras import OWN_INSTRUCTION
-from training.encoder_inputs import Drawn, InputLoader
+from training.encoder_inputs import InputLoader, InputPlan
 from training.image_augmentation import Crops, Part
 from training.locked_encoder import LockedEncoder
-from training.pairs import Pairs, phrased
+from training.pairs import Pairs, draw_phrasings
 from training.settings import EncoderSettings, ExtrasSettings
 from training.tower_outputs import TowerOutputs, image_outputs, text_outputs
 
@@ -79,7 +79,7 @@ class LockedLoader(InputLoader):
         self._candidate_texts = rows(item.text for item in self.items)  # (c,) row in the outputs; −1: no text
         self._query_texts = []  # (q, p) of each split
         for pairs, phrasings in zip(splits, (settings.locked.phrasings, 1), strict=True):
-            inputs = phrased(pairs, phrasings, rng)
+            inputs = draw_phrasings(pairs, phrasings, rng)
             self._query_texts.append(rows(chain.from_iterable(texts for _, texts in inputs)).reshape(-1, phrasings))
         self._swaps = self._draw_swaps(splits[0], rows, rng)
         if not numbers:
@@ -103,10 +103,10 @@ class LockedLoader(InputLoader):
         -> (q, p) the number of the instruction that each phrasing has instead of its own, or OWN_INSTRUCTION.
         """
         table, queries = self._query_texts[0], np.arange(len(pairs))
-        positives, own = pairs.draw_positives(queries, rng), [""] * len(pairs)
+        positives, no_instructions = pairs.draw_positives(queries, rng), [""] * len(pairs)
         swaps = np.full(table.shape, OWN_INSTRUCTION)
         for column in range(table.shape[1]):
-            instructions, swaps[:, column] = self.extras.instructions(own, queries, positives, rng)
+            instructions, swaps[:, column] = self.extras.instructions(no_instructions, queries, positives, rng)
             swapped = np.flatnonzero(swaps[:, column] != OWN_INSTRUCTION)
             table[swapped, column] = rows(query_text(instructions[query], pairs.texts[query]) for query in swapped)
         return swaps
@@ -129,26 +129,26 @@ class LockedLoader(InputLoader):
         if images:
             self.pixels = super()._open_images(self._collection, self._splits, cache, workers)
 
-    def _queries(
+    def _plan_queries(
         self, pairs: Pairs, queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator, training: bool
-    ) -> Drawn:
+    ) -> InputPlan:
         if self.live_texts:
-            return super()._queries(pairs, queries, positives, rng, training)
+            return super()._plan_queries(pairs, queries, positives, rng, training)
         (table,) = (table for split, table in zip(self._splits, self._query_texts, strict=True) if split is pairs)
-        drawn = rng.integers(table.shape[1], size=len(queries))
-        swaps = self._swaps[queries, drawn] if pairs is self._splits[0] else np.full(len(queries), OWN_INSTRUCTION)
+        phrasing = rng.integers(table.shape[1], size=len(queries))
+        swaps = self._swaps[queries, phrasing] if pairs is self._splits[0] else np.full(len(queries), OWN_INSTRUCTION)
         images = [pairs.images[query] for query in queries]
-        return self._cached(queries, swaps, images, table[queries, drawn], rng, training)
+        return self._plan_cached(queries, swaps, images, table[queries, phrasing], rng, training)
 
-    def _candidates(self, rows: np.ndarray, rng: np.random.Generator | None, training: bool) -> Drawn:
+    def _plan_candidates(self, rows: np.ndarray, rng: np.random.Generator | None, training: bool) -> InputPlan:
         if self.live_texts:
-            return super()._candidates(rows, rng, training)
+            return super()._plan_candidates(rows, rng, training)
         positions = self.positions(rows)
         images = [self.items[position].image for position in positions]
-        own = np.full(len(rows), OWN_INSTRUCTION)
-        return self._cached(rows, own, images, self._candidate_texts[positions], rng, training)
+        instruction = np.full(len(rows), OWN_INSTRUCTION)
+        return self._plan_cached(rows, instruction, images, self._candidate_texts[positions], rng, training)
 
-    def _cached(
+    def _plan_cached(
         self,
         rows: np.ndarray,
         instruction: np.ndarray,
@@ -156,9 +156,9 @@ class LockedLoader(InputLoader):
         texts: np.ndarray,
         rng: np.random.Generator | None,
         training: bool,
-    ) -> Drawn:
-        known = texts >= 0
-        return self._local(rows, instruction, images, known.tolist(), texts[known], rng, training)
+    ) -> InputPlan:
+        text_mask = texts >= 0
+        return self._plan(rows, instruction, images, text_mask.tolist(), texts[text_mask], rng, training)
 
     def _crops(self, n: int, local: slice, rng: np.random.Generator) -> Crops | np.ndarray | None:
         """The number of the view that is taken of each image, or the crops of images that are loaded."""
@@ -166,10 +166,10 @@ class LockedLoader(InputLoader):
             return super()._crops(n, local, rng)
         return rng.integers(self.settings.locked.views, size=n)[local]
 
-    def _pixels(self, drawn: Drawn, raw: Tensor) -> Tensor:
+    def _pixels(self, plan: InputPlan, squares: Tensor) -> Tensor:
         if self.live_images:
-            return super()._pixels(drawn, raw)
-        return self.pixels.outputs.rows(raw.numpy(), 0 if drawn.crops is None else drawn.crops)
+            return super()._pixels(plan, squares)
+        return self.pixels.outputs.rows(squares.numpy(), 0 if plan.crops is None else plan.crops)
 
-    def _tokens(self, drawn: Drawn) -> Tensor:
-        return super()._tokens(drawn) if self.live_texts else self.texts.rows(drawn.texts)
+    def _tokens(self, plan: InputPlan) -> Tensor:
+        return super()._tokens(plan) if self.live_texts else self.texts.rows(plan.texts)

@@ -22,7 +22,7 @@ from genius.schema import Modality
 from training.settings import Upsampling
 
 BLOCK = 4096  # queries that are hashed together
-MOST_REPEATS = 4  # of a (task, dataset) row in an epoch
+MAX_REPEATS = 4  # of a (task, dataset) row in an epoch
 
 
 @dataclass
@@ -31,7 +31,7 @@ class CandidateTable:
 
     keys: np.ndarray  # (n,) int64 keys of the ids, see id_key
     modalities: np.ndarray  # (n,) uint8
-    contents: str = ""  # checksum of ids, modalities, texts and the images' paths
+    content_digest: str = ""  # checksum of ids, modalities, texts and the images' paths
 
     @classmethod
     def read(cls, collection: Collection) -> CandidateTable:
@@ -51,15 +51,15 @@ class CandidateTable:
         return len(self.keys)
 
     @property
-    def digest(self) -> str:
+    def id_digest(self) -> str:
         """Checksum of the ids in their order."""
         return hashlib.sha256(self.keys.tobytes()).hexdigest()
 
     def rows(self, ids: list[str]) -> np.ndarray:
         """Rows of these ids; −1 for an unknown id."""
-        keys = np.array([id_key(name) for name in ids], dtype=np.int64)
-        at = np.searchsorted(self.keys, keys, sorter=self._order).clip(max=len(self) - 1)
-        rows = self._order[at]
+        keys = np.array([id_key(id) for id in ids], dtype=np.int64)
+        places = np.searchsorted(self.keys, keys, sorter=self._order).clip(max=len(self) - 1)
+        rows = self._order[places]
         return np.where(self.keys[rows] == keys, rows, -1)
 
 
@@ -79,20 +79,18 @@ class Pairs:
     @classmethod
     def read(cls, collection: Collection, split: str, candidates: CandidateTable) -> Pairs:
         """Read a split's queries. Raises UserError for an unknown positive, a missing instruction, or no queries."""
-        phrasings = collection.instructions()
-        texts, images, instructions, datasets, tasks = [], [], [], [], []
-        rows, positives, counts = array("h"), array("q"), array("q", [0])
-        for row in collection.rows():
-            datasets.append(row.dataset)
-            tasks.append(row.task)
+        phrasings, benchmark_rows = collection.instructions(), collection.rows()
+        texts, images, instructions = [], [], []
+        rows, positives, lengths = array("h"), array("q"), array("q", [0])
+        for number, row in enumerate(benchmark_rows):
             for query in collection.queries(split, row):
-                known = candidates.rows(list(query.positives))
-                if not len(known) or known.min() < 0:
+                query_positives = candidates.rows(list(query.positives))
+                if not len(query_positives) or query_positives.min() < 0:
                     raise UserError(
                         f"{split} query {query.id} of {collection.root} has no positive, or one that is not a "
                         f"candidate; find its line with: python -m genius.collections --check {collection.root}"
                     )
-                target = Modality(int(candidates.modalities[known[0]]))
+                target = Modality(int(candidates.modalities[query_positives[0]]))
                 key = (row.dataset_id, query.modality, target)
                 if key not in phrasings:
                     raise UserError(
@@ -102,15 +100,17 @@ class Pairs:
                 texts.append(query.text)
                 images.append(query.image)
                 instructions.append(phrasings[key])
-                rows.append(len(datasets) - 1)
-                positives.extend(known)
-                counts.append(len(known))
+                rows.append(number)
+                positives.extend(query_positives)
+                lengths.append(len(query_positives))
         if len(texts) < MIN_QUERIES:
             raise UserError(
                 f"{collection.root} has {len(texts)} {split} queries, training needs at least {MIN_QUERIES}; "
                 f"add them to query/{split}"
             )
-        return cls(texts, images, instructions, np.array(rows), datasets, tasks, np.cumsum(counts), np.array(positives))
+        datasets, tasks = [row.dataset for row in benchmark_rows], [row.task for row in benchmark_rows]
+        offsets = np.cumsum(lengths)
+        return cls(texts, images, instructions, np.array(rows), datasets, tasks, offsets, np.array(positives))
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -122,7 +122,8 @@ class Pairs:
         for opening, values in (("([", self.texts), ("], [", self.images), ("], [", self.instructions)):
             digest.update(opening.encode())  # the repr of the three lists in blocks, to save memory
             for start in range(0, len(values), BLOCK):
-                digest.update((", " * (start > 0) + ", ".join(map(repr, values[start : start + BLOCK]))).encode())
+                separator = ", " if start else ""
+                digest.update((separator + ", ".join(map(repr, values[start : start + BLOCK]))).encode())
         digest.update(b"])" + self.positives.tobytes())
         return digest.hexdigest()
 
@@ -134,80 +135,84 @@ class Pairs:
     def positive_mask(self, queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
         """(b, c) bool: candidate row c is a positive of query b."""
         lengths = self.offsets[queries + 1] - self.offsets[queries]
-        known = self.positives[_spans(self.offsets[queries], lengths)]
+        positives = self.positives[_spans(self.offsets[queries], lengths)]
         order = np.argsort(candidates, kind="stable")
-        first = np.searchsorted(candidates, known, sorter=order)
-        count = np.searchsorted(candidates, known, "right", sorter=order) - first
+        first = np.searchsorted(candidates, positives, sorter=order)
+        count = np.searchsorted(candidates, positives, "right", sorter=order) - first
         mask = np.zeros((len(queries), len(candidates)), dtype=bool)
         mask[np.repeat(np.repeat(np.arange(len(queries)), lengths), count), order[_spans(first, count)]] = True
         return mask
 
-    def of_rows(self, names: Sequence[str]) -> np.ndarray:
+    def row_mask(self, row_names: Sequence[str]) -> np.ndarray:
         """(q,) bool: the query is of one of these benchmark rows; all queries are if none is named.
 
-        names: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks.
+        row_names: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks.
         Raises UserError for a name without queries, and if they are too few to train on.
         """
-        if not names:
+        if not row_names:
             return np.ones(len(self), dtype=bool)
-        pairs = list(zip(self.tasks, self.datasets, strict=True))
-        known = [pairs[row] for row in np.unique(self.rows)]
-        if unknown := set(names) - {f"{task}:{dataset}" for task, dataset in known} - {dataset for _, dataset in known}:
-            choices = ", ".join(f"{task}:{dataset}" for task, dataset in sorted(known))
+        names_of_row = [{dataset, f"{task}:{dataset}"} for task, dataset in zip(self.tasks, self.datasets, strict=True)]
+        with_queries = np.unique(self.rows)
+        if unknown := set(row_names) - set().union(*(names_of_row[row] for row in with_queries)):
+            pairs = sorted((self.tasks[row], self.datasets[row]) for row in with_queries)
+            choices = ", ".join(f"{task}:{dataset}" for task, dataset in pairs)
             raise UserError(
                 f"there are no queries of the row {min(unknown)!r} in a split that training needs; choose from "
                 f"{choices}, or name a dataset for all of its tasks"
             )
-        named = [row for row, (task, dataset) in enumerate(pairs) if {dataset, f"{task}:{dataset}"} & set(names)]
-        chosen = np.isin(self.rows, named)
-        if chosen.sum() < MIN_QUERIES:
+        selected = [row for row, names in enumerate(names_of_row) if names & set(row_names)]
+        mask = np.isin(self.rows, selected)
+        if mask.sum() < MIN_QUERIES:
             raise UserError(
-                f"the rows {', '.join(names)} have {chosen.sum()} query in a split that training needs; expected at "
+                f"the rows {', '.join(row_names)} have {mask.sum()} query in a split that training needs; expected at "
                 f"least {MIN_QUERIES}: name more rows"
             )
-        return chosen
+        return mask
 
-    def limited(self, names: Sequence[str]) -> Pairs:
-        """The queries of these benchmark rows alone, or all if none is named. Raises UserError as `of_rows` does."""
-        if not names:
+    def select_rows(self, row_names: Sequence[str]) -> Pairs:
+        """The queries of these benchmark rows alone, or all if none is named. Raises UserError as `row_mask` does."""
+        if not row_names:
             return self
-        kept = np.flatnonzero(self.of_rows(names))
-        lengths = np.diff(self.offsets)[kept]
+        queries = np.flatnonzero(self.row_mask(row_names))
+        lengths = np.diff(self.offsets)[queries]
         return replace(
             self,
-            **{name: [getattr(self, name)[query] for query in kept] for name in ("texts", "images", "instructions")},
-            rows=self.rows[kept],
+            texts=[self.texts[query] for query in queries],
+            images=[self.images[query] for query in queries],
+            instructions=[self.instructions[query] for query in queries],
+            rows=self.rows[queries],
             offsets=np.append(0, lengths.cumsum()),
-            positives=self.positives[_spans(self.offsets[kept], lengths)],
+            positives=self.positives[_spans(self.offsets[queries], lengths)],
         )
 
     def epoch(
-        self, rng: np.random.Generator, upsample_to: Upsampling, row_limit: int = 0, names: Sequence[str] = ()
+        self, rng: np.random.Generator, upsample_to: Upsampling, row_limit: int = 0, row_names: Sequence[str] = ()
     ) -> np.ndarray:
         """Every query at least once, in random order within its row or dataset.
 
-        upsample_to: the queries of smaller (task, dataset) rows are repeated up to this number, at most MOST_REPEATS
+        upsample_to: the queries of smaller (task, dataset) rows are repeated up to this number, at most MAX_REPEATS
         times; or, as in M-BEIR's mbeir_union_up_train.jsonl, those of the named datasets up to the number of each.
-        row_limit: of a row with more queries, this many at random. names: only queries of these rows, see `of_rows`.
+        row_limit: of a row with more queries, this many at random. row_names: only queries of these rows, see
+        `row_mask`.
         """
-        chosen = self.of_rows(names)
-
-        def parts() -> Iterator[tuple[np.ndarray, int]]:
-            if isinstance(upsample_to, int):
-                for row in range(len(self.datasets)):
-                    own = np.flatnonzero(chosen & (self.rows == row))
-                    yield own, min(upsample_to, MOST_REPEATS * len(own))
-            else:
-                for dataset in dict.fromkeys(self.datasets):
-                    rows = [row for row, name in enumerate(self.datasets) if name == dataset]
-                    yield np.flatnonzero(chosen & np.isin(self.rows, rows)), upsample_to.get(dataset, 0)
-
-        order = np.concatenate([_repeated(own, max(len(own), wanted), rng) for own, wanted in parts()])
+        parts = self._upsampled_parts(self.row_mask(row_names), upsample_to)
+        order = np.concatenate([_repeat(queries, max(len(queries), count), rng) for queries, count in parts])
         if not row_limit:
             return order
         return np.concatenate(
             [rng.permutation(order[self.rows[order] == row])[:row_limit] for row in range(len(self.datasets))]
         )
+
+    def _upsampled_parts(self, mask: np.ndarray, upsample_to: Upsampling) -> Iterator[tuple[np.ndarray, int]]:
+        """The queries (·,) of each row, or of each dataset, where the mask (q,) is true, and how many are wanted."""
+        if isinstance(upsample_to, int):
+            for row in range(len(self.datasets)):
+                queries = np.flatnonzero(mask & (self.rows == row))
+                yield queries, min(upsample_to, MAX_REPEATS * len(queries))
+        else:
+            for dataset in dict.fromkeys(self.datasets):
+                rows = [row for row, name in enumerate(self.datasets) if name == dataset]
+                yield np.flatnonzero(mask & np.isin(self.rows, rows)), upsample_to.get(dataset, 0)
 
     def batches(
         self,
@@ -218,7 +223,7 @@ class Pairs:
         drop_last: bool = False,
         order_row: Callable[[np.ndarray], np.ndarray] = np.asarray,
         row_limit: int = 0,
-        names: Sequence[str] = (),
+        row_names: Sequence[str] = (),
     ) -> list[np.ndarray]:
         """An epoch as arrays of query numbers.
 
@@ -226,14 +231,12 @@ class Pairs:
         groups of a batch are drawn from all rows. order_row: orders the queries of a row before they are grouped.
         The last batch is dropped if it is a single query or, with drop_last, smaller than the others.
         """
-        order = self.epoch(rng, upsample_to, row_limit, names)
-        groups = [
-            piece
-            for row in range(len(self.datasets))
-            for piece in _split(order_row(order[self.rows[order] == row]), group)
-        ]
-        shuffled = np.concatenate([groups[at] for at in rng.permutation(len(groups))])
-        return [piece for piece in split_batches(shuffled, batch, drop_last) if len(piece) > 1]
+        order = self.epoch(rng, upsample_to, row_limit, row_names)
+        groups = []
+        for row in range(len(self.datasets)):
+            groups += _split(order_row(order[self.rows[order] == row]), group)
+        shuffled = np.concatenate([groups[number] for number in rng.permutation(len(groups))])
+        return [queries for queries in split_batches(shuffled, batch, drop_last) if len(queries) > 1]
 
 
 def split_batches(order: np.ndarray, batch: int, drop_last: bool) -> list[np.ndarray]:
@@ -242,11 +245,11 @@ def split_batches(order: np.ndarray, batch: int, drop_last: bool) -> list[np.nda
     return _split(order[: whole or len(order)], batch)
 
 
-def _repeated(own: np.ndarray, wanted: int, rng: np.random.Generator) -> np.ndarray:
-    """Random permutations of the queries, one after the other, up to the wanted number."""
-    if not len(own):
-        return own
-    return np.concatenate([rng.permutation(own) for _ in range(-(-wanted // len(own)))])[:wanted]
+def _repeat(queries: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """This number of queries: random permutations of them, one after the other."""
+    if not len(queries):
+        return queries
+    return np.concatenate([rng.permutation(queries) for _ in range(-(-count // len(queries)))])[:count]
 
 
 def _spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -258,8 +261,8 @@ def _split(order: np.ndarray, size: int) -> list[np.ndarray]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def phrased(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[EncoderInput]:
-    """(image, query texts) with this number of random phrasings per query, without repetition where possible."""
+def draw_phrasings(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[EncoderInput]:
+    """(image, query texts) of each query with this number of random phrasings, without repetition where possible."""
     for image, text, choices in zip(pairs.images, pairs.texts, pairs.instructions, strict=True):
-        drawn = rng.permutation(len(choices))[np.arange(phrasings) % len(choices)]
-        yield image, [query_text(choices[at], text) for at in drawn]
+        numbers = rng.permutation(len(choices))[np.arange(phrasings) % len(choices)]
+        yield image, [query_text(choices[number], text) for number in numbers]

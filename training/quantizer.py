@@ -76,13 +76,13 @@ def fit(
     torch.manual_seed(seed)
     model = FusionAndQuantizer(settings).to(device)
     optimizer = adamw(model, settings)
-    checkpoints = Checkpoints(run.path, "quantizer", settings, seed, run.digest("encoder"), data.pairs.digest)
+    checkpoints = Checkpoints(run.path, "quantizer", settings, seed, data.sources)
     first = checkpoints.resume(model, optimizer)
     if first == 0 and is_main():
         initialize_codebooks(model, data, settings, seed, device)
     broadcast_buffers(model)
     for epoch in range(first, settings.epochs):
-        rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
+        rng, started, history = reseed(seed, epoch), time.perf_counter(), []
         model.train()
         batches = data.pairs.batches(
             rng,
@@ -90,7 +90,7 @@ def fit(
             upsample_to=settings.upsample_to,
             drop_last=settings.drop_last,
             row_limit=settings.row_limit,
-            names=settings.rows,
+            row_names=settings.rows,
         )
         steps = len(batches)
         for step, queries in enumerate(progress_bar(batches, desc=f"quantizer epoch {epoch}", unit="batch")):
@@ -100,48 +100,28 @@ def fit(
                 final=settings.final_learning_rate / settings.learning_rate,
             )
             set_learning_rate(optimizer, settings.learning_rate * rate)
-            parts = batch_losses(model, data, data.draw(queries, rng), settings, device, labels)
-            loss = (
-                settings.contrastive_weight * parts["cl"]
-                + settings.rq_weight * parts["rq"]
-                + settings.mse_weight * parts["mse"]
-                + settings.coarse_weight * parts["coarse"]
-                + parts["modality"]
-            )
+            losses = batch_losses(model, data, data.draw(queries, rng), settings, device, labels)
             optimizer.zero_grad()
-            loss.backward()
+            total_loss(losses, settings).backward()
             average_gradients(model.parameters())
             optimizer.step()
             broadcast_buffers(model)
-            losses.append([parts[name].item() for name in ("cl", "rq", "mse")])
-        contrast, quantization, distance = np.mean(losses, axis=0)
+            history.append([losses[name].item() for name in ("cl", "rq", "mse")])
+        contrastive, quantization, distance = np.mean(history, axis=0)
         pace = seconds_per_step(started, steps)
         model.eval()
-        validated = not settings.validate_last or epoch == settings.epochs - 1
-        rates = {}
-        if validated:
-            found = broadcast_object(is_main() and validate(model, val, settings, seed, device))
-            rates = dict(zip(("val_hit_at_5", "val_hit_at_5_quantized"), found, strict=True))
+        rates: dict[str, float] = {}
+        if not settings.validate_last or epoch == settings.epochs - 1:
+            rates = broadcast_object(validate(model, val, settings, seed, device) if is_main() else None)
         seconds = time.perf_counter() - started
         print(
-            f"quantizer epoch {epoch}  contrastive {contrast:.3f}  quantization {quantization:.5f}  "
-            f"distance {distance:.5f}  "
-            + validated * f"val hit@5 {rates.get('val_hit_at_5', 0):.1%}, "
-            + validated * f"quantized {rates.get('val_hit_at_5_quantized', 0):.1%}  "
-            + f"{seconds:.0f} s, {pace}",
+            f"quantizer epoch {epoch}  contrastive {contrastive:.3f}  quantization {quantization:.5f}  "
+            f"distance {distance:.5f}  {_format_rates(rates)}{seconds:.0f} s, {pace}",
             flush=True,
         )
         if is_main():
-            record_epoch(
-                run,
-                "quantizer",
-                epoch,
-                contrastive=contrast,
-                quantization=quantization,
-                distance=distance,
-                **rates,
-                seconds=seconds,
-            )
+            figures = {"contrastive": contrastive, "quantization": quantization, "distance": distance}
+            record_epoch(run, "quantizer", epoch, **figures, **rates, seconds=seconds)
         checkpoints.save(model, optimizer, epoch, score=rates.get("val_hit_at_5_quantized", 0.0))
     if settings.keep_best:
         print(f"quantizer: keeping epoch {checkpoints.load_best(model)}, the best on validation")
@@ -157,9 +137,17 @@ def fit(
 
 def validate(
     model: FusionAndQuantizer, val: FeatureSet, settings: QuantizerSettings, seed: int, device: str
-) -> tuple[float, float]:
-    """The hit rates on validation queries of the rows that are trained."""
-    return hit_rates(model.fusion, model.quantizer, val, seed, device, names=settings.rows)
+) -> dict[str, float]:
+    """Hit rates on validation queries of the rows that are trained: by fused features, and by quantized ones."""
+    fused, quantized = hit_rates(model.fusion, model.quantizer, val, seed, device, row_names=settings.rows)
+    return {"val_hit_at_5": fused, "val_hit_at_5_quantized": quantized}
+
+
+def _format_rates(rates: dict[str, float]) -> str:
+    """The hit rates of an epoch in the line that is printed; empty if it was not validated."""
+    if not rates:
+        return ""
+    return f"val hit@5 {rates['val_hit_at_5']:.1%}, quantized {rates['val_hit_at_5_quantized']:.1%}  "
 
 
 def report(
@@ -177,10 +165,7 @@ def report(
     modalities = data.candidates.modalities
     codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], modalities, model.quantizer)
     health = code_health(codes, modalities, model.quantizer.config.code_sizes)
-    plain, quantized = validate(model, val, settings, seed, device)
-    write_json(
-        run.path / "reports" / "health.json", health | {"val_hit_at_5": plain, "val_hit_at_5_quantized": quantized}
-    )
+    write_json(run.path / "reports" / "health.json", health | validate(model, val, settings, seed, device))
     print(format_health(health))
 
 
@@ -190,7 +175,7 @@ def initialize_codebooks(
 ) -> None:
     """Start every codebook by k-means on fused queries and targets, before the fusion is trained."""
     rng = np.random.default_rng(seed)
-    queries = np.flatnonzero(data.pairs.of_rows(settings.rows))
+    queries = np.flatnonzero(data.pairs.row_mask(settings.rows))
     batch = data.draw(rng.permutation(queries)[: settings.kmeans_vectors // 2], rng)
     z = torch.cat([model.fusion(features) for features in data.features(batch, device)])
     model.quantizer.initialize(z, batch.modality.repeat(2).to(device), seed, settings.kmeans_iterations)
@@ -198,13 +183,13 @@ def initialize_codebooks(
 
 def coarse_labels(collection: Collection, factor: str) -> np.ndarray:
     """(n,) the class of each candidate by this factor, −1 where unknown. Raises UserError if no candidate has it."""
-    known = read_factors(list(collection.all_candidates()))
-    if factor not in known:
+    factors = read_factors(list(collection.all_candidates()))
+    if factor not in factors:
         raise UserError(
             f"no candidate of {collection.root} has a factor {factor!r} in its src_content; choose one of them with "
-            f"--set quantizer.coarse_factor=…: {', '.join(known) or 'there are none'}"
+            f"--set quantizer.coarse_factor=…: {', '.join(factors) or 'there are none'}"
         )
-    return known[factor]
+    return factors[factor]
 
 
 def batch_losses(
@@ -228,16 +213,18 @@ def batch_losses(
     if settings.mask_positives:
         positive_mask = torch.from_numpy(data.pairs.positive_mask(batch.queries, batch.positives))
     quantized = model.quantizer(torch.cat([z_query, z_target]), batch.modality.repeat(2).to(device))
-    q, c = quantized.z.chunk(2)
+    z_hat_query, z_hat_target = quantized.z.chunk(2)
     if not settings.mse_raw:
-        q, c = F.normalize(q, dim=-1), F.normalize(c, dim=-1)
+        z_hat_query, z_hat_target = F.normalize(z_hat_query, dim=-1), F.normalize(z_hat_target, dim=-1)
     size = model.quantizer.config.levels * model.quantizer.config.dim if settings.rq_sum else 1
     return {
         "cl": contrastive_loss(
             z_query, z_target, 1 / settings.temperature, positive_mask.to(device), settings.symmetric_loss
         ),
         "rq": quantized.loss * size,
-        "mse": (q - c).square().sum(-1).mean() if settings.mse_raw else F.mse_loss(q, c),
+        "mse": (z_hat_query - z_hat_target).square().sum(-1).mean()
+        if settings.mse_raw
+        else F.mse_loss(z_hat_query, z_hat_target),
         "modality": quantized.modality_loss,
         "coarse": torch.zeros(())
         if labels is None
@@ -249,11 +236,22 @@ def batch_losses(
     }
 
 
+def total_loss(losses: dict[str, Tensor], settings: QuantizerSettings) -> Tensor:
+    """Eq. 8 with the weights of the settings, and our terms."""
+    return (
+        settings.contrastive_weight * losses["cl"]
+        + settings.rq_weight * losses["rq"]
+        + settings.mse_weight * losses["mse"]
+        + settings.coarse_weight * losses["coarse"]
+        + losses["modality"]
+    )
+
+
 def supcon_loss(z: Tensor, labels: Tensor, temperature: float) -> Tensor:
     """Supervised contrastive loss (Khosla et al. 2020): z (b, d) normalized, labels (b,), −1 for none."""
-    itself = torch.eye(len(z), dtype=torch.bool, device=z.device)
-    positive_mask = (labels[:, None] == labels) & (labels >= 0)[:, None] & ~itself
-    log_probs = (z @ z.T / temperature).masked_fill(itself, -torch.inf).log_softmax(dim=-1)
+    diagonal = torch.eye(len(z), dtype=torch.bool, device=z.device)
+    positive_mask = (labels[:, None] == labels) & (labels >= 0)[:, None] & ~diagonal
+    log_probs = (z @ z.T / temperature).masked_fill(diagonal, -torch.inf).log_softmax(dim=-1)
     anchors = positive_mask.any(1)
     if not anchors.any():
         return z.new_zeros(())

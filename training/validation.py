@@ -27,14 +27,14 @@ def hit_rates(
     seed: int,
     device: str,
     block: int = 8192,
-    names: Sequence[str] = (),
+    row_names: Sequence[str] = (),
 ) -> tuple[float, float]:
     """hit@5 of validation queries among all candidates: by z, and by exhaustive search over quantized vectors.
 
-    names: of queries of these benchmark rows, see Pairs.of_rows.
+    row_names: of queries of these benchmark rows, see Pairs.row_mask.
     """
     rng = np.random.default_rng(seed)
-    sample = np.sort(rng.permutation(np.flatnonzero(data.pairs.of_rows(names)))[:SAMPLE])
+    sample = np.sort(rng.permutation(np.flatnonzero(data.pairs.row_mask(row_names)))[:SAMPLE])
     query = fusion(data.query_files.features(sample).to(device))  # (s, d)
     best = [TopRows(len(sample), device) for _ in range(2)]
     for start in range(0, len(data.candidates), block):

@@ -16,7 +16,7 @@ from training import encoder, encoder_inputs, features
 from training.benchmarks.encoders import SYSTEMS
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments
-from training.encoder_inputs import WholeInputLoader
+from training.encoder_inputs import FeatureFusionLoader
 from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings, ExtrasSettings
 from training.stage import run_stage
@@ -66,11 +66,11 @@ def test_two_processes_embed_the_inputs_that_one_does(collection, tmp_path, monk
     settings = settings_of("CLIP-FF", replace(PLAIN, augment=False))
     model = FeatureFusionEncoder.over(encoder.new_encoder(settings), 2).eval()
     pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
-    loader = WholeInputLoader(collection, [pairs], settings, model, tmp_path)
-    rows = loader.needed[::2][:9]
+    loader = FeatureFusionLoader(collection, [pairs], settings, model, tmp_path)
+    rows = loader.candidate_rows[::2][:9]
 
     def embedded() -> torch.Tensor:
-        (inputs,) = loader.candidates([rows])
+        (inputs,) = loader.load_candidates([rows])
         with torch.inference_mode():
             return inputs.embedding(model)
 

@@ -296,7 +296,7 @@ def test_features_are_known_of_an_encoder_that_was_trained_on_chosen_rows(towers
     candidates = CandidateTable.read(colors)
     pairs = Pairs.read(colors, "train", candidates)
     row = f"{pairs.tasks[0]}:{pairs.datasets[0]}"
-    assert len(pairs.limited([row])) < len(pairs)
+    assert len(pairs.select_rows([row])) < len(pairs)
     settings = replace(locked_settings(*towers), epochs=1, rows=(row,))
     train(colors, tmp_path, settings)
     _, cache = stored_and_cached(colors, tmp_path, settings)
@@ -416,7 +416,7 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
     loader = LockedLoader(collection, splits, settings, model, tmp_path / "towers", 0)
     pairs, queries = splits[0], np.arange(len(splits[0]))
 
-    ((inputs, _),) = loader.pairs(pairs, [queries], np.random.default_rng(0), training=True)
+    ((inputs, _),) = loader.load_pairs(pairs, [queries], np.random.default_rng(0), training=True)
 
     swapped, asks_by_text = inputs.instruction != OWN_INSTRUCTION, np.array([image is None for image in pairs.images])
     assert not swapped[~asks_by_text].any() and 0.35 < swapped[asks_by_text].mean() < 0.65
@@ -426,7 +426,7 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
     rows = [loader.text_row[f"Describe the picture. {pairs.texts[query]}."] for query in np.flatnonzero(swapped)]
     with_text = np.flatnonzero(inputs.text_mask)
     torch.testing.assert_close(inputs.tokens[np.isin(with_text, np.flatnonzero(swapped))], loader.texts.rows(rows))
-    ((inputs, _),) = loader.pairs(splits[1], [np.arange(len(splits[1]))], np.random.default_rng(0), training=False)
+    ((inputs, _),) = loader.load_pairs(splits[1], [np.arange(len(splits[1]))], np.random.default_rng(0), training=False)
     assert set(inputs.instruction) == {OWN_INSTRUCTION}
     train(collection, tmp_path, settings)
     assert curve(tmp_path)[-1]["loss"] < curve(tmp_path)[0]["loss"]

@@ -83,25 +83,25 @@ def test_a_smaller_last_batch_is_dropped_where_asked_unless_it_is_the_only_one()
 def test_limited_pairs_are_the_queries_of_the_named_rows_with_their_positives(collection, candidates, pairs):
     rows = [row for row in collection.rows() if next(collection.queries("train", row), None)]
     named = [f"{row.task}:{row.dataset}" for row in rows[::2]]
-    limited = pairs.limited(named)
+    limited = pairs.select_rows(named)
     expected = [query for row in rows[::2] for query in collection.queries("train", row)]
     assert 0 < len(limited) < len(pairs)
     assert (limited.texts, limited.images) == ([q.text for q in expected], [q.image for q in expected])
     for number, query in enumerate(expected):
         found = limited.positives[limited.offsets[number] : limited.offsets[number + 1]]
         assert sorted(found) == sorted(candidates.rows(list(query.positives)))
-    assert set(pairs.epoch(np.random.default_rng(0), 0, names=named)) == set(np.flatnonzero(pairs.of_rows(named)))
+    assert set(pairs.epoch(np.random.default_rng(0), 0, row_names=named)) == set(np.flatnonzero(pairs.row_mask(named)))
 
 
 def test_a_dataset_names_all_of_its_rows(pairs):
     expected = [pairs.datasets[row] == "shapes" for row in pairs.rows]
-    assert pairs.of_rows(["shapes"]).tolist() == expected and any(expected) and not all(expected)
+    assert pairs.row_mask(["shapes"]).tolist() == expected and any(expected) and not all(expected)
 
 
 def test_an_unknown_row_lists_the_known_ones(pairs):
     known = {f"{pairs.tasks[row]}:{pairs.datasets[row]}" for row in pairs.rows}
     with pytest.raises(UserError, match="no queries of the row '9:nowhere'") as error:
-        pairs.limited(["shapes", "9:nowhere"])
+        pairs.select_rows(["shapes", "9:nowhere"])
     assert all(name in str(error.value) for name in known)
 
 
@@ -116,8 +116,8 @@ def test_contents_change_with_ids_texts_and_images_and_the_digest_with_ids_alone
             first, *others = collection.all_candidates()
             return [replace(first, **self.changes), *others]
 
-    assert CandidateTable.read(Changed()).contents == candidates.contents
+    assert CandidateTable.read(Changed()).content_digest == candidates.content_digest
     for changes in ({"text": "another text"}, {"image": "images/another.png"}):
         table = CandidateTable.read(Changed(**changes))
-        assert table.digest == candidates.digest and table.contents != candidates.contents
-    assert CandidateTable.read(Changed(id="9:9")).digest != candidates.digest
+        assert table.id_digest == candidates.id_digest and table.content_digest != candidates.content_digest
+    assert CandidateTable.read(Changed(id="9:9")).id_digest != candidates.id_digest

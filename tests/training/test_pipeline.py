@@ -141,6 +141,22 @@ def test_a_killed_stage_resumes_after_its_last_epoch_and_ends_with_the_same_byte
         assert found[part]["files"] == expected[part]["files"], part  # byte for byte
 
 
+@pytest.mark.parametrize("stage", ["encoder", "quantizer"])
+def test_a_killed_stage_does_not_go_on_with_candidates_of_other_texts(stage, collection, tmp_path, monkeypatch):
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    given = replace(arguments(collection, tmp_path / "run"), collection=root)
+    killed_while(monkeypatch, stage, "after an epoch")
+    with pytest.raises(Killed):
+        pipeline.train(given)
+    monkeypatch.undo()
+    for file in (root / "cand_pool").rglob("*.jsonl"):
+        file.write_text(file.read_text().replace('"txt": "', '"txt": "another '))
+    if stage == "quantizer":
+        run_stage("features", features.train, given)
+    with pytest.raises(UserError, match=f"{stage} was made with other settings or data"):
+        pipeline.train(given)
+
+
 @pytest.mark.parametrize("stage", ["quantizer", "index"])
 def test_a_repeated_stage_that_is_killed_before_it_is_recorded_leaves_a_run_that_goes_on(
     stage, trained, collection, tmp_path, monkeypatch
@@ -171,7 +187,7 @@ def test_candidates_with_other_texts_are_encoded_again_but_features_of_before_st
     with pytest.raises(UserError, match="does not hold the features of this encoder and collection"):
         quantizer.train(given)
     progress, n = run / "features" / "candidates" / "progress.json", len(CandidateTable.read(collection))
-    of_ids = features.facts(Run(run), CandidateTable.read(collection).digest, TINY.seed)
+    of_ids = features.facts(Run(run), CandidateTable.read(collection).id_digest, TINY.seed)
     made = progress.read_text()
     progress.write_text(json.dumps(json.loads(made) | {"facts": of_ids}))
     features.train(given)

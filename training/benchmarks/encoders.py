@@ -173,7 +173,7 @@ def kept_search(
 ) -> dict[str, Any]:
     """The hit rates of a trained encoder, from its folder if they were measured before."""
     run, file = Run(folder), folder / "dense.json"
-    facts = fingerprint(run.digest("encoder"), limit, seed, candidates.table.digest)
+    facts = fingerprint(run.digest("encoder"), limit, seed, candidates.table.id_digest)
     kept = json.loads(file.read_text()) if file.is_file() else {}
     if kept.get("facts") != facts:
         load = FeatureFusionEncoder.load if system.fusion == "feature" else Encoder.load

@@ -111,7 +111,7 @@ def random_features(run: Run, collection: Collection) -> None:
     candidates = CandidateTable.read(collection)
     rng = np.random.default_rng(0)
     known = rng.normal(size=(len(candidates), DIM)).astype(np.float16) / np.float16(DIM**0.5)
-    sets = {"candidates": (candidates.contents, known)}
+    sets = {"candidates": (candidates.content_digest, known)}
     for split in ("train", "val"):
         pairs = Pairs.read(collection, split, candidates)
         sets[split] = pairs.digest, known[pairs.positives[pairs.offsets[:-1]]]

@@ -35,7 +35,7 @@ class HardGroups:
         encoder.eval()
         targets, inverse = np.unique(pairs.positives[pairs.offsets[:-1]], return_inverse=True)
         blocks = (targets[start : start + BLOCK] for start in range(0, len(targets), BLOCK))
-        parts = [inputs.embedding(encoder) for inputs in loader.candidates(blocks)]
+        parts = [inputs.embedding(encoder) for inputs in loader.load_candidates(blocks)]
         return cls(torch.cat(parts).cpu().numpy()[inverse], share, group, rng)
 
     def __call__(self, queries: np.ndarray) -> np.ndarray:
