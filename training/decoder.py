@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -57,12 +57,12 @@ DrawWeights = Callable[[int], Tensor]  # width -> (b, width) drawn from Beta(α,
 
 
 @dataclass(frozen=True)
-class Targets:
+class TargetIDs:
     """The IDs that a decoder learns to generate, and from which fused features."""
 
     codes: np.ndarray  # (n, M) of every candidate
     quantizer: ResidualQuantizer | None  # that made them; None: IDs without codewords, so geometry says nothing
-    features: str  # digest of the fusion whose fused features are the queries
+    fusion_digest: str  # of the fusion whose fused features are the queries
     digest: str  # of all that the IDs depend on
 
 
@@ -74,18 +74,18 @@ def train(arguments: Arguments) -> None:
     candidates, fusion_digest = CandidateTable.read(collection), run.digest("fusion")
     data, val = (FeatureSet.read(run, collection, candidates, split, seed) for split in ("train", "val"))
     codes = quantize_all(data.candidate_files.fused(fusion_digest)[:, 0], candidates.modalities, quantizer)
-    targets = Targets(codes, quantizer.cpu(), fusion_digest, run.digest("quantizer"))
+    targets = TargetIDs(codes, quantizer.cpu(), fusion_digest, run.digest("quantizer"))
     decoder, checkpoints = fit(run, data, val, targets, settings, seed, device)
     publish(run, "decoder", partial(decoder.save, half=settings.half), ("quantizer",))
     checkpoints.clear()
 
 
 def fit(
-    run: Run, data: FeatureSet, val: FeatureSet, targets: Targets, settings: DecoderSettings, seed: int, device: str
+    run: Run, data: FeatureSet, val: FeatureSet, targets: TargetIDs, settings: DecoderSettings, seed: int, device: str
 ) -> tuple[IDDecoder, Checkpoints]:
     """Train a decoder, choose its epoch and its weight; -> it, and its checkpoints, to be cleared once it is stored."""
     samples = Samples(data, targets, settings)
-    validation = Validation(val, samples, targets.features, device, seed) if is_main() else None
+    validation = Validation(val, samples, targets.fusion_digest, device, seed) if is_main() else None
     torch.manual_seed(seed)
     decoder = IDDecoder(settings.decoder)
     if targets.quantizer is not None:
@@ -101,7 +101,7 @@ def fit(
         decoder.train()
         batches = split_batches(samples.epoch(rng), settings.batch, settings.drop_last)
         steps, total = len(batches), settings.epochs * len(batches)
-        warmup = min(0.5, settings.warmup_steps / total)
+        warmup = min(0.5, settings.warmup_steps / total)  # or else a short training would never reach the peak
         for step, batch in enumerate(progress_bar(batches, desc=f"decoder epoch {epoch}", unit="batch")):
             rate = cosine(epoch * steps + step, total, warmup, from_zero=settings.warmup_from_zero)
             set_learning_rate(optimizer, settings.learning_rate * rate)
@@ -122,7 +122,8 @@ def fit(
             if geometry_recall is not None:
                 recalls["val_recall_by_geometry"] = geometry_recall
         seconds = time.perf_counter() - started
-        print(f"decoder epoch {epoch}  loss {loss:.3f}  {_described(recalls)}{seconds:.0f} s, {pace}", flush=True)
+        validated = validation.describe(recalls) if recalls else ""
+        print(f"decoder epoch {epoch}  loss {loss:.3f}  {validated}{seconds:.0f} s, {pace}", flush=True)
         if is_main():
             record_epoch(run, "decoder", epoch, loss=loss, **recalls, seconds=seconds)
         checkpoints.save(decoder, optimizer, epoch, score=recalls.get("val_recall", 0.0))
@@ -130,33 +131,28 @@ def fit(
         print(f"decoder: keeping epoch {checkpoints.load_best(decoder)}, the best on validation")
     if settings.half:
         round_to_half(decoder)
-    if is_main() and len(settings.decoder_weights) > 1:
-        recalls = {weight: validation.candidate_recall(decoder, weight) for weight in settings.decoder_weights}
-        print(
-            "recall by decoder weight: " + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items())
-        )
-        decoder.config = dataclasses.replace(decoder.config, decoder_weight=max(recalls, key=recalls.get))
-    elif is_main():
-        decoder.config = dataclasses.replace(decoder.config, decoder_weight=settings.decoder_weights[0])
+    if is_main():
+        weight = choose_weight(decoder, validation, settings.decoder_weights)
+        decoder.config = dataclasses.replace(decoder.config, decoder_weight=weight)
     return decoder, checkpoints
 
 
-def _described(recalls: dict[str, float]) -> str:
-    """The recalls of an epoch in a line that is printed."""
-    if not recalls:
-        return ""
-    names = {"val_recall": "decoder", "val_recall_by_geometry": "geometry"}
-    found = ", ".join(f"{names[name]} {recall:.1%}" for name, recall in recalls.items())
-    return f"val queries with unseen targets, recall in {BEAMS} beams: {found}  "
+def choose_weight(decoder: IDDecoder, validation: Validation, weights: Sequence[float]) -> float:
+    """The weight of the decoder against geometry that has the highest recall on validation; the first of equal ones."""
+    if len(weights) == 1:
+        return weights[0]
+    recalls = {weight: validation.candidate_recall(decoder, weight) for weight in weights}
+    print("recall by decoder weight: " + "  ".join(f"{weight:g}: {recall:.1%}" for weight, recall in recalls.items()))
+    return max(recalls, key=recalls.get)
 
 
 class Samples:
     """Training samples: pairs and, if the settings ask for it, every candidate as its own query."""
 
-    def __init__(self, data: FeatureSet, targets: Targets, settings: DecoderSettings):
+    def __init__(self, data: FeatureSet, targets: TargetIDs, settings: DecoderSettings):
         self.data, self.settings, self.codes = data, settings, targets.codes
-        self.queries = data.query_files.fused(targets.features)
-        self.candidates = data.candidate_files.fused(targets.features)[:, 0]
+        self.queries = data.query_files.fused(targets.fusion_digest)
+        self.candidates = data.candidate_files.fused(targets.fusion_digest)[:, 0]
 
     def epoch(self, rng: np.random.Generator) -> np.ndarray:
         """A shuffled epoch: query numbers, and −1 − row for a candidate that is its own query."""
@@ -169,18 +165,19 @@ class Samples:
     def draw(self, batch: np.ndarray, rng: np.random.Generator, device: str) -> tuple[Tensor, Tensor]:
         """This process's slice of b samples -> augmented features (b, d) and the codes to generate (b, M)."""
 
-        def draw_weights(width: int) -> Tensor:
-            drawn = rng.beta(self.settings.alpha, self.settings.alpha, (len(batch), width))
-            return torch.from_numpy(drawn[local].astype(np.float32)).to(device)
-
         local = local_slice(len(batch))
+
+        def draw_weights(width: int) -> Tensor:
+            weights = rng.beta(self.settings.alpha, self.settings.alpha, (len(batch), width))  # as in other processes
+            return torch.from_numpy(weights[local].astype(np.float32)).to(device)
+
         pairs = self.data.draw(np.where(batch < 0, 0, batch), rng).part(local)
-        is_self = batch[local] < 0
-        rows = np.where(is_self, -1 - batch[local], pairs.positives)
+        is_self_query = batch[local] < 0
+        rows = np.where(is_self_query, -1 - batch[local], pairs.positives)
         target = torch.from_numpy(self.candidates[rows].astype(np.float32)).to(device)
         query = torch.from_numpy(self.queries[pairs.queries, pairs.phrasing].astype(np.float32)).to(device)
         features = QUERY_AUGMENTATIONS[self.settings.augmentation](query, target, draw_weights)
-        features = torch.where(torch.from_numpy(is_self).to(device)[:, None], target, features)
+        features = torch.where(torch.from_numpy(is_self_query).to(device)[:, None], target, features)
         return features, torch.from_numpy(self.codes[rows].astype(np.int64)).to(device)
 
 
@@ -191,15 +188,16 @@ class Validation:
     """
 
     def __init__(self, data: FeatureSet, samples: Samples, fusion_digest: str, device: str, seed: int):
-        names, pairs, training = samples.settings.rows, data.pairs, samples.data.pairs
-        trained = np.unique(training.select_rows(names).positives)
-        allowed = pairs.row_mask(names)
-        self.chosen = unseen_queries(pairs, trained, PER_ROW, seed)
-        self.chosen = self.chosen[allowed[self.chosen]]
-        if not len(self.chosen):
+        row_names, pairs = samples.settings.rows, data.pairs
+        training_targets = np.unique(samples.data.pairs.select_rows(row_names).positives)
+        in_rows = pairs.row_mask(row_names)
+        chosen = unseen_queries(pairs, training_targets, PER_ROW, seed)
+        self.chosen = chosen[in_rows[chosen]]
+        self.unseen = len(self.chosen) > 0
+        if not self.unseen:
             print("decoder: every validation query has a training target; validating on these, which may be remembered")
-            self.chosen = unseen_queries(pairs, np.empty(0, dtype=np.int64), PER_ROW, seed)
-            self.chosen = self.chosen[allowed[self.chosen]]
+            chosen = unseen_queries(pairs, np.empty(0, dtype=np.int64), PER_ROW, seed)
+            self.chosen = chosen[in_rows[chosen]]
         self.pairs = pairs
         queries = data.query_files.fused(fusion_digest)[self.chosen, 0]
         self.features = torch.from_numpy(queries.astype(np.float32)).to(device)
@@ -207,6 +205,12 @@ class Validation:
         self.trie = Trie(table, device)
         self.id_of_row = np.empty(len(table.rows), dtype=np.int64)  # ID number of each candidate row
         self.id_of_row[table.rows] = table.ids_of(np.arange(len(table)))
+
+    def describe(self, recalls: dict[str, float]) -> str:
+        """The recalls of an epoch in the line that is printed."""
+        names = {"val_recall": "decoder", "val_recall_by_geometry": "geometry"}
+        figures = ", ".join(f"{names[name]} {recall:.1%}" for name, recall in recalls.items())
+        return f"val queries{' with unseen targets' * self.unseen}, recall in {BEAMS} beams: {figures}  "
 
     @torch.inference_mode()
     def candidate_recall(self, decoder: IDDecoder, decoder_weight: float) -> float:
@@ -216,7 +220,7 @@ class Validation:
             beam_search(incremental, part, self.trie, BEAMS, mode="set", decoder_weight=decoder_weight)
             for part in self.features.split(256)
         ]
-        generated = np.concatenate([found.low.cpu().numpy() for found in beams])  # (q, BEAMS) ID numbers
+        generated = np.concatenate([part.low.cpu().numpy() for part in beams])  # (q, BEAMS) ID numbers
         starts, ends = self.pairs.offsets[self.chosen], self.pairs.offsets[self.chosen + 1]
         hit = np.array(
             [

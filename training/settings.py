@@ -251,7 +251,7 @@ class DecoderSettings:
     decay_all: bool = False  # weight decay also of norms, biases and the relative attention bias (ours)
     betas: tuple[float, float] = (0.9, 0.98)
     eps: float = 1e-6  # of AdamW
-    warmup_steps: int = 500
+    warmup_steps: int = 500  # half of all steps at most
     warmup_from_zero: bool = True  # the first step has learning rate 0, as published; else 1/warmup_steps of the peak
     clip_grad_norm: float = 1.0
     augmentation: str = "elementwise"  # one of AUGMENTATIONS

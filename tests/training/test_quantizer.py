@@ -18,7 +18,7 @@ from genius.schema import Item, Modality
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training.command_line import Arguments
-from training.decoder import BEAMS, Samples, Targets, Validation
+from training.decoder import BEAMS, Samples, TargetIDs, Validation
 from training.features import FeatureSet
 from training.pairs import CandidateTable
 from training.quantizer import FusionAndQuantizer, batch_losses, coarse_labels, supcon_loss
@@ -45,12 +45,12 @@ def stage(run) -> FusionAndQuantizer:
     return stage
 
 
-def targets(run, data) -> Targets:
+def targets(run, data) -> TargetIDs:
     """The IDs of the run's quantizer."""
     quantizer, fusion = ResidualQuantizer.load(run.folder("quantizer")), run.digest("fusion")
     fused = data["train"].candidate_files.fused(fusion)[:, 0]
     codes = quantize_all(fused, data["train"].candidates.modalities, quantizer)
-    return Targets(codes, quantizer, fusion, run.digest("quantizer"))
+    return TargetIDs(codes, quantizer, fusion, run.digest("quantizer"))
 
 
 def positives(data: FeatureSet, query: int) -> set[int]:
@@ -120,6 +120,7 @@ def test_where_every_validation_query_has_a_training_target_all_of_them_validate
     held_out = Validation(data["train"], samples, run.digest("fusion"), "cpu", seed=0)
     assert held_out.chosen.tolist() == list(range(len(data["train"].pairs)))
     assert "every validation query has a training target" in capsys.readouterr().out
+    assert held_out.describe({"val_recall": 0.5}) == "val queries, recall in 20 beams: decoder 50.0%  "
 
 
 def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, data):
@@ -133,6 +134,7 @@ def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, dat
     trained = set(data["train"].pairs.positives.tolist())
     unseen = [q for q in range(len(val.pairs)) if not positives(val, q) & trained]
     assert held_out.chosen.tolist() == unseen
+    assert "val queries with unseen targets, recall" in held_out.describe({"val_recall": 0.5})
 
     ids = sorted({tuple(codes) for codes in samples.codes.tolist()})
     kept = []

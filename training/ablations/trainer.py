@@ -37,7 +37,7 @@ from training.ablations.measure import Searcher, first_code_clusters, measure
 from training.ablations.query_columns import Column
 from training.ablations.variants import TrainingJob
 from training.checkpoint import fingerprint
-from training.decoder import Targets
+from training.decoder import TargetIDs
 from training.features import FeatureSet
 from training.id_schemes import SCHEMES, Described
 from training.side_run import share_features
@@ -130,7 +130,7 @@ class Trainer:
         write_json(self.result_file(job, seed), result)
         checkpoint.clear()
 
-    def _ids(self, job: TrainingJob, seed: int, path: Path) -> Targets:
+    def _ids(self, job: TrainingJob, seed: int, path: Path) -> TargetIDs:
         """The IDs of a training, made where they are not there yet."""
         if not (path / "made.json").exists():
             started = time.perf_counter()
@@ -142,12 +142,12 @@ class Trainer:
                 quantizer.fit(Run(path), *self._features(path), None, settings, seed, self.device)
             write_json(path / "made.json", {"seconds": time.perf_counter() - started})
         if job.scheme:
-            return Targets(np.load(path / "codes.npy"), None, EMBEDDING, job.ids)
+            return TargetIDs(np.load(path / "codes.npy"), None, EMBEDDING, job.ids)
         run, (data, _) = Run(path), self._features(path)
         model = ResidualQuantizer.load(run.folder("quantizer")).to(self.device)
         digest = run.digest("fusion")
         codes = quantize_all(data.candidate_files.fused(digest)[:, 0], data.candidates.modalities, model)
-        return Targets(codes, model.cpu(), digest, run.digest("quantizer"))
+        return TargetIDs(codes, model.cpu(), digest, run.digest("quantizer"))
 
     def _make_scheme(self, job: TrainingJob, seed: int, path: Path) -> None:
         """Codes of a scheme, and embeddings in the place of fused features."""
