@@ -15,7 +15,7 @@ from genius.run import Run
 from training import decoder, encoder, features, index, quantizer
 from training.command_line import Arguments, parse_arguments
 from training.distributed import broadcast_object
-from training.stage import STAGES, only_trainer, pending, run_stage
+from training.stage import STAGES, only_trainer, pending_stages, run_stage
 
 TRAIN = dict(zip(STAGES, (encoder.train, features.train, quantizer.train, decoder.train, index.train), strict=True))
 
@@ -28,7 +28,7 @@ def train(arguments: Arguments) -> None:
     if pool := arguments.settings.index.pool:
         index.check_pool(Collection(arguments.collection), pool)  # refuses it now, not at the end
     with only_trainer(arguments.run):
-        for name in broadcast_object(pending(arguments)):
+        for name in broadcast_object(pending_stages(arguments)):
             run_stage(name, TRAIN[name], arguments)
     for name, stage in Run(arguments.run).manifest["stages"].items():
         print(f"{name:10s} {stage['seconds']:8.0f} s")

@@ -79,7 +79,7 @@ def fit(
             losses.append(loss.item())
         broadcast_buffers(encoder)
         pace = seconds_per_step(started, steps)
-        with average.applied():
+        with average.averaged_weights():
             loss, hit_at_1, hit_at_5 = np.mean(losses), *validate(encoder, loader, val_pairs, seed)
         seconds = time.perf_counter() - started
         print(

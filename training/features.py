@@ -56,11 +56,11 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
         )
 
     def fill(
-        name: str, made_from: str, n: int, phrasings: int, inputs: Iterator[EncoderInput], cache: EncoderFeatureCache
+        name: str, source: str, n: int, phrasings: int, inputs: Iterator[EncoderInput], cache: EncoderFeatureCache
     ) -> int:
         folder = run.path / "features" / name
         with main_process_first():
-            files = FeatureFiles.create(folder, n, phrasings, encoder.dim, made_from)
+            files = FeatureFiles.create(folder, n, phrasings, encoder.dim, source)
         missing = broadcast_object(files.unfinished())
         label = name if world_size() == 1 else f"{name}, process {rank() + 1} of {world_size()}"
         files.fill(
@@ -74,12 +74,12 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
             cache,
         )
         barrier()
-        FeatureFiles.finished(folder, made_from)
+        FeatureFiles.finished(folder, source)
         return files.count_inputs(missing)
 
     encoder.for_inference()  # not before the cached outputs of its towers are found by its weights
     started = time.perf_counter()
-    done = fill(
+    encoded = fill(
         "candidates",
         candidate_facts(run, candidates, seed),
         len(candidates),
@@ -92,10 +92,10 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
     for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
         inputs = draw_phrasings(pairs, phrasings, np.random.default_rng(seed))
-        done += fill(split, facts(run, pairs.digest, seed), len(pairs), phrasings, inputs, cache)
+        encoded += fill(split, facts(run, pairs.digest, seed), len(pairs), phrasings, inputs, cache)
     print(
-        f"features: encoded {done} of {len(candidates) + sum(map(len, sets.values()))}, "
-        f"{done / (time.perf_counter() - started):.1f} per second"
+        f"features: encoded {encoded} of {len(candidates) + sum(map(len, sets.values()))}, "
+        f"{encoded / (time.perf_counter() - started):.1f} per second"
     )
 
 
@@ -109,9 +109,9 @@ def candidate_facts(run: Run, candidates: CandidateTable, seed: int) -> str:
 
     Features that were made when these covered the ids alone, and no texts and images, stay in use.
     """
-    of_ids = facts(run, candidates.id_digest, seed)
-    known = read_progress(run.path / "features" / "candidates").get("facts")
-    return of_ids if known == of_ids else facts(run, candidates.content_digest, seed)
+    facts_of_ids = facts(run, candidates.id_digest, seed)
+    stored = read_progress(run.path / "features" / "candidates").get("facts")
+    return facts_of_ids if stored == facts_of_ids else facts(run, candidates.content_digest, seed)
 
 
 def images_of_candidates(
@@ -119,13 +119,13 @@ def images_of_candidates(
 ) -> Lookup:
     """A lookup of the images of queries that candidates have, too, which are not encoded twice."""
     files = FeatureFiles.finished(run.path / "features" / "candidates", candidate_facts(run, candidates, seed))
-    wanted = {image for pairs in splits for image in pairs.images if image}
-    row = {item.image: row for row, item in enumerate(collection.all_candidates()) if item.image in wanted}
+    query_images = {image for pairs in splits for image in pairs.images if image}
+    row = {item.image: row for row, item in enumerate(collection.all_candidates()) if item.image in query_images}
 
     def lookup(paths: Sequence[str]) -> dict[str, Tensor]:
-        present = [path for path in paths if path in row]
-        rows = np.array([row[path] for path in present], dtype=int)
-        return dict(zip(present, files.features(rows).image, strict=True))
+        found = [path for path in paths if path in row]
+        rows = np.array([row[path] for path in found], dtype=int)
+        return dict(zip(found, files.features(rows).image, strict=True))
 
     return lookup
 
@@ -162,8 +162,8 @@ class FeatureSet:
         """Of a split. Raises UserError if the run lacks the features of its encoder for this collection."""
         pairs = Pairs.read(collection, split, candidates)
         query_files, candidate_files = (
-            FeatureFiles.finished(run.path / "features" / name, made_from)
-            for name, made_from in (
+            FeatureFiles.finished(run.path / "features" / name, source)
+            for name, source in (
                 (split, facts(run, pairs.digest, seed)),
                 ("candidates", candidate_facts(run, candidates, seed)),
             )

@@ -144,29 +144,29 @@ def _make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequ
     if not arguments.collection.exists():
         for _, source in map(named, sources):
             read_source(source)  # refuses a mistyped folder or a bad table while the run is as yet of no source
-    claim(Run(path), sources)
+    record_sources(Run(path), sources)
     if not broadcast_object(is_done("encoder", arguments)):  # first, to refuse a model before images are copied
-        run_stage("encoder", adopt, arguments)
+        run_stage("encoder", publish_encoder, arguments)
     refusal = None
     if is_main() and not arguments.collection.exists():
         for row in build(sources, arguments.collection):
             print(row)
-        if refusal := too_small(Collection(arguments.collection)):
+        if refusal := small_collection_error(Collection(arguments.collection)):
             shutil.rmtree(arguments.collection)  # or else the same command would not see what the user adds
     if refusal := broadcast_object(refusal):
         raise refusal
     collection = Collection(arguments.collection)
     items, dim = len(CandidateTable.read(collection)), embedding_dim(Run(path))
 
-    def sized(pairs: int) -> Arguments:
-        return replace(arguments, settings=with_changes(fitted(arguments.settings, dim, items, pairs), changes))
+    def arguments_for(pairs: int) -> Arguments:
+        return replace(arguments, settings=with_changes(settings_for(arguments.settings, dim, items, pairs), changes))
 
     if broadcast_object(lacks_queries(collection, Run(path))):
-        generate_queries(collection, sized(0), recipe)
-    train(sized(sum(1 for _ in collection.queries("train"))))
+        generate_queries(collection, arguments_for(0), recipe)
+    train(arguments_for(sum(1 for _ in collection.queries("train"))))
 
 
-def too_small(collection: Collection) -> UserError | None:
+def small_collection_error(collection: Collection) -> UserError | None:
     """Why training would refuse what the folders give, with what their owner can do."""
     try:
         if not collection.rows():
@@ -184,7 +184,7 @@ def too_small(collection: Collection) -> UserError | None:
     )
 
 
-def adopt(arguments: Arguments) -> None:
+def publish_encoder(arguments: Arguments) -> None:
     """The stage that replaces the encoder's training. Raises UserError if the model cannot be loaded."""
     settings = arguments.settings.encoder
     if not is_main():
@@ -223,7 +223,7 @@ def lacks_queries(collection: Collection, run: Run) -> bool:
 def generate_queries(collection: Collection, arguments: Arguments, recipe: Recipe) -> None:
     """Encode the candidates, whose features the later stages use, too, and generate queries from them.
 
-    Raises UserError if an image cannot be opened. A collection that was built has passed `too_small`.
+    Raises UserError if an image cannot be opened. A collection that was built has passed `small_collection_error`.
     """
     run, settings = Run(arguments.run), arguments.settings
     features.train(arguments, splits=())
@@ -237,7 +237,7 @@ def generate_queries(collection: Collection, arguments: Arguments, recipe: Recip
     barrier()
 
 
-def claim(run: Run, sources: Sequence[str]) -> None:
+def record_sources(run: Run, sources: Sequence[str]) -> None:
     """Record the sources of the run. Raises UserError if it was made from others."""
     known = run.manifest.get("sources", [])
     if known == list(sources):
@@ -256,7 +256,7 @@ def embedding_dim(run: Run) -> int:
     return json.loads((run.folder("encoder") / "config.json").read_text())["model"]["embed_dim"]
 
 
-def fitted(settings: Settings, dim: int, items: int, pairs: int) -> Settings:
+def settings_for(settings: Settings, dim: int, items: int, pairs: int) -> Settings:
     """Settings for this dimension of embeddings, number of items, and number of training pairs.
 
     A level has about √items codes, so that two levels separate most items and the others near-duplicates. The fewer
@@ -275,19 +275,19 @@ def fitted(settings: Settings, dim: int, items: int, pairs: int) -> Settings:
             quantizer,
             fusion=replace(quantizer.fusion, dim=dim, branch=2 * dim, hidden=4 * dim),
             quantizer=replace(quantizer.quantizer, **size),
-            epochs=epochs(QUANTIZER_SAMPLES, pairs),
+            epochs=epochs_for(QUANTIZER_SAMPLES, pairs),
             upsample_to=0,
         ),
         decoder=replace(
             decoder,
             decoder=replace(decoder.decoder, **size),
-            epochs=epochs(DECODER_SAMPLES, pairs + items),
+            epochs=epochs_for(DECODER_SAMPLES, pairs + items),
             upsample_to=0,
         ),
     )
 
 
-def epochs(samples: int, pairs: int) -> int:
+def epochs_for(samples: int, pairs: int) -> int:
     return min(max(samples // max(pairs, 1), MIN_EPOCHS), MAX_EPOCHS)
 
 

@@ -38,7 +38,7 @@ BLOCK = 4096  # images compared with all texts at a time
 
 
 @dataclass(frozen=True)
-class Described:
+class SchemeInputs:
     """What schemes read of the n candidates."""
 
     embeddings: np.ndarray  # (n, d), normalized
@@ -58,7 +58,7 @@ class Identifiers:
     code_sizes: tuple[int, ...]
 
 
-def numeric(candidates: Described) -> Identifiers:
+def numeric(candidates: SchemeInputs) -> Identifiers:
     """The decimal digits of a number that is drawn for each item."""
     n = len(candidates.texts)
     digits = max(2, len(str(n - 1)))
@@ -67,7 +67,7 @@ def numeric(candidates: Described) -> Identifiers:
     return Identifiers((numbers[:, None] // places % 10).astype(np.uint16), (10,) * digits)
 
 
-def string(candidates: Described) -> Identifiers:
+def string(candidates: SchemeInputs) -> Identifiers:
     """The first STRING_LEVELS letters and digits of each item's name; one code stands for all others, one for the end.
 
     Items of the same name share an ID.
@@ -80,7 +80,7 @@ def string(candidates: Described) -> Identifiers:
     return Identifiers(codes, (end + 1,) * STRING_LEVELS)
 
 
-def semantic(candidates: Described) -> Identifiers:
+def semantic(candidates: SchemeInputs) -> Identifiers:
     """The first WORD_LEVELS content words of each item's caption; code 0 is the end, 1 any rare word.
 
     The caption of an item without a text is that of the nearest training target that has one, by embedding: its own
@@ -104,17 +104,17 @@ def semantic(candidates: Described) -> Identifiers:
     return Identifiers(codes, (len(vocabulary) + 2,) * WORD_LEVELS)
 
 
-def structured(candidates: Described) -> Identifiers:
+def structured(candidates: SchemeInputs) -> Identifiers:
     """GRACE: 30 branches, leaves of up to 30 items."""
-    return clustered(candidates.embeddings, GRACE_BRANCHES, GRACE_LEAF, candidates.seed)
+    return hierarchical_kmeans(candidates.embeddings, GRACE_BRANCHES, GRACE_LEAF, candidates.seed)
 
 
-def hierarchical(candidates: Described) -> Identifiers:
+def hierarchical(candidates: SchemeInputs) -> Identifiers:
     """DSI and NCI: 10 branches, leaves of up to 100 items."""
-    return clustered(candidates.embeddings, DSI_BRANCHES, DSI_LEAF, candidates.seed)
+    return hierarchical_kmeans(candidates.embeddings, DSI_BRANCHES, DSI_LEAF, candidates.seed)
 
 
-def residual(candidates: Described) -> Identifiers:
+def residual(candidates: SchemeInputs) -> Identifiers:
     """Residual k-means of the embeddings, with the levels and codes of this project's own IDs."""
     left = torch.from_numpy(np.array(candidates.embeddings, dtype=np.float32))
     codes = []
@@ -130,7 +130,7 @@ def residual(candidates: Described) -> Identifiers:
     )
 
 
-def clustered(embeddings: np.ndarray, branches: int, leaf: int, seed: int) -> Identifiers:
+def hierarchical_kmeans(embeddings: np.ndarray, branches: int, leaf: int, seed: int) -> Identifiers:
     """Hierarchical k-means: a cluster of more than `leaf` items is split into `branches`; IDs are unique.
 
     The last code is the item's number within its leaf. IDs of shallow leaves are padded with one further code between
@@ -161,7 +161,7 @@ def clustered(embeddings: np.ndarray, branches: int, leaf: int, seed: int) -> Id
     return Identifiers(codes, (branches + 1,) * depth + (max(2, leaf),))
 
 
-SCHEMES: dict[str, Callable[[Described], Identifiers]] = {
+SCHEMES: dict[str, Callable[[SchemeInputs], Identifiers]] = {
     "numeric": numeric,
     "string": string,
     "semantic": semantic,

@@ -31,7 +31,7 @@ from training.command_line import Arguments, parse_arguments
 from training.features import candidate_facts
 from training.ood_fitting import fit_ood_detector
 from training.pairs import CandidateTable
-from training.stage import forget, run_stage
+from training.stage import forget_stage, run_stage
 
 BLOCK = 10_000  # ids looked up at a time
 
@@ -57,14 +57,14 @@ def train(arguments: Arguments) -> None:
             ConcatenatedArray([embeddings], rows),
         )
         keys = keys[rows]
-    resume_folder = resume_folder_of(
+    resume_folder = open_resume_folder(
         run.path / "indexing",
         fingerprint(
             {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}, candidates.content_digest, settings
         ),
     )
-    codes = cached(resume_folder / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))
-    errors = cached(resume_folder / "errors.npy", lambda: reconstruction_errors(fused, codes, quantizer))
+    codes = read_or_make(resume_folder / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))
+    errors = read_or_make(resume_folder / "errors.npy", lambda: reconstruction_errors(fused, codes, quantizer))
     ood_detector = fit_ood_detector(collection, pool_items(collection, settings.pool))
     instructions = instructions_for(keys, collection)
 
@@ -88,7 +88,7 @@ def train(arguments: Arguments) -> None:
         if ood_detector is not None:
             ood_detector.save(folder)
 
-    forget(run, "index")
+    forget_stage(run, "index")
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
     remove_folder(resume_folder.parent)
     print(f"index: {len(codes)} items")
@@ -105,7 +105,7 @@ def instructions_for(keys: np.ndarray, collection: Collection) -> list[Instructi
     ]
 
 
-def resume_folder_of(parent: Path, facts: str) -> Path:
+def open_resume_folder(parent: Path, facts: str) -> Path:
     """Where an index of these facts is written, with what a killed process left; what was left of others is deleted."""
     folder = parent / facts
     for other in parent.glob("*"):
@@ -115,7 +115,7 @@ def resume_folder_of(parent: Path, facts: str) -> Path:
     return folder
 
 
-def cached(file: Path, make: Callable[[], np.ndarray]) -> np.ndarray:
+def read_or_make(file: Path, make: Callable[[], np.ndarray]) -> np.ndarray:
     """The array in a file, which is made and written there first if it is not there yet."""
     if not file.exists():
         aside = file.with_suffix(".partial.npy")

@@ -17,6 +17,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -45,7 +46,7 @@ from training.pairs import CandidateTable
 from training.settings import Settings
 from training.side_run import recorded_settings, share_features
 from training.stage import RESUME, only_trainer
-from training.umap_layout import first_layout, layout_correlation, next_layout, to_edges
+from training.umap_layout import fill_square, first_layout, layout_correlation, next_layout
 
 MAX_ITEMS, MAX_QUERIES = 100_000, 2_000  # on a map
 DEPTHS = (2, 3, 4)  # numbers of codes, modality included; and all of them
@@ -81,51 +82,68 @@ def draw(root: Path, path: Path, device: str) -> None:
 def _draw(root: Path, path: Path, device: str) -> None:
     started = time.perf_counter()
     run, collection = Run(path), Collection(root)
-    settings, measured = recorded_settings(run), health(run)
+    settings, health_with_contrast = recorded_settings(run), read_health(run)
     index = Index.load(run.folder("index"))
     candidates = CandidateTable.read(collection)
     files = FeatureFiles.finished(path / "features" / "candidates", candidate_facts(run, candidates, settings.seed))
-    rows = sample(index)
+    items = items_to_draw(index, candidates, root, path)
+    split, query_sets = sample_queries(collection, index, settings.seed)
+    encoder = Encoder.load(run.folder("encoder")).for_inference().to(device)
+    blocks = np.array_split(items.candidate_rows, -(-len(items.candidate_rows) // BLOCK))
+    features = [*map(files.features, blocks), *encode_queries(encoder, collection, query_sets)]
+
+    side = train_without_contrast(run, collection, settings, device)
+    views, layouts = lay_out_views(run, side, features, index.modalities[items.index_rows], settings.seed, device)
+    datasets = map(int, np.unique(key_dataset(items.keys)))
+    maps = Maps(
+        views,
+        layouts,
+        items.keys,
+        tuple(mapped_queries(query_sets, index)),
+        {number: collection.dataset_name(number) for number in datasets},
+        split,
+        {"with": health_with_contrast, "without": read_health(side) | {COARSE: 0.0}},
+    )
+    run.publish(PART, maps.save, ("fusion", "quantizer"))
+    shutil.rmtree(side.path)
+    print(
+        f"maps: {len(items.keys)} of {index.n} items and {len(maps.queries)} {split} queries in {len(views)} views, "
+        f"{time.perf_counter() - started:.0f} s"
+    )
+
+
+@dataclass(frozen=True)
+class DrawnItems:
+    """The m items of the maps, by ascending key."""
+
+    keys: np.ndarray  # (m,) of their ids, see id_key
+    index_rows: np.ndarray  # (m,)
+    candidate_rows: np.ndarray  # (m,) rows of their features
+
+
+def items_to_draw(index: Index, candidates: CandidateTable, root: Path, path: Path) -> DrawnItems:
+    """A sample of the indexed items, without those that were added after training: their features are not stored.
+
+    Raises UserError if the collection at `root` lacks one that the run at `path` was trained with.
+    """
+    rows = sample_items(index)
     ids = [item.id for item in index.items(rows)]
-    encoded_rows = candidates.rows(ids)  # −1: added to the index later, from elsewhere
-    missing = np.flatnonzero((encoded_rows < 0) & (rows < index.config.trained))
+    candidate_rows = candidates.rows(ids)  # −1: added to the index later, from elsewhere
+    missing = np.flatnonzero((candidate_rows < 0) & (rows < index.config.trained))
     if len(missing):
         raise UserError(
             f"{root} has no candidate {ids[missing[0]]}, which {path} has indexed; "
             "name the collection that the run was trained on"
         )
-    if left_out := int((encoded_rows < 0).sum()):
+    if left_out := int((candidate_rows < 0).sum()):
         print(f"maps: {left_out} items that were added after training are not drawn")
     keys = np.array([id_key(id) for id in ids], dtype=np.int64)
     order = np.argsort(keys)
-    order = order[encoded_rows[order] >= 0]
-    rows, keys, encoded_rows = rows[order], keys[order], encoded_rows[order]
-    split, sets = queries(collection, index, settings.seed)
-    query_features = list(encoded(Encoder.load(run.folder("encoder")).for_inference().to(device), collection, sets))
-    parts = [*(files.features(chunk) for chunk in np.array_split(encoded_rows, -(-len(encoded_rows) // BLOCK)))]
-    parts += query_features
-
-    side = train_without_contrast(run, collection, settings, device)
-    views, layouts = lay_out(run, side, parts, index.modalities[rows], settings.seed, device)
-    names = {int(number): collection.dataset_name(int(number)) for number in np.unique(key_dataset(keys))}
-    maps = Maps(
-        views,
-        layouts,
-        keys,
-        tuple(mapped(sets, index)),
-        names,
-        split,
-        {"with": measured, "without": health(side) | {COARSE: 0.0}},
-    )
-    run.publish(PART, maps.save, ("fusion", "quantizer"))
-    shutil.rmtree(side.path)
-    print(
-        f"maps: {len(rows)} of {index.n} items and {len(maps.queries)} {split} queries in {len(views)} views, "
-        f"{time.perf_counter() - started:.0f} s"
-    )
+    order = order[candidate_rows[order] >= 0]
+    return DrawnItems(keys[order], rows[order], candidate_rows[order])
 
 
-def sample(index: Index) -> np.ndarray:
+def sample_items(index: Index) -> np.ndarray:
     """(m,) rows of the items to draw: all, or a sample that is spread evenly over the sorted IDs."""
     rows = np.arange(index.n)
     if index.n <= MAX_ITEMS:
@@ -134,35 +152,32 @@ def sample(index: Index) -> np.ndarray:
     return by_id[np.linspace(0, index.n - 1, MAX_ITEMS).astype(np.int64)]
 
 
-def queries(collection: Collection, index: Index, seed: int) -> tuple[str, list[QuerySet]]:
+def sample_queries(collection: Collection, index: Index, seed: int) -> tuple[str, list[QuerySet]]:
     """A split and a sample of its queries, about equally many of each (task, dataset) row."""
-    kept = [row.splits for row in collection.rows()]
-    split = next(split for split in SPLITS if any(split in splits for splits in kept))
-    limit = -(-MAX_QUERIES // sum(split in splits for splits in kept))
+    splits_of_rows = [row.splits for row in collection.rows()]
+    split = next(split for split in SPLITS if any(split in splits for splits in splits_of_rows))
+    limit = -(-MAX_QUERIES // sum(split in splits for splits in splits_of_rows))
     return split, read_queries(collection, index, split, limit=limit, seed=seed, phrasing="seeded", answerable=True)
 
 
-def encoded(encoder: Encoder, collection: Collection, sets: Sequence[QuerySet]) -> Iterator[Features]:
+def encode_queries(encoder: Encoder, collection: Collection, query_sets: Sequence[QuerySet]) -> Iterator[Features]:
     """Features of all queries, in batches."""
-    for own in sets:
-        for batch in own.opened(collection, BATCH):
+    for query_set in query_sets:
+        for batch in query_set.opened(collection, BATCH):
             yield encoder.encode(
                 [query.image for query in batch], [query_text(query.instruction, query.text) for query in batch]
             )
 
 
-def mapped(sets: Sequence[QuerySet], index: Index) -> Iterator[MappedQuery]:
+def mapped_queries(query_sets: Sequence[QuerySet], index: Index) -> Iterator[MappedQuery]:
     """The queries with what the page shows of them."""
-    for own in sets:
-        answers = iter(index.items(own.qrels.rows))
-        for query, instruction, count in zip(own.queries, own.instructions, np.diff(own.qrels.offsets), strict=True):
-            yield MappedQuery(
-                query.id,
-                query.modality,
-                query.text,
-                instruction,
-                tuple(item.id for item in islice(answers, int(count))),
-            )
+    for query_set in query_sets:
+        qrels, answers = query_set.qrels, iter(index.items(query_set.qrels.rows))
+        for query, instruction, count in zip(
+            query_set.queries, query_set.instructions, np.diff(qrels.offsets), strict=True
+        ):
+            answer_ids = tuple(item.id for item in islice(answers, int(count)))
+            yield MappedQuery(query.id, query.modality, query.text, instruction, answer_ids)
 
 
 def train_without_contrast(run: Run, collection: Collection, settings: Settings, device: str) -> Run:
@@ -172,25 +187,26 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
     would prefer the epoch that is nearest to the start.
     """
     side = share_features(run, run.path / SIDE)
-    plain = dataclasses.replace(
+    without_contrast = dataclasses.replace(
         settings.quantizer, contrastive_weight=0.0, coarse_weight=0.0, coarse_factor="", keep_best=False
     )
-    quantizer.train(Arguments(collection.root, side.path, "", dataclasses.replace(settings, quantizer=plain), device))
+    settings = dataclasses.replace(settings, quantizer=without_contrast)
+    quantizer.train(Arguments(collection.root, side.path, "", settings, device))
     return Run(side.path)
 
 
 @torch.inference_mode()
-def lay_out(
+def lay_out_views(
     run: Run, side: Run, parts: Sequence[Features], modalities: np.ndarray, seed: int, device: str
 ) -> tuple[tuple[View, ...], np.ndarray]:
     """Features of the m items, then of the q queries -> the views and their layouts (v, m + q, 2)."""
-    fused, books = [], []
+    fused, quantizers = [], []
     for trained in (run, side):
         fusion = Fusion.load(trained.folder("fusion")).to(device)
         fused.append(torch.cat([fusion(part.to(device)) for part in parts]))
-        books.append(ResidualQuantizer.load(trained.folder("quantizer")).to(device))
-    codes = [_codes(book, z, modalities) for book, z in zip(books, fused, strict=True)]
-    levels = books[0].config.levels
+        quantizers.append(ResidualQuantizer.load(trained.folder("quantizer")).to(device))
+    codes = [_codes(model, z, modalities) for model, z in zip(quantizers, fused, strict=True)]
+    levels = quantizers[0].config.levels
     depths = [*(depth for depth in DEPTHS if depth < levels), levels]
     views = (View(), *(View(depth) for depth in depths), View(levels, contrastive=False))
     layouts = []
@@ -198,23 +214,23 @@ def lay_out(
         if not view.depth:
             layouts.append(first_layout(fused[0].cpu().numpy(), seed))
             continue
-        own = 0 if view.contrastive else 1
-        distinct, group = np.unique(codes[own][:, : view.depth], axis=0, return_inverse=True)
-        vectors = books[own].decode(torch.from_numpy(distinct).to(device)).cpu().numpy()
+        training = 0 if view.contrastive else 1
+        distinct, group = np.unique(codes[training][:, : view.depth], axis=0, return_inverse=True)
+        vectors = quantizers[training].decode(torch.from_numpy(distinct).to(device)).cpu().numpy()
         layouts.append(next_layout(vectors, group.reshape(-1), layouts[0], seed))
         tqdm.write(
             f"{view.name}: {len(distinct)} distinct vectors of {len(group)}, "
             f"correlation with the layout of the features {layout_correlation(layouts[-1], layouts[0]):.2f}"
         )
-    return views, to_edges(np.stack(layouts))
+    return views, fill_square(np.stack(layouts))
 
 
-def health(run: Run) -> dict[str, float]:
+def read_health(run: Run) -> dict[str, float]:
     """The figures by which the IDs of the two trainings are compared. Raises UserError if a report lacks them."""
     file = run.path / "reports" / "health.json"
     try:
-        measured = json.loads(file.read_text())
-        return {name: measured[name] for name in REPORTED}
+        health = json.loads(file.read_text())
+        return {name: health[name] for name in REPORTED}
     except (OSError, ValueError, KeyError):
         raise UserError(
             f"{file} is missing or incomplete; train the quantizer again: "
@@ -222,10 +238,10 @@ def health(run: Run) -> dict[str, float]:
         ) from None
 
 
-def _codes(book: ResidualQuantizer, z: torch.Tensor, modalities: np.ndarray) -> np.ndarray:
+def _codes(model: ResidualQuantizer, z: torch.Tensor, modalities: np.ndarray) -> np.ndarray:
     """Codes (m + q, M): items with their own modality as first code, queries with the nearest one."""
     items = torch.from_numpy(modalities.astype(np.int64)).to(z.device)
-    return torch.cat([book.encode(z[: len(items)], items), book.encode(z[len(items) :])]).cpu().numpy()
+    return torch.cat([model.encode(z[: len(items)], items), model.encode(z[len(items) :])]).cpu().numpy()
 
 
 if __name__ == "__main__":

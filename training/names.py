@@ -30,10 +30,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("run", type=Path, help="a trained run")
     add_device_argument(parser)
     options = parser.parse_args(arguments)
-    name(options.run, str(usable_device(options.device)))
+    name_codes(options.run, str(usable_device(options.device)))
 
 
-def name(path: Path, device: str) -> None:
+def name_codes(path: Path, device: str) -> None:
     """Name the codes and publish the names as a part of the run.
 
     Raises UserError for a run that cannot be read or written.

@@ -70,7 +70,7 @@ def textures(collection: Collection, paths: list[str], compress: bool) -> np.nda
         except UserError:
             return None
         return texture(
-            compressed(image, *COMPRESSED[number % CYCLE]) if compress and number % CYCLE in COMPRESSED else image
+            recompress(image, *COMPRESSED[number % CYCLE]) if compress and number % CYCLE in COMPRESSED else image
         )
 
     with ThreadPoolExecutor() as pool:
@@ -78,7 +78,7 @@ def textures(collection: Collection, paths: list[str], compress: bool) -> np.nda
         return np.array([of_image for of_image in found if of_image is not None])
 
 
-def compressed(image: Image.Image, scale: float, kind: str) -> Image.Image:
+def recompress(image: Image.Image, scale: float, kind: str) -> Image.Image:
     """The image after it was resized by `scale` and saved in a lossy format."""
     stream = io.BytesIO()
     image.resize([max(round(scale * side), 1) for side in image.size], Image.Resampling.LANCZOS).save(

@@ -123,7 +123,7 @@ def write_pseudo_queries(
             queries = [
                 query
                 for row in rows
-                for query in generate(int(row), [words[word] for word in concepts[row]], recipe, rng)
+                for query in queries_of_image(int(row), [words[word] for word in concepts[row]], recipe, rng)
             ]
             texts = [
                 query_text(phrasings[datasets[query.image], Modality.TEXT, Modality.IMAGE][0], query.text)
@@ -136,7 +136,7 @@ def write_pseudo_queries(
             for query, own in zip(queries, targets, strict=True):
                 number = datasets[query.image]
                 written[number] += 1
-                writer.query(labelled(query, f"{number}:{written[number]}", images, own), names[number], split)
+                writer.query(labelled_query(query, f"{number}:{written[number]}", images, own), names[number], split)
     print(f"pseudo-queries: {sum(written.values()):,} for {len(images):,} images")
 
 
@@ -179,7 +179,7 @@ def matching_pursuit(images: Tensor, words: Tensor, count: int) -> np.ndarray:
     return torch.cat(words_of).numpy()
 
 
-def generate(image: int, words: Sequence[str], recipe: Recipe, rng: np.random.Generator) -> list[PseudoQuery]:
+def queries_of_image(image: int, words: Sequence[str], recipe: Recipe, rng: np.random.Generator) -> list[PseudoQuery]:
     """Queries from one image; earlier words are drawn more often, and in any order."""
     words = list(dict.fromkeys(words))
     share = 1 / np.arange(1, len(words) + 1)
@@ -197,7 +197,7 @@ def nearest(queries: Tensor, images: Tensor, count: int) -> Tensor:
     return torch.cat([(part @ images.T).topk(min(count, len(images))).indices for part in queries.split(BLOCK)])
 
 
-def labelled(query: PseudoQuery, name: str, images: Sequence[Item], targets: Sequence[int]) -> LabelledQuery:
+def labelled_query(query: PseudoQuery, name: str, images: Sequence[Item], targets: Sequence[int]) -> LabelledQuery:
     """The query as a collection stores it; without targets, the image that it was made from is the target."""
     positives = tuple(images[row].id for row in targets) or (images[query.image].id,)
     if query.text:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +63,7 @@ RESIDUALS = 200_000  # items at most that the map is fitted on
 
 
 @dataclass(frozen=True)
-class Lists:
+class CandidateLists:
     """Candidates of q queries, one list after the other."""
 
     query: np.ndarray  # (t,) ascending
@@ -73,15 +74,15 @@ class Lists:
     row: np.ndarray  # (q,) the query's (task, dataset) row
     cut: np.ndarray  # (q,) the k of its hit rate
 
-    def select(self, queries: np.ndarray) -> Lists:
+    def select(self, queries: np.ndarray) -> CandidateLists:
         """The lists of some queries; queries (q,) bool."""
-        kept = torch.from_numpy(queries[self.query])
+        selected = torch.from_numpy(queries[self.query])
         place = np.cumsum(queries) - 1
-        return Lists(
-            place[self.query[kept.numpy()]],
-            self.parts[kept],
-            self.modality[kept],
-            self.positive[kept],
+        return CandidateLists(
+            place[self.query[selected.numpy()]],
+            self.parts[selected],
+            self.modality[selected],
+            self.positive[selected],
             self.number[queries],
             self.row[queries],
             self.cut[queries],
@@ -92,8 +93,8 @@ class Lists:
         order = np.lexsort((np.arange(len(scores)), -scores.numpy(), self.query))
         first = np.searchsorted(self.query, np.arange(len(self.row)))
         place = np.arange(len(order)) - first[self.query]
-        found = self.positive.numpy()[order] & (place < self.cut[self.query])
-        return np.bincount(self.query[found], minlength=len(self.row)) > 0
+        hit = self.positive.numpy()[order] & (place < self.cut[self.query])
+        return np.bincount(self.query[hit], minlength=len(self.row)) > 0
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -130,17 +131,17 @@ def _train(collection: Collection, run: Run, device: str) -> None:
     explained = fit_residuals(ranker, quantizer, fused, codes, data.candidate_files.embedding, candidates.modalities)
     round_to_half(ranker)
     print(f"ranker: embeddings explain {explained:.1%} of what the quantizer lost of other items", flush=True)
-    trained = np.unique(Pairs.read(collection, "train", candidates).positives)
-    lists = gather(run, data, quantizer, decoder, ranker, codes, unseen_queries(data.pairs, trained, PER_ROW, seed))
-    ranked = cross_validated(lists, seed)
-    for name, scores in (("cosine", lists.parts[:, 0]), ("ranker", ranked)):
+    training_targets = np.unique(Pairs.read(collection, "train", candidates).positives)
+    queries = unseen_queries(data.pairs, training_targets, PER_ROW, seed)
+    lists = search_validation_queries(run, data, quantizer, decoder, ranker, codes, queries)
+    for name, scores in (("cosine", lists.parts[:, 0]), ("ranker", cross_validated_scores(lists, seed))):
         print(f"ranker: hit rate of {len(lists.row)} lists by {name} {mean_over_rows(lists, lists.hits(scores)):.1%}")
     fit(ranker, lists)
     round_to_half(ranker)
-    named = dict(zip(RANKER_PARTS, ranker.weight.tolist(), strict=True))
-    named |= {kind.name.lower(): bias for kind, bias in zip(Modality, ranker.bias.tolist(), strict=True)}
-    print("ranker: " + "  ".join(f"{name} {weight:.3g}" for name, weight in named.items()))
-    run.publish(PART, lambda folder: ranker.save(folder, half=True), tuple(sorted(BUILT_FROM[PART])))
+    weights = dict(zip(RANKER_PARTS, ranker.weight.tolist(), strict=True))
+    weights |= {kind.name.lower(): bias for kind, bias in zip(Modality, ranker.bias.tolist(), strict=True)}
+    print("ranker: " + "  ".join(f"{name} {weight:.3g}" for name, weight in weights.items()))
+    run.publish(PART, partial(ranker.save, half=True), tuple(sorted(BUILT_FROM[PART])))
     print(f"ranker: {time.perf_counter() - started:.0f} s")
 
 
@@ -165,20 +166,20 @@ def fit_residuals(
             for part in torch.from_numpy(codes[rows].astype(np.int64)).split(QUANTIZE_BLOCK)
         ]
     )
-    given = (z, quantized, vectors, torch.from_numpy(modalities[rows]))
-    even, odd = (tuple(values[first::2] for values in given) for first in (0, 1))
+    inputs = (z, quantized, vectors, torch.from_numpy(modalities[rows]))
+    even, odd = (tuple(values[first::2] for values in inputs) for first in (0, 1))
     shares = {}
     for ridge in RIDGES:
         trial = Ranker(ranker.config)
         trial.fit_residuals(*even, ridge)
         shares[ridge] = trial.explained(*odd)
     best = max(shares, key=shares.get)
-    ranker.cpu().fit_residuals(*given, best)
+    ranker.cpu().fit_residuals(*inputs, best)
     return shares[best]
 
 
 @torch.no_grad()
-def gather(
+def search_validation_queries(
     run: Run,
     data: FeatureSet,
     quantizer: ResidualQuantizer,
@@ -186,14 +187,13 @@ def gather(
     ranker: Ranker,
     codes: np.ndarray,
     chosen: np.ndarray,
-) -> Lists:
+) -> CandidateLists:
     """Search for the chosen validation queries in each of MODES; lists without a target among them are left out."""
     device, modalities = quantizer.codebook_0.device, data.candidates.modalities
     pool = Pool.build(pack(codes, quantizer.config.code_sizes), quantizer.config.code_sizes, device=device)
     codewords, norms, budget = Codewords(quantizer.codebooks), unknown_norms(len(codes)), SearchOptions().budget
     incremental_decoder, scorer = IncrementalDecoder(decoder), RankerScorer(ranker.to(device), codewords)
-    embeddings, weight = data.candidate_files.embedding, decoder.config.decoder_weight
-    fused = data.query_files.fused(run.digest("fusion"))
+    embeddings, fused = data.candidate_files.embedding, data.query_files.fused(run.digest("fusion"))
     normalize = run.manifest.get("normalize_embeddings", False)
     cuts = np.array([headline_cut(dataset) for dataset in data.pairs.datasets])
     query, parts, modality, positive, numbers, searches = [], [], [], [], [], 0
@@ -201,23 +201,32 @@ def gather(
     for mode in MODES:
         for batch in np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS))):
             z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
-            own = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
-            how = {"mode": mode, "decoder_weight": weight, "budget": budget * SHORTLIST}
-            beams = beam_search(incremental_decoder, z, pool.trie, BEAMS, **how)
-            found = expand_beams(beams, pool.table)
+            query_embeddings = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
+            beams = beam_search(
+                incremental_decoder,
+                z,
+                pool.trie,
+                BEAMS,
+                mode=mode,
+                decoder_weight=decoder.config.decoder_weight,
+                budget=budget * SHORTLIST,
+            )
+            candidates = expand_beams(beams, pool.table)
             if mode == "fast":
-                found = shortlist(found, pool.table, codewords, norms, z, budget)
-            measured = scorer.compute_parts(found, beams, pool.table, embeddings, modalities, own, z, normalize)
-            right = is_target(found, data, batch)
-            query.append(found.query + searches)
-            parts.append(measured.cpu())
-            modality.append(modalities[found.row].astype(np.int64))
-            positive.append(right)
+                candidates = shortlist(candidates, pool.table, codewords, norms, z, budget)
+            query.append(candidates.query + searches)
+            parts.append(
+                scorer.compute_parts(
+                    candidates, beams, pool.table, embeddings, modalities, query_embeddings, z, normalize
+                ).cpu()
+            )
+            modality.append(modalities[candidates.row].astype(np.int64))
+            positive.append(is_target(candidates, data, batch))
             numbers.append(batch)
             searches += len(batch)
     number = np.concatenate(numbers)
     row = data.pairs.rows[number]
-    lists = Lists(
+    lists = CandidateLists(
         np.concatenate(query),
         torch.cat(parts),
         torch.from_numpy(np.concatenate(modality)),
@@ -226,9 +235,9 @@ def gather(
         row,
         cuts[row],
     )
-    found = np.bincount(lists.query[lists.positive.numpy()], minlength=len(row)) > 0
-    check_enough(found.sum())
-    return lists.select(found)
+    has_target = np.bincount(lists.query[lists.positive.numpy()], minlength=len(row)) > 0
+    check_enough(has_target.sum())
+    return lists.select(has_target)
 
 
 def check_enough(lists: int) -> None:
@@ -241,17 +250,17 @@ def check_enough(lists: int) -> None:
         )
 
 
-def is_target(found: Candidates, data: FeatureSet, batch: np.ndarray) -> np.ndarray:
+def is_target(candidates: Candidates, data: FeatureSet, batch: np.ndarray) -> np.ndarray:
     """(t,) bool: the candidate is a target of its query."""
-    pairs, right = data.pairs, np.zeros(len(found.row), dtype=bool)
-    ends = np.cumsum(found.counts)
-    for number, (query, end) in enumerate(zip(batch, ends, strict=True)):
-        own = slice(end - found.counts[number], end)
-        right[own] = np.isin(found.row[own], pairs.positives[pairs.offsets[query] : pairs.offsets[query + 1]])
-    return right
+    pairs, targets = data.pairs, np.zeros(len(candidates.row), dtype=bool)
+    ends = np.cumsum(candidates.counts)
+    for query, start, end in zip(batch, ends - candidates.counts, ends, strict=True):
+        positives = pairs.positives[pairs.offsets[query] : pairs.offsets[query + 1]]
+        targets[start:end] = np.isin(candidates.row[start:end], positives)
+    return targets
 
 
-def fit(ranker: Ranker, lists: Lists) -> None:
+def fit(ranker: Ranker, lists: CandidateLists) -> None:
     """Set the weights: −log of the probability of the targets, averaged over (task, dataset) rows."""
     ranker.cpu()
     query, count = torch.from_numpy(lists.query), len(lists.row)
@@ -285,7 +294,7 @@ def fit(ranker: Ranker, lists: Lists) -> None:
         ranker.bias.copy_(bias - ranker.weight @ center)
 
 
-def cross_validated(lists: Lists, seed: int) -> Tensor:
+def cross_validated_scores(lists: CandidateLists, seed: int) -> Tensor:
     """(t,) scores, each by a ranker that was fitted without the list's query."""
     fold = np.random.default_rng(seed).integers(FOLDS, size=lists.number.max() + 1)[lists.number]
     scores = torch.zeros(len(lists.query))
@@ -297,7 +306,7 @@ def cross_validated(lists: Lists, seed: int) -> Tensor:
     return scores
 
 
-def mean_over_rows(lists: Lists, hits: np.ndarray) -> float:
+def mean_over_rows(lists: CandidateLists, hits: np.ndarray) -> float:
     return float(np.mean([hits[lists.row == row].mean() for row in np.unique(lists.row)]))
 
 

@@ -545,28 +545,28 @@ def with_change(settings: Settings, change: str) -> Settings:
     path, equals, text = change.partition("=")
     if not equals:
         raise UserError(f"--set {change}: expected STAGE.NAME=VALUE, e.g. encoder.epochs=3")
-    return _replaced(settings, path.split("."), text, change)
+    return _with_value(settings, path.split("."), text, change)
 
 
-def _replaced(owner: Any, names: list[str], text: str, change: str) -> Any:
+def _with_value(owner: Any, names: list[str], text: str, change: str) -> Any:
     name, *deeper = names
     choices = [f.name for f in dataclasses.fields(owner)]
     if name not in choices:
         raise UserError(f"--set {change}: there is no {name!r}; choose from {', '.join(choices)}")
     old = getattr(owner, name)
     if deeper and dataclasses.is_dataclass(old):
-        value = _replaced(old, deeper, text, change)
+        value = _with_value(old, deeper, text, change)
     elif deeper or dataclasses.is_dataclass(old):
         raise UserError(f"--set {change}: expected a value like {json.dumps(old, default=str)}")
     else:
-        value = _parsed(get_type_hints(type(owner))[name], old, text, change)
+        value = _parse_value(get_type_hints(type(owner))[name], old, text, change)
     try:
         return replace(owner, **{name: value})
     except ValueError as error:
         raise UserError(f"--set {change}: {error}") from None
 
 
-def _parsed(kind: Any, old: Any, text: str, change: str) -> Any:
+def _parse_value(kind: Any, old: Any, text: str, change: str) -> Any:
     """The text as JSON of this type, or else as a plain string."""
     for attempt in (text, json.dumps(text)):
         try:

@@ -49,7 +49,7 @@ def recorded_settings(run: Run) -> Settings:
         ) from None
 
 
-def fitting(settings: Settings) -> Settings:
+def with_matching_sizes(settings: Settings) -> Settings:
     """The settings with the decoder's sizes made those of the quantizer."""
     quantizer, decoder = settings.quantizer.quantizer, settings.decoder.decoder
     plain = dataclasses.replace(

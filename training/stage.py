@@ -36,7 +36,7 @@ PARTS_OF = {
 }
 CURVES = "reports/training.json"  # {"stage": [{"epoch": 0, "loss": …, …}, …], …}
 RESUME = "what was finished stays; make room, or change the permissions, and start again"
-locked: set[Path] = set()  # runs that this process is training
+locked_runs: set[Path] = set()  # runs that this process is training
 
 
 def run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
@@ -53,10 +53,10 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
 def only_trainer(run: Path) -> Iterator[None]:
     """No other process trains this run or changes its index inside the block, which may contain another such block.
 
-    The main process locks the run for all. Raises UserError, on all of them, if another process has locked it, or if
-    it is a file.
+    The main process locks the run for all. Raises UserError, on all of them, if another process has locked it, or if it
+    is a file.
     """
-    if (run := run.resolve()) in locked:
+    if (run := run.resolve()) in locked_runs:
         yield
         return
     with ExitStack() as lock:
@@ -71,16 +71,16 @@ def only_trainer(run: Path) -> Iterator[None]:
                 refusal = error
         if refusal := broadcast_object(refusal):
             raise refusal
-        locked.add(run)
+        locked_runs.add(run)
         try:
             yield
         finally:
-            locked.remove(run)
+            locked_runs.remove(run)
 
 
 def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
     run = Run(arguments.run)
-    drawn_world(arguments.collection)  # which `record` reads after the stage
+    drawn_world(arguments.collection)  # which `record_stage` reads after the stage
     if name in TRAINED and "left_out" in run.manifest:
         raise UserError(
             f"{run.path} has published weights, which training would replace; index a collection with: "
@@ -94,11 +94,11 @@ def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Argumen
         train(arguments)
     print(f"{name}: {peak_memory(arguments.device, arguments.workers)}", flush=True)
     if is_main():
-        record(name, arguments, time.perf_counter() - started)
+        record_stage(name, arguments, time.perf_counter() - started)
     barrier()
 
 
-def record(name: str, arguments: Arguments, seconds: float) -> None:
+def record_stage(name: str, arguments: Arguments, seconds: float) -> None:
     """Record in the manifest that the stage is done, its settings and its seconds since the last start.
 
     Earlier stages keep the settings that they were recorded with: a command of one stage may name other ones for them.
@@ -140,7 +140,7 @@ def is_done(name: str, arguments: Arguments) -> bool:
     return done is not None and all(run.is_current(part) for part in PARTS_OF[name])
 
 
-def pending(arguments: Arguments) -> list[str]:
+def pending_stages(arguments: Arguments) -> list[str]:
     """The first stage that is not done, and all after it. Raises UserError if one was done with other settings."""
     done = [is_done(name, arguments) for name in STAGES]
     return list(STAGES[done.index(False) :]) if False in done else []
@@ -158,13 +158,13 @@ def facts(name: str, arguments: Arguments) -> str:
 def publish(run: Run, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()) -> Run:
     """Let the main process publish a part of a stage; -> the run with this part, on every process."""
     if is_main():
-        forget(run, next(stage for stage, parts in PARTS_OF.items() if part in parts))
+        forget_stage(run, next(stage for stage, parts in PARTS_OF.items() if part in parts))
         run.publish(part, write, built_from)
     barrier()
     return Run(run.path)
 
 
-def forget(run: Run, name: str) -> None:
+def forget_stage(run: Run, name: str) -> None:
     """Take this stage and the later ones from the record of what is done, before a part of the stage is published.
 
     Whoever is killed before the stage is recorded again leaves no record of what it replaced.

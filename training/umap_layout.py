@@ -16,13 +16,13 @@ import warnings
 import numpy as np
 
 NEIGHBORS = 15
-FEWEST = 20  # vectors; fewer have no neighborhoods
+MIN_VECTORS = 20  # vectors; fewer have no neighborhoods
 EPOCHS = 200  # of a layout that starts from another
 
 
 def first_layout(vectors: np.ndarray, seed: int) -> np.ndarray:
     """(n, d) -> places (n, 2); of few vectors, their first two principal components."""
-    if len(vectors) < FEWEST:
+    if len(vectors) < MIN_VECTORS:
         centered = vectors - vectors.mean(0)
         _, _, axes = np.linalg.svd(centered, full_matrices=False)
         flat = centered @ axes[:2].T
@@ -34,12 +34,12 @@ def next_layout(vectors: np.ndarray, group: np.ndarray, first: np.ndarray, seed:
     """Distinct vectors (g, d), the number of each point's vector (n,), the first layout (n, 2) -> places (n, 2)."""
     counts = np.bincount(group, minlength=len(vectors))
     start = np.stack([np.bincount(group, axis, len(vectors)) for axis in first.T], axis=1) / counts[:, None]
-    if len(vectors) < FEWEST:
+    if len(vectors) < MIN_VECTORS:
         return start[group]
-    return onto(_umap(vectors, start.astype(np.float32), EPOCHS, seed)[group], first)
+    return procrustes(_umap(vectors, start.astype(np.float32), EPOCHS, seed)[group], first)
 
 
-def onto(places: np.ndarray, target: np.ndarray) -> np.ndarray:
+def procrustes(places: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Places (n, 2) rotated or reflected, scaled and moved to be nearest to the target (n, 2)."""
     center, target_center = places.mean(0), target.mean(0)
     left, stretch, right = np.linalg.svd((places - center).T @ (target - target_center))
@@ -55,7 +55,7 @@ def layout_correlation(places: np.ndarray, target: np.ndarray) -> float:
     return float((one * other).sum() / size) if size else 0.0
 
 
-def to_edges(layouts: np.ndarray) -> np.ndarray:
+def fill_square(layouts: np.ndarray) -> np.ndarray:
     """Move and scale all layouts (v, n, 2) alike, so that together they fill −1 to 1."""
     low, high = layouts.min((0, 1)), layouts.max((0, 1))
     return ((layouts - (low + high) / 2) / (max((high - low).max() / 2, 1e-9))).astype(np.float32)

@@ -40,7 +40,7 @@ class WeightAverage(nn.Module):
             average.lerp_(weight, share)
 
     @contextmanager
-    def applied(self) -> Iterator[None]:
+    def averaged_weights(self) -> Iterator[None]:
         """The model has the averages within."""
         last = [weight.detach().clone() for weight in self._weights]
         self.apply_averages()

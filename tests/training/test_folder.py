@@ -20,7 +20,7 @@ from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_encoder
 from training import folder, pseudo_queries
-from training.folder import fitted, main
+from training.folder import main, settings_for
 from training.settings import SMALL
 
 WORDS = ["dog", "snow", "ball", "tree", "red", "street"]
@@ -251,7 +251,7 @@ def test_an_architecture_without_weights_is_refused(tmp_path, capsys):
     [(1, 16, 4), (4000, 64, 7), (62_000, 256, 9), (1_000_000, 1024, 9), (5_600_000, 2048, 9), (10**9, 4096, 9)],
 )
 def test_sizes_follow_the_collection_and_the_encoder(items, codes, levels):
-    settings = fitted(SMALL, DIM, items, 5 * items)
+    settings = settings_for(SMALL, DIM, items, 5 * items)
     settings.check()
     assert settings.quantizer.quantizer.codebook_size == codes and settings.quantizer.quantizer.levels == levels
     assert settings.quantizer.fusion.dim == DIM and settings.decoder.decoder.dim == DIM
@@ -259,7 +259,7 @@ def test_sizes_follow_the_collection_and_the_encoder(items, codes, levels):
 
 
 def test_fewer_pairs_have_more_epochs():
-    epochs = [fitted(SMALL, DIM, 1000, pairs).quantizer.epochs for pairs in (0, 5000, 20_000, 1_000_000)]
+    epochs = [settings_for(SMALL, DIM, 1000, pairs).quantizer.epochs for pairs in (0, 5000, 20_000, 1_000_000)]
     assert epochs == [40, 40, 15, 4]
 
 

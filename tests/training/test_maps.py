@@ -66,7 +66,7 @@ def test_every_item_and_the_test_queries_lie_on_every_map(drawn, path, collectio
 @pytest.mark.slow
 def test_the_layouts_of_umap_are_those_of_every_item_too(path, collection, tmp_path, monkeypatch):
     copy = shutil.copytree(path, tmp_path / "run")
-    monkeypatch.setattr(umap_layout, "FEWEST", 20)
+    monkeypatch.setattr(umap_layout, "MIN_VECTORS", 20)
     maps.main([str(collection.root), str(copy), "--device", "cpu"])
     found = read_maps(copy)
     assert found.places.shape[:2] == (5, Index.load(Run(copy).folder("index")).n + len(found.queries))
@@ -144,7 +144,7 @@ def test_items_that_are_added_while_the_maps_are_drawn_stay(drawn, path, collect
 def test_of_many_items_an_even_share_of_every_code_is_drawn(path, monkeypatch):
     index = Index.load(Run(path).folder("index"))
     monkeypatch.setattr(maps, "MAX_ITEMS", index.n // 2)
-    rows = maps.sample(index)
+    rows = maps.sample_items(index)
     assert len(set(rows.tolist())) == index.n // 2
     whole, kept = (np.bincount(index.codes(some)[:, 0], minlength=3) for some in (np.arange(index.n), rows))
     assert (np.abs(kept - whole / 2) <= 1).all()

@@ -5,7 +5,7 @@ from genius.collections.images import open_image
 from genius.search import ood_detector
 from genius.search.ood_detector import OODDetector, texture
 from training import ood_fitting as fitting
-from training.ood_fitting import EvenSample, compressed, fit_ood_detector, textures
+from training.ood_fitting import EvenSample, fit_ood_detector, recompress, textures
 
 
 def test_the_detector_is_fitted_on_images_of_items_by_dataset_and_of_validation_queries(collection, monkeypatch):
@@ -53,10 +53,10 @@ def test_an_even_sample_of_many_images_is_taken_without_repetition(monkeypatch):
 
 def test_a_compressed_image_is_smaller_and_has_another_texture():
     image = Image.effect_noise((40, 30), 80).convert("RGB")
-    again = compressed(image, 0.5, "WEBP")
+    again = recompress(image, 0.5, "WEBP")
     assert again.size == (20, 15) and again.mode == "RGB"
     assert not np.array_equal(texture(again), texture(image.resize((20, 15), Image.Resampling.LANCZOS)))
-    assert compressed(Image.new("RGB", (1, 40)), 0.5, "JPEG").size == (1, 20)
+    assert recompress(Image.new("RGB", (1, 40)), 0.5, "JPEG").size == (1, 20)
 
 
 def test_images_that_cannot_be_opened_are_left_out(collection):

@@ -29,7 +29,7 @@ from training.demo import vocabulary
 from training.image_augmentation import MARGIN
 from training.pairs import CandidateTable
 from training.settings import ExtrasSettings, IndexSettings
-from training.stage import PARTS_OF, STAGES, is_done, pending, run_stage
+from training.stage import PARTS_OF, STAGES, is_done, pending_stages, run_stage
 
 
 def arguments(collection, run, settings=TINY) -> Arguments:
@@ -165,11 +165,11 @@ def test_a_repeated_stage_that_is_killed_before_it_is_recorded_leaves_a_run_that
     run = shutil.copytree(trained, tmp_path / "run")
     given = arguments(collection, run)
     changed = {"quantizer": replace(TINY.quantizer, epochs=1), "index": replace(TINY.index, thumbnail_side=20)}
-    monkeypatch.setattr(stages, "record", die)
+    monkeypatch.setattr(stages, "record_stage", die)
     with pytest.raises(Killed):
         run_stage(stage, pipeline.TRAIN[stage], replace(given, settings=replace(TINY, **{stage: changed[stage]})))
     monkeypatch.undo()
-    assert pending(given) == list(STAGES[STAGES.index(stage) :])
+    assert pending_stages(given) == list(STAGES[STAGES.index(stage) :])
     pipeline.train(given)
     for part in PARTS:
         assert Run(run).digest(part) == Run(trained).digest(part)

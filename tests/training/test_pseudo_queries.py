@@ -19,9 +19,9 @@ from training.pseudo_queries import (
     MIN_IMAGES,
     Recipe,
     check_images,
-    generate,
     matching_pursuit,
     nearest,
+    queries_of_image,
     visual_words,
     write_pseudo_queries,
 )
@@ -89,16 +89,16 @@ def test_nearest_is_dense_search_and_returns_at_most_all_images():
 def test_texts_contain_words_of_the_image_once_each():
     words = ["dog", "snow", "ball", "dog", "tree"]
     for seed in range(50):
-        asked = generate(7, words, Recipe(texts=5), np.random.default_rng(seed))
+        asked = queries_of_image(7, words, Recipe(texts=5), np.random.default_rng(seed))
         assert asked[0].text == "" and all(query.image == 7 for query in asked)
         for query in asked[1:]:
             drawn = [word for word in query.text.replace(",", "").split() if word in words]
             assert 1 <= len(drawn) == len(set(drawn)) <= 4
-    assert all(query.text for query in generate(7, words, Recipe(images=False), np.random.default_rng(0)))
+    assert all(query.text for query in queries_of_image(7, words, Recipe(images=False), np.random.default_rng(0)))
 
 
 def test_an_image_with_one_word_has_it_in_all_queries():
-    assert {query.text for query in generate(0, ["dog"] * 6, Recipe(texts=9), np.random.default_rng(0))} == {
+    assert {query.text for query in queries_of_image(0, ["dog"] * 6, Recipe(texts=9), np.random.default_rng(0))} == {
         "",
         "dog",
         "a photo of dog",

@@ -15,7 +15,7 @@ from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training import ranker
 from training.command_line import Arguments
-from training.ranker import Lists, cross_validated, fit
+from training.ranker import CandidateLists, cross_validated_scores, fit
 from training.validation import unseen_queries
 
 
@@ -26,12 +26,12 @@ def path(collection, tmp_path_factory):
     return path
 
 
-def lists(queries: int = 80, length: int = 12, seed: int = 0) -> Lists:
+def lists(queries: int = 80, length: int = 12, seed: int = 0) -> CandidateLists:
     """The target is the candidate with the best `quantized`; the other parts are noise. Two lists for each query."""
     rng = np.random.default_rng(seed)
     parts = rng.normal(size=(queries * length, len(RANKER_PARTS))) * [1, 0.1, 3, 10, 1]
     best = parts[:, 2].reshape(queries, length).argmax(1) + length * np.arange(queries)
-    return Lists(
+    return CandidateLists(
         np.repeat(np.arange(queries), length),
         torch.from_numpy(parts).float(),
         torch.from_numpy(rng.integers(3, size=queries * length)),
@@ -141,7 +141,7 @@ def test_no_list_is_scored_by_a_ranker_that_saw_its_query(monkeypatch):
             model.bias.fill_(len(seen))
 
     monkeypatch.setattr(ranker, "fit", spy)
-    fold = cross_validated(given, 0).numpy().astype(int) - 1  # the ranker that scored each candidate
+    fold = cross_validated_scores(given, 0).numpy().astype(int) - 1  # the ranker that scored each candidate
     assert len(seen) == ranker.FOLDS
     for number, part in zip(given.number[given.query], fold, strict=True):
         assert number not in seen[part]

@@ -8,7 +8,7 @@ import pytest
 from genius.errors import UserError
 from genius.run import Run
 from training.settings import DEMO, PAPER, with_change
-from training.side_run import fitting, recorded_settings
+from training.side_run import recorded_settings, with_matching_sizes
 
 DEMO_RUN = Path(__file__).parents[2] / "assets" / "demo"
 
@@ -28,7 +28,7 @@ def test_the_decoder_takes_the_sizes_of_the_quantizer():
         settings = with_change(settings, change)
     with pytest.raises(ValueError, match="are equal"):
         settings.check()
-    decoder = fitting(settings).decoder.decoder
+    decoder = with_matching_sizes(settings).decoder.decoder
     assert decoder == replace(PAPER.decoder.decoder, levels=5, codebook_size=16)
-    decoder = fitting(with_change(settings, "quantizer.quantizer.modality_code=none")).decoder.decoder
+    decoder = with_matching_sizes(with_change(settings, "quantizer.quantizer.modality_code=none")).decoder.decoder
     assert decoder.code_sizes == (16,) * 5

@@ -11,7 +11,7 @@ from genius.run import Run
 from tests.training.tiny import TINY
 from training.__main__ import train
 from training.command_line import Arguments
-from training.stage import CURVES, only_trainer, peak_memory, record, record_epoch, run_stage
+from training.stage import CURVES, only_trainer, peak_memory, record_epoch, record_stage, run_stage
 
 
 def test_published_weights_are_not_replaced(collection, tmp_path):
@@ -34,12 +34,12 @@ def test_a_stage_leaves_the_recorded_settings_of_earlier_ones(collection, tmp_pa
     """A command of one stage is easily started with another preset than the stages before it."""
     first = Arguments(collection.root, tmp_path, "small", TINY, "cpu")
     other = replace(TINY, encoder=replace(TINY.encoder, epochs=77), quantizer=replace(TINY.quantizer, epochs=55))
-    record("encoder", first, 1.0)
-    record("features", replace(first, settings=other), 1.0)
+    record_stage("encoder", first, 1.0)
+    record_stage("features", replace(first, settings=other), 1.0)
     settings = Run(tmp_path).manifest["settings"]
     assert settings["encoder"]["epochs"] == TINY.encoder.epochs
     assert settings["quantizer"]["epochs"] == 55
-    record("encoder", replace(first, settings=other), 1.0)
+    record_stage("encoder", replace(first, settings=other), 1.0)
     assert Run(tmp_path).manifest["settings"]["encoder"]["epochs"] == 77
 
 

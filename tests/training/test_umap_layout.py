@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training.umap_layout import FEWEST, first_layout, layout_correlation, next_layout, onto, to_edges
+from training.umap_layout import MIN_VECTORS, fill_square, first_layout, layout_correlation, next_layout, procrustes
 
 
 def rng():
@@ -18,11 +18,11 @@ def clusters(n: int, k: int, d: int = 8) -> tuple[np.ndarray, np.ndarray]:
 def test_a_turned_and_scaled_layout_is_brought_back(mirrored):
     target = rng().normal(size=(30, 2))
     turned = target @ np.array([[0.6, -0.8], [0.8, 0.6]]) * [1, mirrored] * 3 + [5, -2]
-    assert np.allclose(onto(turned, target), target)
+    assert np.allclose(procrustes(turned, target), target)
 
 
 def test_layouts_without_extent_are_moved_only():
-    assert np.allclose(onto(np.ones((4, 2)), rng().normal(size=(4, 2))).std(0), 0)
+    assert np.allclose(procrustes(np.ones((4, 2)), rng().normal(size=(4, 2))).std(0), 0)
     assert layout_correlation(np.ones((4, 2)), np.ones((4, 2))) == 0.0
 
 
@@ -36,7 +36,7 @@ def test_the_correlation_falls_as_points_move():
 
 def test_all_views_fill_the_same_square_and_keep_their_shape():
     layouts = rng().normal(size=(3, 40, 2)) * [7, 2] + [30, -4]
-    edges = to_edges(layouts)
+    edges = fill_square(layouts)
     assert edges.min() >= -1 and edges.max() == pytest.approx(1) and edges.dtype == np.float32
     first, second = ((one[0, 1:] - one[0, :1]) for one in (layouts, edges))
     assert np.allclose(second / first, (second / first)[0, 0])
@@ -62,14 +62,14 @@ def test_a_repeated_vector_has_one_place_near_those_of_its_things():
 
 
 def test_few_vectors_lie_in_the_middle_of_their_things():
-    vectors, which = clusters(40, FEWEST - 1)
+    vectors, which = clusters(40, MIN_VECTORS - 1)
     first = rng().normal(size=(40, 2))
-    places = next_layout(vectors[: FEWEST - 1], which, first, seed=0)
-    for one in range(FEWEST - 1):
+    places = next_layout(vectors[: MIN_VECTORS - 1], which, first, seed=0)
+    for one in range(MIN_VECTORS - 1):
         assert np.allclose(places[which == one], first[which == one].mean(0))
 
 
-@pytest.mark.parametrize("shape", [(1, 5), (2, 5), (FEWEST - 1, 5), (6, 1)])
+@pytest.mark.parametrize("shape", [(1, 5), (2, 5), (MIN_VECTORS - 1, 5), (6, 1)])
 def test_few_things_are_laid_out_by_principal_components(shape):
     vectors = rng().normal(size=shape)
     places = first_layout(vectors, seed=0)

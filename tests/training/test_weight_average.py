@@ -37,7 +37,7 @@ def test_later_steps_decay():
 
 def test_averages_are_applied_for_a_while():
     model, average, history = trained(steps=4, decay=0.9)
-    with average.applied():
+    with average.averaged_weights():
         torch.testing.assert_close(model.weight.data, torch.stack(history).mean(0))
     assert torch.equal(model.weight.data, history[-1])
 

@@ -39,7 +39,7 @@ from training.ablations.variants import TrainingJob
 from training.checkpoint import fingerprint
 from training.decoder import TargetIDs
 from training.features import FeatureSet
-from training.id_schemes import SCHEMES, Described
+from training.id_schemes import SCHEMES, SchemeInputs
 from training.side_run import share_features
 
 FOLDER, RESULTS, QUERIES = "ablations", "results", "queries"
@@ -158,7 +158,7 @@ class Trainer:
         known = np.zeros(len(items), dtype=bool)
         known[data.pairs.positives] = True
         made = SCHEMES[job.scheme](
-            Described(
+            SchemeInputs(
                 data.candidate_files.embedding[:].astype(np.float32),
                 [item.text or "" for item in items],
                 [item.image for item in items],

@@ -14,7 +14,7 @@ from genius.evaluation.paper_ablations import ABLATIONS, COLUMNS, DECODER_SIZES,
 from genius.evaluation.tables import UNKNOWN
 from training.checkpoint import fingerprint
 from training.settings import Settings, with_change
-from training.side_run import fitting
+from training.side_run import with_matching_sizes
 
 BEAMS = 30  # of the paper's ablations
 SWEEP = (1, 5, 10, 20, 30, 50)  # beams of Table S4
@@ -77,7 +77,7 @@ class Variant:
         """The settings of the run with those of the variant; the decoder's sizes follow the quantizer's."""
         for change in self.changes:
             base = with_change(base, _computed(change, base))
-        return fitting(base)
+        return with_matching_sizes(base)
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> N
     if not Run(run).is_current("maps"):
         maps.draw(world, run, device)
     if not Run(run).is_current("names"):
-        names.name(run, device)
+        names.name_codes(run, device)
     ship(Run(run), Collection(world), destination)
     for name, size in sizes(Run(destination)).items():
         print(f"{name:28s} {size:6.2f} MB of {BUDGETS[name]:.0f}{'' if size <= BUDGETS[name] else ': too large'}")

@@ -77,7 +77,7 @@ def make(data: Path, destination: Path, work: Path, settings: Settings, device: 
     if not Run(run).is_current("maps"):
         maps.draw(collection, run, device)
     if not Run(run).is_current("names"):
-        names.name(run, device)
+        names.name_codes(run, device)
     ship_run(Run(run), destination, {"collection": collection.name, "about": ABOUT}, partial(add_files, data=data))
     size = sum(file.stat().st_size for file in destination.rglob("*") if file.is_file()) / 1e6
     print(f"{destination}: {size:.1f} MB of {LARGEST:.0f}{'' if size <= LARGEST else ': too large'}")
