@@ -92,9 +92,12 @@ def measure(engine: Engine, queries: EncodedSplit, seen: np.ndarray, beams: tupl
 
 
 def split_by_targets(qrels: Qrels, seen: np.ndarray) -> dict[str, np.ndarray]:
-    """(q,) bool each: all queries, those with a positive that training saw, and those with none."""
-    known = qrels.count(seen) > 0
-    return {"all": np.ones_like(known), "seen": known, "unseen": ~known}
+    """(q,) bool each: all queries, those with a positive that training saw, and those whose positives it never saw.
+
+    A query without a positive in the index, which nothing can find, is in neither of the last two.
+    """
+    known, answered = qrels.count(seen) > 0, np.diff(qrels.offsets) > 0
+    return {"all": np.ones_like(known), "seen": known, "unseen": answered & ~known}
 
 
 def markdown(report: dict[str, Any]) -> str:
