@@ -124,7 +124,7 @@ def storage_table(run: Run) -> str:
 
 
 def cost_table(manifest: dict[str, Any], samples: int) -> str:
-    """Supplement, B.2: what each stage of training took, and per sample. samples: training queries.
+    """Supplement, B.2: what each stage of training took, and per sample. samples: training queries, 0 if unknown.
 
     Raises UserError if the manifest has no stages.
     """
@@ -138,9 +138,9 @@ def cost_table(manifest: dict[str, Any], samples: int) -> str:
             {
                 "stage": name,
                 "paper: hours": decimals(hours, 1),
-                "paper: ms per sample": decimals(hours and 3.6e6 * hours / PAPER_SAMPLES, 1),
-                "hours": decimals(seconds and seconds / 3600, 2),
-                "ms per sample": decimals(seconds and 1000 * seconds / samples, 1),
+                "paper: ms per sample": decimals(hours, 1, factor=3.6e6 / PAPER_SAMPLES),
+                "hours": decimals(seconds, 2, factor=1 / 3600),
+                "ms per sample": decimals(1000 * seconds / samples if samples and seconds is not None else None, 1),
             }
         )
     return table(lines)

@@ -43,6 +43,8 @@ def test_cost_is_per_stage_and_sample():
     cells = {line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]] for line in text.splitlines()}
     assert cells["encoder"] == ["91.0", "297.8", "2.00", "7200.0"]
     assert cells["decoder"] == ["2.0", "6.5", "–", "–"] and cells["features"] == ["–", "–", "0.01", "36.0"]
+    no_queries = cost_table({"stages": {"encoder": {"seconds": 7200.0}}}, 0)  # a collection of test queries alone
+    assert [cell.strip() for cell in no_queries.splitlines()[2].split("|")[2:-1]] == ["91.0", "297.8", "2.00", "–"]
     with pytest.raises(UserError, match="records no stages"):
         cost_table({}, 1)
 
