@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,9 @@ def measure_baselines(
     """
     items = list(collection.candidates(f"union_{split}"))
     row_of, entries = {item.id: row for row, item in enumerate(items)}, []
-    systems = {  # and the modality that a system cannot search
-        "words": (WordSearch(items), Modality.IMAGE),
-        "colors": (ColorSearch(collection, items), Modality.TEXT),
+    systems = {  # built when the first row needs them: a collection may lack texts or pictures
+        "words": (cache(lambda: WordSearch(items)), Modality.IMAGE),  # and the modality that a system cannot search
+        "colors": (cache(lambda: ColorSearch(collection, items)), Modality.TEXT),
     }
     for row in tqdm(sorted(collection.rows(), key=lambda row: (row.task, row.dataset_id)), unit="row"):
         queries = sorted(collection.queries(split, row), key=lambda query: stable_hash(seed, "sample", query.id))[
@@ -111,8 +112,8 @@ def measure_baselines(
         entries.append(
             {"task": row.task, "dataset": row.dataset, "cut": cut, "queries": len(queries)}
             | {
-                name: None if excluded in TASKS[row.task] else hit_rate(_ranks(system, queries, qrels), cut)
-                for name, (system, excluded) in systems.items()
+                name: None if excluded in TASKS[row.task] else hit_rate(_ranks(build(), queries, qrels), cut)
+                for name, (build, excluded) in systems.items()
             }
         )
     if not entries:

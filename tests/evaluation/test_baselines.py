@@ -1,13 +1,17 @@
 """genius/evaluation/baselines.py on the micro collection, against rankings worked out one query at a time."""
 
+import io
 import math
 import re
 from collections import Counter
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from genius.collections.images import open_image
+from genius.collections.mbeir import Collection
+from genius.collections.writer import new_collection
 from genius.errors import UserError
 from genius.evaluation import baselines
 from genius.evaluation.baselines import ColorSearch, WordSearch, histogram, main, markdown, measure_baselines
@@ -91,6 +95,23 @@ def test_rows_to_which_a_baseline_does_not_apply_are_left_out_of_its_average(col
     assert entries[1]["words"] == 1.0
     lines = markdown(entries).splitlines()
     assert len(lines) == 6 and re.search(r"average.*\| +100\.0 \| +– \|$", lines[-1])
+
+
+def test_a_collection_of_pictures_alone_is_measured_by_its_colors(tmp_path):
+    root = tmp_path / "pictures"
+    with new_collection(root) as writer:
+        for number, color in enumerate(("red", "blue")):
+            stream, path = io.BytesIO(), f"images/{color}.png"
+            Image.new("RGB", (8, 8), color).save(stream, "PNG")
+            writer.image(path, stream.getvalue())
+            item = Item(f"0:{number}", Modality.IMAGE, image=path)
+            writer.candidate(item, "plain", [4], ["test"])
+            query = LabelledQuery(f"0:{number}", Modality.IMAGE, 4, image=path, positives=(item.id,))
+            writer.query(query, "plain", "test")
+
+    assert measure_baselines(Collection(root), "test") == [
+        {"task": 4, "dataset": "plain", "cut": 5, "queries": 2, "words": None, "colors": 1.0}
+    ]
 
 
 def test_the_batch_size_changes_no_rate_and_a_limit_samples_queries(collection, monkeypatch):
