@@ -5,9 +5,10 @@ import pytest
 
 from genius.evaluation.speed import agreement as module
 from genius.evaluation.speed.agreement import ROUND, agreement, certified_shares
-from genius.evaluation.speed.index_cost import measure_index_cost
+from genius.evaluation.speed.index_cost import CHANGED, measure_index_cost
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
+from genius.trie.pool import Pool
 from tests.evaluation.tiny_speed import CONFIG, tiny_setup
 
 
@@ -27,6 +28,23 @@ def test_the_pool_is_that_of_the_ids_and_its_bytes_are_those_of_its_arrays(setup
     assert parts["all"] == pytest.approx(parts["IDs"] + parts["rows and shared IDs"] + parts["trie"])
     assert parts["all"] == (setup.pool.table.nbytes + setup.pool.trie.nbytes) / setup.items
     assert all(costs[name] > 0 for name in costs if name.endswith("_seconds"))
+
+
+def test_as_many_items_change_as_the_report_says_even_where_the_pool_is_small(setup, monkeypatch):
+    changed = {"inserted": [], "removed": []}
+    for name, counts in changed.items():
+        method = getattr(Pool, name)
+        monkeypatch.setattr(
+            Pool,
+            name,
+            lambda pool, *rows, method=method, counts=counts: counts.append(len(rows[-1])) or method(pool, *rows),
+        )
+    assert setup.items < CHANGED
+
+    _, costs = measure_index_cost(setup.workload.packed, CONFIG.code_sizes, seed=0)
+
+    assert changed == {"inserted": [1000, 1], "removed": [1000]}
+    assert {"insert_1000_seconds", "remove_1000_seconds", "insert_1_seconds"} <= costs.keys()
 
 
 def test_exact_search_agrees_with_generate(setup):

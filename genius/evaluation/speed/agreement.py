@@ -25,7 +25,9 @@ def agreement(setup: Setup, queries: int = 2) -> dict[str, Any]:
     for query in range(queries):
         generated = dict(zip(map(tuple, codes[query].tolist()), scores[query].tolist()))
         exact_codes = pool.table.codes(found.low[query, valid[query]].cpu().numpy())
-        for exact, score in zip(map(tuple, exact_codes.tolist()), found.scores[query].tolist()):
+        for exact, score in zip(
+            map(tuple, exact_codes.tolist()), found.scores[query, valid[query]].tolist(), strict=True
+        ):
             if exact in generated:
                 differences.append(abs(generated[exact] - score))
     return {

@@ -25,17 +25,16 @@ def measure_index_cost(packed: np.ndarray, code_sizes: Sequence[int], seed: int)
     """Build a pool of packed IDs (n, B); return it with seconds per operation and bytes per item."""
     packed, rng = np.array(packed), np.random.default_rng(seed)
     n = len(packed)
-    changed = min(CHANGED, n // 2)
     pool, build = _timed(lambda: Pool.build(packed, code_sizes))
     with TemporaryDirectory() as folder:
         file = Path(folder) / "pool.safetensors"
         _, save = _timed(lambda: save_pool(pool, file, packed))
         _, load = _timed(lambda: load_pool(file, packed, code_sizes))
-    new = unpack(packed[rng.integers(n, size=changed)], code_sizes)
-    new[:, -1] = rng.integers(code_sizes[-1], size=changed)
-    grown, insert = _timed(lambda: pool.inserted(new, np.arange(n, n + changed)))
+    new = unpack(packed[rng.integers(n, size=CHANGED)], code_sizes)
+    new[:, -1] = rng.integers(code_sizes[-1], size=CHANGED)
+    grown, insert = _timed(lambda: pool.inserted(new, np.arange(n, n + CHANGED)))
     _, insert_one = _timed(lambda: pool.inserted(new[:1], np.array([n])))
-    _, remove = _timed(lambda: grown.removed(rng.permutation(n)[:changed]))
+    _, remove = _timed(lambda: grown.removed(rng.permutation(n + CHANGED)[:CHANGED]))
     return pool, {
         "items": n,
         "different_ids": pool.table.distinct,
