@@ -132,6 +132,15 @@ def test_the_fastest_of_the_other_kind_that_finds_as_much_is_its_equal():
     assert pairs["slow"]["times_slower"] is None
 
 
+def test_equal_means_of_different_rows_are_equal():
+    ids, vectors = np.mean([0.1, 0.2, 0.3]), np.mean([0.3, 0.2, 0.1])
+    assert ids != vectors  # though both are 0.2
+
+    pairs = equal_pairs([system("set", False, ids, 6.0), system("flat", True, vectors, 3.0)], "32")
+
+    assert [pair["other"] for pair in pairs] == ["flat", "set"]
+
+
 def test_the_report_and_its_tables_hold_every_system(engine, queries):
     report = measure_at_equal_hit_rate(engine, queries, batches=(1, 2), rounds=1)
 

@@ -63,7 +63,7 @@ def structured_ids(n: int) -> tuple[np.ndarray, tuple[int, ...]]:
         depth += 1
     leaf, number = np.divmod(np.arange(n), LEAF)
     path = [leaf // BRANCHES**power % BRANCHES for power in range(depth - 1, -1, -1)]
-    return np.stack([*path, number], axis=1).astype(np.int32), (BRANCHES + 1,) * depth + (LEAF,)
+    return np.stack([*path, number], axis=1).astype(np.int32), (BRANCHES,) * depth + (LEAF,)
 
 
 def numeric_ids(n: int) -> tuple[np.ndarray, tuple[int, ...]]:
