@@ -9,19 +9,24 @@ A run that was trained on the demo world is evaluated on that world, redrawn fro
 
 from __future__ import annotations
 
-import shlex
+import argparse
 import sys
 from dataclasses import asdict
-from pathlib import Path
+from typing import Any
 
-from genius.collections.layout import SPLITS
+from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import (
+    add_answerable,
     add_collection_and_device,
     add_fast_dtype,
+    add_limit,
+    add_run,
+    add_seed,
+    add_split,
+    command_line,
     command_parser,
-    integers,
-    positive,
+    parse_integers,
     run_collection,
 )
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
@@ -35,12 +40,14 @@ from genius.schema import SearchOptions
 from genius.search.checks import MAX_BEAMS, checked_options
 from genius.search.engine import Engine
 
+MODULE = "genius.evaluation"
 
-def main(arguments: list[str]) -> None:
-    parser = command_parser("genius.evaluation", __doc__)
-    parser.add_argument("run", type=Path, help="a directory made by python -m training")
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = command_parser(MODULE, __doc__)
+    add_run(parser)
     add_collection_and_device(parser)
-    parser.add_argument("--split", choices=SPLITS[1:], default="test")
+    add_split(parser)
     parser.add_argument(
         "--beams",
         default="50",
@@ -54,7 +61,7 @@ def main(arguments: list[str]) -> None:
         help="1: the decoder alone, 0: the geometry of the codes alone, in between: a blend of both "
         "(default: the run's tuned weight)",
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="evaluate a sample of N queries per row")
+    add_limit(parser)
     parser.add_argument(
         "--instruction",
         choices=PHRASINGS,
@@ -62,17 +69,13 @@ def main(arguments: list[str]) -> None:
         help="the phrasing of a query's instruction: chosen by seed and query id, the first one, or chosen by seed "
         "among those that training never used (default: %(default)s)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of instructions, samples and intervals")
+    add_seed(parser, "instructions, samples and intervals")
     parser.add_argument(
         "--every-phrasing",
         action="store_true",
         help="also search with every phrasing of each query's instruction: mean, lowest and highest hit rate",
     )
-    parser.add_argument(
-        "--answerable",
-        action="store_true",
-        help="leave out queries without a positive in the index, where it holds one pool of the collection",
-    )
+    add_answerable(parser)
     parser.add_argument(
         "--untrained-encoder",
         action="store_true",
@@ -84,38 +87,48 @@ def main(arguments: list[str]) -> None:
         help="also search by the fused features of all items; encodes them again, unless training left them in the run",
     )
     add_fast_dtype(parser)
-    given = parser.parse_args(arguments)
-    manifest = Run(given.run).manifest
-    options = EvaluationOptions(
-        given.split,
-        integers(given.beams, "--beams", 1, MAX_BEAMS),
-        positive(given.limit, "--limit"),
-        given.seed,
-        given.instruction,
-        given.untrained_encoder,
-        given.fused,
-        checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight,
-        given.every_phrasing,
-        given.answerable,
-        manifest.get("transferred", {}).get("collection", ""),
+    return parser
+
+
+def main(arguments: list[str]) -> None:
+    options = build_parser().parse_args(arguments)
+    manifest = Run(options.run).manifest
+    evaluated = EvaluationOptions(
+        split=options.split,
+        beams=parse_integers(options.beams, "--beams", 1, MAX_BEAMS),
+        limit=options.limit,
+        seed=options.seed,
+        instruction=options.instruction,
+        untrained=options.untrained_encoder,
+        fused=options.fused,
+        decoder_weight=checked_options(SearchOptions(decoder_weight=options.decoder_weight)).decoder_weight,
+        every_phrasing=options.every_phrasing,
+        answerable=options.answerable,
+        trained_on=manifest.get("transferred", {}).get("collection", ""),
     )
     keep_freed_memory()
-    engine = Engine.load(given.run, given.device, given.fast_dtype)
-    recipe = None if given.collection else WorldRecipe.from_manifest(manifest)
-    report = {"command": shlex.join(["python", "-m", "genius.evaluation", *arguments]), "run": given.run.resolve().name}
-    every_picture = options.untrained or options.fused
-    with run_collection(given.run, given.collection, options.split, every_picture) as collection:
-        if recipe is None:
-            report["collection"] = collection.root.resolve().name
-        else:
-            compared = recipe.pictures and options.split == "test"
-            same = picture_digest(collection) == recipe.pictures if compared else None
-            if same is False:
-                print(DIFFERENT_PICTURES, file=sys.stderr)
-            report["collection"] = f"the world of seed {recipe.seed}"
-            report["world"] = asdict(recipe) | {"same_pictures": same}
-        report |= evaluate(engine, collection, options)
-    write_report(given.run / "reports" / "retrieval", report, markdown(report))
+    engine = Engine.load(options.run, options.device, options.fast_dtype)
+    recipe = None if options.collection else WorldRecipe.from_manifest(manifest)
+    report = {"command": command_line(MODULE, arguments), "run": options.run.resolve().name}
+    every_picture = evaluated.untrained or evaluated.fused
+    with run_collection(options.run, options.collection, evaluated.split, every_picture) as collection:
+        report |= describe_collection(collection, recipe, evaluated.split)
+        report |= evaluate(engine, collection, evaluated)
+    write_report(options.run / "reports" / "retrieval", report, markdown(report))
+
+
+def describe_collection(collection: Collection, recipe: WorldRecipe | None, split: str) -> dict[str, Any]:
+    """The report's entries about the collection. recipe: of the world that was redrawn; None: it is no such world.
+
+    The pictures of another version of the drawing libraries are named on stderr, too.
+    """
+    if recipe is None:
+        return {"collection": collection.root.resolve().name}
+    compared = recipe.pictures and split == "test"
+    same = picture_digest(collection) == recipe.pictures if compared else None
+    if same is False:
+        print(DIFFERENT_PICTURES, file=sys.stderr)
+    return {"collection": f"the world of seed {recipe.seed}", "world": asdict(recipe) | {"same_pictures": same}}
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
-"""Command-line values that several evaluation commands share, and the collection that a run is evaluated on."""
+"""What the evaluation commands share: their arguments, and the collection that a run is evaluated on."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation.redraw import WorldRecipe
@@ -24,9 +27,52 @@ def command_parser(module: str, doc: str) -> argparse.ArgumentParser:
     )
 
 
+def command_line(module: str, arguments: Sequence[str]) -> str:
+    """The command as it is typed; reports name it."""
+    return shlex.join(["python", "-m", module, *arguments])
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", type=Path, help="a directory made by python -m training")
+
+
 def add_collection_and_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collection", type=Path, help="default: the collection that the run was trained on")
+    add_device(parser)
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
+
+
+def add_split(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--split", choices=SPLITS[1:], default="test", help="default: %(default)s")
+
+
+def add_limit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--limit", type=partial(parse_positive, "--limit"), metavar="N", help="a sample of N queries per row"
+    )
+
+
+def add_answerable(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--answerable",
+        action="store_true",
+        help="leave out queries without a positive in the index, where it holds one pool of the collection",
+    )
+
+
+def add_beams(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--beams", type=partial(parse_positive, "--beams"), default=50, help="beam size (default: %(default)s)"
+    )
+
+
+def add_seed(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Add --seed, which refuses a negative number: numpy's generators take none. purpose: what is drawn with it."""
+    number = partial(parse_integer, "--seed", 0)
+    parser.add_argument("--seed", type=number, default=0, help=f"seed of {purpose} (default: %(default)s)")
 
 
 def add_fast_dtype(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +84,7 @@ def add_fast_dtype(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def integers(text: str, option: str, low: int, high: int | None = None) -> tuple[int, ...]:
+def parse_integers(text: str, option: str, low: int, high: int | None = None) -> tuple[int, ...]:
     """ "10,1,5" -> (1, 5, 10). Raises UserError unless they are integers from low to high."""
     try:
         values = tuple(sorted({int(part) for part in text.split(",")}))
@@ -50,11 +96,20 @@ def integers(text: str, option: str, low: int, high: int | None = None) -> tuple
     return values
 
 
-def positive(value: int | None, option: str) -> int | None:
-    """Raises UserError for a value below 1."""
-    if value is not None and value < 1:
-        raise UserError(f"{option} {value}: expected at least 1")
+def parse_integer(option: str, least: int, text: str) -> int:
+    """The value of an option. Raises UserError unless it is an integer of at least `least`."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise UserError(f"{option} {text}: expected at least {least}")
     return value
+
+
+def parse_positive(option: str, text: str) -> int:
+    """The value of an option. Raises UserError unless it is an integer of at least 1."""
+    return parse_integer(option, 1, text)
 
 
 @contextmanager
@@ -67,14 +122,17 @@ def run_collection(
     """
     recipe = None if named else WorldRecipe.from_manifest(Run(run).manifest)
     if recipe is None:
-        yield Collection(named or trained_on(run))
+        yield Collection(named or training_collection(run))
         return
     with tempfile.TemporaryDirectory() as scratch:
         yield recipe.records(Path(scratch)) if records_only else recipe.redraw(Path(scratch), split, every_picture)
 
 
-def trained_on(run: Path) -> Path:
-    """The collection that a run's manifest names. Raises UserError if it names none or the directory is gone."""
+def training_collection(run: Path) -> Path:
+    """The collection that a run was trained on, as its manifest names it.
+
+    Raises UserError if it names none or the directory is gone.
+    """
     recorded = Run(run).manifest.get("collection")
     if recorded is None or not Path(recorded).is_dir():
         raise UserError(f"the collection that {run} was trained on is unknown or gone; name it: --collection DIR")

@@ -24,10 +24,10 @@ from sklearn.metrics.pairwise import manhattan_distances
 from tqdm import tqdm
 
 from genius.collections.images import open_image
-from genius.collections.layout import SPLITS, TASKS
+from genius.collections.layout import TASKS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser, positive
+from genius.evaluation.arguments import add_limit, add_seed, add_split, command_parser
 from genius.evaluation.queries import stable_hash
 from genius.evaluation.tables import dataset_name, percent, table, task_name
 from genius.metrics.hit_rate import CUTS, Qrels, first_hits, headline_cut, hit_rate, mean_known
@@ -146,12 +146,12 @@ def markdown(entries: list[dict[str, Any]]) -> str:
 def main(arguments: list[str]) -> None:
     parser = command_parser("genius.evaluation.baselines", __doc__)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
-    parser.add_argument("--split", choices=SPLITS[1:], default="test")
-    parser.add_argument("--limit", type=int, metavar="N", help="a sample of N queries per row")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the sample")
-    given = parser.parse_args(arguments)
-    limit = positive(given.limit, "--limit")
-    print(markdown(measure_baselines(Collection(given.collection), given.split, limit, given.seed)))
+    add_split(parser)
+    add_limit(parser)
+    add_seed(parser, "the sample")
+    options = parser.parse_args(arguments)
+    collection = Collection(options.collection)
+    print(markdown(measure_baselines(collection, options.split, options.limit, options.seed)))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ for MSCOCO, where they are not the sets themselves; both are then called by thei
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 from scipy import stats
 
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser
+from genius.evaluation.arguments import command_line, command_parser
 from genius.evaluation.paper_captions import FLICKR, MSCOCO, PUBLISHED
 from genius.evaluation.paper_comparison import compared_items
 from genius.evaluation.tables import percent, table
@@ -172,13 +171,13 @@ def markdown(report: Line) -> str:
 def main(arguments: list[str]) -> None:
     parser = command_parser("genius.evaluation.caption_table", __doc__)
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="runs with a retrieval report")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     report = {
-        "command": shlex.join(["python", "-m", "genius.evaluation.caption_table", *arguments]),
+        "command": command_line("genius.evaluation.caption_table", arguments),
         "note": NOTE,
-        "lines": ordered([*published_lines(), *(line for run in given.runs for line in run_lines(run))]),
+        "lines": ordered([*published_lines(), *(line for run in options.runs for line in run_lines(run))]),
     }
-    write_report(given.runs[0] / "reports" / "captions", report, markdown(report))
+    write_report(options.runs[0] / "reports" / "captions", report, markdown(report))
 
 
 if __name__ == "__main__":

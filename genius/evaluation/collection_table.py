@@ -150,15 +150,15 @@ def main(arguments: list[str]) -> None:
     parser = command_parser("genius.evaluation.collection_table", __doc__)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("--run", type=Path, help="a run that was trained on it: also its storage and training cost")
-    given = parser.parse_args(arguments)
-    collection = Collection(given.collection)
+    options = parser.parse_args(arguments)
+    collection = Collection(options.collection)
     rows = row_statistics(collection)
     parts = [
         "Queries, relevant candidates per query (train / val / test) and candidates of the local pool:",
         rows_table(rows, sum(1 for _ in collection.all_candidates())),
     ]
-    if given.run:
-        run = Run(given.run)
+    if options.run:
+        run = Run(options.run)
         parts += [
             "Storage:",
             storage_table(run),

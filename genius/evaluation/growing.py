@@ -15,20 +15,28 @@ Shapes: q queries, n items of the index.
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
-from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import add_collection_and_device, command_parser, integers, positive, run_collection
+from genius.evaluation.arguments import (
+    add_beams,
+    add_collection_and_device,
+    add_limit,
+    add_run,
+    add_seed,
+    add_split,
+    command_line,
+    command_parser,
+    parse_integers,
+    run_collection,
+)
 from genius.evaluation.encoded_queries import EncodedRow, EncodedSplit
 from genius.evaluation.queries import training_targets
 from genius.evaluation.summary import DRAWS
@@ -152,37 +160,39 @@ def markdown(report: dict[str, Any]) -> str:
 
 def main(arguments: list[str]) -> None:
     parser = command_parser("genius.evaluation.growing", __doc__)
-    parser.add_argument("run", type=Path, help="a directory made by python -m training")
+    add_run(parser)
     add_collection_and_device(parser)
-    parser.add_argument("--split", choices=SPLITS[1:], default="test")
+    add_split(parser)
     parser.add_argument(
         "--fractions",
         default="10,30,50",
         metavar="P,P,…",
         help="percent of the grown collection that was added (default: 10,30,50)",
     )
-    parser.add_argument("--beams", type=int, default=50, help="beam size (default: %(default)s)")
-    parser.add_argument("--limit", type=int, metavar="N", help="a sample of N queries per row")
-    parser.add_argument("--seed", type=int, default=0, help="seed of instructions, samples and intervals")
-    given = parser.parse_args(arguments)
-    settings = {
-        "split": given.split,
-        "fractions": integers(given.fractions, "--fractions", 1, 99),
-        "beams": positive(given.beams, "--beams"),
-        "limit": positive(given.limit, "--limit"),
-        "seed": given.seed,
-    }
+    add_beams(parser)
+    add_limit(parser)
+    add_seed(parser, "instructions, samples and intervals")
+    options = parser.parse_args(arguments)
+    fractions = parse_integers(options.fractions, "--fractions", 1, 99)
     keep_freed_memory()
-    engine = Engine.load(given.run, given.device)
-    decoder = Run(given.run).manifest.get("settings", {}).get("decoder", {})
+    engine = Engine.load(options.run, options.device)
+    decoder = Run(options.run).manifest.get("settings", {}).get("decoder", {})
     report = {
-        "command": shlex.join(["python", "-m", "genius.evaluation.growing", *arguments]),
-        "run": given.run.resolve().name,
+        "command": command_line("genius.evaluation.growing", arguments),
+        "run": options.run.resolve().name,
         "own_queries": decoder.get("self_queries", False),
     }
-    with run_collection(given.run, given.collection, given.split) as collection:
-        report |= measure(engine, collection, **settings)
-    write_report(given.run / "reports" / "growing", report, markdown(report))
+    with run_collection(options.run, options.collection, options.split) as collection:
+        report |= measure(
+            engine,
+            collection,
+            split=options.split,
+            fractions=fractions,
+            beams=options.beams,
+            limit=options.limit,
+            seed=options.seed,
+        )
+    write_report(options.run / "reports" / "growing", report, markdown(report))
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ redrawn from its seed.
 from __future__ import annotations
 
 import heapq
-import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,15 @@ from tqdm import tqdm
 from genius.collections.images import SUFFIXES, open_image
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import add_collection_and_device, command_parser, positive, run_collection
+from genius.evaluation.arguments import (
+    add_collection_and_device,
+    add_run,
+    add_seed,
+    command_line,
+    command_parser,
+    parse_positive,
+    run_collection,
+)
 from genius.evaluation.queries import stable_hash
 from genius.files import write_json
 from genius.runtime import keep_freed_memory
@@ -53,34 +61,40 @@ def measure(engine: Engine, paths: list[Path]) -> dict[str, Any]:
 
 def main(arguments: list[str]) -> None:
     parser = command_parser("genius.evaluation.ood", __doc__)
-    parser.add_argument("run", type=Path, help="a directory made by python -m training")
+    add_run(parser)
     parser.add_argument("folder", type=Path, help="pictures from outside the collection")
     add_collection_and_device(parser)
-    parser.add_argument("--limit", type=int, default=200, metavar="N", help="a sample of the folder (default: 200)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the sample")
-    given = parser.parse_args(arguments)
+    parser.add_argument(
+        "--limit",
+        type=partial(parse_positive, "--limit"),
+        default=200,
+        metavar="N",
+        help="a sample of the folder (default: %(default)s)",
+    )
+    add_seed(parser, "the sample")
+    options = parser.parse_args(arguments)
     keep_freed_memory()
-    engine = Engine.load(given.run, given.device)
+    engine = Engine.load(options.run, options.device)
     if engine.ood_detector is None:
         raise UserError(
-            f"{given.run} has no out-of-distribution detector; build its index again from a collection with more "
+            f"{options.run} has no out-of-distribution detector; build its index again from a collection with more "
             "pictures among its items and validation queries: python -m training.index COLLECTION RUN"
         )
-    outside = measure(engine, folder_pictures(given.folder, positive(given.limit, "--limit"), given.seed))
-    with run_collection(given.run, given.collection, "test") as collection:
+    outside = measure(engine, folder_pictures(options.folder, options.limit, options.seed))
+    with run_collection(options.run, options.collection, "test") as collection:
         queries = measure(engine, query_pictures(collection))
     write_json(
-        given.run / "reports" / "outside.json",
+        options.run / "reports" / "outside.json",
         {
-            "command": shlex.join(["python", "-m", "genius.evaluation.ood", *arguments]),
-            "run": given.run.resolve().name,
-            "folder": given.folder.resolve().name,
+            "command": command_line("genius.evaluation.ood", arguments),
+            "run": options.run.resolve().name,
+            "folder": options.folder.resolve().name,
             "outside": outside,
             "queries": queries,
         },
     )
     print(
-        f"out of distribution: {outside['far']:.1%} of {outside['pictures']} pictures of {given.folder}, "
+        f"out of distribution: {outside['far']:.1%} of {outside['pictures']} pictures of {options.folder}, "
         f"{queries['far']:.1%} of the {queries['pictures']} test queries with a picture"
     )
 

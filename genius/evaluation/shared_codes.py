@@ -16,11 +16,10 @@ Shapes: c couples, n items, M levels.
 
 from __future__ import annotations
 
-import shlex
 import sys
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,19 @@ import torch
 
 from genius.collections.images import open_image
 from genius.collections.keys import id_key, key_dataset
-from genius.collections.layout import TASKS
+from genius.collections.layout import SPLITS, TASKS
 from genius.collections.mbeir import Collection
 from genius.encoding.features import batched
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import add_collection_and_device, command_parser, positive, run_collection
+from genius.evaluation.arguments import (
+    add_collection_and_device,
+    add_run,
+    add_seed,
+    command_line,
+    command_parser,
+    parse_positive,
+    run_collection,
+)
 from genius.evaluation.queries import stable_hash
 from genius.evaluation.tables import UNKNOWN, percent, table
 from genius.files import write_report
@@ -221,22 +228,23 @@ def markdown(report: Report) -> str:
 
 def main(arguments: list[str]) -> None:
     parser = command_parser("genius.evaluation.shared_codes", __doc__)
-    parser.add_argument("run", type=Path, help="a directory made by python -m training")
+    add_run(parser)
     add_collection_and_device(parser)
-    parser.add_argument("--split", default="test", choices=("train", "val", "test"))
-    parser.add_argument("--limit", type=int, metavar="N", help="couples of each dataset (default: all)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the samples")
-    given = parser.parse_args(arguments)
-    limit = positive(given.limit, "--limit")
+    parser.add_argument("--split", default="test", choices=SPLITS, help="default: %(default)s")
+    parser.add_argument(
+        "--limit", type=partial(parse_positive, "--limit"), metavar="N", help="couples of each dataset (default: all)"
+    )
+    add_seed(parser, "the samples")
+    options = parser.parse_args(arguments)
     keep_freed_memory()
-    engine = Engine.load(given.run, given.device)
-    with run_collection(given.run, given.collection, given.split, records_only=True) as collection:
+    engine = Engine.load(options.run, options.device)
+    with run_collection(options.run, options.collection, options.split, records_only=True) as collection:
         report = {
-            "command": shlex.join(["python", "-m", "genius.evaluation.shared_codes", *arguments]),
-            "run": given.run.resolve().name,
-            "collection": collection.root.resolve().name if given.collection else "its own collection",
-        } | measure(engine, collection, given.split, limit, given.seed)
-    write_report(given.run / "reports" / "shared_codes", report, markdown(report))
+            "command": command_line("genius.evaluation.shared_codes", arguments),
+            "run": options.run.resolve().name,
+            "collection": collection.root.resolve().name if options.collection else "its own collection",
+        } | measure(engine, collection, options.split, options.limit, options.seed)
+    write_report(options.run / "reports" / "shared_codes", report, markdown(report))
 
 
 if __name__ == "__main__":

@@ -12,17 +12,25 @@ Shapes: q queries of a row.
 
 from __future__ import annotations
 
-import shlex
 import sys
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
 from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import add_collection_and_device, command_parser, integers, positive, run_collection
+from genius.evaluation.arguments import (
+    add_answerable,
+    add_collection_and_device,
+    add_limit,
+    add_run,
+    add_seed,
+    command_line,
+    command_parser,
+    parse_integers,
+    run_collection,
+)
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.queries import read_queries, training_targets
 from genius.evaluation.systems import K, search_beam
@@ -42,29 +50,36 @@ MODES = {"set": "generated IDs", "fast": "shortlist"}
 
 def main(arguments: list[str]) -> None:
     parser = command_parser("genius.evaluation.small_beams", __doc__)
-    parser.add_argument("run", type=Path, help="a directory made by python -m training")
+    add_run(parser)
     add_collection_and_device(parser)
     parser.add_argument("--beams", default=BEAMS, metavar="N,N,…", help="decoded beams (default: %(default)s)")
-    parser.add_argument("--limit", type=int, metavar="N", help="a sample of N queries per row")
-    parser.add_argument("--answerable", action="store_true", help="leave out queries without a positive in the index")
-    parser.add_argument("--seed", type=int, default=0, help="seed of instructions and samples")
-    given = parser.parse_args(arguments)
-    beams = integers(given.beams, "--beams", 1, MAX_BEAMS // FAST_BEAM_DIVISOR)
+    add_limit(parser)
+    add_answerable(parser)
+    add_seed(parser, "instructions and samples")
+    options = parser.parse_args(arguments)
+    beams = parse_integers(options.beams, "--beams", 1, MAX_BEAMS // FAST_BEAM_DIVISOR)
     keep_freed_memory()
-    engine = Engine.load(given.run, given.device)
-    with run_collection(given.run, given.collection, "test") as collection:
-        how = {"limit": positive(given.limit, "--limit"), "seed": given.seed, "phrasing": "seeded"}
-        sets = read_queries(collection, engine.index, "test", **how, answerable=given.answerable)
+    engine = Engine.load(options.run, options.device)
+    with run_collection(options.run, options.collection, "test") as collection:
+        sets = read_queries(
+            collection,
+            engine.index,
+            "test",
+            limit=options.limit,
+            seed=options.seed,
+            phrasing="seeded",
+            answerable=options.answerable,
+        )
         queries = EncodedSplit.encode(engine, collection, sets)
         seen = training_targets(collection, engine.index)
     report = {
-        "command": shlex.join(["python", "-m", "genius.evaluation.small_beams", *arguments]),
+        "command": command_line("genius.evaluation.small_beams", arguments),
         "queries": len(queries.cuts),
         "unseen": int(sum((split_by_targets(some.qrels, seen)["unseen"]).sum() for some in sets)),
         "ranking": "ranker" if engine.has_ranker else "cosine",
         "measured": measure(engine, queries, seen, beams),
     }
-    write_report(given.run / "reports" / "small_beams", report, markdown(report))
+    write_report(options.run / "reports" / "small_beams", report, markdown(report))
 
 
 def measure(engine: Engine, queries: EncodedSplit, seen: np.ndarray, beams: tuple[int, ...]) -> list[dict[str, Any]]:

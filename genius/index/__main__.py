@@ -37,14 +37,14 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("remove", help="delete items").add_argument("ids", nargs="+", metavar="ID")
     commands.add_parser("check", help="verify the files, and compare added items with trained ones")
     commands.add_parser("compact", help="merge all segments into one")
-    given = parser.parse_args(arguments)
-    if not (given.run / "manifest.json").is_file():
-        raise UserError(f"{given.run} is not a run; train one with: python -m training COLLECTION RUN")
-    if given.command == "add":
-        return add(given.run, given.source, given.device)
-    if given.command == "remove":
-        return remove(given.run, given.ids)
-    return {"check": check, "compact": compact}[given.command](given.run)
+    options = parser.parse_args(arguments)
+    if not (options.run / "manifest.json").is_file():
+        raise UserError(f"{options.run} is not a run; train one with: python -m training COLLECTION RUN")
+    if options.command == "add":
+        return add(options.run, options.source, options.device)
+    if options.command == "remove":
+        return remove(options.run, options.ids)
+    return {"check": check, "compact": compact}[options.command](options.run)
 
 
 def add(run: Path, source: str, device: str | None) -> int:

@@ -7,7 +7,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.evaluation.__main__ import main
-from genius.evaluation.arguments import integers, trained_on
+from genius.evaluation.arguments import parse_integers, training_collection
 from genius.evaluation.report import markdown
 
 
@@ -53,14 +53,14 @@ def test_a_run_whose_collection_is_gone_asks_for_its_name(run, tmp_path):
         (copy / "manifest.json").write_text(json.dumps(manifest | gone))
 
         with pytest.raises(UserError, match="name it: --collection DIR"):
-            trained_on(copy)
+            training_collection(copy)
 
 
 def test_lists_of_integers_are_sorted_and_checked():
-    assert integers("10,1,5,10", "--beams", 1, 500) == (1, 5, 10)
+    assert parse_integers("10,1,5,10", "--beams", 1, 500) == (1, 5, 10)
     for text in ("ten", "", "0", "5,501", "5,-1"):
         with pytest.raises(UserError, match=f"--beams {text}: expected integers from 1 to 500, separated by commas"):
-            integers(text, "--beams", 1, 500)
+            parse_integers(text, "--beams", 1, 500)
 
 
 def test_a_limit_below_one_is_refused(run):
@@ -71,3 +71,11 @@ def test_a_limit_below_one_is_refused(run):
 def test_a_decoder_weight_above_one_is_refused(run):
     with pytest.raises(UserError, match="decoder weight must be a number from 0 to 1, not 1.5"):
         main([str(run), "--decoder-weight", "1.5"])
+
+
+def test_a_negative_seed_is_refused_before_anything_is_measured(run):
+    with pytest.raises(UserError, match="--seed -1: expected at least 0"):
+        main([str(run), "--seed", "-1"])
+    for text in ("one", "1.5", ""):
+        with pytest.raises(UserError, match=f"--limit {text}: expected at least 1"):
+            main([str(run), "--limit", text])

@@ -20,7 +20,7 @@ import torch
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import positive
+from genius.evaluation.arguments import parse_positive
 from genius.evaluation.paper_ablations import COLUMNS
 from genius.files import disk_errors_explained, write_report
 from genius.run import Run
@@ -68,21 +68,31 @@ def main(arguments: list[str] | None = None) -> None:
         metavar="NAME,…",
         help="paper: the paper's decoder in every table; ours: ours, in tables 4 and S4 (default: %(default)s)",
     )
-    parser.add_argument("--seeds", type=int, default=1, help="trainings of each variant (default: %(default)s)")
+    parser.add_argument(
+        "--seeds",
+        type=partial(parse_positive, "--seeds"),
+        default=1,
+        help="trainings of each variant (default: %(default)s)",
+    )
     parser.add_argument(
         "--scale",
         choices=SCALES,
         default="small",
         help="sizes of what is trained: small, in minutes for each variant, or those of the run (default: %(default)s)",
     )
-    parser.add_argument("--limit", type=int, default=LIMIT, help="test queries of each column (default: %(default)s)")
+    parser.add_argument(
+        "--limit",
+        type=partial(parse_positive, "--limit"),
+        default=LIMIT,
+        help="test queries of each column (default: %(default)s)",
+    )
     add_set_argument(parser)
     add_device_argument(parser)
     options = parser.parse_args(arguments)
     tables, blocks = chosen_tables(options.tables.split(",")), options.blocks.split(",")
     if unknown := [name for name in blocks if name not in DECODERS]:
         raise UserError(f"--blocks {options.blocks}: there is no {unknown[0]!r}; choose from {', '.join(DECODERS)}")
-    seeds, limit = positive(options.seeds, "--seeds"), positive(options.limit, "--limit")
+    seeds, limit = options.seeds, options.limit
     expect_run(options.run)
     keep_freed_memory()
     paths = {options.collection: "COLLECTION", options.run: "RUN"}

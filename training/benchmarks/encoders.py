@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import torch
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import positive
+from genius.evaluation.arguments import parse_positive
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.files import disk_errors_explained, write_json, write_report
 from genius.models.encoder import Encoder
@@ -116,13 +117,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--systems", default=",".join(SYSTEMS), metavar="NAME,…", help='encoders to train (default: "%(default)s")'
     )
-    parser.add_argument("--limit", type=int, help="test queries of each row, a sample (default: all)")
+    parser.add_argument(
+        "--limit", type=partial(parse_positive, "--limit"), help="test queries of each row, a sample (default: all)"
+    )
     add_seed_argument(parser)
     add_device_argument(parser)
     add_set_argument(parser)
     add_workers_argument(parser)
     options = parser.parse_args(arguments)
-    systems, limit = chosen_systems(options.systems), positive(options.limit, "--limit")
+    systems, limit = chosen_systems(options.systems), options.limit
     settings = with_changes(replace(PRESETS[options.preset], seed=options.seed), options.set)
     check(settings.encoder)
     device = init_distributed(options.device)

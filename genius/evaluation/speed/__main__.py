@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,11 +25,14 @@ import transformers
 
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import (
+    add_beams,
     add_collection_and_device,
     add_fast_dtype,
+    add_seed,
+    command_line,
     command_parser,
-    integers,
-    positive,
+    parse_integers,
+    parse_positive,
     run_collection,
 )
 from genius.evaluation.encoded_queries import EncodedSplit
@@ -208,14 +211,19 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--systems", default=";".join(default.systems), help=f"separated by semicolons: {'; '.join(BUILDERS)}"
     )
-    parser.add_argument("--rounds", type=int, default=default.rounds, help="per system (default: %(default)s)")
+    parser.add_argument(
+        "--rounds",
+        type=partial(parse_positive, "--rounds"),
+        default=default.rounds,
+        help="per system (default: %(default)s)",
+    )
     parser.add_argument(
         "--patience",
         type=float,
         default=default.patience,
         help="seconds after which a system gets no more rounds, but at least two (default: %(default)s)",
     )
-    parser.add_argument("--beams", type=int, default=default.beams, help="beam size (default: %(default)s)")
+    add_beams(parser)
     parser.add_argument(
         "--decoder-weight",
         type=float,
@@ -223,44 +231,44 @@ def main(arguments: Sequence[str]) -> None:
         help="weight of the decoder against geometry (default: 1)",
     )
     add_fast_dtype(parser)
-    parser.add_argument("--seed", type=int, default=default.seed, help="seed of IDs, vectors and queries")
+    add_seed(parser, "IDs, vectors and queries")
     parser.add_argument("--work", type=Path, help="directory for large temporary files (up to 9 GB)")
-    given = parser.parse_args(arguments)
-    if not 0 <= given.decoder_weight <= 1:
-        raise UserError(f"--decoder-weight {given.decoder_weight}: expected a number from 0 to 1")
+    options = parser.parse_args(arguments)
+    if not 0 <= options.decoder_weight <= 1:
+        raise UserError(f"--decoder-weight {options.decoder_weight}: expected a number from 0 to 1")
     keep_freed_memory()
-    device = usable_device(given.device)
-    kinds = given.ids if given.ids is not None else ",".join(KINDS[: 1 + (given.run is not None)])
-    options = replace(
+    device = usable_device(options.device)
+    kinds = options.ids if options.ids is not None else ",".join(KINDS[: 1 + (options.run is not None)])
+    measured = replace(
         default,
-        items=integers(given.items, "--items", 1),
-        batches=integers(given.batches, "--batches", 1)
-        if given.batches
+        items=parse_integers(options.items, "--items", 1),
+        batches=parse_integers(options.batches, "--batches", 1)
+        if options.batches
         else (GPU_BATCHES if device.type == "cuda" else default.batches),
-        ids=chosen(kinds, "--ids", ",", KINDS) if kinds or given.run is None else (),
-        systems=chosen(given.systems, "--systems", ";", BUILDERS),
-        rounds=positive(given.rounds, "--rounds"),
-        patience=given.patience,
-        beams=positive(given.beams, "--beams"),
-        decoder_weight=given.decoder_weight,
-        fast_dtype=given.fast_dtype,
-        seed=given.seed,
+        ids=chosen(kinds, "--ids", ",", KINDS) if kinds or options.run is None else (),
+        systems=chosen(options.systems, "--systems", ";", BUILDERS),
+        rounds=options.rounds,
+        patience=options.patience,
+        beams=options.beams,
+        decoder_weight=options.decoder_weight,
+        fast_dtype=options.fast_dtype,
+        seed=options.seed,
     )
-    if "realistic" in options.ids and given.run is None:
+    if "realistic" in measured.ids and options.run is None:
         raise UserError("realistic IDs are those of a trained run; name one: --run RUN")
-    command = shlex.join(["python", "-m", "genius.evaluation.speed", *arguments])
-    benchmark = Benchmark(options, given.out, given.work, device, command)
-    if "uniform" in options.ids:
-        benchmark.measure(uniform(max(options.items), DecoderConfig(), options.seed, device))
-    if given.run:
-        engine = Engine.load(given.run, given.device, given.fast_dtype)
-        with run_collection(given.run, given.collection, "test") as collection:
-            queries = EncodedSplit.read(engine, collection, "test", LIMIT, options.seed)
-        if "realistic" in options.ids:
-            benchmark.measure(realistic(max(options.items), engine, queries.encoded, options.seed))
+    command = command_line("genius.evaluation.speed", arguments)
+    benchmark = Benchmark(measured, options.out, options.work, device, command)
+    if "uniform" in measured.ids:
+        benchmark.measure(uniform(max(measured.items), DecoderConfig(), measured.seed, device))
+    if options.run:
+        engine = Engine.load(options.run, options.device, options.fast_dtype)
+        with run_collection(options.run, options.collection, "test") as collection:
+            queries = EncodedSplit.read(engine, collection, "test", LIMIT, measured.seed)
+        if "realistic" in measured.ids:
+            benchmark.measure(realistic(max(measured.items), engine, queries.encoded, measured.seed))
         benchmark.measure_run(engine, queries)
     benchmark.write()
-    print((given.out / "speed.md").read_text())
+    print((options.out / "speed.md").read_text())
 
 
 def chosen(text: str, option: str, separator: str, choices: Sequence[str]) -> tuple[str, ...]:

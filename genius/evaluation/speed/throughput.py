@@ -20,10 +20,10 @@ Shapes: n candidates, M levels.
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,7 +32,16 @@ import numpy as np
 import torch
 
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser, integers, positive
+from genius.evaluation.arguments import (
+    add_beams,
+    add_device,
+    add_run,
+    add_seed,
+    command_line,
+    command_parser,
+    parse_integers,
+    parse_positive,
+)
 from genius.evaluation.speed.__main__ import machine
 from genius.evaluation.speed.timed_systems import BUILDERS
 from genius.evaluation.speed.timing import measure_in_turns
@@ -200,29 +209,32 @@ def markdown(report: Report) -> str:
 
 def main(arguments: list[str]) -> None:
     parser = command_parser("genius.evaluation.speed.throughput", __doc__)
-    parser.add_argument("run", type=Path, help="a directory made by python -m training")
+    add_run(parser)
     parser.add_argument(
         "--items",
         default=",".join(map(str, ITEMS)),
         metavar="N,N,…",
         help="numbers of candidates (default: %(default)s)",
     )
-    parser.add_argument("--batch", type=int, default=32, help="texts searched together (default: %(default)s)")
-    parser.add_argument("--beams", type=int, default=50, help="beam size (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="per system (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of IDs, weights and queries")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-    given = parser.parse_args(arguments)
-    items = integers(given.items, "--items", 2)
-    batch, beams, rounds = (
-        positive(value, option)
-        for value, option in ((given.batch, "--batch"), (given.beams, "--beams"), (given.rounds, "--rounds"))
+    parser.add_argument(
+        "--batch",
+        type=partial(parse_positive, "--batch"),
+        default=32,
+        help="texts searched together (default: %(default)s)",
     )
+    add_beams(parser)
+    parser.add_argument(
+        "--rounds", type=partial(parse_positive, "--rounds"), default=5, help="per system (default: %(default)s)"
+    )
+    add_seed(parser, "IDs, weights and queries")
+    add_device(parser)
+    options = parser.parse_args(arguments)
+    items = parse_integers(options.items, "--items", 2)
     keep_freed_memory()
-    engine = Engine.load(given.run, given.device)
-    command = shlex.join(["python", "-m", "genius.evaluation.speed.throughput", *arguments])
-    report = {"command": command} | measure(engine, items, batch, beams, rounds, given.seed)
-    write_report(given.run / "reports" / "throughput", report, markdown(report))
+    engine = Engine.load(options.run, options.device)
+    command = command_line("genius.evaluation.speed.throughput", arguments)
+    report = {"command": command} | measure(engine, items, options.batch, options.beams, options.rounds, options.seed)
+    write_report(options.run / "reports" / "throughput", report, markdown(report))
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ Shapes: b queries, q test queries, n items, m of the run, d dim, K results, t ro
 
 from __future__ import annotations
 
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,7 +25,15 @@ import numpy as np
 import torch
 
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import add_collection_and_device, command_parser, integers, positive, run_collection
+from genius.evaluation.arguments import (
+    add_collection_and_device,
+    add_seed,
+    command_line,
+    command_parser,
+    parse_integers,
+    parse_positive,
+    run_collection,
+)
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.fused_items import fused_items
 from genius.evaluation.queries import read_queries
@@ -255,46 +263,43 @@ def main(arguments: Sequence[str]) -> None:
     add_collection_and_device(parser)
     parser.add_argument("--items", default=ITEMS, metavar="N,N,…", help="sizes of the larger pools")
     parser.add_argument(
-        "--limit", type=int, default=LIMIT, help="queries per (task, dataset) row (default: %(default)s)"
+        "--limit",
+        type=partial(parse_positive, "--limit"),
+        default=LIMIT,
+        help="queries per (task, dataset) row (default: %(default)s)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of vectors and queries")
+    add_seed(parser, "vectors and queries")
     parser.add_argument("--work", type=Path, help="directory for large temporary files")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     keep_freed_memory()
-    device = usable_device(given.device)
-    engine, sizes = Engine.load(given.run, given.device), integers(given.items, "--items", 1)
+    device = usable_device(options.device)
+    engine, sizes = Engine.load(options.run, options.device), parse_integers(options.items, "--items", 1)
     if sizes[0] < engine.index.n:
         raise UserError(f"--items {sizes[0]}: expected at least the {engine.index.n:,} items of the run")
-    for folder in filter(None, (given.out, given.work)):
+    for folder in filter(None, (options.out, options.work)):
         folder.mkdir(parents=True, exist_ok=True)
     report = {
-        "command": shlex.join(["python", "-m", "genius.evaluation.speed.vector_index", *arguments]),
+        "command": command_line("genius.evaluation.speed.vector_index", arguments),
         "machine": machine(device),
         "dim": engine.index.config.dim,
-        "seed": given.seed,
+        "seed": options.seed,
         "cut": CUT,
         "pools": [],
     }
     rows = np.arange(engine.index.n)
-    with run_collection(given.run, given.collection, "test", True) as collection:
-        with TemporaryDirectory(dir=given.work) as folder:
+    with run_collection(options.run, options.collection, "test", True) as collection:
+        with TemporaryDirectory(dir=options.work) as folder:
             z = fused_items(engine, collection, encode=True, scratch=Path(folder))[rows]
         sets = read_queries(
-            collection,
-            engine.index,
-            "test",
-            limit=positive(given.limit, "--limit"),
-            seed=given.seed,
-            phrasing="seeded",
-            answerable=True,
+            collection, engine.index, "test", limit=options.limit, seed=options.seed, phrasing="seeded", answerable=True
         )
         queries = EncodedSplit.encode(engine, collection, sets)
     for items in (len(rows), *sizes):
         print(f"{items:,} items", flush=True)
-        with TemporaryDirectory(dir=given.work) as folder:
-            pool = make_pool(z, engine.index.codes(rows), engine.quantizer, items, given.seed, Path(folder))
-            report["pools"].append(measure(engine, pool, queries, items == len(rows), given.seed))
-        write_report(given.out / "vector_index", report, markdown(report))
+        with TemporaryDirectory(dir=options.work) as folder:
+            pool = make_pool(z, engine.index.codes(rows), engine.quantizer, items, options.seed, Path(folder))
+            report["pools"].append(measure(engine, pool, queries, items == len(rows), options.seed))
+        write_report(options.out / "vector_index", report, markdown(report))
 
 
 if __name__ == "__main__":

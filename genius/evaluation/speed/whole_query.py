@@ -7,10 +7,8 @@ The pictures are drawn at random, a new one for every query, because the engine 
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ import torch
 from PIL import Image, ImageOps
 
 from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import command_parser
+from genius.evaluation.arguments import add_device, add_run, add_seed, command_line, command_parser
 from genius.evaluation.speed.__main__ import machine
 from genius.evaluation.speed.timing import Times, measure_in_turns
 from genius.evaluation.tables import table
@@ -53,8 +51,8 @@ def measure(engine: Engine, seed: int) -> dict[str, Times]:
 
     encoded = engine.encode([Query(text=TEXT, instruction=INSTRUCTION)])
 
-    def search(**given: Any) -> Callable[[Image.Image], object]:
-        return lambda _: engine.retrieve(encoded, SearchOptions(**given))
+    def search(**chosen: Any) -> Callable[[Image.Image], object]:
+        return lambda _: engine.retrieve(encoded, SearchOptions(**chosen))
 
     def whole(text: str, pictured: bool) -> Callable[[Image.Image], object]:
         def search_whole(picture: Image.Image) -> object:
@@ -88,19 +86,19 @@ def markdown(report: dict[str, Any]) -> str:
 
 def main(arguments: list[str]) -> None:
     parser = command_parser("genius.evaluation.speed.whole_query", __doc__)
-    parser.add_argument("run", type=Path, help="a directory made by python -m training")
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the pictures")
-    given = parser.parse_args(arguments)
+    add_run(parser)
+    add_device(parser)
+    add_seed(parser, "the pictures")
+    options = parser.parse_args(arguments)
     keep_freed_memory()
-    engine = Engine.load(given.run, given.device)
+    engine = Engine.load(options.run, options.device)
     report = {
-        "command": shlex.join(["python", "-m", "genius.evaluation.speed.whole_query", *arguments]),
+        "command": command_line("genius.evaluation.speed.whole_query", arguments),
         "machine": machine(engine.device),
         "items": engine.index.n,
-        "stages": measure(engine, given.seed),
+        "stages": measure(engine, options.seed),
     }
-    write_report(given.run / "reports" / "whole_query", report, markdown(report))
+    write_report(options.run / "reports" / "whole_query", report, markdown(report))
 
 
 if __name__ == "__main__":
