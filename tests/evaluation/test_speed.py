@@ -14,10 +14,12 @@ from genius.errors import UserError
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.speed import __main__ as command
 from genius.evaluation.speed import roofline, timed_systems
-from genius.evaluation.speed.__main__ import COUNTED, Benchmark, SpeedOptions, chosen, main, processor
+from genius.evaluation.speed.__main__ import main, parse_names
+from genius.evaluation.speed.benchmark import COUNTED, Benchmark, SpeedOptions
+from genius.evaluation.speed.machine import processor_name
 from genius.evaluation.speed.roofline import search_operations
 from genius.evaluation.speed.speed_report import markdown
-from genius.evaluation.speed.timed_systems import BUILDERS
+from genius.evaluation.speed.timed_systems import SYSTEM_BUILDERS
 from genius.evaluation.speed.workloads import realistic, uniform
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
@@ -61,7 +63,7 @@ def test_every_system_is_timed_for_all_ids_sizes_and_batches(report):
         for ids in ("uniform", "realistic")
         for items in (300, 600)
         for batch in (1, 3)
-        for system in BUILDERS
+        for system in SYSTEM_BUILDERS
         if system != "HNSW" or items == 300
     }
     assert len(found) == len(report["cells"])
@@ -184,9 +186,9 @@ def test_a_run_is_measured_at_equal_hit_rate_and_with_realistic_ids(run, tmp_pat
 
 
 def test_unknown_names_and_realistic_ids_without_a_run_are_errors(tmp_path):
-    assert chosen(" set; flat", "--systems", ";", BUILDERS) == ("set", "flat")
+    assert parse_names(" set; flat", "--systems", ";", SYSTEM_BUILDERS) == ("set", "flat")
     with pytest.raises(UserError, match="--systems: 'annoy' is unknown; choose from generate; exact; "):
-        chosen("set;annoy", "--systems", ";", BUILDERS)
+        parse_names("set;annoy", "--systems", ";", SYSTEM_BUILDERS)
     with pytest.raises(UserError, match="--systems: the list is empty; choose from generate; "):
         main([str(tmp_path), "--systems", ""])
     with pytest.raises(UserError, match="--ids: the list is empty; choose from uniform,"):
@@ -198,17 +200,17 @@ def test_unknown_names_and_realistic_ids_without_a_run_are_errors(tmp_path):
 
 
 def test_the_processor_is_named_but_not_the_host():
-    assert processor() and socket.gethostname() not in processor()
+    assert processor_name() and socket.gethostname() not in processor_name()
 
 
 def test_collections_too_large_for_memory_give_the_same_results_from_trie_and_disk(tmp_path, monkeypatch):
     setup, found = tiny_setup(tmp_path), {}
     queries = setup.workload.draw_queries(3, 0)
     for name in ("generate", "flat"):
-        found[name, "memory"] = BUILDERS[name](setup).search(queries)
+        found[name, "memory"] = SYSTEM_BUILDERS[name](setup).search(queries)
     monkeypatch.setattr(timed_systems, "MAX_IN_MEMORY", 100)
     for name in ("generate", "flat"):
-        found[name, "disk"] = BUILDERS[name](replace(setup)).search(queries)
+        found[name, "disk"] = SYSTEM_BUILDERS[name](replace(setup)).search(queries)
 
     assert found["generate", "memory"][0].equal(found["generate", "disk"][0])
     for memory, disk in zip(found["flat", "memory"], found["flat", "disk"], strict=True):
@@ -232,4 +234,12 @@ def test_the_memory_of_a_system_is_that_of_its_arrays(report, workloads):
 def test_impossible_numbers_are_refused_before_anything_is_measured(tmp_path, option, value):
     with pytest.raises(UserError, match=r"empty|at least 1|from 0 to 1"):
         main([str(tmp_path / "out"), f"{option}={value}"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_wrong_with_the_run_is_said_before_anything_is_measured(run, collection, tmp_path):
+    with pytest.raises(UserError, match="holds no encoder"):
+        main([str(tmp_path / "out"), "--run", str(tmp_path / "gone"), "--items", "300", "--device", "cpu"])
+    with pytest.raises(UserError, match="name one: --run RUN"):
+        main([str(tmp_path / "out"), "--collection", str(collection.root), "--items", "300", "--device", "cpu"])
     assert not (tmp_path / "out").exists()

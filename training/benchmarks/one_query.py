@@ -36,8 +36,8 @@ from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import run_collection
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.queries import read_queries
-from genius.evaluation.speed.__main__ import machine
 from genius.evaluation.speed.equal_hit_rate import CUT, SearchSetting, mean_hit_rate
+from genius.evaluation.speed.machine import describe_machine
 from genius.evaluation.speed.timed_systems import K
 from genius.evaluation.speed.timing import measure_in_turns
 from genius.evaluation.speed.workloads import uniform
@@ -284,7 +284,7 @@ def main(arguments: list[str]) -> None:
     names = [name for name in (*EXACT, "2 layers", "free head", "geometry") if name not in options.without.split(",")]
     report = {
         "command": shlex.join(["python", "-m", "training.benchmarks.one_query", *arguments]),
-        "machine": machine(torch.device("cpu")),
+        "machine": describe_machine(torch.device("cpu")),
         "times": measure_times(options.items, names, options.seed),
         "changes": [],
     }

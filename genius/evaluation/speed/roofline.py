@@ -10,6 +10,7 @@ import time
 
 import torch
 
+from genius.evaluation.speed.machine import synchronize
 from genius.models.decoder import DecoderConfig
 
 SIDE = 2048  # of the square matrices
@@ -42,9 +43,3 @@ def matrix_rate(device: torch.device, dtype: torch.dtype, tries: int = 10) -> fl
         synchronize(device)
         seconds.append(time.perf_counter() - start)
     return 2 * SIDE**3 / min(seconds)
-
-
-def synchronize(device: torch.device) -> None:
-    """Wait until the device has finished its work."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

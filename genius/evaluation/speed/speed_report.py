@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from genius.evaluation.tables import UNKNOWN, decimals, table
 from genius.files import write_text
 
-KINDS = {
+ID_KINDS_EXPLAINED = {
     "uniform": "Random IDs and an untrained decoder of the paper's size (T5-small, 9 codes of 4,096).",
     "realistic": "The run's decoder and test queries. IDs are the run's; a larger collection adds IDs that begin like "
     "one of them and end like another.",
@@ -39,7 +39,7 @@ def markdown(report: dict[str, Any]) -> str:
         cells["median"] = [times["median"] for times in cells["milliseconds"]]
         cells["rounds"] = [times["rounds"] for times in cells["milliseconds"]]
         for kind, of_kind in cells.groupby("ids", sort=False):
-            parts += [f"## {kind.capitalize()} IDs", KINDS[kind], *_by_batch(of_kind), *_scaling(of_kind)]
+            parts += [f"## {kind.capitalize()} IDs", ID_KINDS_EXPLAINED[kind], *_by_batch(of_kind), *_scaling(of_kind)]
         parts += ["## Bytes per item", "IDs, rows and trie for the modes; vectors and links for dense search."]
         for kind, of_kind in cells.groupby("ids", sort=False):
             parts += [f"{kind.capitalize()} IDs:", _by_size(of_kind, "bytes per item", _bytes)]

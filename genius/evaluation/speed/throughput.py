@@ -42,8 +42,8 @@ from genius.evaluation.arguments import (
     parse_integers,
     parse_positive,
 )
-from genius.evaluation.speed.__main__ import machine
-from genius.evaluation.speed.timed_systems import BUILDERS
+from genius.evaluation.speed.machine import describe_machine
+from genius.evaluation.speed.timed_systems import SYSTEM_BUILDERS
 from genius.evaluation.speed.timing import measure_in_turns
 from genius.evaluation.speed.workloads import Setup, Workload, realistic
 from genius.evaluation.tables import UNKNOWN, decimals, table
@@ -119,7 +119,7 @@ class Throughput:
         """System -> (how it searches for texts, levels of its IDs or 0)."""
         setup = self._setup(workload, n, folder)
         levels = len(workload.decoder.config.code_sizes)
-        flat, exact, fast = (BUILDERS[name](setup).search for name in ("flat", "exact", "fast"))
+        flat, exact, fast = (SYSTEM_BUILDERS[name](setup).search for name in ("flat", "exact", "fast"))
         found = {
             CLIP: (lambda texts: flat(self.encode(texts, fuse=False)), 0),
             GENIUS: (lambda texts: exact(self.encode(texts, fuse=True)), levels),
@@ -127,7 +127,7 @@ class Throughput:
         }
         for name, scheme in ((STRUCTURED, structured_ids), (NUMERIC, numeric_ids)):
             codes, sizes = scheme(n)
-            rival = BUILDERS["exact"](self._setup(self._random(workload, codes, sizes), n, folder)).search
+            rival = SYSTEM_BUILDERS["exact"](self._setup(self._random(workload, codes, sizes), n, folder)).search
             found[name] = (lambda texts, rival=rival: rival(self.encode(texts, fuse=False)), len(sizes))
         return found
 
@@ -161,7 +161,7 @@ def measure(engine: Engine, items: tuple[int, ...], batch: int, beams: int, roun
             print(f"{n:9,} items  {name:24s} {cells[-1]['per_second']:8.1f} queries per second", flush=True)
     parameters = sum(weights.numel() for weights in engine.decoder.parameters())
     return {
-        "machine": machine(engine.device),
+        "machine": describe_machine(engine.device),
         "beams": beams,
         "batch": batch,
         "seed": seed,

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from genius.evaluation.speed.hf_generate import HFGenerate, nested_bytes, nested_callback, nested_trie, trie_callback
-from genius.evaluation.speed.roofline import synchronize
+from genius.evaluation.speed.machine import synchronize
 from genius.evaluation.speed.workloads import Setup
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import SearchOptions
@@ -132,7 +132,7 @@ def _faiss(index: faiss.Index, start: float, bytes_per_item: float | None = None
     return TimedSystem(lambda queries: index.search(queries.embeddings.cpu().numpy(), K), seconds, size)
 
 
-BUILDERS: dict[str, Callable[[Setup], TimedSystem]] = {
+SYSTEM_BUILDERS: dict[str, Callable[[Setup], TimedSystem]] = {  # name in reports -> builds it over a collection
     "generate": _generate,
     "exact": _beam_search("exact"),
     "set": _beam_search("set"),

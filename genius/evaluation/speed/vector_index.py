@@ -37,9 +37,9 @@ from genius.evaluation.arguments import (
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.fused_items import fused_items
 from genius.evaluation.queries import read_queries
-from genius.evaluation.speed.__main__ import machine
 from genius.evaluation.speed.equal_hit_rate import CUT, LIMIT, PATIENCE, SearchSetting, equal_pairs, mean_hit_rate
 from genius.evaluation.speed.fused_pool import FusedPool, make_pool
+from genius.evaluation.speed.machine import describe_machine
 from genius.evaluation.speed.timed_systems import MAX_TRAINING, K, build_scaled_ivf_pq
 from genius.evaluation.speed.timing import measure_in_turns
 from genius.evaluation.speed.vector_index_report import markdown
@@ -280,7 +280,7 @@ def main(arguments: Sequence[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     report = {
         "command": command_line("genius.evaluation.speed.vector_index", arguments),
-        "machine": machine(device),
+        "machine": describe_machine(device),
         "dim": engine.index.config.dim,
         "seed": options.seed,
         "cut": CUT,

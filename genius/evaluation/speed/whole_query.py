@@ -17,7 +17,7 @@ from PIL import Image, ImageOps
 
 from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import add_device, add_run, add_seed, command_line, command_parser
-from genius.evaluation.speed.__main__ import machine
+from genius.evaluation.speed.machine import describe_machine
 from genius.evaluation.speed.timing import Times, measure_in_turns
 from genius.evaluation.tables import table
 from genius.files import write_report
@@ -94,7 +94,7 @@ def main(arguments: list[str]) -> None:
     engine = Engine.load(options.run, options.device)
     report = {
         "command": command_line("genius.evaluation.speed.whole_query", arguments),
-        "machine": machine(engine.device),
+        "machine": describe_machine(engine.device),
         "items": engine.index.n,
         "stages": measure(engine, options.seed),
     }

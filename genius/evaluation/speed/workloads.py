@@ -30,6 +30,7 @@ from genius.search.engine import EncodedQueries, Engine
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 
+ID_KINDS = ("uniform", "realistic")  # see above
 BLOCK = 16_384  # vectors in memory at once
 NOISE = 0.1  # length of what is added to the embedding of a copied item
 
