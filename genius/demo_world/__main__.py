@@ -26,14 +26,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--pixels", type=int, help="side of the images (default 256; 48 above 100,000 candidates)")
     parser.add_argument("--workers", type=int, help="drawing processes (default: one per core)")
     parser.add_argument("--sheet", type=Path, metavar="FILE", help="only draw a contact sheet of all kinds and scenes")
-    given = parser.parse_args(arguments)
-    if given.sheet is not None:
-        write_sheet(given.sheet)
-    elif given.destination is None:
+    options = parser.parse_args(arguments)
+    if options.sheet is not None:
+        unused = [
+            name for name, value in vars(options).items() if name != "sheet" and value != parser.get_default(name)
+        ]
+        if unused:
+            parser.error(f"--sheet draws no world, so it takes no {' and no '.join(unused)}")
+        write_sheet(options.sheet)
+    elif options.destination is None:
         parser.error("expected a directory DEST, or --sheet FILE")
     else:
-        facts = write_world(given.destination, given.seed, given.scale, given.pixels, workers=given.workers)
-        print(f"{given.destination}: {', '.join(f'{name} {value}' for name, value in facts.items())}")
+        facts = write_world(options.destination, options.seed, options.scale, options.pixels, workers=options.workers)
+        print(f"{options.destination}: {', '.join(f'{name} {value}' for name, value in facts.items())}")
 
 
 if __name__ == "__main__":

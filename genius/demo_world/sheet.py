@@ -9,17 +9,26 @@ from pathlib import Path
 
 from PIL import Image
 
+from genius.collections.images import SUFFIXES
 from genius.demo_world.paint import COLORS, PATTERNS
 from genius.demo_world.picture import RELATIONS, Figure, Picture, render
 from genius.demo_world.scenes import SCENES, TIMES, WEATHERS
 from genius.demo_world.things import THINGS
+from genius.errors import UserError
 
 COLUMNS = 12
 CELL = 160  # pixels
 
 
 def write_sheet(file: Path) -> None:
-    """Draw the sheet; the format follows the name of the file."""
+    """Draw the sheet; the format follows the name of the file.
+
+    Raises UserError for a name without a known ending, and for a folder that does not exist.
+    """
+    if file.suffix.lower() not in SUFFIXES:
+        raise UserError(f"{file} has no known ending; expected one of {', '.join(sorted(SUFFIXES))}")
+    if not file.parent.is_dir():
+        raise UserError(f"{file.parent} is not a directory; make it first")
     pictures = [*kinds(), *settings(), *arrangements()]
     rows = -(-len(pictures) // COLUMNS)
     sheet = Image.new("RGB", (COLUMNS * CELL, rows * CELL), "white")

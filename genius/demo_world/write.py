@@ -60,8 +60,8 @@ def write_world(
         pixels = 256 if scale <= LARGE else 48
     if workers is None:
         workers = os.cpu_count() or 1
-    given = (("scale", scale, SCALES), ("pixels", pixels, PIXELS), ("workers", workers, WORKERS))
-    for name, value, (low, high) in given:
+    limited = (("scale", scale, SCALES), ("pixels", pixels, PIXELS), ("workers", workers, WORKERS))
+    for name, value, (low, high) in limited:
         if not low <= value <= high:
             raise UserError(f"--{name} {value}: expected a number from {low:,} to {high:,}")
     chunks = list(plan(scale))

@@ -13,6 +13,7 @@ from genius.demo_world.frames import FRAMES
 from genius.demo_world.picture import RELATIONS, Figure, Picture, render
 from genius.demo_world.scenes import SCENES, TIMES
 from genius.demo_world.things import THINGS
+from genius.errors import UserError
 
 
 def test_the_sheet_shows_every_kind_scene_time_and_relation(tmp_path):
@@ -25,6 +26,23 @@ def test_the_sheet_shows_every_kind_scene_time_and_relation(tmp_path):
     main(["--sheet", str(tmp_path / "sheet.png")])
     image = Image.open(tmp_path / "sheet.png")
     assert image.size == (sheet.COLUMNS * sheet.CELL, -(-len(shown) // sheet.COLUMNS) * sheet.CELL)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("sheet", "no known ending"), ("sheet.txt", "no known ending"), ("gone/s.png", "make it first")],
+)
+def test_a_sheet_that_cannot_be_written_is_refused_before_it_is_drawn(tmp_path, monkeypatch, name, message):
+    monkeypatch.setattr(sheet, "render", lambda *_: pytest.fail("drawn"))
+    with pytest.raises(UserError, match=message):
+        main(["--sheet", str(tmp_path / name)])
+
+
+@pytest.mark.parametrize("other", [["world"], ["--seed", "3"], ["--pixels", "64"]])
+def test_a_sheet_and_a_world_at_once_are_refused(tmp_path, capsys, other):
+    with pytest.raises(SystemExit):
+        main(["--sheet", str(tmp_path / "sheet.png"), *other])
+    assert "--sheet draws no world" in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("frame", [name for name in FRAMES if name])

@@ -63,9 +63,9 @@ GROUND = 205
 
 def scene(name: str, time: str, weather: str, variant: random.Random) -> Scene:
     """Draw a scene. variant: moves its hills, trees, clouds and stars."""
-    for what, given, known in (("scene", name, SCENES), ("time", time, TIMES), ("weather", weather, WEATHERS)):
-        if given not in known:
-            raise UserError(f"Unknown {what} {given!r}; expected one of {', '.join(map(repr, known))}.")
+    for what, value, known in (("scene", name, SCENES), ("time", time, TIMES), ("weather", weather, WEATHERS)):
+        if value not in known:
+            raise UserError(f"Unknown {what} {value!r}; expected one of {', '.join(map(repr, known))}.")
     place, light = PLACES[name], Light(time, weather)
     if place.indoors:
         land = place.land(light, variant)
