@@ -83,12 +83,12 @@ class EditingForm:
         added_items.take_out(self.on_take_out, None, [self.outcome, self.changed], **self.waiting)
 
     def on_add(self, pictures: list[str], lines: Any, progress: gr.Progress = PROGRESS):
-        """Add the items and empty the form."""
+        """Add the items and empty the form.
+
+        The uploads are left to expire: an equal picture of another visitor is the same file.
+        """
         progress(0.0, desc="Encoding")
-        result = self.editor.add(parse_items(pictures, lines))
-        for picture in pictures:  # the run has its own copies
-            Path(picture).unlink(missing_ok=True)
-        return view.add_outcome(result), None, "", CHANGED
+        return view.add_outcome(self.editor.add(parse_items(pictures, lines))), None, "", CHANGED
 
     def on_ids(self, text: Any):
         ids = text.replace(",", " ").split() if isinstance(text, str) else []

@@ -56,6 +56,15 @@ def test_two_people_at_once_change_it_one_after_the_other(ask, served):
     ask("on_ids", " ".join(item.id for item in added))
 
 
+def test_a_picture_that_one_person_added_can_still_be_added_by_another(ask, served, photo):
+    mine, theirs = uploaded(served, photo), uploaded(served, photo)
+    assert mine["path"] == theirs["path"]
+    for picture, caption in ((mine, "Added by Ada."), (theirs, "Added by Bob.")):
+        answer = ask("on_add", [picture], caption)
+        assert answer["success"] and answer["output"]["data"][0]["title"].startswith("1 item added")
+    ask("on_ids", " ".join(item.id for item in served.engine.index.items(range(N, served.engine.index.n))))
+
+
 def test_a_callback_sees_one_version(ask, served, monkeypatch):
     editor, of = Editor(served.run, served.engine), Contents.of
     editor.add([("First.", None)])
