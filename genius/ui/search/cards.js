@@ -55,8 +55,8 @@ const SIMILARITY = 'How alike query and item are: the cosine of their embeddings
 const fact = (name, value, hint) => node('div', {'data-hint': hint}, node('dt', {}, name), node('dd', {}, value));
 
 // What a mouse or a finger learns at each card.
-const meanings = ({by, score}) => folded('What these numbers mean', node('ul', {},
-  ...[['similarity', SIMILARITY], ['ID score', score], ['3 → 1', `Rank 3 by ${by}, rank 1 after re-ranking by the item itself.`],
+const meanings = ({by, score, score_name: scoreName}) => folded('What these numbers mean', node('ul', {},
+  ...[['similarity', SIMILARITY], [scoreName, score], ['3 → 1', `Rank 3 by ${by}, rank 1 after re-ranking by the item itself.`],
     ['codes', 'The ID of an item. Marked first codes are those of the query’s own ID.']].map(([name, meaning]) =>
     node('li', {}, node('b', {}, name), ` ${meaning}`))));
 
@@ -71,7 +71,7 @@ const card = ({query_row, hints}, column) => data => {
     node('div', {class: 'foot'},
       node('dl', {},
         fact('similarity', data.cosine, SIMILARITY),
-        fact('ID score', data.score, hints.score)),
+        fact(hints.score_name, data.score, hints.score)),
       chips(data),
       ...creditLine(data.provenance),
       node('span', {class: 'item', 'data-hint': 'The item’s number in the collection'}, `item ${data.id}${data.row === query_row ? ' (your query)' : ''}`),

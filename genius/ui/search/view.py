@@ -31,13 +31,15 @@ CONTENT_NAMES = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
 ID_HINTS = {  # what the numbers of a card are: the order before re-ranking, and the score of the ID
     "by": "its ID",
+    "score_name": "ID score",
     "score": "How well its ID fits the query, higher is better; orders the items before re-ranking.",
 }
 HINTS = {
     "fast": {
         "by": "how near its codes are to the query",
-        "score": "How well the written part of its ID fits the query, higher is better. It chose which items to "
-        "look at; how near their codes are to the query then ordered them.",
+        "score_name": "prefix score",
+        "score": "How well the written first codes of its ID fit the query, higher is better; items whose IDs begin "
+        "so share it. It chose which items to look at; how near their codes are to the query then ordered them.",
     }
 }
 FAR_FROM_COLLECTION = "This picture looks unlike anything in the collection, so the results may not fit."

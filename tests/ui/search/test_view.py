@@ -163,6 +163,12 @@ def test_a_card_can_be_told_from_others_and_held_against_a_threshold():
     assert shown["query_row"] == 2 and view.cards(result(), [None, None], True)["query_row"] is None
 
 
+@pytest.mark.parametrize("mode, name", [("fast", "prefix score"), ("exact", "ID score")])
+def test_a_card_says_what_its_score_is_of(mode, name):
+    hints = view.cards(result(mode=mode), [None, None], True)["hints"]
+    assert hints["score_name"] == name and ("items whose IDs begin so share it" in hints["score"]) == (mode == "fast")
+
+
 def test_generated_ids_keep_their_order_scores_and_buckets():
     shown = view.generated(result(), 1.0)
     assert shown["columns"] == ["#", "ID", "log p", "score", "items"]
