@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from genius.collections.instructions import Instructions
+from genius.collections.layout import INSTRUCTIONS
 from genius.collections.mbeir import Collection
 from genius.evaluation.encoded_queries import BATCH, EncodedRow
-from genius.evaluation.queries import QuerySet
+from genius.evaluation.queries import QuerySet, phrasings_of
 from genius.evaluation.systems import ranks_by_system
 from genius.metrics.hit_rate import headline_cut, hit_rate, mean_known
 from genius.schema import Modality
@@ -34,10 +35,7 @@ def measure_phrasings(
 
     rows: index rows of the pool. A query with fewer phrasings than others repeats its first ones.
     """
-    count = max(
-        len(phrasings[queries.row.dataset_id, query.modality, Modality(target)])
-        for query, target in zip(queries.queries, queries.targets.tolist(), strict=True)
-    )
+    count = count_phrasings(queries, phrasings)
     cut, rates = headline_cut(queries.row.dataset), defaultdict(list)
     for number in range(count):
         rephrased = queries.rephrased(phrasings, number)
@@ -55,6 +53,14 @@ def measure_phrasings(
             for system, each in rates.items()
         },
     }
+
+
+def count_phrasings(queries: QuerySet, phrasings: Instructions) -> int:
+    """The most phrasings that a query of the row has. Raises UserError for a query without one."""
+    return max(
+        len(phrasings_of(query, Modality(target), queries.row, phrasings, INSTRUCTIONS.name))
+        for query, target in zip(queries.queries, queries.targets.tolist(), strict=True)
+    )
 
 
 def average_phrasings(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import torch
 from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
-from genius.evaluation.all_phrasings import average_phrasings, measure_phrasings
+from genius.evaluation.all_phrasings import average_phrasings, count_phrasings, measure_phrasings
 from genius.evaluation.encoded_queries import BATCH, EncodedSplit
 from genius.evaluation.fused_items import fused_items
 from genius.evaluation.instruction_following import measure_following
@@ -54,87 +55,134 @@ class EvaluationOptions:
     trained_on: str = ""  # name of another collection that the run was trained on; empty: this one
 
 
+Labeled = tuple[RowLabels, RowResults]
+
+
+@dataclass(frozen=True)
+class SearchedPools:
+    """What was found for each row; rows are counted as the sets of queries are."""
+
+    tables: dict[PoolKind, dict[int, Labeled]]  # with the widest beam
+    sweep: dict[tuple[PoolKind, int], dict[int, Labeled]]  # by beam size, of the kinds that are swept
+    phrased: dict[int, dict[str, Any]]  # over all phrasings, in the headline pool; empty: not measured
+
+
 def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions) -> dict[str, Any]:
     """The report, ready for JSON, without the names of run, collection and command.
 
-    Raises UserError if the collection lacks queries, instructions or items, or is not that of the index.
+    Raises UserError if the collection lacks queries, instructions or items, or is not that of the index; nothing has
+    been encoded then.
     """
     engine.encoder.check()
-    index, widest = engine.index, options.beams[-1]
-    sets = read_queries(
+    read = partial(
+        read_queries,
         collection,
-        index,
+        engine.index,
         options.split,
         limit=options.limit,
         seed=options.seed,
-        phrasing=options.instruction,
         answerable=options.answerable,
     )
-    pools = read_pools(collection, index, [queries.row for queries in sets], options.split)
-    headline = pools.kinds[0]
+    sets = read(phrasing=options.instruction)
+    held_out = read(phrasing="held-out") if collection.has_held_out_instructions() else [None] * len(sets)
+    if options.every_phrasing:
+        for queries in sets:
+            count_phrasings(queries, collection.instructions())
+    pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split)
+    encoded = EncodedSplit.encode(engine, collection, sets)
+    searched = search_pools(engine, collection, encoded, pools, options)
+    following = measure_following(
+        engine,
+        collection,
+        sets,
+        held_out,
+        [row.batches for row in encoded.rows],
+        seed=options.seed,
+        decoder_weight=options.decoder_weight,
+    )
+    return (
+        asdict(options)
+        | _facts(engine, options)
+        | _figures(searched, pools, options)
+        | {
+            "unknown_judgements": sum(queries.unknown for queries in sets),
+            "following": following,
+            "codes": measure_codes(engine.index, pools.candidates(), options.seed),
+        }
+    )
+
+
+def search_pools(
+    engine: Engine, collection: Collection, encoded: EncodedSplit, pools: Pools, options: EvaluationOptions
+) -> SearchedPools:
+    """Search every pool for every row with every system; all beam sizes where they are compared, else the widest."""
+    index, sets, widest, weight = engine.index, encoded.sets, options.beams[-1], options.decoder_weight
+    swept, instructions = swept_kinds(pools, options.split), collection.instructions()
     targets = np.zeros(index.n, dtype=bool) if options.trained_on else training_targets(collection, index)
-    swept = [kind for kind in pools.kinds if kind == headline or kind in compared_kinds(pools, options.split)]
-    encoded = EncodedSplit.encode(engine, collection, sets).rows
-    tables, sweep = defaultdict(dict), defaultdict(dict)  # by pool kind, and beam size: row number -> (labels, results)
-    phrased, instructions = {}, collection.instructions()
+    tables, sweep, phrased = defaultdict(dict), defaultdict(dict), {}
     with tempfile.TemporaryDirectory() as scratch:
         fused, baseline = fused_items(engine, collection, options.fused, Path(scratch) / "items"), None
         if options.untrained:
             baseline = UntrainedBaseline.build(engine, collection, sets, options.seed, Path(scratch) / "untrained")
         for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
-            pool = engine.pool if len(shared.rows) == index.n else index.pool(shared.rows, engine.device)
+            rows = shared.rows
+            pool = engine.pool if len(rows) == index.n else index.pool(rows, engine.device)
             for number, kinds in shared.uses.items():
-                queries, rows, weight = sets[number], shared.rows, options.decoder_weight
+                queries = sets[number]
                 sizes = options.beams if any(kind in swept for kind in kinds) else options.beams[-1:]
                 labels = RowLabels.read(queries, index, rows, targets)
                 untrained = baseline.search(rows, number, queries.qrels) if baseline else RowResults({})
-                found = search_all_systems(engine, pool, rows, encoded[number], queries.qrels, sizes, weight, fused)
+                found = search_all_systems(
+                    engine, pool, rows, encoded.rows[number], queries.qrels, sizes, weight, fused
+                )
                 for kind in kinds:
                     tables[kind][number] = labels, untrained | found[widest]
-                for kind in kinds:
                     for beams in sizes if kind in swept else ():
                         sweep[kind, beams][number] = labels, untrained | found[beams]
-                if headline in kinds and options.every_phrasing:
+                if pools.kinds[0] in kinds and options.every_phrasing:
                     phrased[number] = measure_phrasings(
                         engine, collection, instructions, queries, pool, rows, widest, weight
                     )
+    return SearchedPools(tables, sweep, phrased)
 
-    following = measure_following(
-        engine,
-        collection,
-        sets,
-        [row.batches for row in encoded],
-        split=options.split,
-        limit=options.limit,
-        seed=options.seed,
-        decoder_weight=options.decoder_weight,
-        answerable=options.answerable,
-    )
 
-    def figures(by_row: dict[int, tuple[RowLabels, RowResults]]) -> dict[str, Any]:
-        return summarize([by_row[number] for number in range(len(sets))], options.seed)
-
-    tuned = engine.decoder.config.decoder_weight
-    return asdict(options) | {
-        "batch": {"encoded": BATCH, "searched": batch_size(widest)},
+def _facts(engine: Engine, options: EvaluationOptions) -> dict[str, Any]:
+    """What the figures were measured with."""
+    index, tuned = engine.index, engine.decoder.config.decoder_weight
+    return {
+        "batch": {"encoded": BATCH, "searched": batch_size(options.beams[-1])},
         "machine": _machine(engine.device),
         "decoder_weight": tuned if options.decoder_weight is None else options.decoder_weight,
         "budget": SearchOptions().budget,
         "fast_dtype": engine.fast_dtype,
         "index": {"items": index.n, "ids": engine.pool.table.distinct, "code_sizes": list(index.code_sizes)},
         "bytes_per_item": bytes_per_item(index.code_sizes, index.config.dim),
-        "pools": [asdict(kind) | figures(tables[kind]) for kind in pools.kinds],
-        "unknown_judgements": sum(queries.unknown for queries in sets),
-        "phrasings": average_phrasings([phrased[number] for number in sorted(phrased)]) if phrased else None,
-        "following": following,
-        "codes": measure_codes(index, pools.candidates(), options.seed),
-        "sweep": [{"beams": beams} | figures(sweep[headline, beams]) for beams in options.beams],
-        "swept": [
-            asdict(kind) | {"sweep": [{"beams": beams} | figures(sweep[kind, beams]) for beams in options.beams]}
-            for kind in swept
-            if kind != headline and len(options.beams) > 1
-        ],
     }
+
+
+def _figures(searched: SearchedPools, pools: Pools, options: EvaluationOptions) -> dict[str, Any]:
+    """Hit rates by pool and by beam size."""
+
+    def figures(by_row: dict[int, Labeled]) -> dict[str, Any]:
+        return summarize([by_row[number] for number in sorted(by_row)], options.seed)
+
+    def by_beams(kind: PoolKind) -> list[dict[str, Any]]:
+        return [{"beams": beams} | figures(searched.sweep[kind, beams]) for beams in options.beams]
+
+    headline, *others = swept_kinds(pools, options.split)
+    phrased = searched.phrased
+    return {
+        "pools": [asdict(kind) | figures(searched.tables[kind]) for kind in pools.kinds],
+        "phrasings": average_phrasings([phrased[number] for number in sorted(phrased)]) if phrased else None,
+        "sweep": by_beams(headline),
+        "swept": [asdict(kind) | {"sweep": by_beams(kind)} for kind in others if len(options.beams) > 1],
+    }
+
+
+def swept_kinds(pools: Pools, split: str) -> list[PoolKind]:
+    """The pools that are searched with all beam sizes: the headline, then those that the paper is compared with."""
+    headline = pools.kinds[0]
+    return [headline, *(kind for kind in compared_kinds(pools, split) if kind != headline)]
 
 
 def compared_kinds(pools: Pools, split: str) -> list[PoolKind]:

@@ -8,7 +8,7 @@ Shapes: q queries of a row, n items of the index.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from tqdm import tqdm
 from genius.collections.instructions import Instructions
 from genius.collections.mbeir import Collection
 from genius.evaluation.encoded_queries import BATCH
-from genius.evaluation.queries import QuerySet, read_queries, right_first_codes, stable_hash
+from genius.evaluation.queries import QuerySet, right_first_codes, stable_hash
 from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, mean_known
 from genius.schema import Modality, SearchOptions
@@ -55,25 +55,18 @@ def measure_following(
     engine: Engine,
     collection: Collection,
     sets: list[QuerySet],
+    held_out: Sequence[QuerySet | None],
     encoded: list[Iterable[EncodedQueries]],
     *,
-    split: str,
-    limit: int | None,
     seed: int,
     decoder_weight: float | None,
-    answerable: bool = False,
 ) -> dict[str, Any]:
     """{"rows": [...], "average": {...}}: shares of right first codes by condition; None where there are no queries.
 
-    sets: the queries of the tables; encoded: the batches of each set. The other arguments are those of `read_queries`
-    and of the searches.
+    sets: the queries of the tables. held_out: the same with held-out phrasings; None where there are none. encoded: the
+    batches of each set. seed: of swapped instructions. decoder_weight: that of the searches.
     """
     index, phrasings = engine.index, collection.instructions()
-    held_out: list[QuerySet | None] = [None] * len(sets)
-    if collection.has_held_out_instructions():
-        held_out = read_queries(
-            collection, index, split, limit=limit, seed=seed, phrasing="held-out", answerable=answerable
-        )
     right_by_modality = np.eye(index.code_sizes[0], dtype=bool)[most_frequent_first_codes(index)]  # (3, codes)
 
     def share(right: np.ndarray, batches: Iterable[EncodedQueries]) -> float | None:

@@ -162,13 +162,20 @@ def _positives(
     return positives, int((rows < 0).sum())
 
 
+def phrasings_of(
+    query: LabelledQuery, target: Modality, row: BenchmarkRow, phrasings: Instructions, file: str
+) -> list[str]:
+    """The phrasings that fit a query of a row. Raises UserError if there is none, naming the file that lacks it."""
+    if choices := phrasings.get((row.dataset_id, query.modality, target)):
+        return choices
+    raise UserError(
+        f"{row.dataset} has no instruction from {query.modality.mbeir} to {target.mbeir} ({file}); add a line"
+    )
+
+
 def _instruction(
     query: LabelledQuery, target: Modality, row: BenchmarkRow, phrasings: Instructions, seed: int, phrasing: Phrasing
 ) -> str:
-    choices = phrasings.get((row.dataset_id, query.modality, target))
-    if not choices:
-        file = HELD_OUT_INSTRUCTIONS if phrasing == "held-out" else INSTRUCTIONS
-        raise UserError(
-            f"{row.dataset} has no instruction from {query.modality.mbeir} to {target.mbeir} ({file.name}); add a line"
-        )
+    file = HELD_OUT_INSTRUCTIONS if phrasing == "held-out" else INSTRUCTIONS
+    choices = phrasings_of(query, target, row, phrasings, file.name)
     return choices[0 if phrasing == "first" else stable_hash(seed, "instruction", query.id) % len(choices)]

@@ -52,6 +52,26 @@ def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(eng
         evaluate(engine, collection, EvaluationOptions())
 
 
+@pytest.mark.parametrize(
+    "lacking, other, options, named",
+    [
+        ("held_out_instructions", "query_instructions", {}, "held_out_instructions.tsv"),
+        ("query_instructions", "held_out_instructions", {"instruction": "held-out", "every_phrasing": True}, "query_"),
+    ],
+)
+def test_a_missing_instruction_is_named_before_anything_is_encoded(
+    engine, collection, tmp_path, monkeypatch, lacking, other, options, named
+):
+    copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
+    lines = (copy.root / "instructions/query_instructions.tsv").read_text().splitlines(keepends=True)
+    (copy.root / "instructions" / f"{other}.tsv").write_text("".join(lines))
+    (copy.root / "instructions" / f"{lacking}.tsv").write_text("".join(lines[:2]))
+    monkeypatch.setattr(engine, "encode", None)
+
+    with pytest.raises(UserError, match=rf"has no instruction from .* \({named}"):
+        evaluate(engine, copy, EvaluationOptions(**options))
+
+
 def test_dense_agrees_with_ranking_all_items_by_hand(report, engine, collection, embedded):
     tested = {item.id for item in collection.candidates("union_test")}
     for pool in report["pools"]:

@@ -27,8 +27,11 @@ def sets(collection, engine):
 
 
 def measured(engine, collection, sets):
+    held_out = [None] * len(sets)
+    if collection.has_held_out_instructions():
+        held_out = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="held-out")
     encoded = [[engine.encode(batch) for batch in queries.opened(collection, 3)] for queries in sets]
-    return measure_following(engine, collection, sets, encoded, split="test", limit=None, seed=0, decoder_weight=None)
+    return measure_following(engine, collection, sets, held_out, encoded, seed=0, decoder_weight=None)
 
 
 def test_swapped_queries_differ_only_in_instruction_and_target_modality(collection, engine, sets):
