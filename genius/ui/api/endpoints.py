@@ -14,6 +14,7 @@ from genius.schema import RANKER_PARTS, Item, Modality, Query, SearchOptions, Se
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
+from genius.ui.common.about import default_instruction
 from genius.ui.common.components import LARGEST_SIDE, target_of, upload_path
 from genius.ui.common.context import Context
 from genius.ui.event_queue import current_caller
@@ -40,15 +41,18 @@ def endpoints(context: Context) -> list[Callable]:
     ) -> dict:
         """Search with a text, a picture or both: generate IDs, then re-rank their items.
 
-        Returns hits, best first, generated IDs, the query's own codes, the probability of each first code, and times.
+        Returns hits, best first, generated IDs, the query's own codes, the probability of each first code, times, and
+        the instruction that was used.
 
-        text: what is looked for. picture: a PNG, JPEG or WebP file. instruction: what kind of result is wanted. k: how
-        many results at most. beams: how many beginnings of IDs are followed at once. modality: any, image, text or
-        pair. ranking: cosine of the embeddings, as published, or ranker; by default the ranker if the run has one.
+        text: what is looked for. picture: a PNG, JPEG or WebP file. instruction: what kind of result is wanted; by
+        default the one that the page would add, if the run has any. k: how many results at most. beams: how many
+        beginnings of IDs are followed at once. modality: any, image, text or pair. ranking: cosine of the embeddings,
+        as published, or ranker; by default the ranker if the run has one.
         """
         image = open_image(_upload_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality), ranking=ranking or None)
-        query = Query(text=text, image=image, instruction=instruction)
+        used = instruction or default_instruction(context.served.about, text, image)
+        query = Query(text=text, image=image, instruction=used)
         with record_search(query, engine.mode_of(options)):
             (result,) = engine.search([query], options, current_caller.get())
         return {
@@ -71,6 +75,7 @@ def endpoints(context: Context) -> list[Callable]:
             "query_codes": list(result.query_codes),
             "first_code_probabilities": result.first_code_probabilities.tolist(),
             "modality_probabilities": _modality_probabilities(result),
+            "instruction": used,
             "ranking": result.ranking,
             "milliseconds": result.milliseconds,
         }

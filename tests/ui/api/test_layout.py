@@ -2,6 +2,7 @@
 
 import base64
 import io
+from pathlib import Path
 
 import httpx
 import pytest
@@ -10,6 +11,10 @@ from gradio_client.exceptions import AppError
 from PIL import Image
 
 from genius.schema import Modality
+from genius.ui.api.endpoints import endpoints
+from genius.ui.common.about import About
+from genius.ui.common.context import Context, ServedRun
+from tests.ui.fake_engine import FakeEngine
 
 LINK = {"path": "http://127.0.0.1:9/x.png", "meta": {"_type": "gradio.FileData"}}
 
@@ -61,6 +66,14 @@ def test_what_is_left_out_has_a_default(client, served):
     assert len(client.predict(text="mug", api_name="/search")["hits"]) == 10
     query, options = served.engine.queries[-1]
     assert query.image is None and options.ranking is None
+
+
+def test_a_search_without_an_instruction_gets_the_first_one_of_the_run_as_on_the_page():
+    engine, about = FakeEngine(), About(ask_by_text=("Picture this.",))
+    search, *_ = endpoints(Context(engine, ServedRun(Path("made-up"), about=about), None))
+    for instruction, used in (("", "Picture this."), ("Find one.", "Find one.")):
+        assert search("a mug", instruction=instruction)["instruction"] == used
+        assert engine.queries[-1][0].instruction == used
 
 
 @pytest.mark.parametrize("number", [1, 6, 7])
