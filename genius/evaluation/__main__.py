@@ -4,7 +4,8 @@
     python -m genius.evaluation RUN --beams 1,5,10,20,30,50 --untrained-encoder
     python -m genius.evaluation RUN --beams 30,50 --every-phrasing      # next to the paper's tables
 
-A run that was trained on the demo world is evaluated on that world, redrawn from its seed.
+A run that was trained on the demo world is evaluated on that world, redrawn from its seed. The same command again
+goes on where an evaluation was stopped.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import argparse
 import sys
 from dataclasses import asdict
 from typing import Any
+
+import torch
 
 from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
@@ -30,10 +33,11 @@ from genius.evaluation.arguments import (
     run_collection,
 )
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
+from genius.evaluation.kept_searches import KeptSearches
 from genius.evaluation.queries import PHRASINGS
 from genius.evaluation.redraw import WorldRecipe, picture_digest
 from genius.evaluation.report import DIFFERENT_PICTURES, markdown
-from genius.files import write_report
+from genius.files import remove_folder, write_report
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from genius.schema import SearchOptions
@@ -41,6 +45,7 @@ from genius.search.checks import MAX_BEAMS, checked_options
 from genius.search.engine import Engine
 
 MODULE = "genius.evaluation"
+SEARCHES = ".searches"  # folder beside the report while it is made
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -110,11 +115,18 @@ def main(arguments: list[str]) -> None:
     engine = Engine.load(options.run, options.device, options.fast_dtype)
     recipe = None if options.collection else WorldRecipe.from_manifest(manifest)
     report = {"command": command_line(MODULE, arguments), "run": options.run.resolve().name}
+    searches = options.run / "reports" / SEARCHES
+    facts = [
+        {name: part["digest"] for name, part in manifest["parts"].items()},
+        asdict(evaluated),
+        [str(engine.device), torch.get_num_threads(), engine.fast_dtype],
+    ]
     every_picture = evaluated.untrained or evaluated.fused
     with run_collection(options.run, options.collection, evaluated.split, every_picture) as collection:
         report |= describe_collection(collection, recipe, evaluated.split)
-        report |= evaluate(engine, collection, evaluated)
+        report |= evaluate(engine, collection, evaluated, KeptSearches(searches, facts))
     write_report(options.run / "reports" / "retrieval", report, markdown(report))
+    remove_folder(searches)
 
 
 def describe_collection(collection: Collection, recipe: WorldRecipe | None, split: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from genius.evaluation.all_phrasings import average_phrasings, count_phrasings, 
 from genius.evaluation.encoded_queries import BATCH, EncodedSplit
 from genius.evaluation.fused_items import fused_items
 from genius.evaluation.instruction_following import measure_following
+from genius.evaluation.kept_searches import KeptSearches
 from genius.evaluation.pools import PoolKind, Pools, read_pools
 from genius.evaluation.queries import Phrasing, read_queries, training_targets
 from genius.evaluation.summary import RowLabels, summarize
@@ -67,9 +68,12 @@ class SearchedPools:
     phrased: dict[int, dict[str, Any]]  # over all phrasings, in the headline pool; empty: not measured
 
 
-def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions) -> dict[str, Any]:
+def evaluate(
+    engine: Engine, collection: Collection, options: EvaluationOptions, kept: KeptSearches | None = None
+) -> dict[str, Any]:
     """The report, ready for JSON, without the names of run, collection and command.
 
+    kept: searches of an evaluation that was stopped, and of this one; None: they are not kept.
     Raises UserError if the collection lacks queries, instructions or items, or is not that of the index; nothing has
     been encoded then.
     """
@@ -90,7 +94,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
             count_phrasings(queries, collection.instructions())
     pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split)
     encoded = EncodedSplit.encode(engine, collection, sets)
-    searched = search_pools(engine, collection, encoded, pools, options)
+    searched = search_pools(engine, collection, encoded, pools, options, kept or KeptSearches(None))
     following = measure_following(
         engine,
         collection,
@@ -113,7 +117,12 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
 
 
 def search_pools(
-    engine: Engine, collection: Collection, encoded: EncodedSplit, pools: Pools, options: EvaluationOptions
+    engine: Engine,
+    collection: Collection,
+    encoded: EncodedSplit,
+    pools: Pools,
+    options: EvaluationOptions,
+    kept: KeptSearches,
 ) -> SearchedPools:
     """Search every pool for every row with every system; all beam sizes where they are compared, else the widest."""
     index, sets, widest, weight = engine.index, encoded.sets, options.beams[-1], options.decoder_weight
@@ -132,9 +141,10 @@ def search_pools(
                 sizes = options.beams if any(kind in swept for kind in kinds) else options.beams[-1:]
                 labels = RowLabels.read(queries, index, rows, targets)
                 untrained = baseline.search(rows, number, queries.qrels) if baseline else RowResults({})
-                found = search_all_systems(
-                    engine, pool, rows, encoded.rows[number], queries.qrels, sizes, weight, fused
+                search = partial(
+                    search_all_systems, engine, pool, rows, encoded.rows[number], queries.qrels, sizes, weight, fused
                 )
+                found = kept.get(queries, rows, [*sizes, fused is not None], search)
                 for kind in kinds:
                     tables[kind][number] = labels, untrained | found[widest]
                     for beams in sizes if kind in swept else ():
