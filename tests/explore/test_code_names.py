@@ -140,10 +140,10 @@ def test_files_that_do_not_fit_are_refused_with_the_command_that_makes_new_ones(
 def test_a_run_may_have_no_names_and_another_quantizer_needs_new_ones(tmp_path):
     run = publish_tiny_run(tmp_path / "run", 12)
     assert read_names(run.path) is None and not run.is_current("names")
-    command.name(run.path, "cpu")
+    command.name_codes(run.path, "cpu")
     assert Run(run.path).is_current("names")
     with pytest.raises(UserError, match="is not a run"):
-        command.name(tmp_path, "cpu")
+        command.name_codes(tmp_path, "cpu")
     quantizer = run.folder("quantizer")
 
     def other(folder):
