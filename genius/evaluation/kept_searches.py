@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from genius.evaluation.queries import QuerySet
 from genius.evaluation.systems import BeamStatistics, RowResults
 from genius.files import written_aside
-
-SEPARATOR = "|"  # in the names of arrays; no system has it in its name
+from genius.reading import check_tensor_size
 
 
 class KeptSearches:
@@ -40,18 +40,16 @@ class KeptSearches:
         """
         if self.folder is None:
             return search()
-        file = self.folder / f"{self._digest(queries, rows, settings)}.npz"
+        file = self.folder / f"{self._digest(queries, rows, settings)}.safetensors"
         try:
-            with np.load(file) as arrays:
-                return read_results(dict(arrays))
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+            return read_results(file)
+        except (OSError, ValueError, KeyError, SafetensorError):
             results = search()
         try:
             with written_aside(file) as aside:
-                with aside.open("wb") as stream:
-                    np.savez(stream, **as_arrays(results))
+                save_results(aside, results)
                 aside.replace(file)
-        except OSError:  # the report can still be printed
+        except (OSError, SafetensorError):  # the report can still be printed
             self.folder = None
         return results
 
@@ -67,38 +65,38 @@ class KeptSearches:
         return digest.hexdigest()
 
 
-def as_arrays(results: dict[int, RowResults]) -> dict[str, np.ndarray]:
-    """What `read_results` reads, for a file of arrays."""
-    arrays = {"milliseconds": np.array(json.dumps({beams: found.milliseconds for beams, found in results.items()}))}
+def save_results(file: Path, results: dict[int, RowResults]) -> None:
+    """Write what `read_results` reads. Raises OSError or SafetensorError if it cannot be written."""
+    arrays, contents = {}, {}
     for beams, found in results.items():
+        contents[beams] = {"ranks": [*found.ranks], "beams": [*found.beams], "milliseconds": found.milliseconds}
         for system, ranks in found.ranks.items():
-            arrays[SEPARATOR.join((str(beams), "ranks", system))] = ranks
+            arrays[_name(beams, system, "ranks")] = np.ascontiguousarray(ranks)
         for system, statistics in found.beams.items():
-            for one in fields(BeamStatistics):
+            for one in fields(statistics):
                 if (value := getattr(statistics, one.name)) is not None:
-                    arrays[SEPARATOR.join((str(beams), one.name, system))] = value
-    return arrays
+                    arrays[_name(beams, system, one.name)] = np.ascontiguousarray(value)
+    save_file(arrays, file, metadata={"contents": json.dumps(contents)})
 
 
-def read_results(arrays: dict[str, np.ndarray]) -> dict[int, RowResults]:
-    """The results that `as_arrays` made arrays of. Raises KeyError or ValueError for what it did not make."""
-    milliseconds = json.loads(str(arrays.pop("milliseconds")))
-    ranks: dict[int, dict[str, np.ndarray]] = {int(beams): {} for beams in milliseconds}
-    statistics: dict[int, dict[str, dict[str, np.ndarray]]] = {int(beams): {} for beams in milliseconds}
-    for name, array in arrays.items():
-        beams, what, system = name.split(SEPARATOR)
-        if what == "ranks":
-            ranks[int(beams)][system] = array
-        else:
-            statistics[int(beams)].setdefault(system, {})[what] = array
+def read_results(file: Path) -> dict[int, RowResults]:
+    """The results that `save_results` wrote. Raises OSError, ValueError, KeyError or SafetensorError if it did not."""
+    check_tensor_size(file)
+    with safe_open(file, framework="np") as stored:
+        contents = json.loads((stored.metadata() or {})["contents"])
+        arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 -- it cannot be iterated
     return {
-        beams: RowResults(
-            ranks[beams],
-            milliseconds[str(beams)],
+        int(beams): RowResults(
+            {system: arrays[_name(beams, system, "ranks")] for system in held["ranks"]},
+            held["milliseconds"],
             {
-                system: BeamStatistics(**{one.name: found.get(one.name) for one in fields(BeamStatistics)})
-                for system, found in statistics[beams].items()
+                system: BeamStatistics(*(arrays.get(_name(beams, system, one.name)) for one in fields(BeamStatistics)))
+                for system in held["beams"]
             },
         )
-        for beams in ranks
+        for beams, held in contents.items()
     }
+
+
+def _name(beams: int | str, system: str, what: str) -> str:
+    return f"{beams} {what} {system}"

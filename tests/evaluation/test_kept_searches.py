@@ -8,7 +8,7 @@ import pytest
 import genius.evaluation.evaluate as evaluation
 from genius.evaluation.__main__ import SEARCHES, main
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
-from genius.evaluation.kept_searches import KeptSearches, as_arrays, read_results
+from genius.evaluation.kept_searches import KeptSearches, read_results, save_results
 from genius.evaluation.systems import BeamStatistics, RowResults
 from tests.evaluation.test_evaluate import without_times
 
@@ -34,15 +34,15 @@ def searches(monkeypatch):
     return Searches
 
 
-def test_what_is_read_is_what_was_kept():
+def test_what_is_read_is_what_was_kept(tmp_path):
     statistics = BeamStatistics(np.array([True]), np.array([3]), np.array([1]), np.array([7]), None)
     certified = BeamStatistics(np.array([False]), np.array([2]), np.array([0]), np.array([9]), np.array([True]))
     kept = {
         2: RowResults({"dense": np.array([4])}, {"dense": {"scan": 0.5}}),
         50: RowResults({"beam": np.array([1])}, {"beam": {"beam": 2.0}}, {"beam": statistics, "exact": certified}),
     }
-    found = read_results(as_arrays(kept))
-    assert repr(found) == repr(kept)
+    save_results(tmp_path / "kept.safetensors", kept)
+    assert repr(read_results(tmp_path / "kept.safetensors")) == repr(kept)
 
 
 def test_a_stopped_evaluation_searches_only_what_is_missing_and_reports_the_same(
@@ -76,8 +76,8 @@ def test_results_of_another_run_or_of_other_queries_or_options_are_not_used(
 
 def test_a_damaged_file_is_searched_for_again(engine, collection, tmp_path, searches):
     whole = evaluate(engine, collection, OPTIONS, KeptSearches(tmp_path, "facts"))
-    damaged, cut, *_ = sorted(tmp_path.glob("*.npz"))
-    damaged.write_bytes(b"no archive")
+    damaged, cut, *_ = sorted(tmp_path.glob("*.safetensors"))
+    damaged.write_bytes(b"no tensors")
     cut.write_bytes(cut.read_bytes()[:-30])
     searches.made = 0
     found = evaluate(engine, collection, OPTIONS, KeptSearches(tmp_path, "facts"))
@@ -94,7 +94,7 @@ def test_the_command_goes_on_where_it_was_stopped_and_leaves_only_its_report(run
     searches.limit = 3
     with pytest.raises(KeyboardInterrupt):
         main([str(copy), "--beams", "2"])
-    assert len([*(copy / "reports" / SEARCHES).glob("*.npz")]) == 3
+    assert len([*(copy / "reports" / SEARCHES).glob("*.safetensors")]) == 3
     searches.made, searches.limit = 0, None
     main([str(copy), "--beams", "2"])
     resumed, searches.made = searches.made, 0
