@@ -130,5 +130,5 @@ def _by_probability(choices: Iterable[CodeChoice]) -> tuple[CodeChoice, ...]:
 
 
 def _probability(tree: BeamTree, number: int) -> float:
-    """Of the last code of a prefix among the valid ones; the rounding of sums must not lift it above 1."""
-    return min(float(np.exp(tree.step[number]) / tree.valid[number]), 1.0)
+    """That of the last code of a prefix, among the valid codes. A code that alone is valid has 1, in spite of float32."""
+    return min(round(float(np.exp(tree.step[number]) / tree.valid[number]), 6), 1.0)

@@ -126,3 +126,11 @@ def test_a_tiny_share_of_valid_codes_keeps_its_proportions(engine, table):
     changed = replace(result, trace=SearchTrace([faint, *result.trace.levels[1:]]))
     expected, found = (narrowing(one, table).steps[0] for one in (result, changed))
     assert found.chosen.probability == pytest.approx(expected.chosen.probability, rel=1e-5)
+
+
+def test_the_rounding_of_float32_changes_no_probability(engine, table):
+    result = asked(engine)
+    levels = [replace(level, valid=level.valid * np.float32(1 + 1e-7)) for level in result.trace.levels]
+    noisy = replace(result, trace=SearchTrace(levels))
+    found, expected = narrowing(noisy, table), narrowing(result, table)
+    assert [step.chosen for step in found.steps] == [step.chosen for step in expected.steps]
