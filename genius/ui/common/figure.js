@@ -42,8 +42,7 @@ const themed = layout => {
     hoverlabel: {...layout.hoverlabel, bgcolor: paper, bordercolor: faint,
       font: {color: ink, family: style.fontFamily}}};
   for (const axis of new Set(['xaxis', 'yaxis', ...axes]))
-    colored[axis] = {gridcolor: faint, zerolinecolor: faint, linecolor: faint, tickcolor: faint, automargin: true,
-      ...layout[axis]};
+    colored[axis] = {gridcolor: faint, zerolinecolor: faint, linecolor: faint, tickcolor: faint, ...layout[axis]};
   return colored;
 };
 
@@ -73,15 +72,15 @@ host.addEventListener('dragmode', ({detail}) => {
   if (host.layout) Plotly.relayout(host, {dragmode: dragMode});
 });
 
-// One figure of the page at a time and two frames between them: the first of a tab is seen before the last is drawn.
-const frames = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))));
+// One figure of the page at a time and a frame between them: the first of a tab is seen before the last is drawn.
+const frame = () => new Promise(done => requestAnimationFrame(() => setTimeout(done)));    // once it is painted
 let queued = false;
 const drawInTurn = () => {
   if (queued) return;
   queued = true;
-  const before = [window.figuresDrawn, props.after_text && frames()];
+  const before = [window.figuresDrawn, props.after_text && frame()];
   const drawn = Promise.all(before).then(() => { queued = false; return draw(); });
-  window.figuresDrawn = drawn.then(frames, error => { console.error(error); });
+  window.figuresDrawn = drawn.then(frame, error => { console.error(error); });
 };
 
 drawInTurn();

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from plotly.colors import sample_colorscale
 from plotly.graph_objects import Figure, Scatter, Scattergl
 
 from genius.explore.map_colors import Group, spread_overlapping
@@ -23,6 +25,7 @@ OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "
 UNGROUPED_COLOR, QUERY_COLOR, LAST_QUERY_COLOR = "#94a3b8", "#808794", "#e11d48"
 MAX_LARGE_POINTS, SMALL_POINT, LARGE_POINT = 20_000, 3, 4.5  # a number of points; sizes in pixels
 MAP_HEIGHT = 640
+SHADES = sample_colorscale("Viridis", 8)  # of values, from the lowest to the highest
 
 
 @dataclass(frozen=True)
@@ -105,27 +108,51 @@ def _group_traces(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
     return traces
 
 
-def _value_traces(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
-    """The highest values on top of the others, on one scale for all modalities."""
+def _value_traces(drawing: Drawing, places: np.ndarray) -> list[Scatter | Scattergl]:
+    """The highest values on top of the others, on one scale for all modalities.
+
+    A trace per shade and modality, because plotly takes much longer to color points one by one.
+    """
     points = np.concatenate([group.members for group in drawing.groups])
-    order, traces = points[np.argsort(drawing.values[points], kind="stable")], []
-    low, high = drawing.values[order[[0, -1]]].tolist()
-    scale = {"cmin": low, "cmax": high, "colorscale": "Viridis"}
-    for modality in Modality:
-        points = order[drawing.modalities[order] == modality]
-        if len(points):
-            marker = scale | {
-                "color": drawing.values[points],
-                "showscale": not traces,
-                "colorbar": {"title": {"text": "similarity"}, "thickness": 12},
-            }
-            traces.append(
-                _item_trace(drawing, places, points, modality, marker).update(
-                    name=MODALITY_NAMES[modality],
-                    hovertemplate=f"similarity %{{marker.color:.3f}} · {MODALITY_NAMES[modality]}<extra></extra>",
+    values = drawing.values[points]
+    low, high = float(values.min()), float(values.max())
+    shades = np.searchsorted(np.linspace(low, high, len(SHADES) + 1)[1:-1], values, side="right")
+    traces, named = [_color_bar(low, high)], set()
+    for shade, color in enumerate(SHADES):
+        for modality in Modality:
+            these = points[(shades == shade) & (drawing.modalities[points] == modality)]
+            if len(these):
+                name = MODALITY_NAMES[modality]
+                traces.append(
+                    _item_trace(drawing, places, these, modality, {"color": color}).update(
+                        name=name,
+                        legendgroup=name,
+                        showlegend=name not in named,
+                        text=drawing.values[these],
+                        hovertemplate=f"similarity %{{text:.3f}} · {name}<extra></extra>",
+                    )
                 )
-            )
+                named.add(name)
     return traces
+
+
+def _color_bar(low: float, high: float) -> Scatter:
+    """The scale of the shades, which belongs to a trace without points."""
+    edges = np.linspace(0, 1, len(SHADES) + 1).tolist()
+    return Scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        showlegend=False,
+        marker={
+            "color": [low],
+            "cmin": low,
+            "cmax": high,
+            "colorscale": [[edge, color] for ends, color in zip(pairwise(edges), SHADES, strict=True) for edge in ends],
+            "showscale": True,
+            "colorbar": {"title": {"text": "similarity"}, "thickness": 12},
+        },
+    )
 
 
 def _item_trace(
@@ -155,7 +182,7 @@ def _query_traces(drawing: Drawing, places: np.ndarray, query_places: np.ndarray
     return [_answer_lines(drawing.maps, places, query_places), crosses] if drawing.show_answers else [crosses]
 
 
-def _answer_lines(maps: Maps, places: np.ndarray, query_places: np.ndarray) -> Scattergl:
+def _answer_lines(maps: Maps, places: np.ndarray, query_places: np.ndarray) -> Scatter:
     """A line from each query to its first answer that is drawn."""
     starts, ends = [], []
     for query, place in zip(maps.queries, query_places, strict=True):
@@ -164,7 +191,7 @@ def _answer_lines(maps: Maps, places: np.ndarray, query_places: np.ndarray) -> S
             starts.append(place)
             ends.append(places[points[0]])
     x, y = _lines(np.reshape(starts, (-1, 2)), np.reshape(ends, (-1, 2)))
-    return Scattergl(
+    return Scatter(
         x=x,
         y=y,
         mode="lines",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 from plotly.graph_objects import Bar, Figure, Scatter
@@ -23,6 +25,8 @@ DEFAULT_SYSTEMS = ("dense", "beam", "beam + re-rank")  # others: by a click on t
 SERVED_SYSTEMS = ("fast + ranker", "geometry + re-rank")  # and the first of these that was measured
 LEGEND_ABOVE = {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0, "traceorder": "normal"}
 LOG_RATIO = 100  # losses that differ by more are drawn on a logarithmic axis
+LABEL_CHARACTERS = 24  # of a line of a label, so that a phone has room for the plot
+AXIS_SPACE, CHARACTER_WIDTH = 12, 0.54  # pixels beside the labels of an axis; of the font's size, on average
 SYSTEM_OFFSET = 0.19  # between the marks of the systems on one line
 
 
@@ -49,7 +53,7 @@ def hit_rates(report: Report, pool: str) -> Figure:
             ).update(visible=True if shown else "legendonly")
         )
     figure.update_layout(uirevision=pool, legend=LEGEND_ABOVE, **_rate_axes(lines))
-    return figure.update_layout(yaxis={"tickfont": {"size": 11}})
+    return figure.update_layout(margin={"l": _label_width(lines, 11)}, yaxis={"tickfont": {"size": 11}})
 
 
 def ablations(report: Report, choice: str | None) -> Figure | None:
@@ -58,7 +62,7 @@ def ablations(report: Report, choice: str | None) -> Figure | None:
     if table is None:
         return None
     rows = table["blocks"][0]["rows"]
-    variants = [escaped(row["name"]) for row in rows]
+    variants = ["<br>".join(map(escaped, wrap(row["name"], LABEL_CHARACTERS))) for row in rows]
     figure = base_layout(Figure())
     for number, column in enumerate(table["columns"]):
         offset = 0.7 * ((number + 0.5) / len(table["columns"]) - 0.5)
@@ -85,7 +89,8 @@ def ablations(report: Report, choice: str | None) -> Figure | None:
                     mark | {"symbol": f"{mark['symbol'].removesuffix('-open')}-open"},
                 ).update(legendgroup=name, showlegend=False)
             )
-    return figure.update_layout(uirevision=choice, legend=LEGEND_ABOVE, margin={"t": 56}, **_rate_axes(variants))
+    margin = {"t": 56, "l": _label_width(variants)}
+    return figure.update_layout(uirevision=choice, legend=LEGEND_ABOVE, margin=margin, **_rate_axes(variants))
 
 
 def _rate_marks(
@@ -155,7 +160,7 @@ def times(report: Report, pool: str) -> Figure:
         xaxis={"title": _axis_title("milliseconds per query")},
         yaxis={"autorange": "reversed"},
         legend=LEGEND_ABOVE,
-        margin={"t": 56},
+        margin={"t": 56, "l": _label_width([*milliseconds])},
     )
 
 
@@ -264,6 +269,15 @@ def training(report: Report, stage: str) -> Figure | None:
         margin={"l": 52, "r": 12, "t": 40, "b": 44},
         legend={"orientation": "h", "y": -0.2},
     )
+
+
+def _label_width(labels: Sequence[str], size: int = 13) -> int:
+    """Pixels for the longest line of the labels of an axis; plotly can measure them, but then draws twice.
+
+    size: of the font, in pixels.
+    """
+    lines = [re.sub("<.*?>", "", line) for label in labels for line in label.split("<br>")]
+    return AXIS_SPACE + round(CHARACTER_WIDTH * size * max(map(len, lines), default=0))
 
 
 def _axis_title(text: str) -> dict[str, Any]:

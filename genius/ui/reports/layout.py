@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ Values = tuple[Any, ...]  # of the components of a section
 
 def reports_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current gr.Tab. Reports are read when it is opened: they may be written meanwhile."""
-    run, outputs = context.served.path, []
+    run, outputs_of = context.served.path, []
     for section in SECTIONS:
         head = Panel(f"reports-{section.name}", "reports/report.js")
         with gr.Column(visible=False, elem_id=f"reports-{section.name}-body") as body:
@@ -37,14 +38,17 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
                         figures.append(PlotlyFigure(name, plot.label, height=plot.height))
             with gr.Accordion("As a table" if figures else "Table", open=not figures):
                 tables = Panel(f"reports-{section.name}-table", "reports/report.js")
-        outputs += [head, body, choice, *figures, tables]
+        outputs_of.append([head, body, choice, *figures, tables])
         choice.input(partial(cached_values, choice_values, run, section), choice, [*figures, tables], **UNQUEUED)
         context.precompute.append(partial(cached_values, section_values, run, section))
 
-    def on_reports() -> Values:
-        return tuple(value for section in SECTIONS for value in cached_values(section_values, run, section))
+    def on_sections(sections: Sequence[Section]) -> Values:
+        return tuple(value for section in sections for value in cached_values(section_values, run, section))
 
-    tab.select(on_reports, None, outputs, **UNQUEUED)
+    # the first section by itself, so that it is seen before the others are drawn
+    tab.select(partial(on_sections, SECTIONS[:1]), None, outputs_of[0], **UNQUEUED).then(
+        partial(on_sections, SECTIONS[1:]), None, [*chain(*outputs_of[1:])], **UNQUEUED
+    )
 
 
 def section_values(run: Path, section: Section) -> Values:

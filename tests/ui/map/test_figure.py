@@ -3,11 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from plotly.graph_objects import Figure
 
 from genius.explore.map_colors import Palette, group_by_value, nearest_points
 from genius.ui.common.figures import MODALITY_SYMBOLS
 from genius.ui.map.figure import (
     OKABE_ITO,
+    SHADES,
     UNGROUPED_COLOR,
     Drawing,
     PlacedQuery,
@@ -75,14 +77,27 @@ def test_a_line_leads_from_each_query_to_its_first_answer_that_is_drawn(drawing,
     assert np.isnan(ends[:, 2]).all()
 
 
-def test_by_value_the_highest_lie_on_top_and_share_one_scale(drawing, palette):
+def test_by_value_every_item_has_the_shade_of_its_value_and_the_highest_lie_on_top(drawing, palette):
     values = palette.similarity(np.ones(16, dtype=np.float32) / 4)
-    traces = items(map_figure(replace(drawing, values=values)))
-    assert sum(len(trace.x) for trace in traces) == len(values)
-    for trace in traces:
-        assert (np.diff(trace.marker.color) >= 0).all()
-        assert (trace.marker.cmin, trace.marker.cmax) == (values.min(), values.max())
-    assert [bool(trace.marker.showscale) for trace in traces] == [True, False, False]
+    bar, *others = map_figure(replace(drawing, values=values)).data
+    traces, low, high = items(Figure(others)), values.min(), values.max()
+    assert sorted(np.concatenate([trace.customdata for trace in traces])) == list(range(len(values)))
+    shades = [SHADES.index(trace.marker.color) for trace in traces]
+    assert shades == sorted(shades) and len({*shades}) > 2
+    for trace, shade in zip(traces, shades, strict=True):
+        assert np.array_equal(trace.text, values[trace.customdata])
+        places = (np.asarray(trace.text) - low) / (high - low) * len(SHADES)
+        assert (places >= shade - 1e-3).all() and (places <= shade + 1 + 1e-3).all()
+    assert bar.marker.showscale and (bar.marker.cmin, bar.marker.cmax) == (low, high) and bar.x == (None,)
+    assert [color for _, color in bar.marker.colorscale[::2]] == SHADES
+    legend = [trace.name for trace in traces if trace.showlegend]
+    assert len(legend) == len({*legend}) == len({trace.name for trace in traces})
+
+
+def test_items_of_one_value_are_drawn(drawing):
+    values = np.full(len(drawing.maps.keys), 0.5, dtype=np.float32)
+    _, *traces = map_figure(replace(drawing, values=values)).data
+    assert sum(len(trace.x) for trace in items(Figure(traces))) == len(values)
 
 
 def test_the_visitors_query_lies_among_its_nearest_items(drawing, palette):
