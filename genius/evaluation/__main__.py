@@ -46,6 +46,7 @@ from genius.search.engine import Engine
 
 MODULE = "genius.evaluation"
 SEARCHES = ".searches"  # folder beside the report while it is made
+CHOICES = ("rows", "items")  # options that choose what is searched, without changing what is found
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -82,6 +83,18 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_answerable(parser)
     parser.add_argument(
+        "--rows",
+        default="",
+        metavar="ROW,ROW,…",
+        help="only these benchmark rows: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks",
+    )
+    parser.add_argument(
+        "--items",
+        default="",
+        metavar="ITEMS",
+        help="only the pools of all items, or only those of the split's: all or SPLIT",
+    )
+    parser.add_argument(
         "--untrained-encoder",
         action="store_true",
         help="compare with dense search by the same encoder untrained; encodes all items again",
@@ -109,6 +122,8 @@ def main(arguments: list[str]) -> None:
         decoder_weight=checked_options(SearchOptions(decoder_weight=options.decoder_weight)).decoder_weight,
         every_phrasing=options.every_phrasing,
         answerable=options.answerable,
+        rows=tuple(filter(None, options.rows.split(","))),
+        items=options.items,
         trained_on=manifest.get("transferred", {}).get("collection", ""),
     )
     keep_freed_memory()
@@ -118,7 +133,7 @@ def main(arguments: list[str]) -> None:
     searches = options.run / "reports" / SEARCHES
     facts = [
         {name: part["digest"] for name, part in manifest["parts"].items()},
-        asdict(evaluated),
+        {name: value for name, value in asdict(evaluated).items() if name not in CHOICES},
         [str(engine.device), torch.get_num_threads(), engine.fast_dtype],
     ]
     every_picture = evaluated.untrained or evaluated.fused

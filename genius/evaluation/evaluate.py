@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from genius.index.store import Index
 from genius.metrics.code_health import table_health
 from genius.metrics.factor_agreement import factor_table, read_factors
 from genius.schema import SearchOptions
+from genius.search.dense import quantized_norms
 from genius.search.engine import Engine, batch_size
 from genius.trie.ids import packed_bytes
 
@@ -53,6 +54,8 @@ class EvaluationOptions:
     decoder_weight: float | None = None  # of the decoder against geometry; None: the run's tuned weight
     every_phrasing: bool = False  # also the mean over all phrasings: encodes and searches once per phrasing
     answerable: bool = False  # only queries with a positive in the index
+    rows: tuple[str, ...] = ()  # only these benchmark rows, see select_rows; empty: all
+    items: str = ""  # only pools of these items, "all" or the split; empty: both
     trained_on: str = ""  # name of another collection that the run was trained on; empty: this one
 
 
@@ -86,13 +89,14 @@ def evaluate(
         limit=options.limit,
         seed=options.seed,
         answerable=options.answerable,
+        rows=options.rows,
     )
     sets = read(phrasing=options.instruction)
     held_out = read(phrasing="held-out") if collection.has_held_out_instructions() else [None] * len(sets)
     if options.every_phrasing:
         for queries in sets:
             count_phrasings(queries, collection.instructions())
-    pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split)
+    pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split, options.items)
     encoded = EncodedSplit.encode(engine, collection, sets)
     searched = search_pools(engine, collection, encoded, pools, options, kept or KeptSearches(None))
     following = measure_following(
@@ -136,13 +140,23 @@ def search_pools(
         for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
             rows = shared.rows
             pool = engine.pool if len(rows) == index.n else index.pool(rows, engine.device)
+            norms = cache(partial(quantized_norms, engine.quantizer.codebooks, pool.table))
             for number, kinds in shared.uses.items():
                 queries = sets[number]
                 sizes = options.beams if any(kind in swept for kind in kinds) else options.beams[-1:]
                 labels = RowLabels.read(queries, index, rows, targets)
                 untrained = baseline.search(rows, number, queries.qrels) if baseline else RowResults({})
                 search = partial(
-                    search_all_systems, engine, pool, rows, encoded.rows[number], queries.qrels, sizes, weight, fused
+                    search_all_systems,
+                    engine,
+                    pool,
+                    rows,
+                    encoded.rows[number],
+                    queries.qrels,
+                    sizes,
+                    weight,
+                    fused,
+                    norms,
                 )
                 found = kept.get(queries, rows, [*sizes, fused is not None], search)
                 for kind in kinds:

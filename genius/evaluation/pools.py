@@ -50,9 +50,15 @@ class Pools:
         return next(pool.rows for pool in self.shared if any(narrowest in kinds for kinds in pool.uses.values()))
 
 
-def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], split: str) -> Pools:
-    """Raises UserError for an unknown candidate and for an empty pool."""
+def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], split: str, items: str = "") -> Pools:
+    """items: only the pools of these items, "all" or the split; empty: both.
+
+    Raises UserError for an unknown candidate, for an empty pool, and where there are no pools of these items.
+    """
     members = _members(collection, index, split)
+    if items and items not in members:
+        raise UserError(f"there is no pool of {items} items; choose from {', '.join(members)}")
+    members = {items: members[items]} if items else members
     kinds = [PoolKind(scope, items) for scope in ("global", "local") for items in members]
     shared: dict[bytes, SharedPool] = {}
     for number, row in enumerate(rows):

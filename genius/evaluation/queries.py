@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Literal, get_args
@@ -74,6 +74,7 @@ def read_queries(
     seed: int,
     phrasing: Phrasing,
     answerable: bool = False,
+    rows: Sequence[str] = (),
 ) -> list[QuerySet]:
     """One QuerySet per row that has queries in this split, ordered by task and dataset.
 
@@ -81,16 +82,17 @@ def read_queries(
     phrasing: which instruction of (dataset, query modality, target modality) a query gets: "first", or "seeded", a
     choice by seed and query id alone; "held-out" chooses in the same way among phrasings that training never uses.
     answerable: leave out queries without a positive in the index, for an index of a pool that has no answers to others.
+    rows: names of the rows that are read, see `select_rows`; empty: all.
     As in M-BEIR the target modality is that of the first positive from the query's own dataset, or that of the task
     if no positive is in the index.
     Judgements of items outside the index are counted; a query without a positive in the index otherwise stays, as a
     miss.
-    Raises UserError for a query without judgments, a missing instruction, a split without queries, and if no
-    positive of any query is in the index.
+    Raises UserError for an unknown row, a query without judgments, a missing instruction, a split without queries, and
+    if no positive of any query is in the index.
     """
     phrasings = collection.held_out_instructions() if phrasing == "held-out" else collection.instructions()
     sets = []
-    for row in sorted(collection.rows(), key=lambda row: (row.task, row.dataset_id)):
+    for row in sorted(select_rows(collection.rows(), rows), key=lambda row: (row.task, row.dataset_id)):
         own = collection.queries(split, row)
         if answerable:
             own = with_positives(own, index)
@@ -115,6 +117,20 @@ def read_queries(
             "index was built from: --collection DIR"
         )
     return sets
+
+
+def select_rows(rows: Sequence[BenchmarkRow], names: Sequence[str]) -> list[BenchmarkRow]:
+    """The rows with these names: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks; without names, all.
+
+    Raises UserError for a name that no row has.
+    """
+    names_of = {row: {row.dataset, f"{row.task}:{row.dataset}"} for row in rows}
+    if unknown := set(names) - set().union(*names_of.values()):
+        choices = ", ".join(sorted(f"{row.task}:{row.dataset}" for row in rows))
+        raise UserError(
+            f"the collection has no row {min(unknown)!r}; choose from {choices}, or name a dataset for all of its tasks"
+        )
+    return [row for row in rows if not names or names_of[row] & set(names)]
 
 
 def with_positives(queries: Iterable[LabelledQuery], index: Index) -> Iterator[LabelledQuery]:

@@ -33,7 +33,7 @@ from genius.evaluation.arguments import (
 )
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.queries import read_queries, training_targets
-from genius.evaluation.systems import K, search_beam
+from genius.evaluation.systems import K, search_beams
 from genius.evaluation.tables import percent, table
 from genius.files import write_report
 from genius.metrics.hit_rate import Qrels, headline_cut
@@ -95,7 +95,7 @@ def measure(engine: Engine, queries: EncodedSplit, seen: np.ndarray, beams: tupl
         )
         shares: dict[str, list[float]] = {}
         for row, some in zip(queries.rows, queries.sets, strict=True):
-            results = search_beam(name, engine, engine.pool, row, some.qrels, options)
+            results = search_beams({name: options}, engine, engine.pool, row, some.qrels)
             hits = results.ranks[name] <= headline_cut(some.row.dataset)
             for targets, chosen in split_by_targets(some.qrels, seen).items():
                 for outcome, values in (("recall", results.beams[name].recalled), ("hit rate", hits)):

@@ -6,10 +6,12 @@ Shapes: q queries of a row, n items of the index, d embedding dim.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from torch import Tensor
 
 from genius.evaluation.encoded_queries import EncodedRow, mean_milliseconds
 from genius.metrics.hit_rate import Qrels, first_hits, found_queries
@@ -34,6 +36,11 @@ class RowResults:
     def __or__(self, other: RowResults) -> RowResults:
         """Results of both, for the same queries and pool."""
         return RowResults(self.ranks | other.ranks, self.milliseconds | other.milliseconds, self.beams | other.beams)
+
+    def ordered(self, systems: Iterable[str]) -> RowResults:
+        """The same, in the order of these systems, all of which are beam searches."""
+        parts = self.ranks, self.milliseconds, self.beams
+        return RowResults(*({name: part[name] for name in systems} for part in parts))
 
 
 @dataclass(frozen=True)
@@ -63,13 +70,15 @@ def search_dense(
     return np.concatenate(ranks), 1000 * seconds / len(queries)
 
 
-def search_quantized(engine: Engine, pool: Pool, encoded: EncodedRow, qrels: Qrels) -> tuple[np.ndarray, float]:
+def search_quantized(
+    engine: Engine, pool: Pool, encoded: EncodedRow, qrels: Qrels, norms: Tensor | None = None
+) -> tuple[np.ndarray, float]:
     """Every ID scored by the distance of its quantized vector; items that share an ID in the order of index rows.
 
-    Returns what `search_dense` returns; the time is without the norms, which are computed once.
+    norms: those of the pool's IDs, if they are known. Returns what `search_dense` returns; the time is without them.
     """
     codebooks, ranks, seconds = engine.quantizer.codebooks, [], 0.0
-    norms = quantized_norms(codebooks, pool.table)
+    norms = quantized_norms(codebooks, pool.table) if norms is None else norms
     for start in range(0, len(encoded.z), SCAN_BATCH):
         batch = slice(start, start + SCAN_BATCH)
         before = time.perf_counter()
@@ -91,13 +100,15 @@ def search_all_systems(
     beams: Sequence[int],
     decoder_weight: float | None = None,
     fused: np.ndarray | None = None,
+    norms: Callable[[], Tensor] = lambda: None,
 ) -> dict[int, RowResults]:
     """Beam size -> results of "dense", "quantized" and the systems of `beam_systems`, a ranker's too if there is one.
 
     rows: index rows of the pool. fused (n, d): fused features of the items; with them also the system "fused".
+    norms: computes those of the pool's IDs, or knows them; see `search_quantized`.
     """
     dense, dense_ms = search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)
-    quantized, quantized_ms = search_quantized(engine, pool, encoded, qrels)
+    quantized, quantized_ms = search_quantized(engine, pool, encoded, qrels, norms())
     exhaustive = RowResults(
         {"dense": dense, "quantized": quantized},
         milliseconds={
@@ -110,9 +121,9 @@ def search_all_systems(
         exhaustive |= RowResults({"fused": ranks}, {"fused": encoded.milliseconds | {"scan": milliseconds}})
     results = {}
     for size in beams:
-        results[size] = exhaustive
-        for name, options in beam_systems(size, decoder_weight, engine.has_ranker).items():
-            results[size] |= search_beam(name, engine, pool, encoded, qrels, options)
+        systems = beam_systems(size, decoder_weight, engine.has_ranker)
+        found = search_beams(systems, engine, pool, encoded, qrels)
+        results[size] = exhaustive | found.ordered(systems)
     return results
 
 
@@ -131,13 +142,10 @@ def ranks_by_system(
         "dense": lambda: search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)[0],
         "quantized": lambda: search_quantized(engine, pool, encoded, qrels)[0],
     }
-    by_beams = beam_systems(beams, decoder_weight, engine.has_ranker)
-    return {
-        name: exhaustive[name]()
-        if name in exhaustive
-        else search_beam(name, engine, pool, encoded, qrels, by_beams[name]).ranks[name]
-        for name in systems
-    }
+    by_beams, systems = beam_systems(beams, decoder_weight, engine.has_ranker), [*systems]
+    chosen = {name: by_beams[name] for name in systems if name not in exhaustive}
+    found = search_beams(chosen, engine, pool, encoded, qrels).ranks
+    return {name: exhaustive[name]() if name in exhaustive else found[name] for name in systems}
 
 
 def beam_systems(beams: int, decoder_weight: float | None, ranker: bool = False) -> dict[str, SearchOptions]:
@@ -165,16 +173,36 @@ def beam_systems(beams: int, decoder_weight: float | None, ranker: bool = False)
     return by(0.0, "geometry", "fast geometry") | by(decoder_weight, "beam", "fast")
 
 
-def search_beam(
-    name: str, engine: Engine, pool: Pool, encoded: EncodedRow, qrels: Qrels, options: SearchOptions
+def search_beams(
+    systems: Mapping[str, SearchOptions], engine: Engine, pool: Pool, encoded: EncodedRow, qrels: Qrels
 ) -> RowResults:
-    """Results of the system `name`: beam search with these options, in the engine's own batch size."""
-    ranks, spent, statistics, start = [], [], [], 0
-    for batch in encoded.split(batch_size(options.beams)):
-        found, size = engine.retrieve(batch, options, pool), len(batch.z)
-        candidates, certified = found.candidates, found.beams.certified(options.beams)
-        ranks.append(first_hits(found.ranked.rows, qrels, start))
-        spent.append((found.milliseconds, size))
+    """Results of beam searches with these options, in the engine's own batch size.
+
+    Systems that only order the same candidates in another way share one search.
+    """
+    searches: dict[SearchOptions, dict[str, SearchOptions]] = defaultdict(dict)
+    for name, options in systems.items():
+        searches[replace(options, rerank=True, ranking=None, mode=engine.mode_of(options))][name] = options
+    results = RowResults({})
+    for orders in searches.values():
+        results |= _search_once(orders, engine, pool, encoded, qrels)
+    return results
+
+
+def _search_once(
+    orders: Mapping[str, SearchOptions], engine: Engine, pool: Pool, encoded: EncodedRow, qrels: Qrels
+) -> RowResults:
+    """The same for systems that share one search."""
+    first, *others = orders
+    beams, statistics, start = orders[first].beams, [], 0
+    ranks, spent = ({name: [] for name in orders} for _ in range(2))
+    for batch in encoded.split(batch_size(beams)):
+        found, size = engine.retrieve(batch, orders[first], pool), len(batch.z)
+        candidates, certified = found.candidates, found.beams.certified(beams)
+        ordered = {first: found} | {name: engine.reorder(found, batch, orders[name], pool) for name in others}
+        for name, retrieval in ordered.items():
+            ranks[name].append(first_hits(retrieval.ranked.rows, qrels, start))
+            spent[name].append((retrieval.milliseconds, size))
         statistics.append(
             (
                 found_queries(candidates.query, candidates.row, qrels, start, size),
@@ -185,12 +213,11 @@ def search_beam(
             )
         )
         start += size
+    shared = BeamStatistics(
+        *(None if parts[0] is None else np.concatenate(parts) for parts in zip(*statistics, strict=True))
+    )
     return RowResults(
-        {name: np.concatenate(ranks)},
-        {name: mean_milliseconds(spent)},
-        {
-            name: BeamStatistics(
-                *(None if parts[0] is None else np.concatenate(parts) for parts in zip(*statistics, strict=True))
-            )
-        },
+        {name: np.concatenate(ranks[name]) for name in orders},
+        {name: mean_milliseconds(spent[name]) for name in orders},
+        dict.fromkeys(orders, shared),
     )

@@ -130,5 +130,5 @@ def _by_probability(choices: Iterable[CodeChoice]) -> tuple[CodeChoice, ...]:
 
 
 def _probability(tree: BeamTree, number: int) -> float:
-    """That of the last code of a prefix, among the valid codes. A code that alone is valid has 1, in spite of float32."""
+    """That of the last code of a prefix, among the valid codes; that of the only valid one is exactly 1."""
     return min(round(float(np.exp(tree.step[number]) / tree.valid[number]), 6), 1.0)

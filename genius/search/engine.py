@@ -15,7 +15,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -314,6 +314,15 @@ class Engine:
         """
         return self._batcher.call(partial(self._retrieve, encoded, options, self._versions.current, pool))
 
+    def reorder(
+        self, found: Retrieval, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None
+    ) -> Retrieval:
+        """What `retrieve` found, in the order that other options ask for, without another search.
+
+        options: those of the search, but for `rerank`, `ranking` and `k`.
+        """
+        return self._batcher.call(partial(self._reorder, found, encoded, options, self._versions.current, pool))
+
     def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see `flat_search`."""
         k = checked_k(k)
@@ -375,24 +384,43 @@ class Engine:
                     candidates, pool.table, self._codewords, version.norms, encoded.z, options.budget
                 )
         with self._timed("rerank", milliseconds, count):
-            index, normalize, ranker_scores = version.index, self._normalize_embeddings, None
-            if self.ranking_of(options) == "ranker":
-                parts = self._ranker_scorer.compute_parts(
-                    candidates,
-                    beams,
-                    pool.table,
-                    index.embeddings,
-                    index.modalities,
-                    encoded.embeddings,
-                    encoded.z,
-                    normalize,
-                )
-                ranker_scores = self._ranker_scorer.score(candidates, parts, index.modalities)
-            queries = encoded.embeddings.cpu().numpy()
-            ranked = rank_candidates(
-                candidates, index.embeddings, queries, options.k, options.rerank, normalize, ranker_scores
-            )
+            ranked = self._rank(beams, candidates, encoded, options, version, pool)
         return Retrieval(beams, candidates, ranked, milliseconds)
+
+    def _reorder(
+        self, found: Retrieval, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool | None
+    ) -> Retrieval:
+        milliseconds, pool = dict(found.milliseconds), pool or version.pool_of(options.modality)
+        with self._timed("rerank", milliseconds, len(encoded.z)):
+            ranked = self._rank(found.beams, found.candidates, encoded, options, version, pool)
+        return replace(found, ranked=ranked, milliseconds=milliseconds)
+
+    def _rank(
+        self,
+        beams: Beams,
+        candidates: Candidates,
+        encoded: EncodedQueries,
+        options: SearchOptions,
+        version: Version,
+        pool: Pool,
+    ) -> RankedCandidates:
+        index, normalize, ranker_scores = version.index, self._normalize_embeddings, None
+        if self.ranking_of(options) == "ranker":
+            parts = self._ranker_scorer.compute_parts(
+                candidates,
+                beams,
+                pool.table,
+                index.embeddings,
+                index.modalities,
+                encoded.embeddings,
+                encoded.z,
+                normalize,
+            )
+            ranker_scores = self._ranker_scorer.score(candidates, parts, index.modalities)
+        queries = encoded.embeddings.cpu().numpy()
+        return rank_candidates(
+            candidates, index.embeddings, queries, options.k, options.rerank, normalize, ranker_scores
+        )
 
     def _search(self, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
         return self._results(self._encode(queries), queries, batch)

@@ -1,6 +1,7 @@
 """genius/evaluation/kept_searches.py: an evaluation that was stopped goes on where it was."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -72,6 +73,18 @@ def test_results_of_another_run_or_of_other_queries_or_options_are_not_used(
     every, searches.made = searches.made, 0
     found = evaluate(engine, collection, asked, KeptSearches(tmp_path, facts))
     assert searches.made == every and without_times(found) == without_times(whole)
+
+
+def test_an_evaluation_of_some_rows_and_pools_leaves_its_results_to_that_of_all(engine, collection, tmp_path, searches):
+    options = replace(OPTIONS, beams=(5,))
+    whole = evaluate(engine, collection, options)
+    every, searches.made = searches.made, 0
+    some = replace(options, rows=("3:shapes",), items="all")
+    part = evaluate(engine, collection, some, KeptSearches(tmp_path, "facts"))
+    assert [pool["items"] for pool in part["pools"]] == ["all", "all"]
+    assert 0 < searches.made < every
+    report = evaluate(engine, collection, options, KeptSearches(tmp_path, "facts"))
+    assert searches.made == every and without_times(report) == without_times(whole)
 
 
 def test_a_damaged_file_is_searched_for_again(engine, collection, tmp_path, searches):

@@ -37,6 +37,17 @@ def test_every_row_has_its_four_pools(collection, engine):
         assert found[PoolKind("local", "test"), number] == local & tested
 
 
+def test_pools_are_limited_to_all_items_or_to_those_of_the_split(collection, engine):
+    rows = collection.rows()
+    every = read_pools(collection, engine.index, rows, "test").kinds
+    for items in ("all", "test"):
+        found = read_pools(collection, engine.index, rows, "test", items)
+        assert found.kinds == [kind for kind in every if kind.items == items]
+        assert all(kind in found.kinds for pool in found.shared for kinds in pool.uses.values() for kind in kinds)
+    with pytest.raises(UserError, match="no pool of val items; choose from all, test"):
+        read_pools(collection, engine.index, rows, "test", "val")
+
+
 def test_rows_share_the_global_pools(collection, engine):
     rows = collection.rows()
 

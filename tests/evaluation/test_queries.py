@@ -42,6 +42,26 @@ def test_rows_come_by_task_and_every_query_once(collection, engine):
     assert [len(queries) for queries in sets] == [4, 4, 4]
 
 
+@pytest.mark.parametrize(
+    "names, chosen",
+    [
+        (["shapes"], [(0, "shapes"), (3, "shapes")]),
+        (["3:shapes", "titled"], [(2, "titled"), (3, "shapes")]),
+        ([], [(0, "shapes"), (2, "titled"), (3, "shapes")]),
+    ],
+)
+def test_rows_are_selected_by_task_and_dataset(collection, engine, names, chosen):
+    sets = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="first", rows=names)
+    assert [(queries.row.task, queries.row.dataset) for queries in sets] == chosen
+
+
+def test_an_unknown_row_is_refused_with_the_choices(collection, engine):
+    with pytest.raises(UserError, match="no row '4:shapes'; choose from 0:shapes, 2:titled, 3:shapes, or name a"):
+        read_queries(
+            collection, engine.index, "test", limit=None, seed=0, phrasing="first", rows=["titled", "4:shapes"]
+        )
+
+
 def test_an_instruction_depends_on_seed_and_query_alone(collection, engine):
     whole, again = read(collection, engine)[0], read(collection, engine, limit=2)[0]
     chosen = {query.id: text for query, text in zip(whole.queries, whole.instructions, strict=True)}

@@ -1,5 +1,7 @@
 """genius/evaluation/systems.py against rankings worked out one query at a time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,8 +9,10 @@ import torch
 from genius.evaluation import systems
 from genius.evaluation.encoded_queries import EncodedRow
 from genius.evaluation.queries import read_queries
-from genius.evaluation.systems import beam_systems, search_all_systems, search_beam, search_dense, search_quantized
+from genius.evaluation.systems import beam_systems, search_all_systems, search_beams, search_dense, search_quantized
 from genius.metrics.hit_rate import MISS, Qrels
+
+STAGES = {"encode", "fuse", "beam", "expand", "rerank"}  # of a beam search
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +88,7 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries,
     options = beam_systems(beams, None)[system]
     served = engine.search(queries, options)
 
-    found = search_beam(system, engine, engine.pool, EncodedRow.encode(engine, [queries]), qrels, options)
+    found = search_beams({system: options}, engine, engine.pool, EncodedRow.encode(engine, [queries]), qrels)
 
     expected, figures = (
         [
@@ -119,7 +123,7 @@ def test_the_systems_are_what_their_names_say():
 
 def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text_queries, encoded, monkeypatch):
     qrels, options = text_queries[0].qrels, beam_systems(4, None)["beam"]
-    expected = search_beam("beam", engine, engine.pool, encoded, qrels, options)
+    expected = search_beams({"beam": options}, engine, engine.pool, encoded, qrels)
     sizes, retrieve = [], engine.retrieve
 
     def spy(batch, *rest):
@@ -128,12 +132,29 @@ def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text
 
     monkeypatch.setattr(engine, "retrieve", spy)
     monkeypatch.setattr(systems, "batch_size", lambda beams: beams // 2)
-    found = search_beam("beam", engine, engine.pool, encoded, qrels, options)
+    found = search_beams({"beam": options}, engine, engine.pool, encoded, qrels)
 
     assert sizes == [2, 1, 1]  # of 3 + 1 that were encoded together
     assert found.ranks["beam"].tolist() == expected.ranks["beam"].tolist()
     assert found.beams["beam"].recalled.tolist() == expected.beams["beam"].recalled.tolist()
     assert [len(part.embeddings) for part in encoded.split(2)] == sizes
+
+
+def test_systems_that_differ_in_the_order_of_candidates_share_a_search(engine, text_queries, encoded, monkeypatch):
+    qrels, systems_ = text_queries[0].qrels, beam_systems(4, None)
+    also = {f"{name}, by score": replace(systems_[name], rerank=False) for name in ("beam + re-rank", "fast + re-rank")}
+    expected = {
+        name: search_beams({name: options}, engine, engine.pool, encoded, qrels)
+        for name, options in (systems_ | also).items()
+    }
+    searched, retrieve = [], engine.retrieve
+    monkeypatch.setattr(engine, "retrieve", lambda *given: searched.append(given[1].mode) or retrieve(*given))
+    found = search_beams(systems_ | also, engine, engine.pool, encoded, qrels)
+
+    assert len(searched) == 6 * len(encoded.batches)  # three modes by two weights
+    for name, alone in expected.items():
+        assert found.ranks[name].tolist() == alone.ranks[name].tolist()
+        assert repr(found.beams[name]) == repr(alone.beams[name]) and {*found.milliseconds[name]} == STAGES
 
 
 @pytest.mark.parametrize("beams", [2, 9])
@@ -166,6 +187,6 @@ def test_every_system_is_timed_by_stage(engine, text_queries, encoded):
     assert {system: set(stages) for system, stages in found.milliseconds.items()} == {
         "dense": {"encode", "scan"},
         "quantized": {"encode", "fuse", "scan"},
-        **{system: {"encode", "fuse", "beam", "expand", "rerank"} for system in beam_systems(4, None)},
+        **dict.fromkeys(beam_systems(4, None), STAGES),
     }
     assert all(value > 0 for stages in found.milliseconds.values() for value in stages.values())

@@ -79,6 +79,19 @@ def test_parts_and_order_are_those_of_sums_by_hand(engine, mode):
         np.testing.assert_allclose(found.ranked.cosines[number][: len(own)], np.array(parts)[order, 0], atol=1e-4)
 
 
+@pytest.mark.parametrize("mode", ["set", "fast", "exact"])
+def test_what_was_found_can_be_ordered_in_every_way_without_another_search(engine, mode, monkeypatch):
+    encoded, options = engine.encode(QUERIES), SearchOptions(beams=5, k=100, mode=mode, budget=9)
+    orders = [replace(options, ranking="ranker"), replace(options, ranking="cosine"), replace(options, rerank=False)]
+    expected = [engine.retrieve(encoded, order) for order in orders]
+    monkeypatch.setattr("genius.search.engine.beam_search", None)
+    for order, found in zip(orders, expected, strict=True):
+        again = engine.reorder(expected[0], encoded, order)
+        assert again.ranked.rows.tolist() == found.ranked.rows.tolist()
+        np.testing.assert_allclose(again.ranked.cosines, found.ranked.cosines)
+        assert again.milliseconds["beam"] == expected[0].milliseconds["beam"]
+
+
 def test_hits_carry_the_shares_and_the_result_names_the_order(engine):
     (ranked,), (plain,), (generated,) = (
         engine.search(QUERIES[:1], SearchOptions(beams=8, k=4, **how))
