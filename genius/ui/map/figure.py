@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from plotly.colors import sample_colorscale
@@ -55,12 +56,10 @@ def map_figure(drawing: Drawing) -> Figure:
     """Items below, queries over them; the visitor's last query, of `last_query_figure`, belongs on top."""
     all_places, items = drawing.maps.places[drawing.view], len(drawing.maps.keys)
     places, query_places = spread_overlapping(all_places[:items]), all_places[items:]
-    figure = base_layout(Figure())
     traces = _value_traces(drawing, places) if drawing.values is not None else _group_traces(drawing, places)
     if drawing.show_queries and len(query_places):
         traces += _query_traces(drawing, places, query_places)
-    figure.add_traces(traces)
-    return figure.update_layout(
+    return base_layout(Figure(traces)).update_layout(
         uirevision="map",
         dragmode="pan",
         height=MAP_HEIGHT,
@@ -86,7 +85,7 @@ def group_colors(groups: Sequence[Group], by_modality: bool) -> list[str]:
     ]
 
 
-def _group_traces(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
+def _group_traces(drawing: Drawing, places: np.ndarray) -> list[dict[str, Any]]:
     """A trace per group and modality: the color shows the group, the shape the modality."""
     traces = []
     for group, color in zip(drawing.groups, group_colors(drawing.groups, drawing.by_modality), strict=True):
@@ -95,7 +94,12 @@ def _group_traces(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
             points = group.members[drawing.modalities[group.members] == modality]
             if len(points):
                 traces.append(
-                    _item_trace(drawing, places, points, modality, {"color": color}).update(
+                    _item_trace(
+                        drawing,
+                        places,
+                        points,
+                        modality,
+                        color,
                         name=escaped(group.label),
                         legendgroup=group.label,
                         showlegend=not in_legend,
@@ -108,7 +112,7 @@ def _group_traces(drawing: Drawing, places: np.ndarray) -> list[Scattergl]:
     return traces
 
 
-def _value_traces(drawing: Drawing, places: np.ndarray) -> list[Scatter | Scattergl]:
+def _value_traces(drawing: Drawing, places: np.ndarray) -> list[Scatter | dict[str, Any]]:
     """The highest values on top of the others, on one scale for all modalities.
 
     A trace per shade and modality, because plotly takes much longer to color points one by one.
@@ -124,7 +128,12 @@ def _value_traces(drawing: Drawing, places: np.ndarray) -> list[Scatter | Scatte
             if len(these):
                 name = MODALITY_NAMES[modality]
                 traces.append(
-                    _item_trace(drawing, places, these, modality, {"color": color}).update(
+                    _item_trace(
+                        drawing,
+                        places,
+                        these,
+                        modality,
+                        color,
                         name=name,
                         legendgroup=name,
                         showlegend=name not in named,
@@ -156,15 +165,18 @@ def _color_bar(low: float, high: float) -> Scatter:
 
 
 def _item_trace(
-    drawing: Drawing, places: np.ndarray, points: np.ndarray, modality: Modality, marker: dict
-) -> Scattergl:
+    drawing: Drawing, places: np.ndarray, points: np.ndarray, modality: Modality, color: str, **rest: Any
+) -> dict[str, Any]:
+    """rest: the other attributes. A dict, because Figure copies and checks a Scattergl a second time."""
     size = LARGE_POINT if len(places) <= MAX_LARGE_POINTS else SMALL_POINT
-    return Scattergl(
+    return dict(
+        type="scattergl",
         x=places[points, 0],
         y=places[points, 1],
         customdata=points.astype(np.int32),
         mode="markers",
-        marker=marker | {"symbol": MODALITY_SYMBOLS[modality], "size": size},
+        marker={"symbol": MODALITY_SYMBOLS[modality], "size": size, "color": color},
+        **rest,
     )
 
 
