@@ -16,7 +16,7 @@ from genius.trie.ids import IDTable
 def code_health(codes: np.ndarray, modalities: np.ndarray, code_sizes: tuple[int, ...]) -> dict[str, Any]:
     """Usage and perplexity of each level, modality purity and bucket sizes; codes (n, M), modalities (n,).
 
-    Modality purity is the share of items whose first code is the most common one of their modality.
+    Modality purity is the `purity` of modalities and first codes.
     """
     return table_health(IDTable.build(codes, code_sizes), modalities)
 
@@ -30,12 +30,20 @@ def table_health(table: IDTable, modalities: np.ndarray) -> dict[str, Any]:
     return {
         "items": len(table),
         "levels": [{"level": level} | level_usage(codes.code_counts(level)) for level in range(len(table.code_sizes))],
-        "modality_purity": float(counts.reshape(-1, table.code_sizes[0]).max(1).sum() / len(table)),
+        "modality_purity": purity(counts.reshape(-1, table.code_sizes[0])),
         "ids": len(buckets),
         "largest_bucket": int(buckets.max()),
         "items_alone": float((buckets == 1).sum() / len(table)),
         "mean_bucket_of_an_item": float((buckets.astype(float) ** 2).sum() / len(table)),
     }
+
+
+def purity(counts: np.ndarray) -> float:
+    """Share of items of the most common modality of their code; counts (modalities, k) of items.
+
+    The more codes there are, the purer they are by chance: a code of one item is pure.
+    """
+    return float(counts.max(0).sum() / counts.sum())
 
 
 def level_usage(counts: np.ndarray) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from genius.metrics.code_health import bucket_histogram, code_health, format_health, level_usage, table_health
+from genius.metrics.code_health import bucket_histogram, code_health, format_health, level_usage, purity, table_health
 from genius.trie.ids import IDTable
 
 CODES = np.array([[0, 0, 1], [0, 0, 1], [0, 1, 0], [1, 2, 0], [1, 2, 3], [2, 2, 3]])
@@ -28,9 +28,15 @@ def test_buckets_are_the_items_that_share_an_id():
     assert health["mean_bucket_of_an_item"] == pytest.approx((2 + 2 + 1 + 1 + 1 + 1) / 6)
 
 
-def test_purity_is_the_share_of_items_with_the_most_common_first_code_of_their_modality():
+def test_purity_is_the_share_of_items_of_the_most_common_modality_of_their_first_code():
     assert code_health(CODES, np.array([0, 0, 0, 1, 1, 2]), (3, 4, 5))["modality_purity"] == 1.0
     assert code_health(CODES, np.array([0, 0, 1, 1, 1, 2]), (3, 4, 5))["modality_purity"] == pytest.approx(5 / 6)
+
+
+def test_a_code_that_all_modalities_share_is_as_pure_as_its_most_common_one():
+    modalities = np.array([0, 0, 0, 1, 2, 2])
+    assert code_health(np.zeros((6, 2), int), modalities, (3, 4))["modality_purity"] == pytest.approx(3 / 6)
+    assert purity(np.array([[2, 3, 0], [0, 0, 4]])) == 1.0  # a modality may have several codes
 
 
 def test_the_text_has_a_line_for_every_level():

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.metrics import adjusted_mutual_info_score
 
 from genius.collections.layout import TASKS
 from genius.evaluation.paper_ablations import CAPTION_TO_IMAGE, FULL, QUERIES_PER_SECOND
 from genius.evaluation.tables import MODALITY_NAMES, UNKNOWN, decimals, percent, table
+from genius.metrics.code_health import purity
+from genius.schema import Modality
 from genius.trie.ids import packed_bytes
 from training.ablations.claims import claims
 from training.ablations.variants import BEAMS, CONDITIONS, AblationTable, Variant, published
@@ -196,10 +199,7 @@ def _extras(spec: AblationTable, found: list[Result]) -> dict[str, str]:
     """Further facts of a row."""
     first = found[0]
     if spec.number == "S3":
-        clusters = [one["first_code"] for one in found]
-        return {"purity of the first code": percent(float(np.mean([one["purity"] for one in clusters])))} | (
-            {"images, texts and pairs by first code": _counts(clusters[0]["counts"])}
-        )
+        return first_code_extras([np.array(one["first_code"]["counts"]) for one in found])
     if spec.number in ("5", "S6"):
         return {
             "here": f"{first['code_sizes'][-1]} × {len(first['code_sizes'])}",
@@ -213,8 +213,26 @@ def _extras(spec: AblationTable, found: list[Result]) -> dict[str, str]:
     return {}
 
 
-def _counts(counts: list[list[int]] | None) -> str:
-    return UNKNOWN if counts is None else " / ".join(", ".join(f"{n:,}" for n in row) for row in counts)
+def first_code_extras(clusters: Sequence[np.ndarray]) -> dict[str, str]:
+    """How first codes tell modalities, from counts (3, codes) of items for each seed.
+
+    Purity is a mean over seeds, and so is the adjusted mutual information, in which more codes count for nothing.
+    """
+    counts = clusters[0] if clusters[0].shape[1] <= len(Modality) else None
+    return {
+        "purity of the first code": percent(float(np.mean([purity(one) for one in clusters]))),
+        "adjusted mutual information": decimals(float(np.mean([mutual_information(one) for one in clusters])), 2),
+        "images, texts and pairs by first code": UNKNOWN
+        if counts is None
+        else " / ".join(", ".join(f"{n:,}" for n in row) for row in counts),
+    }
+
+
+def mutual_information(counts: np.ndarray) -> float:
+    """Adjusted mutual information of modality and code: 0 by chance, 1 if each tells the other; counts (3, codes)."""
+    modalities, codes = np.nonzero(counts)
+    items = counts[modalities, codes]
+    return float(adjusted_mutual_info_score(np.repeat(modalities, items), np.repeat(codes, items)))
 
 
 def _columns(spec: AblationTable, first: Result) -> list[str]:

@@ -129,15 +129,7 @@ def measure(
 
 
 def first_code_clusters(codes: np.ndarray, modalities: np.ndarray, size: int) -> dict[str, Any]:
-    """How first codes (n,) and modalities (n,) agree: items of each modality by first code, and the purity.
-
-    Purity is the share of items whose first code is the most common one of their modality.
-    """
+    """How first codes (n,) and modalities (n,) agree: items of each modality by first code that is used."""
     counts = np.zeros((len(Modality), size), dtype=np.int64)
     np.add.at(counts, (modalities.astype(np.int64), codes[:, 0].astype(np.int64)), 1)
-    used = np.flatnonzero(counts.sum(0))
-    return {
-        "purity": float(counts.max(1).sum() / len(codes)),
-        "codes": len(used),
-        "counts": counts[:, used].tolist() if len(used) <= len(Modality) else None,
-    }
+    return {"counts": counts[:, counts.any(0)].tolist()}

@@ -43,6 +43,7 @@ from training.id_schemes import SCHEMES, SchemeInputs
 from training.side_run import share_features
 
 FOLDER, RESULTS, QUERIES = "ablations", "results", "queries"
+RESULT_FORM = 2  # of the keys of a result: those of another form are not used
 EMBEDDING = "embedding"  # digest of the fusion of trainings that have none
 SPLITS = ("train", "val")
 
@@ -208,7 +209,7 @@ def facts_of(run: Run, data: dict[str, FeatureSet], columns: Sequence[Column]) -
         for column in columns
     ]
     return (
-        {"encoder": run.digest("encoder")}
+        {"encoder": run.digest("encoder"), "form": str(RESULT_FORM)}
         | {name: fingerprint(own.progress["facts"], own.phrasings) for name, own in files.items()}
         | {"queries": fingerprint(queries)}
     )
