@@ -7,11 +7,9 @@ Student's t over the seeds, or Wilson's interval of the queries where there is o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy import stats
 from sklearn.metrics import adjusted_mutual_info_score
 
 from genius.collections.layout import TASKS
@@ -20,11 +18,11 @@ from genius.evaluation.tables import MODALITY_NAMES, UNKNOWN, decimals, percent,
 from genius.metrics.code_health import purity
 from genius.schema import Modality
 from genius.trie.ids import packed_bytes
+from training.ablations.cells import Cell, cell
 from training.ablations.claims import claims
 from training.ablations.variants import BEAMS, CONDITIONS, AblationTable, Variant, published
 
 Result = dict[str, Any]  # what the trainer wrote of one training
-Cell = dict[str, Any]  # {"published", "mean", "interval"}
 BLOCK_NAMES = {
     "paper": "The paper's decoder: no geometry in the logits, no self-queries, weight 1",
     "ours": "Our decoder: geometry in the logits, self-queries, a weight against geometry chosen on validation queries",
@@ -70,23 +68,6 @@ def table_name(number: str) -> str:
     if number == "R":
         return "Robustness"
     return f"Supplement, Table {number[1:]}" if number.startswith("S") else f"Table {number}"
-
-
-def cell(values: Sequence[float], queries: int, figure: float | None = None) -> Cell:
-    """values: a rate of each seed; queries: that it is of; figure: published, in percent."""
-    mean = float(np.mean(values))
-    if len(values) > 1:
-        half = stats.t.ppf(0.975, len(values) - 1) * float(np.std(values, ddof=1)) / sqrt(len(values))
-        low, high = mean - half, mean + half
-    else:
-        low, high = stats.binomtest(round(mean * queries), queries).proportion_ci(0.95, "wilson")
-        low, high = min(low, mean), max(high, mean)
-    return {
-        "published": None if figure is None else figure / 100,
-        "mean": mean,
-        "interval": [max(0.0, low), min(1.0, high)],
-        "values": [float(value) for value in values],
-    }
 
 
 def _rows(spec: AblationTable, variant: Variant, found: list[Result], block: str) -> list[dict[str, Any]]:

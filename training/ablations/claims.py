@@ -11,9 +11,9 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from genius.evaluation.paper_ablations import COLUMNS, FULL
+from training.ablations.cells import LEVEL, Cell, cell, student_half_width
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,11 @@ def claims(tables: list[dict[str, Any]]) -> list[dict[str, str]]:
     return found
 
 
-def difference(better: list[dict[str, Any]], worse: list[dict[str, Any]]) -> tuple[float, float]:
+def difference(better: list[Cell], worse: list[Cell]) -> tuple[float, float]:
     """Mean difference over columns, and half of its 95 % interval.
 
-    With several seeds Student's t over the seeds that both have; with one, from the widths of the cells' intervals.
+    Student's t over the seeds that both have, if these are several. If only the first is common, from the widths of
+    both rows' Wilson intervals for this seed, as if the rows had other queries, which makes it rather too wide.
     """
     seeds = min(len(better[0]["values"]), len(worse[0]["values"]))
     by_seed = [
@@ -93,11 +94,12 @@ def difference(better: list[dict[str, Any]], worse: list[dict[str, Any]]) -> tup
     ]
     mean = float(np.mean(by_seed))
     if seeds > 1:
-        return mean, float(stats.t.ppf(0.975, seeds - 1) * np.std(by_seed, ddof=1) / sqrt(seeds))
-    halves = [(one["interval"][1] - one["interval"][0]) / 2 for one in (*better, *worse)]
+        return mean, student_half_width(by_seed, LEVEL)
+    intervals = [cell(one["values"][:1], one["queries"])["interval"] for one in (*better, *worse)]
+    halves = [(high - low) / 2 for low, high in intervals]
     return mean, sqrt(sum(half**2 for half in halves)) / len(better)
 
 
-def _cells(row: dict[str, Any], columns: tuple[int, ...] | None) -> list[dict[str, Any]]:
+def _cells(row: dict[str, Any], columns: tuple[int, ...] | None) -> list[Cell]:
     cells = row["cells"] if columns is None else [row["cells"][at] for at in columns if at < len(row["cells"])]
     return [one for one in cells if one is not None]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from training.ablations.ablation_report import cell
+from training.ablations.cells import cell
 from training.ablations.claims import CLAIMS, claims, difference
 
 
@@ -55,6 +55,16 @@ def test_the_difference_of_seeds_is_paired():
     better, worse = ([cell([0.1, 0.5, 0.9], 100)], [cell([0.0, 0.4, 0.8], 100)])
     mean, half = difference(better, worse)
     assert mean == pytest.approx(0.1) and half == pytest.approx(0, abs=1e-9)
+
+
+def test_rows_with_other_numbers_of_seeds_are_compared_by_the_seed_that_both_have():
+    """Three seeds that hardly differ do not make the interval of one narrower."""
+    of_three, of_one = [cell([0.5, 0.501, 0.502], 90)], [cell([0.4], 90)]
+    mean, half = difference(of_three, of_one)
+    assert (mean, half) == pytest.approx(difference([cell([0.5], 90)], of_one))
+    widths = [np.diff(cell([rate], 90)["interval"])[0] / 2 for rate in (0.5, 0.4)]
+    assert half == pytest.approx(np.hypot(*widths)) and mean == pytest.approx(0.1)
+    assert difference(of_one, of_three) == pytest.approx((-mean, half))
 
 
 def test_columns_of_the_same_queries_are_not_averaged_as_if_they_were_others():
