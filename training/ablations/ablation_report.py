@@ -6,7 +6,7 @@ Student's t over the seeds, or Wilson's interval of the queries where there is o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,25 +125,29 @@ def _by_cuts(
     return rows
 
 
-def _by_condition(found: list[Result]) -> list[Cell]:
-    """Hit rates by condition, averaged over columns, and shares of first IDs of the right modality."""
-    cells = []
-    queries = sum(column["queries"] for column in found[0]["columns"])
+def _by_condition(found: list[Result]) -> list[Cell | None]:
+    """Hit rates by condition, averaged over the columns that have it, and shares of first IDs of the right modality."""
+    cells: list[Cell | None] = []
     for condition in CONDITIONS:
-        values = []
-        for result in found:
-            rates = [
-                _rate(column, condition, "global", BEAMS)
-                if condition != CONDITIONS[-1]
-                else column["conditions"][condition]
-                for column in result["columns"]
-                if condition in column["conditions"]
+        columns = [at for at, column in enumerate(found[0]["columns"]) if condition in column["conditions"]]
+        followed = condition == CONDITIONS[-1]
+        rates = [
+            [
+                one["columns"][at]["conditions"][condition] if followed else _rate(one["columns"][at], condition)
+                for at in columns
             ]
-            if rates:
-                values.append(float(np.mean(rates)))
-        cells.append(cell(values, queries) if values else None)
-    cells.append(cell([float(np.mean([column["follows"] for column in one["columns"]])) for one in found], queries))
-    return cells
+            for one in found
+        ]
+        cells.append(_average(rates, found[0], columns, condition) if columns else None)
+    everywhere = range(len(found[0]["columns"]))
+    follows = [[column["follows"] for column in one["columns"]] for one in found]
+    return [*cells, _average(follows, found[0], everywhere, CONDITIONS[0])]
+
+
+def _average(rates: list[list[float]], first: Result, columns: Iterable[int], condition: str) -> Cell:
+    """The mean over columns; rates: of each seed and column. The queries of the columns are taken as one column's."""
+    queries = sum(first["columns"][at]["queries"][condition] for at in columns)
+    return cell([float(np.mean(of_seed)) for of_seed in rates], queries)
 
 
 def _hits(
@@ -157,11 +161,16 @@ def _hits(
     cut: int | None = None,
 ) -> Cell:
     values = [_rate(result["columns"][at], condition, scope, beams, system, cut) for result in found]
-    return cell(values, found[0]["columns"][at]["queries"], figure)
+    return cell(values, found[0]["columns"][at]["queries"][condition], figure)
 
 
 def _rate(
-    column: dict[str, Any], condition: str, scope: str, beams: int, system: str = "beam", cut: int | None = None
+    column: dict[str, Any],
+    condition: str,
+    scope: str = "global",
+    beams: int = BEAMS,
+    system: str = "beam",
+    cut: int | None = None,
 ) -> float:
     by_beams = column["conditions"][condition][scope]
     return by_beams[str(beams)][system]["hit"][str(cut or column["cut"])]

@@ -102,7 +102,7 @@ def measure(
             "dataset": column.dataset,
             "paper": list(column.paper),
             "cut": column.cut,
-            "queries": len(column.queries["asked"].queries),
+            "queries": {condition: len(own) for condition, own in column.queries.items()},
             "pools": {scope: len(rows) for scope, rows in column.pools.items()},
             "conditions": {},
         }
