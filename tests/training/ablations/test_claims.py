@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from training.ablations.cells import cell
-from training.ablations.claims import CLAIMS, claims, difference
+from training.ablations.claims import CLAIMS, claims, decided, difference
 
 
 def row(name: str, *columns: list[float]) -> dict:
@@ -41,9 +41,33 @@ def test_the_interval_of_one_seed_is_wilsons():
     ],
 )
 def test_a_claim_holds_where_the_interval_of_the_difference_lies_above_0(better, worse, verdict):
-    found = claims([table(row("GENIUS", better, better), row("w/o L_mse", worse, worse))])
+    found = claims([table(row("GENIUS", better, better), row("w/o L_cl", worse, worse))])
     assert [one["verdict"] for one in found] == [verdict]
     assert found[0]["difference"].startswith(f"{100 * np.mean(np.subtract(better, worse)):+.1f} [")
+
+
+def test_what_helps_in_some_rows_is_tested_in_each_with_bonferronis_correction():
+    """Of three columns one is clearly better, although the average is not."""
+    better = [[0.60, 0.61, 0.62], [0.3, 0.2, 0.25], [0.3, 0.2, 0.25]]
+    worse = [[0.40, 0.41, 0.42], [0.5, 0.4, 0.45], [0.5, 0.4, 0.45]]
+    cells = [[cell(values, 100) for values in row] for row in (better, worse)]
+    assert decided("better", *cells)[0] == "does not hold"
+    assert decided("better somewhere", *cells) == ("holds", "+20.0 [+20.0, +20.0], best of 3 columns")
+    assert decided("better somewhere", *(row[1:] for row in cells))[0] == "does not hold"
+    assert decided("better somewhere", cells[0], cells[0])[0] == "undecided"
+
+
+def test_the_best_of_many_columns_must_be_better_by_more_than_a_single_one():
+    better, worse = ([cell([rate], 100)] for rate in (0.45, 0.30))
+    assert decided("better somewhere", better, worse)[0] == "holds"
+    equal = [cell([0.3], 100)] * 9
+    assert decided("better somewhere", better + equal, worse + equal)[0] == "undecided"
+
+
+def test_what_is_no_worse_holds_unless_the_other_is_significantly_better():
+    level, above, below = ([cell([rate], 100)] for rate in (0.30, 0.35, 0.10))
+    assert decided("no worse", level, above)[0] == decided("no worse", level, below)[0] == "holds"
+    assert decided("no worse", below, above)[0] == "does not hold"
 
 
 def test_a_claim_without_its_rows_or_of_our_decoder_is_left_out():
