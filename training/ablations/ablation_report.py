@@ -31,7 +31,7 @@ INTRODUCTION = """
 Every variant shares encoder and features with the run; what differs is trained anew. Cells: our mean over seeds and its
 95 % interval (Student's t; with one seed, Wilson's interval of the queries). *Paper* is the published figure: other
 data (M-BEIR, 5.6 million candidates), another encoder and far larger models, so differences between rows can be
-compared, and hit rates cannot."""
+compared, and hit rates cannot. What is said of first codes is of the first seed."""
 
 
 def build(tables: Sequence[AblationTable], results: Callable[[Variant, str], list[Result]]) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def _extras(spec: AblationTable, found: list[Result]) -> dict[str, str]:
     """Further facts of a row."""
     first = found[0]
     if spec.number == "S3":
-        return first_code_extras([np.array(one["first_code"]["counts"]) for one in found])
+        return first_code_extras(np.array(first["first_code"]["counts"]))
     if spec.number in ("5", "S6"):
         return {
             "here": f"{first['code_sizes'][-1]} × {len(first['code_sizes'])}",
@@ -203,18 +203,17 @@ def _extras(spec: AblationTable, found: list[Result]) -> dict[str, str]:
     return {}
 
 
-def first_code_extras(clusters: Sequence[np.ndarray]) -> dict[str, str]:
-    """How first codes tell modalities, from counts (3, codes) of items for each seed.
+def first_code_extras(counts: np.ndarray) -> dict[str, str]:
+    """How first codes tell modalities, from counts (3, codes) of items; they are shown where codes are few.
 
-    Purity is a mean over seeds, and so is the adjusted mutual information, in which more codes count for nothing.
+    In the adjusted mutual information, unlike purity, more codes count for nothing.
     """
-    counts = clusters[0] if clusters[0].shape[1] <= len(Modality) else None
+    few = counts.shape[1] <= len(Modality)
+    shown = " / ".join(", ".join(f"{n:,}" for n in row) for row in counts) if few else UNKNOWN
     return {
-        "purity of the first code": percent(float(np.mean([purity(one) for one in clusters]))),
-        "adjusted mutual information": decimals(float(np.mean([mutual_information(one) for one in clusters])), 2),
-        "images, texts and pairs by first code": UNKNOWN
-        if counts is None
-        else " / ".join(", ".join(f"{n:,}" for n in row) for row in counts),
+        "purity of the first code": percent(purity(counts)),
+        "adjusted mutual information": decimals(mutual_information(counts), 2),
+        "images, texts and pairs by first code": shown,
     }
 
 

@@ -97,7 +97,7 @@ def decided(kind: str, better: list[Cell], worse: list[Cell]) -> tuple[str, str]
         differences = [difference([one], [other], level) for one, other in zip(better, worse, strict=True)]
     else:
         differences = [difference(better, worse)]
-    mean, half = max(differences, key=lambda one: one[0] - one[1])  # the one that comes nearest to being above 0
+    mean, half = max(differences, key=lambda one: (one[0] > one[1], one[0]))  # the best, one that holds before others
     if mean > half:
         verdict = HOLDS
     elif all(mean < -half for mean, half in differences):

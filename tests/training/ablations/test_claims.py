@@ -1,11 +1,16 @@
 """Verdicts and intervals of the ablations' report against slow references."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from training.ablations.cells import cell
 from training.ablations.claims import CLAIMS, claims, decided, difference
+
+ASSETS = Path(__file__).parents[3] / "assets"
 
 
 def row(name: str, *columns: list[float]) -> dict:
@@ -89,6 +94,16 @@ def test_rows_with_other_numbers_of_seeds_are_compared_by_the_seed_that_both_hav
     widths = [np.diff(cell([rate], 90)["interval"])[0] / 2 for rate in (0.5, 0.4)]
     assert half == pytest.approx(np.hypot(*widths)) and mean == pytest.approx(0.1)
     assert difference(of_one, of_three) == pytest.approx((-mean, half))
+
+
+@pytest.mark.parametrize("run", ["photos", "demo"])
+def test_the_shipped_reports_say_what_their_tables_say(run):
+    report = json.loads((ASSETS / run / "reports" / "ablations.json").read_text())
+    assert report["claims"] == claims(report["tables"])
+    for table in report["tables"]:
+        for row in table["blocks"][0]["rows"]:
+            for one in filter(None, row["cells"]):
+                assert one["interval"] == pytest.approx(cell(one["values"], one["queries"])["interval"])
 
 
 def test_columns_of_the_same_queries_are_not_averaged_as_if_they_were_others():
