@@ -11,6 +11,8 @@ import faiss
 import torch
 import transformers
 
+CPUINFO = Path("/proc/cpuinfo")  # of Linux
+
 
 def describe_machine(device: torch.device) -> dict[str, Any]:
     """Ready for JSON. device: what searches run on."""
@@ -29,9 +31,9 @@ def describe_machine(device: torch.device) -> dict[str, Any]:
 def processor_name() -> str:
     """The processor's name, and the instruction sets that matter for matrix products."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = CPUINFO.read_text().splitlines()
     except OSError:
-        return platform.processor_name() or platform.machine()
+        return platform.processor() or platform.machine()
     fields = {name.strip(): value.strip() for name, value in (line.split(":", 1) for line in lines if ":" in line)}
     flags = fields.get("flags", "").split()
     known = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if flag in flags]
