@@ -312,7 +312,9 @@ class Engine:
 
         pool: the candidates, with their trie on this device; None: those of the index that the options allow.
         """
-        return self._batcher.call(partial(self._retrieve, encoded, options, self._versions.current, pool))
+        version = self._versions.current
+        pool = pool or version.pool_of(options.modality)
+        return self._batcher.call(partial(self._retrieve, encoded, options, version, pool))
 
     def reorder(
         self, found: Retrieval, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None
@@ -352,11 +354,8 @@ class Engine:
         self._image_features.encode(images, [""] * len(images))
         return [None] * len(images)
 
-    def _retrieve(
-        self, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool | None = None
-    ) -> Retrieval:
+    def _retrieve(self, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool) -> Retrieval:
         milliseconds, count = dict(encoded.milliseconds), len(encoded.z)
-        pool = pool or version.pool_of(options.modality)
         trie = pool.trie.below(options.prefix)
         weight = options.decoder_weight
         weight = self.decoder.config.decoder_weight if weight is None else weight
@@ -435,7 +434,8 @@ class Engine:
     def _results(self, encoded: EncodedQueries, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
         options, version, mode = batch.options, batch.version, self.mode_of(batch.options)
         query_codes = self.quantizer.encode(encoded.z).tolist()
-        table, retrieval = version.pool_of(options.modality).table, self._retrieve(encoded, options, version)
+        pool = version.pool_of(options.modality)
+        table, retrieval = pool.table, self._retrieve(encoded, options, version, pool)
         milliseconds = dict(retrieval.milliseconds)
         with self._timed("fetch", milliseconds, len(queries)):
             hits_per_query = fetch_hits(version.index, retrieval.ranked, table)

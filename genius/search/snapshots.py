@@ -32,13 +32,18 @@ class Version:
         self.pool = index.pool(device=device)  # all items
         self.norms = unknown_norms(index.n)  # filled by searches; which thread does makes no difference
         self._pools: dict[Modality, Pool] = {}
-        self._pooling = threading.Lock()
+        self._pooling = {modality: threading.Lock() for modality in Modality}
 
     def pool_of(self, modality: Modality | None) -> Pool:
-        """All items, or those of one modality, collected on first use. Raises UserError if there are none."""
+        """All items, or those of one modality, collected on first use. Raises UserError if there are none.
+
+        Only callers that need the same pool wait while it is collected, which takes seconds for millions of items.
+        """
         if modality is None:
             return self.pool
-        with self._pooling:
+        if modality in self._pools:
+            return self._pools[modality]
+        with self._pooling[modality]:
             if modality not in self._pools:
                 rows = np.flatnonzero(self.index.modalities == modality)
                 if not len(rows):

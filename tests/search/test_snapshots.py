@@ -12,9 +12,11 @@ import pytest
 from genius.errors import UserError
 from genius.index import update
 from genius.index.item_source import ItemSource
+from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item, Modality, Query, SearchOptions
 from genius.search.engine import Engine
+from genius.trie.pool import Pool
 from tests.search.tiny import publish_tiny_run
 
 N, LIMIT = 30, 60  # items; seconds
@@ -120,3 +122,29 @@ def test_an_unreadable_index_is_not_loaded_and_logged_once(run, caplog, monkeypa
     engine.follow(every=0.01)
     until(lambda: len(tries) >= 5)
     assert len(caplog.records) == 1 and "was not loaded" in caplog.text
+
+
+def test_a_pool_that_is_being_collected_delays_only_the_searches_that_need_it(run, monkeypatch):
+    engine, started, goes_on = Engine.load(run, "cpu"), threading.Event(), threading.Event()
+    ready, build = engine.pool_of(Modality.TEXT), Index.pool
+
+    def slow(index: Index, *args: object) -> Pool:
+        started.set()
+        assert goes_on.wait(LIMIT)
+        return build(index, *args)
+
+    monkeypatch.setattr(Index, "pool", slow)
+    images = SearchOptions(modality=Modality.IMAGE, ranking="cosine")
+    encoded = engine.encode([Query("A red dog.")])
+    with ThreadPoolExecutor(3) as threads:
+        try:
+            collecting = threads.submit(engine.retrieve, encoded, images)
+            assert started.wait(LIMIT)
+            assert threads.submit(engine.pool_of, Modality.TEXT).result(LIMIT) is ready
+            for options in (SearchOptions(), SearchOptions(modality=Modality.TEXT)):
+                (result,) = threads.submit(engine.search, [Query("A red dog.")], options).result(LIMIT)
+                assert result.hits
+            assert not collecting.done()
+        finally:
+            goes_on.set()
+        assert (engine.index.modalities[collecting.result(LIMIT).ranked.rows[0]] == Modality.IMAGE).any()
