@@ -19,7 +19,6 @@ CONFIG = "config.json"
 MAX_ITEMS = 2**31 - 1  # positions are int32
 MAX_SEGMENTS = 10_000
 MAX_LEVELS = 256
-POOL = "pool.safetensors"  # of large indexes
 ERRORS = "errors.npy"
 ROWS = "rows.npy"  # where items were removed
 

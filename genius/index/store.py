@@ -4,7 +4,6 @@
     segment-1/, …       the same files, of the items that were added since
     rows.npy            (n,) int32 positions of the items in the segments, if any were removed; memory-mapped
     ids.npy             (n, B) packed IDs, by row; memory-mapped
-    pool.safetensors    of large indexes: table and trie of all items, memory-mapped
     modalities.npy      (n,) uint8
     errors.npy          (n,) float32 ‖z − ẑ‖² of each item's feature and its ID; NaN if unknown; may be missing
     instructions.json   the instructions that users can choose from
@@ -13,8 +12,8 @@
 
 A row is an item's number in the collection's order. Nothing in the folder ever changes: adding and removing
 (update.py) make a new version, which shares the segments, and in which the items after a removed one have other
-rows. Table and trie are built from ids.npy on request: over all items, unless pool.safetensors has them, or over a
-subset of rows (a local pool).
+rows. Table and trie are built from ids.npy on request, over all items or over a subset of rows (a local pool): storing
+them would save little, since a file from elsewhere is believed only after a comparison with the IDs.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from genius.errors import UserError
 from genius.index.layout import (
     CONFIG,
     ERRORS,
-    POOL,
     ROWS,
     IndexConfig,
     Instruction,
@@ -39,7 +37,6 @@ from genius.index.layout import (
     read_instructions,
     segment_folder,
 )
-from genius.index.pool_file import load_pool
 from genius.index.segments import EMBEDDINGS, ConcatenatedArray, ItemRecords, RowMap
 from genius.locks import ReadLock
 from genius.reading import is_finite, one_line, read_array
@@ -151,9 +148,7 @@ class Index:
             return Pool.build(self.packed[rows], self.code_sizes, rows, device)
         with self._building:
             if str(device) not in self._whole:
-                self._whole[str(device)] = load_pool(
-                    self.folder / POOL, self.packed, self.code_sizes, device
-                ) or Pool.build(self.packed, self.code_sizes, device=device)
+                self._whole[str(device)] = Pool.build(self.packed, self.code_sizes, device=device)
             return self._whole[str(device)]
 
 

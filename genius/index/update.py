@@ -28,11 +28,11 @@ from genius.files import disk_errors_explained, remove_folder
 from genius.index.compaction import first_to_merge, merge_segments
 from genius.index.duplicates import find_duplicates
 from genius.index.item_source import ItemSource
-from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, segment_folder, write_config
+from genius.index.layout import CONFIG, ERRORS, ROWS, segment_folder, write_config
 from genius.index.segments import FILES, LOOKUP, ConcatenatedArray
 from genius.index.store import Index
 from genius.index.versions import PART
-from genius.index.writing import MIN_ITEMS_OF_STORED_POOL, write_rows, write_segment
+from genius.index.writing import write_rows, write_segment
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
@@ -45,7 +45,7 @@ from genius.trie.ids import pack
 BATCH = 64  # items encoded together
 FEATURE_FOLDER = "adding"  # folder in the run: of the items that are being added
 MAX_EXAMPLES = 5  # skipped ids or unreadable images that are named
-ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", ERRORS, ROWS, POOL)  # a new version has its own
+ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", ERRORS, ROWS)  # a new version has its own
 SEGMENT = re.compile(r"segment-(\d+)/.+")
 MERGE_AT = 8  # segments; with so many, adding merges small ones
 
@@ -198,8 +198,7 @@ def _publish_added(
     run: Run, index: Index, codes: np.ndarray, errors: np.ndarray, write_items: Callable[[Path], np.ndarray]
 ) -> None:
     """codes (m, M), errors (m,): of the new items. write_items: fills a segment; returns their modalities (m,)."""
-    config, rows, end = index.config, np.arange(index.n, index.n + len(codes)), sum(index.config.segments)
-    pool = index.pool().inserted(codes, rows) if rows[-1] + 1 >= MIN_ITEMS_OF_STORED_POOL else None
+    config, end = index.config, sum(index.config.segments)
 
     def write(folder: Path) -> None:
         segment = segment_folder(folder, len(config.segments))
@@ -216,7 +215,6 @@ def _publish_added(
             modalities,
             np.concatenate([known, errors]),
             kept,
-            pool,
         )
 
     run.replace(PART, write, [name for name in _files(run) if name not in ROW_FILES])
@@ -224,10 +222,8 @@ def _publish_added(
 
 def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
     """gone (n,) bool: the rows to remove."""
-    config, left, pool = index.config, np.flatnonzero(~gone), None
+    config, left = index.config, np.flatnonzero(~gone)
     positions = left if index.places.kept is None else index.places.kept[left]
-    if len(left) >= MIN_ITEMS_OF_STORED_POOL:
-        pool = index.pool().removed(np.flatnonzero(gone)).renumbered(np.cumsum(~gone) - 1)
 
     def write(folder: Path) -> None:
         write_rows(
@@ -237,7 +233,6 @@ def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
             index.modalities[left],
             None if index.errors is None else index.errors[left],
             positions,
-            pool,
         )
 
     run.replace(PART, write, [name for name in _files(run) if name not in ROW_FILES])

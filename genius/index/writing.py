@@ -22,8 +22,7 @@ from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.files import link_or_copy, write_array
 from genius.index.database import placeholders, resumable_database, saved_progress, transaction
-from genius.index.layout import CONFIG, ERRORS, POOL, ROWS, IndexConfig, Instruction, write_config, write_instructions
-from genius.index.pool_file import save_pool
+from genius.index.layout import CONFIG, ERRORS, ROWS, IndexConfig, Instruction, write_config, write_instructions
 from genius.index.segments import (
     EMBEDDINGS,
     ITEM_KEY,
@@ -35,12 +34,10 @@ from genius.index.segments import (
 )
 from genius.schema import Item
 from genius.trie.ids import pack
-from genius.trie.pool import Pool
 
 BLOCK = 4096  # items in memory at once
 MAX_UNREADABLE = 0.1  # share of images that may be unreadable; of more it is likely that their folder is not there
 MAX_EXAMPLES = 5  # unreadable images that are named
-MIN_ITEMS_OF_STORED_POOL = 200_000  # of larger indexes the pool is stored: building it takes longer than loading it
 SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID"
 SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN items USING (row) GROUP BY image"
 
@@ -123,11 +120,10 @@ def write_rows(
     modalities: np.ndarray,
     errors: np.ndarray | None,
     kept: np.ndarray | None = None,
-    pool: Pool | None = None,
 ) -> None:
-    """Write the files about rows: IDs (n, B), modalities (n,), errors (n,), positions `kept` (n,) if some were removed.
+    """Write the files about rows: IDs (n, B), modalities (n,), errors (n,) if known.
 
-    pool: of these IDs, if the caller has it already.
+    kept (n,): the positions of the remaining items, if some were removed.
     """
     write_config(folder / CONFIG, config)
     np.save(folder / "ids.npy", packed)
@@ -136,8 +132,6 @@ def write_rows(
         np.save(folder / ERRORS, errors.astype(np.float32))
     if kept is not None:
         np.save(folder / ROWS, kept.astype(np.int32))
-    if config.n >= MIN_ITEMS_OF_STORED_POOL:
-        save_pool(pool or Pool.build(packed, config.code_sizes), folder / POOL, packed)
 
 
 def write_embeddings(file: Path, embeddings: np.ndarray | ConcatenatedArray) -> None:

@@ -11,7 +11,7 @@ packed ID.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
@@ -154,12 +154,6 @@ class IDTable:
         return sum(array.nbytes for array in (self.packed, self.rows, self.shared, self.sizes))
 
     @property
-    def is_sorted(self) -> bool:
-        """Whether the items are sorted by packed ID, then by row."""
-        ids = _as_strings(self.packed)
-        return bool(((ids[1:] > ids[:-1]) | ((ids[1:] == ids[:-1]) & (self.rows[1:] > self.rows[:-1]))).all())
-
-    @property
     def distinct(self) -> int:
         """u, the number of distinct IDs."""
         return len(self) - int((self.sizes.astype(np.int64) - 1).sum())
@@ -215,10 +209,6 @@ class IDTable:
         """(m,) positions at which rows (m,) keep the order within their buckets, the items low … high − 1."""
         keys = self.ids_of(np.arange(len(self))) << 32 | self.rows  # ascend over the whole table
         return np.clip(np.searchsorted(keys, low << 32 | rows), low, high)
-
-    def renumbered(self, rows: np.ndarray) -> IDTable:
-        """The same items at other rows: row r becomes rows[r], which must ascend with r."""
-        return replace(self, rows=rows[self.rows].astype(np.int32))
 
     def removed(self, rows: np.ndarray) -> IDTable:
         """A table without the items at rows (m,). Raises ValueError for an unknown row, or if no item is left."""

@@ -43,7 +43,3 @@ class Pool:
         """A pool without the items at rows (m,). Raises ValueError for an unknown row, or if no item is left."""
         table = self.table.removed(rows)
         return Pool(table, Trie(table, self.trie.device))
-
-    def renumbered(self, rows: np.ndarray) -> Pool:
-        """The same items at other rows: row r becomes rows[r], which must ascend with r."""
-        return Pool(self.table.renumbered(rows), self.trie)

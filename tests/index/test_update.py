@@ -9,7 +9,7 @@ from PIL import Image
 
 from genius.collections.images import open_image
 from genius.errors import UserError
-from genius.index import update, writing
+from genius.index import update
 from genius.index.item_source import ItemSource, read_item_source, uploaded_items
 from genius.index.store import Index
 from genius.index.update import Added, Models, Removed, add, compact, remove
@@ -81,13 +81,7 @@ def assert_same(index: Index, expected: Index, rows: list[int]) -> None:
     assert np.array_equal(mine.packed, theirs.packed) and np.array_equal(np.array(rows)[mine.rows], theirs.rows)
 
 
-@pytest.mark.parametrize("large", [False, True], ids=["pool built by readers", "pool kept"])
-def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(
-    run, trained, models, others, monkeypatch, large
-):
-    if large:
-        monkeypatch.setattr(writing, "MIN_ITEMS_OF_STORED_POOL", 2)
-        monkeypatch.setattr(update, "MIN_ITEMS_OF_STORED_POOL", 2)
+def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(run, trained, models, others):
     whole = opened(trained / "whole")
     assert add(run, lambda _: others, models) == Added(WHOLE - N, 0, 0, 0, (), ())
     assert_same(opened(run), whole, list(range(WHOLE)))
@@ -105,7 +99,6 @@ def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(
     assert compact(run) and not compact(run)
     assert_same(opened(run), whole, [*rows, 30])
     assert opened(run).config.segments == (WHOLE - 1,) and opened(run).config.trained == N - 1
-    assert (Run(run).folder("index") / "pool.safetensors").exists() == large
     assert_same(before, whole, [*rows, 30])  # a reader keeps what it opened
     assert remove(run, ["0:39"]).removed == 1
     assert_same(opened(run), whole, [*(row for row in rows if row != 39), 30])

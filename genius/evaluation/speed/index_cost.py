@@ -1,4 +1,4 @@
-"""What an index of a size costs: memory, and the time to build, save, load and change it.
+"""What an index of a size costs: memory, and the time to build and change it.
 
 Shapes: n items, B bytes of a packed ID.
 """
@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
 
-from genius.index.pool_file import load_pool, save_pool
 from genius.trie.ids import unpack
 from genius.trie.pool import Pool
 
@@ -26,10 +23,6 @@ def measure_index_cost(packed: np.ndarray, code_sizes: Sequence[int], seed: int)
     packed, rng = np.array(packed), np.random.default_rng(seed)
     n = len(packed)
     pool, build = _timed(lambda: Pool.build(packed, code_sizes))
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "pool.safetensors"
-        _, save = _timed(lambda: save_pool(pool, file, packed))
-        _, load = _timed(lambda: load_pool(file, packed, code_sizes))
     new = unpack(packed[rng.integers(n, size=CHANGED)], code_sizes)
     new[:, -1] = rng.integers(code_sizes[-1], size=CHANGED)
     grown, insert = _timed(lambda: pool.inserted(new, np.arange(n, n + CHANGED)))
@@ -39,8 +32,6 @@ def measure_index_cost(packed: np.ndarray, code_sizes: Sequence[int], seed: int)
         "items": n,
         "different_ids": pool.table.distinct,
         "build_seconds": build,
-        "save_seconds": save,
-        "load_seconds": load,
         f"insert_{CHANGED}_seconds": insert,
         f"remove_{CHANGED}_seconds": remove,
         "insert_1_seconds": insert_one,

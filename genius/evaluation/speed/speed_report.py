@@ -125,7 +125,7 @@ def _bytes(cell: pd.Series) -> str:
 
 
 def _indexes(indexes: list[dict[str, Any]]) -> str:
-    timed = ("build", "save", "load", "insert_1000", "remove_1000", "insert_1")
+    timed = ("build", "insert_1000", "remove_1000", "insert_1")
     return (
         table(
             [

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 from open_clip.transform import PreprocessCfg
 from PIL import Image
@@ -77,13 +76,10 @@ def write_run(path: Path) -> Path:
         OODDetector.fit([textures], textures).save(folder)
 
     run = Run(path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "MIN_ITEMS_OF_STORED_POOL", 1)
-        patch.setattr(update, "MIN_ITEMS_OF_STORED_POOL", 1)
-        tiny.publish_parts(run, encoder, fusion, quantizer, decoder, write)
-        uploads = [("a red boat", None), ("", pictures / "0.png"), ("a blue cat", pictures / "2.png")]
-        update.add(path, lambda dataset: uploaded_items(uploads, dataset), update.Models.load(path, "cpu"))
-        update.remove(path, ["0:5", "0:40"])
+    tiny.publish_parts(run, encoder, fusion, quantizer, decoder, write)
+    uploads = [("a red boat", None), ("", pictures / "0.png"), ("a blue cat", pictures / "2.png")]
+    update.add(path, lambda dataset: uploaded_items(uploads, dataset), update.Models.load(path, "cpu"))
+    update.remove(path, ["0:5", "0:40"])
     maps = fake_maps([item.id for item in items[:39]], tiny.LEVELS)
     Run(path).publish(PART, maps.save, ("fusion", "quantizer"))
     names = {(0,): CodeName((), ("0:0",)), (1, 2): CodeName(("dog", "boat"), ())}

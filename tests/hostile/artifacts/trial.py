@@ -39,7 +39,7 @@ SECONDS = 60  # of one mutant on a busy machine
 MEGABYTES = 700  # that one may take in addition to what the imports take
 ADDRESSES = 8 * 2**30  # bytes of address space in addition: a file may be mapped
 LONGEST = 1_000  # characters of a sentence
-OPTIONAL = {"errors.npy", "familiar.safetensors", "pool.safetensors"}  # files that a run may lack
+OPTIONAL = {"errors.npy", "familiar.safetensors"}  # files that a run may lack
 DTYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64}
 Change = Callable[[Path, random.Random], None]
 
