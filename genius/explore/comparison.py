@@ -15,10 +15,11 @@ import faiss
 import numpy as np
 import torch
 
+from genius.errors import UserError
 from genius.index.store import Index
 from genius.schema import Modality, SearchOptions
 from genius.search.checks import checked_options
-from genius.search.dense import build_hnsw, flat_search
+from genius.search.dense import build_hnsw, flat_search, hnsw_bytes
 from genius.search.engine import EncodedQueries, Engine
 
 EXACT = SearchOptions(mode="exact", rerank=False)
@@ -65,6 +66,7 @@ SYSTEMS = (  # in the order shown
 EFFORT = 128  # faiss's efSearch
 REPEATS = 3  # the median is reported
 SLOW = 500  # milliseconds; a slower system runs only once
+MAX_GRAPH_BYTES = 4 * 10**9  # any visitor can have the graph built: 1.2 million items of d = 768
 
 Progress = Callable[[int], None]  # called with the number of items read
 Answer = tuple[np.ndarray, np.ndarray, dict[str, float]]  # cosines and rows (1, k), and milliseconds by stage
@@ -104,7 +106,7 @@ class Agreement:
 class Comparison:
     """Runs the systems on one engine. Thread-safe.
 
-    The HNSW graph is built once per index, when first needed, from all embeddings in float32: 4 d + 256 bytes per item.
+    The HNSW graph is built once per index, when first needed, from all embeddings in float32.
     """
 
     def __init__(self, engine: Engine):
@@ -123,10 +125,26 @@ class Comparison:
         """Whether the HNSW graph of the current index is built."""
         return self._graph_index is self.engine.index
 
+    @property
+    def hnsw_problem(self) -> str | None:
+        """Why HNSW cannot be compared on the current index; None if it can."""
+        size = hnsw_bytes(self.engine.index.n, self.engine.index.config.dim)
+        if size <= MAX_GRAPH_BYTES:
+            return None
+        return (
+            f"The HNSW graph of {self.engine.index.n:,} items would take {size / 1e9:.1f} GB of this server's memory, "
+            f"more than the {MAX_GRAPH_BYTES / 1e9:.0f} GB that it spends on a comparison; compare without HNSW."
+        )
+
     def build(self, progress: Progress = lambda items: None) -> faiss.IndexHNSWFlat:
-        """Build the HNSW graph if necessary and return it. Concurrent callers wait for the same graph."""
+        """Build the HNSW graph if necessary and return it. Concurrent callers wait for the same graph.
+
+        Raises UserError if the graph would be too large, see `hnsw_problem`.
+        """
         with self._building:
             if not self.built:
+                if self.hnsw_problem:
+                    raise UserError(self.hnsw_problem)
                 index = self.engine.index
                 self._graph = build_hnsw(_WithProgress(index.embeddings, progress))
                 self._graph_index = index
@@ -146,7 +164,7 @@ class Comparison:
 
         decoder_weight: against geometry, of the systems that name none; None: the run's. modality: restrict the
         results to it. hnsw: include HNSW, and build its graph if necessary. Raises UserError for an invalid k, beam
-        size or weight, and for a modality without items.
+        size or weight, for a modality without items, and where `build` does.
         """
         checked = checked_options(SearchOptions(k=k, beams=beams, modality=modality, decoder_weight=decoder_weight))
         usual = self.engine.decoder.config.decoder_weight if decoder_weight is None else decoder_weight

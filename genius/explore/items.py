@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from genius.index.store import Index
     from genius.search.engine import Engine
 
-EXACT_ITEMS = 200_000  # items; in a larger index no request reads all embeddings
+EXACT_ITEMS = 200_000  # items; in a larger index describing an item does not read all embeddings
 APPROXIMATE = SearchOptions(mode="fast", decoder_weight=0.0, beams=200, budget=500, ranking="cosine")
 
 

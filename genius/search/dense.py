@@ -22,6 +22,7 @@ from genius.search.shortlist import Codewords
 from genius.trie.ids import IDTable
 
 BLOCK = 16_384  # vectors in memory at once
+LINKS = 32  # neighbors of a node of HNSW, M of its paper (Malkov and Yashunin 2018); twice as many on the lowest level
 
 
 def flat_search(
@@ -88,18 +89,19 @@ def quantized_search(
     )
 
 
-def build_hnsw(embeddings: np.ndarray, links: int = 32, ef_construction: int = 40) -> faiss.IndexHNSWFlat:
-    """A hierarchical navigable small-world graph. Set `index.hnsw.efSearch` to search.
-
-    links: neighbors of a node, M of its paper (Malkov and Yashunin 2018). ef_construction: candidates that are kept
-    while a node's neighbors are sought.
-    """
-    index = faiss.IndexHNSWFlat(embeddings.shape[1], links, faiss.METRIC_INNER_PRODUCT)
-    index.hnsw.efConstruction = ef_construction
-    return _add_all(index, embeddings)
+def build_hnsw(embeddings: np.ndarray) -> faiss.IndexHNSWFlat:
+    """A hierarchical navigable small-world graph. Set `index.hnsw.efSearch` to search."""
+    index = faiss.IndexHNSWFlat(embeddings.shape[1], LINKS, faiss.METRIC_INNER_PRODUCT)
+    return add_all(index, embeddings)
 
 
-def build_ivf_pq(embeddings: np.ndarray, lists: int, code_bytes: int, training: int, seed: int = 0) -> faiss.IndexIVFPQ:
+def hnsw_bytes(items: int, dim: int) -> int:
+    """About the memory of the graph of `build_hnsw`: of each item a vector in float32, and the links of the lowest
+    level, to which the levels above add a few percent."""
+    return items * (4 * dim + 4 * 2 * LINKS)
+
+
+def build_ivf_pq(embeddings: np.ndarray, lists: int, code_bytes: int, training: int) -> faiss.IndexIVFPQ:
     """Inverted lists of product-quantized vectors, trained on `training` of them.
 
     code_bytes must divide the dim. Set `index.nprobe` to search.
@@ -107,12 +109,13 @@ def build_ivf_pq(embeddings: np.ndarray, lists: int, code_bytes: int, training: 
     index = faiss.index_factory(
         embeddings.shape[1], f"IVF{lists},PQ{code_bytes}np", faiss.METRIC_INNER_PRODUCT
     )  # np: no polysemous training, which is slow and unused here
-    sample = np.random.default_rng(seed).permutation(len(embeddings))[:training]
+    sample = np.random.default_rng(0).permutation(len(embeddings))[:training]
     index.train(_float32(embeddings[np.sort(sample)]))
-    return _add_all(index, embeddings)
+    return add_all(index, embeddings)
 
 
-def _add_all(index: faiss.Index, embeddings: np.ndarray) -> faiss.Index:
+def add_all(index: faiss.Index, embeddings: np.ndarray) -> faiss.Index:
+    """The index, with all embeddings (n, d) added in float32, block by block."""
     for part in _parts(np.arange(len(embeddings))):
         index.add(_float32(embeddings[part]))
     return index

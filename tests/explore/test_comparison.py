@@ -1,6 +1,7 @@
 import threading
 from dataclasses import replace
 
+import faiss
 import numpy as np
 import pytest
 
@@ -8,7 +9,7 @@ from genius.errors import UserError
 from genius.explore import comparison as compare
 from genius.explore.comparison import FLAT, HNSW, SYSTEMS, Comparison, SystemResults, rank_agreement
 from genius.schema import Modality, Query, SearchOptions
-from genius.search.dense import build_hnsw
+from genius.search.dense import build_hnsw, hnsw_bytes
 from genius.search.engine import Engine
 from tests.search.test_ranker_scorer import drawn_ranker
 from tests.search.tiny import publish_tiny_run
@@ -116,6 +117,21 @@ def test_the_graph_is_built_once_and_only_on_request(engine, comparison, vectors
         thread.join()
     assert len(built) == 1 and comparison.built
     assert read == [engine.index.n]
+
+
+def test_a_graph_that_is_too_large_is_not_built_and_the_page_says_why(engine, comparison, vectors, monkeypatch):
+    size = hnsw_bytes(engine.index.n, engine.index.config.dim)
+    assert len(faiss.serialize_index(build_hnsw(engine.index.embeddings))) == pytest.approx(size, rel=0.1, abs=1000)
+    monkeypatch.setattr(compare, "MAX_GRAPH_BYTES", size)
+    assert comparison.hnsw_problem is None
+
+    monkeypatch.setattr(compare, "MAX_GRAPH_BYTES", size - 1)
+    monkeypatch.setattr(compare, "build_hnsw", None)
+    for attempt in (comparison.build, lambda: list(comparison.search(*vectors, 3, 4))):
+        with pytest.raises(UserError, match=r"graph of 40 items would take 0.0 GB of .* compare without HNSW"):
+            attempt()
+    assert FLAT in [one.system for one in comparison.search(*vectors, 3, 4, hnsw=False)]
+    assert not comparison.built
 
 
 def test_invalid_options_are_refused(comparison, vectors):
