@@ -54,6 +54,7 @@ SAME_NAME = {  # files of one name, and why
 
 SHORT = {  # files under 40 lines, and why
     "genius/collections/instructions.py": "one file format",
+    "genius/evaluation/speed/faiss_indexes.py": "what three measurements share",
     "genius/explore/map_picture.py": "one picture, drawn without the figure and its library",
     "genius/models/heads.py": "one kind of module, next to the towers and the encoder",
     "genius/ui/common/part.py": "one component, which two tabs use",

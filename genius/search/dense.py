@@ -52,6 +52,13 @@ def quantized_norms(codebooks: Sequence[Tensor], table: IDTable) -> Tensor:
     return torch.cat([codewords.sums(codewords.numbers(table, ids)).square().sum(1) for ids in _parts(table.ids)])
 
 
+def norms_by_row(norms: Tensor, table: IDTable) -> np.ndarray:
+    """‖ẑ‖² by row of the index (n,), of a table of all rows 0 … n − 1; norms (u,): see `quantized_norms`."""
+    by_row = np.empty(len(table), dtype=np.float32)
+    by_row[table.rows] = norms.cpu().numpy()[np.searchsorted(table.ids, table.ids_of(np.arange(len(table))))]
+    return by_row
+
+
 @torch.inference_mode()
 def quantized_search(
     codebooks: Sequence[Tensor], table: IDTable, features: Tensor, k: int, norms: Tensor | None = None

@@ -13,7 +13,7 @@ import torch
 from genius.errors import UserError
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.speed import __main__ as command
-from genius.evaluation.speed import machine, roofline, timed_systems
+from genius.evaluation.speed import faiss_indexes, machine, roofline, timed_systems
 from genius.evaluation.speed.__main__ import main, parse_names
 from genius.evaluation.speed.benchmark import COUNTED, Benchmark, SpeedOptions
 from genius.evaluation.speed.machine import processor_name
@@ -43,7 +43,7 @@ def written(workloads, tmp_path_factory):
     out = tmp_path_factory.mktemp("speed")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(roofline, "SIDE", 64)
-        patch.setattr(timed_systems, "build_ivf_pq", untrained_ivf)
+        patch.setattr(faiss_indexes, "build_ivf_pq", untrained_ivf)
         benchmark = Benchmark(OPTIONS, out, out / "work", CPU, "python -m …")
         for workload in workloads.values():
             benchmark.measure(workload)
@@ -175,7 +175,7 @@ def test_the_command_measures_what_its_options_name_and_prints_the_report(tmp_pa
 
 def test_a_run_is_measured_at_equal_hit_rate_and_with_realistic_ids(run, tmp_path, monkeypatch):
     monkeypatch.setattr(roofline, "SIDE", 64)
-    monkeypatch.setattr(timed_systems, "build_ivf_pq", untrained_ivf)
+    monkeypatch.setattr(faiss_indexes, "build_ivf_pq", untrained_ivf)
     options = "--items 100 --batches 1 --rounds 1 --systems set --device cpu --ids realistic"
 
     main([str(tmp_path / "out"), "--run", str(run), *options.split()])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from genius.evaluation.encoded_queries import EncodedSplit
-from genius.evaluation.speed import timed_systems
+from genius.evaluation.speed import equal_hit_rate, faiss_indexes
 from genius.evaluation.speed.equal_hit_rate import (
     CUT,
     SearchSetting,
@@ -15,6 +15,7 @@ from genius.evaluation.speed.equal_hit_rate import (
     mean_hit_rate,
     measure_at_equal_hit_rate,
 )
+from genius.evaluation.speed.faiss_indexes import index_bytes
 from genius.evaluation.speed.speed_report import _equal
 from genius.schema import SearchOptions
 
@@ -31,7 +32,7 @@ def untrained_ivf(embeddings: np.ndarray, lists: int, code_bytes: int, training:
 
 @pytest.fixture(autouse=True)
 def few_vectors(monkeypatch):
-    monkeypatch.setattr(timed_systems, "build_ivf_pq", untrained_ivf)
+    monkeypatch.setattr(faiss_indexes, "build_ivf_pq", untrained_ivf)
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,28 @@ def test_dense_systems_find_the_highest_cosines(engine, queries):
 
     for name in ("flat", "flat, fp16 streamed", "IVF-PQ, nprobe 128"):
         assert mean_hit_rate(systems[name], queries) == pytest.approx(by_hand(best, queries.sets))
+
+
+def test_no_index_keeps_all_vectors_of_a_large_collection_in_memory(engine, queries, monkeypatch):
+    embeddings, built = engine.index.embeddings, []
+    whole = {setting.name: setting for setting in dense(embeddings)}
+    monkeypatch.setattr(equal_hit_rate, "MAX_IN_MEMORY", len(embeddings) - 1)
+    monkeypatch.setattr(equal_hit_rate, "build_hnsw", None)
+    size_of = equal_hit_rate.index_bytes
+    monkeypatch.setattr(equal_hit_rate, "index_bytes", lambda index: built.append(index) or size_of(index))
+
+    large = {setting.name: setting for setting in dense(embeddings)}
+
+    assert list(large) == [name for name in whole if "IVF" in name or "streamed" in name]
+    assert len(built) == 1  # and its size was worked out once
+    for name, setting in large.items():
+        assert setting.bytes_per_item == whole[name].bytes_per_item
+        assert mean_hit_rate(setting, queries) == mean_hit_rate(whole[name], queries)
+
+
+def test_the_bytes_of_an_index_are_those_that_faiss_writes(engine):
+    index = untrained_ivf(engine.index.embeddings, 2, 1, 20)
+    assert index_bytes(index) == len(faiss.serialize_index(index))
 
 
 def test_all_rows_have_the_same_weight(queries):

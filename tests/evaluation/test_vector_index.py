@@ -9,14 +9,14 @@ import torch.nn.functional as F
 from genius.errors import UserError
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.fused_items import encoded_features
-from genius.evaluation.speed import vector_index
+from genius.evaluation.speed import faiss_indexes, vector_index
 from genius.evaluation.speed.fused_pool import make_pool
 from genius.evaluation.speed.vector_index import by_ids, main, ordered
 from genius.evaluation.speed.vector_index_report import markdown
 from genius.reading import read_json
 
 
-def untrained_ivf(vectors: np.ndarray, max_training: int, dims_per_byte: int) -> faiss.Index:
+def untrained_ivf(vectors: np.ndarray, dims_per_byte: int) -> faiss.Index:
     """In place of IVF-PQ, which needs more vectors to train; one list, so it is exact."""
     coarse = faiss.IndexFlatIP(vectors.shape[1])
     index = faiss.IndexIVFFlat(coarse, vectors.shape[1], 1, faiss.METRIC_INNER_PRODUCT)
@@ -95,7 +95,8 @@ def test_the_command_counts_hits_of_the_run_and_nearest_vectors_of_larger_pools(
     monkeypatch.setattr(vector_index, "ROUNDS", 1)
     monkeypatch.setattr(vector_index, "build_hnsw", lambda vectors: untrained_hnsw(vectors))
     n = engine.index.n
-    monkeypatch.setattr(vector_index, "MAX_FLOAT", n)  # the larger pool is kept in half precision
+    for module in (vector_index, faiss_indexes):  # the larger pool is kept in half precision, without HNSW
+        monkeypatch.setattr(module, "MAX_IN_MEMORY", n)
 
     main(
         [str(tmp_path), "--run", str(run), "--collection", str(collection.root), "--items", str(2 * n), "--limit", "2"]
@@ -106,7 +107,8 @@ def test_the_command_counts_hits_of_the_run_and_nearest_vectors_of_larger_pools(
     rates = {system["system"]: system["hit_rate"] for system in larger["systems"]}
     assert (own["items"], own["own"], larger["items"], larger["own"]) == (n, True, 2 * n, False)
     assert rates["flat, fp16"] == rates["geometry, fast, 1000 + vectors"] == 1
-    costs = {index["system"]: index for index in larger["indexes"]}
+    assert "HNSW" not in {index["system"] for index in larger["indexes"]}
+    costs = {index["system"]: index for index in (*own["indexes"], *larger["indexes"])}
     assert costs["HNSW"]["remove_seconds"] is None and costs["IDs"]["remove_seconds"] > 0
     assert costs["flat, fp16"]["bytes_per_item"] == pytest.approx(2 * report["dim"], rel=0.5)
     text = markdown(report)

@@ -5,7 +5,7 @@ import torch
 
 from genius.search import dense
 from genius.search.beam import beam_search
-from genius.search.dense import build_hnsw, build_ivf_pq, flat_search, quantized_norms, quantized_search
+from genius.search.dense import build_hnsw, build_ivf_pq, flat_search, norms_by_row, quantized_norms, quantized_search
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder
@@ -72,6 +72,10 @@ def test_precomputed_norms_change_nothing_and_are_those_of_the_quantized_vectors
         book[codes] for book, codes in zip(decoder.codebooks, torch.from_numpy(table.codes(table.ids)).T, strict=True)
     )
     torch.testing.assert_close(norms, vectors.square().sum(1))
+    by_row = norms_by_row(norms, table)
+    for place, id in enumerate(table.ids):
+        rows = table.rows[id : id + table.bucket_sizes(id)]
+        assert by_row[rows].tolist() == [norms[place]] * len(rows)
     with_norms, without = (
         quantized_search(decoder.codebooks, table, decoder.features, 20, given) for given in (norms, None)
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import faiss
@@ -18,7 +19,7 @@ import numpy as np
 import torch
 
 from genius.evaluation.encoded_queries import EncodedSplit
-from genius.evaluation.speed.timed_systems import build_scaled_ivf_pq
+from genius.evaluation.speed.faiss_indexes import MAX_IN_MEMORY, build_flat, build_scaled_ivf_pq, index_bytes
 from genius.evaluation.speed.timing import Times, measure_in_turns
 from genius.metrics.hit_rate import first_hits, hit_rate
 from genius.schema import SearchOptions
@@ -50,24 +51,8 @@ def measure_at_equal_hit_rate(
 ) -> dict[str, Any]:
     """The report, ready for JSON."""
     settings = [*generating(engine), *dense(engine.index.embeddings)]
-    rates = {setting.name: mean_hit_rate(setting, queries) for setting in settings}
-
-    def draw_queries(count: int, number: int) -> EncodedQueries:
-        rng = np.random.default_rng((seed, count, number))
-        return queries.encoded.select(torch.from_numpy(rng.integers(len(queries.cuts), size=count)))
-
-    searches = {setting.name: setting.search for setting in settings}
-    times = {size: measure_in_turns(searches, draw_queries, size, rounds, PATIENCE) for size in batches}
-    measured = [
-        {
-            "system": setting.name,
-            "dense": setting.dense,
-            "bytes_per_item": setting.bytes_per_item,
-            "hit_rate": rates[setting.name],
-            "milliseconds": {str(size): times[size][setting.name] for size in batches},
-        }
-        for setting in settings
-    ]
+    rates = [mean_hit_rate(setting, queries) for setting in settings]
+    measured = time_settings(settings, rates, queries.encoded, batches, rounds, seed)
     return {
         "items": engine.index.n,
         "dim": engine.index.config.dim,
@@ -80,6 +65,34 @@ def measure_at_equal_hit_rate(
         "systems": measured,
         "equal": equal_pairs(measured, str(max(batches))),
     }
+
+
+def time_settings(
+    settings: Sequence[SearchSetting],
+    rates: Sequence[float],
+    queries: EncodedQueries,
+    batches: Sequence[int],
+    rounds: int,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """The figures of each setting with its hit rate, ready for JSON; each round draws its own of the queries."""
+
+    def draw_queries(count: int, number: int) -> EncodedQueries:
+        rng = np.random.default_rng((seed, count, number))
+        return queries.select(torch.from_numpy(rng.integers(len(queries.z), size=count)))
+
+    searches = {setting.name: setting.search for setting in settings}
+    times = {size: measure_in_turns(searches, draw_queries, size, rounds, PATIENCE) for size in batches}
+    return [
+        {
+            "system": setting.name,
+            "dense": setting.dense,
+            "bytes_per_item": setting.bytes_per_item,
+            "hit_rate": rate,
+            "milliseconds": {str(size): times[size][setting.name] for size in batches},
+        }
+        for setting, rate in zip(settings, rates, strict=True)
+    ]
 
 
 def generating(engine: Engine) -> list[SearchSetting]:
@@ -112,28 +125,39 @@ def generating(engine: Engine) -> list[SearchSetting]:
 
 
 def dense(embeddings: np.ndarray) -> list[SearchSetting]:
-    """Exact search, and faiss's approximate indexes, each built once and searched at several settings."""
-    flat = faiss.IndexFlatIP(embeddings.shape[1])
-    flat.add(np.asarray(embeddings, dtype=np.float32))
-    hnsw, ivf_pq = build_hnsw(embeddings), build_scaled_ivf_pq(embeddings, max_training=100_000)
+    """Exact search, and faiss's approximate indexes, each built once and searched at several settings.
 
-    def by_faiss(name: str, index: faiss.Index, **parameters: int) -> SearchSetting:
-        def search(queries: EncodedQueries) -> np.ndarray:
-            for parameter, value in parameters.items():
-                setattr(index.hnsw if index is hnsw else index, parameter, value)
+    Above MAX_IN_MEMORY items without those that hold all vectors in float32.
+    """
+
+    def by_faiss(name: str, index: faiss.Index, values: Sequence[int]) -> list[SearchSetting]:
+        """One for each value of the parameter that the name ends with."""
+        size, parameter = index_bytes(index) / len(embeddings), name.split()[-1]
+        tuned = index.hnsw if isinstance(index, faiss.IndexHNSW) else index
+
+        def search(value: int, queries: EncodedQueries) -> np.ndarray:
+            setattr(tuned, parameter, value)
             return index.search(queries.embeddings.cpu().numpy(), K)[1]
 
-        return SearchSetting(name, True, len(faiss.serialize_index(index)) / len(embeddings), search)
+        return [SearchSetting(f"{name} {value}", True, size, partial(search, value)) for value in values]
+
+    def flat(queries: EncodedQueries) -> np.ndarray:
+        return in_memory.search(queries.embeddings.cpu().numpy(), K)[1]
 
     def streamed(queries: EncodedQueries) -> np.ndarray:
         return flat_search(embeddings, queries.embeddings.cpu().numpy(), K)[1]
 
-    return [
-        by_faiss("flat", flat),
-        SearchSetting("flat, fp16 streamed", True, 2 * embeddings.shape[1], streamed),
-        *(by_faiss(f"HNSW, efSearch {value}", hnsw, efSearch=value) for value in EF_SEARCH),
-        *(by_faiss(f"IVF-PQ, nprobe {value}", ivf_pq, nprobe=value) for value in PROBES),
-    ]
+    n, dim = embeddings.shape
+    settings = [SearchSetting("flat, fp16 streamed", True, 2 * dim, streamed)]
+    if n <= MAX_IN_MEMORY:
+        in_memory = build_flat(embeddings)
+        settings = [
+            SearchSetting("flat", True, index_bytes(in_memory) / n, flat),
+            *settings,
+            *by_faiss("HNSW, efSearch", build_hnsw(embeddings), EF_SEARCH),
+        ]
+    ivf_pq = build_scaled_ivf_pq(embeddings, max_training=100_000)
+    return settings + by_faiss("IVF-PQ, nprobe", ivf_pq, PROBES)
 
 
 def mean_hit_rate(setting: SearchSetting, queries: EncodedSplit) -> float:

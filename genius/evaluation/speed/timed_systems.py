@@ -14,6 +14,7 @@ import faiss
 import numpy as np
 import torch
 
+from genius.evaluation.speed.faiss_indexes import MAX_IN_MEMORY, build_flat, build_scaled_ivf_pq, index_bytes
 from genius.evaluation.speed.hf_generate import HFGenerate, nested_bytes, nested_callback, nested_trie, trie_callback
 from genius.evaluation.speed.machine import synchronize
 from genius.evaluation.speed.workloads import Setup
@@ -21,15 +22,13 @@ from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import SearchOptions
 from genius.search.beam import beam_search
 from genius.search.beam_state import Beams
-from genius.search.dense import build_hnsw, build_ivf_pq, flat_search, quantized_norms, quantized_search
+from genius.search.dense import build_hnsw, flat_search, norms_by_row, quantized_norms, quantized_search
 from genius.search.engine import EncodedQueries
 from genius.search.rerank import expand_beams
 from genius.search.shortlist import SHORTLIST, Codewords, shortlist
 
 K = 50  # results of the systems without beams
 EF_SEARCH, PROBES = 64, 16  # of HNSW; of IVF-PQ, the inverted lists that are read
-MAX_TRAINING = 50_000  # vectors that IVF-PQ is trained on
-MAX_IN_MEMORY = 1_000_000  # items up to which faiss and nested dicts hold everything
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,8 @@ def _beam_search(mode: str, geometry: bool = False) -> Callable[[Setup], TimedSy
         weight, table, budget = 0.0 if geometry else setup.decoder_weight, setup.pool.table, SearchOptions().budget
         start, norms = time.perf_counter(), np.empty(0, dtype=np.float32)
         codewords = Codewords(setup.workload.decoder.codebooks)
-        if mode == "fast":  # as after many searches; the rows of the table are 0 … n − 1
-            norms = np.empty(setup.items, dtype=np.float32)
-            of_ids = quantized_norms(setup.workload.decoder.codebooks, table).cpu().numpy()
-            norms[table.rows] = of_ids[np.searchsorted(table.ids, table.ids_of(np.arange(setup.items)))]
+        if mode == "fast":  # as after many searches
+            norms = norms_by_row(quantized_norms(setup.workload.decoder.codebooks, table), table)
 
         def search(queries: EncodedQueries) -> Beams:
             how = {"mode": mode, "decoder_weight": weight, "budget": budget * SHORTLIST}
@@ -100,9 +97,8 @@ def _flat(setup: Setup) -> TimedSystem:
             0.0,
             embeddings.nbytes / setup.items,
         )
-    start, index = time.perf_counter(), faiss.IndexFlatIP(embeddings.shape[1])
-    index.add(np.asarray(embeddings, dtype=np.float32))
-    return _faiss(index, start, bytes_per_item=4.0 * index.d)
+    start = time.perf_counter()
+    return _faiss(build_flat(embeddings), start, bytes_per_item=4.0 * embeddings.shape[1])
 
 
 def _hnsw(setup: Setup) -> TimedSystem:
@@ -114,21 +110,14 @@ def _hnsw(setup: Setup) -> TimedSystem:
 
 def _ivf_pq(setup: Setup) -> TimedSystem:
     embeddings, start = setup.embeddings, time.perf_counter()
-    index = build_scaled_ivf_pq(embeddings, MAX_TRAINING)
+    index = build_scaled_ivf_pq(embeddings)
     index.nprobe = PROBES
     return _faiss(index, start)
 
 
-def build_scaled_ivf_pq(embeddings: np.ndarray, max_training: int, dims_per_byte: int = 8) -> faiss.IndexIVFPQ:
-    """With 4·√n lists if there are enough vectors to train them."""
-    n, dim = embeddings.shape
-    lists = max(1, min(int(4 * n**0.5), n // 39))
-    return build_ivf_pq(embeddings, lists=lists, code_bytes=dim // dims_per_byte, training=min(n, max_training))
-
-
 def _faiss(index: faiss.Index, start: float, bytes_per_item: float | None = None) -> TimedSystem:
     seconds = time.perf_counter() - start
-    size = len(faiss.serialize_index(index)) / index.ntotal if bytes_per_item is None else bytes_per_item
+    size = index_bytes(index) / index.ntotal if bytes_per_item is None else bytes_per_item
     return TimedSystem(lambda queries: index.search(queries.embeddings.cpu().numpy(), K), seconds, size)
 
 

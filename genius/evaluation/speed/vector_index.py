@@ -37,18 +37,18 @@ from genius.evaluation.arguments import (
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.fused_items import fused_items
 from genius.evaluation.queries import read_queries
-from genius.evaluation.speed.equal_hit_rate import CUT, LIMIT, PATIENCE, SearchSetting, equal_pairs, mean_hit_rate
+from genius.evaluation.speed.equal_hit_rate import CUT, LIMIT, SearchSetting, equal_pairs, mean_hit_rate, time_settings
+from genius.evaluation.speed.faiss_indexes import MAX_IN_MEMORY, build_flat, build_scaled_ivf_pq, index_bytes
 from genius.evaluation.speed.fused_pool import FusedPool, make_pool
 from genius.evaluation.speed.machine import describe_machine
-from genius.evaluation.speed.timed_systems import MAX_TRAINING, K, build_scaled_ivf_pq
-from genius.evaluation.speed.timing import measure_in_turns
+from genius.evaluation.speed.timed_systems import K
 from genius.evaluation.speed.vector_index_report import markdown
 from genius.files import write_report
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.runtime import keep_freed_memory, usable_device
 from genius.schema import SearchOptions
 from genius.search.beam import beam_search
-from genius.search.dense import build_hnsw, flat_search, quantized_norms, quantized_search
+from genius.search.dense import build_hnsw, flat_search, norms_by_row, quantized_norms, quantized_search
 from genius.search.engine import EncodedQueries, Engine
 from genius.search.rerank import expand_beams
 from genius.search.shortlist import SHORTLIST, Codewords, shortlist
@@ -58,7 +58,6 @@ ORDERED = 200  # results that are ordered by the vectors
 BUDGETS = (50, 200, 1000)  # of mode fast
 EF_SEARCH, PROBES = (16, 64, 256), (1, 4, 16, 64, 256)
 DIMS_PER_BYTE = (32, 8)  # of IVF-PQ: as few bytes as an ID, and the usual
-MAX_FLOAT, MAX_HNSW, MAX_SMALL = 1_000_000, 1_000_000, 1_000_000  # items: flat in fp32, HNSW, IVF-PQ of few bytes
 CHANGED = 1000  # items added and removed
 Rows = Callable[[EncodedQueries], np.ndarray]  # b queries -> rows (b, t), best first, padded with −1
 Update = Callable[[np.ndarray], tuple[float, float | None]]  # vectors (t, d) -> seconds to add and to remove them
@@ -100,23 +99,7 @@ def measure(engine: Engine, pool: FusedPool, queries: EncodedSplit, own: bool, s
         found = [setting.search(queries.encoded.select(part)) for part in torch.arange(len(z)).split(64)]
         return float((np.concatenate(found)[:, :CUT] == nearest).any(1).mean())
 
-    def draw_queries(count: int, number: int) -> EncodedQueries:
-        rng = np.random.default_rng((seed, count, number))
-        return queries.encoded.select(torch.from_numpy(rng.integers(len(z), size=count)))
-
-    rates = [rate(setting) for setting in settings]
-    searches = {setting.name: setting.search for setting in settings}
-    times = {size: measure_in_turns(searches, draw_queries, size, ROUNDS, PATIENCE) for size in BATCHES}
-    measured = [
-        {
-            "system": setting.name,
-            "dense": setting.dense,
-            "bytes_per_item": setting.bytes_per_item,
-            "hit_rate": found,
-            "milliseconds": {str(size): times[size][setting.name] for size in BATCHES},
-        }
-        for setting, found in zip(settings, rates, strict=True)
-    ]
+    measured = time_settings(settings, list(map(rate, settings)), queries.encoded, BATCHES, ROUNDS, seed)
     return {
         "items": len(pool.vectors),
         "own": own,
@@ -132,8 +115,7 @@ def by_ids(engine: Engine, pool: FusedPool) -> System:
     quantizer, table, decoder = engine.quantizer, pool.pool.table, IncrementalDecoder(engine.decoder)
     codewords, start = Codewords(quantizer.codebooks), time.perf_counter()
     of_ids = quantized_norms(quantizer.codebooks, table)
-    norms = np.empty(len(table), dtype=np.float32)
-    norms[table.rows] = of_ids.cpu().numpy()[np.searchsorted(table.ids, table.ids_of(np.arange(len(table))))]
+    norms = norms_by_row(of_ids, table)
     seconds = pool.build_seconds + time.perf_counter() - start
     size = (table.nbytes + pool.pool.trie.nbytes + norms.nbytes) / len(table)
 
@@ -177,21 +159,19 @@ def by_ids(engine: Engine, pool: FusedPool) -> System:
 
 
 def by_vectors(vectors: np.ndarray) -> Iterator[System]:
-    """faiss's indexes: exact search, HNSW and IVF-PQ of two sizes."""
+    """faiss's indexes: exact search, HNSW and IVF-PQ of two sizes.
+
+    Above MAX_IN_MEMORY vectors exact search is in half precision, and HNSW and the smaller IVF-PQ are left out.
+    """
     n, dim = vectors.shape
-    if n <= MAX_FLOAT:
-        yield _faiss("flat", lambda: _add(faiss.IndexFlatIP(dim), vectors), {}, ())
-    else:
-        half = faiss.ScalarQuantizer.QT_fp16
-        flat = faiss.IndexScalarQuantizer(dim, half, faiss.METRIC_INNER_PRODUCT)
-        yield _faiss("flat, fp16", lambda: _add(flat, vectors), {}, ())
-    if n <= MAX_HNSW:
+    yield _faiss("flat" if n <= MAX_IN_MEMORY else "flat, fp16", lambda: build_flat(vectors), {}, ())
+    if n <= MAX_IN_MEMORY:
         yield _faiss("HNSW", lambda: build_hnsw(vectors), {"efSearch": EF_SEARCH}, ())
     for dims in DIMS_PER_BYTE:
-        if n <= MAX_SMALL or dims == min(DIMS_PER_BYTE):
+        if n <= MAX_IN_MEMORY or dims == min(DIMS_PER_BYTE):
             name = f"IVF-PQ of {dim // dims} bytes"
             index = _faiss(
-                name, lambda dims=dims: build_scaled_ivf_pq(vectors, MAX_TRAINING, dims), {"nprobe": PROBES}, vectors
+                name, lambda dims=dims: build_scaled_ivf_pq(vectors, dims_per_byte=dims), {"nprobe": PROBES}, vectors
             )
             yield index
 
@@ -202,8 +182,7 @@ def _faiss(
     """parameter: its name and values. kept (n, d): also with results that these vectors order."""
     start = time.perf_counter()
     index = build()
-    seconds, sizes = time.perf_counter() - start, []
-    faiss.write_index(index, faiss.PyCallbackIOWriter(lambda block: sizes.append(len(block))))
+    seconds = time.perf_counter() - start
 
     def update(vectors: np.ndarray) -> tuple[float, float | None]:
         n, start = index.ntotal, time.perf_counter()
@@ -222,7 +201,7 @@ def _faiss(
 
         return found
 
-    system = System(name, True, seconds, sum(sizes) / index.ntotal, update)
+    system = System(name, True, seconds, index_bytes(index) / index.ntotal, update)
     for key, values in parameter.items() or ((None, (None,)),):
         for value in values:
             setting = name if key is None else f"{name}, {key} {value}"
@@ -237,12 +216,6 @@ def ordered(rows: np.ndarray, vectors: np.ndarray, z: np.ndarray) -> np.ndarray:
     products = np.einsum("btd,bd->bt", vectors[rows].astype(np.float32), z)
     order = np.argsort(np.where(rows >= 0, -products, np.inf), axis=1, kind="stable")[:, :K]
     return np.take_along_axis(rows, order, axis=1)
-
-
-def _add(index: faiss.Index, vectors: np.ndarray) -> faiss.Index:
-    for part in np.array_split(np.arange(len(vectors)), -(-len(vectors) // 16_384)):
-        index.add(np.ascontiguousarray(vectors[part], dtype=np.float32))
-    return index
 
 
 def _costs(system: System, vectors: np.ndarray) -> dict[str, Any]:
