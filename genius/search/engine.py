@@ -2,7 +2,8 @@
 
     encode -> fuse -> beam -> expand -> rerank -> fetch
 
-All models run on one thread (batching.py); the methods may be called on any.
+All models run on one thread (batching.py); the methods may be called on any. A query's picture is then judged on the
+caller's thread (stage "judge"): whether it looks like those of the index.
 
 Shapes: b queries, d embedding dim.
 """
@@ -297,7 +298,8 @@ class Engine:
         batch = self._batch_options(options)
         for query in queries:
             check_query(query)
-        return self._batcher.run(self._search, queries, batch, batch_size(batch.options.beams), caller)
+        results = self._batcher.run(self._search, queries, batch, batch_size(batch.options.beams), caller)
+        return [self._judged(query, result) for query, result in zip(queries, results, strict=True)]
 
     def search_encoded(
         self, encoded: EncodedQueries, options: SearchOptions | None = None, caller: Caller = ANYONE
@@ -422,25 +424,24 @@ class Engine:
         )
 
     def _search(self, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
-        return self._results(self._encode(queries), queries, batch)
+        return self._results(self._encode(queries), batch)
 
     def _search_encoded(self, queries: Sequence[EncodedQueries], batch: BatchOptions) -> list[SearchResult]:
         embeddings, z = (
             torch.cat(vectors).to(self.device)
             for vectors in ([query.embeddings for query in queries], [query.z for query in queries])
         )
-        return self._results(EncodedQueries(None, embeddings, z), [Query()] * len(queries), batch)
+        return self._results(EncodedQueries(None, embeddings, z), batch)
 
-    def _results(self, encoded: EncodedQueries, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
+    def _results(self, encoded: EncodedQueries, batch: BatchOptions) -> list[SearchResult]:
         options, version, mode = batch.options, batch.version, self.mode_of(batch.options)
         query_codes = self.quantizer.encode(encoded.z).tolist()
         pool = version.pool_of(options.modality)
         table, retrieval = pool.table, self._retrieve(encoded, options, version, pool)
         milliseconds = dict(retrieval.milliseconds)
-        with self._timed("fetch", milliseconds, len(queries)):
+        with self._timed("fetch", milliseconds, len(encoded.z)):
             hits_per_query = fetch_hits(version.index, retrieval.ranked, table)
             ids_per_query = generated_ids(retrieval.beams.ends or retrieval.beams, table)
-            out_of_distribution = [self.is_out_of_distribution(query) for query in queries]
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
         first_codes, certified = (
             retrieval.beams.first_log_probs.exp().cpu().numpy(),
@@ -461,12 +462,20 @@ class Engine:
                 dtype=self.fast_dtype if mode == "fast" else "float32",
                 decoded=int(retrieval.beams.scored[i]),
                 certified=None if certified is None else bool(certified[i]),
-                out_of_distribution=out_of_distribution[i],
                 milliseconds=dict(milliseconds),
                 trace=SearchTrace(retrieval.beams.trace[i]) if retrieval.beams.trace else None,
             )
-            for i in range(len(queries))
+            for i in range(len(encoded.z))
         ]
+
+    def _judged(self, query: Query, result: SearchResult) -> SearchResult:
+        """The result with a word on the query's picture, if it has one and the run has a detector."""
+        start = time.perf_counter()
+        judgment = self.is_out_of_distribution(query)
+        if judgment is None:
+            return result
+        spent = (time.perf_counter() - start) * 1000
+        return replace(result, out_of_distribution=judgment, milliseconds=result.milliseconds | {"judge": spent})
 
     @contextmanager
     def _timed(self, stage: str, milliseconds: Milliseconds, queries: int) -> Iterator[None]:

@@ -1,3 +1,5 @@
+import threading
+
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw
@@ -183,7 +185,17 @@ def test_a_search_judges_each_query_with_an_image(engine, of_drawings, monkeypat
         Query(image=drawing(0)),
         Query(text="blue", image=drawing(0)),
     ]
-    assert [result.out_of_distribution for result in engine.search(queries)] == [True, None, False, False]
+    judge, threads = of_drawings.is_out_of_distribution, []
+
+    def judged(_: OODDetector, image: Image.Image) -> bool:
+        threads.append(threading.current_thread())
+        return judge(image)
+
+    monkeypatch.setattr(OODDetector, "is_out_of_distribution", judged)
+    results = engine.search(queries)
+    assert [result.out_of_distribution for result in results] == [True, None, False, False]
+    assert ["judge" in result.milliseconds for result in results] == [True, False, True, True]
+    assert set(threads) == {threading.current_thread()}  # the one that runs the models goes on
 
 
 def test_a_run_without_a_detector_judges_nothing(engine):
