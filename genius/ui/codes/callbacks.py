@@ -62,7 +62,8 @@ class CodesCallbacks:
         return format_pattern((None,)) if open_pattern is None and not sent_pattern else None
 
     def open(self, pattern: Pattern) -> tuple[Any, ...]:
-        """What every panel shows of a pattern, as far as it is computed fast; `on_meaning` adds words and the table."""
+        """What every panel shows of a pattern, as far as it is computed fast, and a signal that lets `on_meaning`
+        add words and the table."""
         profiles = self.profiles_of(self.engine.index)
         matches = profiles.table.match(pattern)
         return (
@@ -78,6 +79,7 @@ class CodesCallbacks:
             None,
             (view.COLLECTING_WORDS if pattern else self.introduction()) if len(matches) else None,
             None,
+            True,
         )
 
     def on_meaning(self, pattern: Pattern | None):

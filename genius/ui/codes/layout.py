@@ -17,7 +17,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current gr.Tab and wire it to the engine."""
     callbacks, open_code = CodesCallbacks(context), context.shared.open_code
     code_sizes, forced = callbacks.code_sizes, callbacks.forced
-    open_pattern, open_everything = gr.State(None), Signal("codes-everything")
+    open_pattern, open_everything, opened = gr.State(None), Signal("codes-everything"), Signal("codes-opened")
     introduction(
         "codes",
         "A code is one number of an ID, and items whose IDs begin alike are alike. Choose a code to see what its items "
@@ -65,7 +65,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         factors = Panel("codes-factors", "common/table.js")
 
     context.precompute.append(callbacks.prepare)
-    outputs = [open_pattern, pattern, key, summary, icicle, nearness, items, item_card, meaning, table]
+    outputs = [open_pattern, pattern, key, summary, icicle, nearness, items, item_card, meaning, table, opened]
     event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": summary}
     for opening in (
         pattern.submit(callbacks.on_pattern, pattern, outputs, **event_options),
@@ -75,12 +75,13 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         *(panel.select(callbacks.on_key, None, outputs, **event_options) for panel in (summary, icicle, table)),
     ):
         links.follow(opening, "codes", code=key)
-        opening.success(
-            callbacks.on_meaning,
-            open_pattern,
-            [meaning, icicle, table],
-            **event_options | {"show_progress_on": meaning},
-        )
+    # one event for all ways to open a pattern, so that its last answer is that of the pattern opened last
+    opened.sent(
+        callbacks.on_meaning,
+        open_pattern,
+        [meaning, icicle, table],
+        **event_options | {"show_progress_on": meaning},
+    )
     tab.select(callbacks.on_first_visit, [open_pattern, open_code], open_everything, **LATEST)
     level.input(callbacks.on_level, level, code, **LATEST)
     items.turn(callbacks.on_page, open_pattern, items, **LATEST)

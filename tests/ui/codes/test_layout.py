@@ -10,7 +10,7 @@ from genius.ui.codes.layout import codes_tab
 from genius.ui.common.context import Context, ServedRun, Shared
 from tests.ui.fake_engine import FakeEngine
 
-NAMES = ("pattern", "typed", "key", "summary", "icicle", "nearness", "items", "card", "meaning", "table")
+NAMES = ("pattern", "typed", "key", "summary", "icicle", "nearness", "items", "card", "meaning", "table", "opened")
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +24,19 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def tab(engine, run):
-    """Calls an event of the tab by its function's name."""
-    with gr.Blocks() as page:
+def blocks(engine, run):
+    with gr.Blocks() as blocks:
         tabs = gr.Tabs()
         context = Context(engine, ServedRun(run), Shared.create(tabs))
         with tabs, gr.Tab("Codes", id="codes") as shown:
             codes_tab(context, shown)
-    functions = {event.name: event.fn for event in page.fns.values()}
+    return blocks
+
+
+@pytest.fixture(scope="module")
+def tab(blocks):
+    """Calls an event of the tab by its function's name."""
+    functions = {event.name: event.fn for event in blocks.fns.values()}
     return lambda name, *inputs: functions[name](*inputs)
 
 
@@ -67,6 +72,11 @@ def test_a_pattern_without_items_says_so(tab):
     shown = opened(tab, "0 · 200")
     assert shown["summary"]["empty"] and shown["icicle"] is None and shown["nearness"] is None
     assert shown["items"]["groups"][0]["tiles"] == []
+
+
+def test_the_words_of_every_opening_come_by_one_event_whose_last_call_counts(blocks, tab):
+    (event,) = (event for event in blocks.fns.values() if event.name == "on_meaning")
+    assert event.trigger_mode == "always_last" and opened(tab, "0 · 7")["opened"]
 
 
 def test_what_is_no_pattern_gets_one_sentence(tab):
