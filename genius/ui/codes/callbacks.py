@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +59,13 @@ class CodesCallbacks:
         return self.open(parse_pattern(format_pattern(at_level(level, code)), self.code_sizes))
 
     def on_first_visit(self, open_pattern: Pattern | None, sent_pattern: str | None):
-        """Open all codes for a visitor who comes without a pattern; one that another tab sent is opened anyway."""
-        return format_pattern((None,)) if open_pattern is None and not sent_pattern else None
+        """Open all codes for a visitor who comes without a pattern, or whose address has none that can be read; one that
+        another tab sent is opened anyway."""
+        if open_pattern is None and sent_pattern:
+            with suppress(UserError):  # which opening that pattern raises, where it can be shown
+                parse_pattern(sent_pattern, self.code_sizes)
+                return None
+        return format_pattern((None,)) if open_pattern is None else None
 
     def open(self, pattern: Pattern) -> tuple[Any, ...]:
         """What every panel shows of a pattern, as far as it is computed fast, and a signal that lets `on_meaning`

@@ -73,6 +73,12 @@ def test_an_item_opens_its_card_and_becomes_the_query(opened):
     page.locator("#cards .card").first.wait_for()
 
 
+def test_an_address_without_a_readable_pattern_says_so_and_opens_everything(visit):
+    page = visit("/?tab=codes&code=hello")
+    page.locator("[data-testid=toast-body]", has_text="'hello' is not a code").wait_for()
+    shown(page, "40 items")
+
+
 @pytest.mark.slow
 def test_a_code_of_a_card_opens_all_items_below_it(opened, served):
     page = opened()

@@ -89,6 +89,10 @@ def test_who_comes_without_a_pattern_asks_for_everything_and_nobody_else_does(ta
     assert tab("on_first_visit", (0, 7), None) is None and tab("on_first_visit", None, "0.7") is None
 
 
+def test_an_address_that_names_no_pattern_opens_everything(tab):
+    assert opened(tab, tab("on_first_visit", None, "hello"))["pattern"] == ()
+
+
 def test_a_level_offers_its_codes_and_one_of_them_opens_whatever_comes_before(tab, engine):
     choices = tab("on_level", 1).choices
     codes = engine.index.codes(range(engine.index.n))[:, 1]
