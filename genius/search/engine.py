@@ -325,7 +325,9 @@ class Engine:
 
         options: those of the search, but for `rerank`, `ranking` and `k`.
         """
-        return self._batcher.call(partial(self._reorder, found, encoded, options, self._versions.current, pool))
+        version = self._versions.current
+        pool = pool or version.pool_of(options.modality)
+        return self._batcher.call(partial(self._reorder, found, encoded, options, version, pool))
 
     def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see `flat_search`."""
@@ -389,9 +391,9 @@ class Engine:
         return Retrieval(beams, candidates, ranked, milliseconds)
 
     def _reorder(
-        self, found: Retrieval, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool | None
+        self, found: Retrieval, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool
     ) -> Retrieval:
-        milliseconds, pool = dict(found.milliseconds), pool or version.pool_of(options.modality)
+        milliseconds = dict(found.milliseconds)
         with self._timed("rerank", milliseconds, len(encoded.z)):
             ranked = self._rank(found.beams, found.candidates, encoded, options, version, pool)
         return replace(found, ranked=ranked, milliseconds=milliseconds)

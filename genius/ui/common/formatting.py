@@ -23,6 +23,7 @@ STAGES = {  # in the order they run
     "expand": "expand buckets",
     "rerank": "re-rank",
     "fetch": "fetch",
+    "judge": "picture check",
 }
 STAGE_NOTES = {  # what a stage does, for people outside the field
     "encode": "Turn words and picture into numbers, their embeddings",
@@ -31,6 +32,7 @@ STAGE_NOTES = {  # what a stage does, for people outside the field
     "expand": "Look up the items of each ID, its bucket",
     "rerank": "Order these items by how well they fit the query",
     "fetch": "Read texts and pictures of the results",
+    "judge": "See whether the picture is unlike those of the collection",
 }
 QUERY_PICTURE_SIDE = 256  # pixels of a query's picture where it is shown again
 LONGEST_FIELD = 300  # characters of a credit, license or origin
