@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,8 +97,7 @@ def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[R
         encyclopedia_rows(draft, book, _sightings(book, entries, photos, predictions), photos)
         rows += write_draft(writer, "encyclopedia", draft, {})
         writer.close()
-        held_out = {photo.image.path for photo in photos if photo.query_only}
-        _write_shipped(writer.root, entries, book, held_out)
+        _write_shipped(writer.root, entries, book)
     return rows
 
 
@@ -185,13 +184,8 @@ def _write_instructions(writer: CollectionWriter) -> None:
         writer.instructions(DATASETS.index(name), name, *TASKS[task], held_out, held_out=True)
 
 
-def _write_shipped(
-    root: Path, entries: dict[str, list[SourceEntry]], book: Encyclopedia, held_out: Container[str | None]
-) -> None:
-    """Write the pool of what may ship; items of the five sets get the facts that the others have already.
-
-    held_out: pictures that are only queries of the test; they stay outside, like the pictures of visitors.
-    """
+def _write_shipped(root: Path, entries: dict[str, list[SourceEntry]], book: Encyclopedia) -> None:
+    """Write the pool of what may ship; items of the five sets get the facts that the others have already."""
     names = {entry.image.path: entry.record.captions[0] for entry in entries["emoji"] if entry.record.captions}
     category = {}
     for entry in entries["grocery"]:
@@ -199,7 +193,7 @@ def _write_shipped(
     with (root / named_pool_file(SHIPPED)).open("w", encoding="utf-8", newline="\n") as stream:
         for item in Collection(root).all_candidates():
             dataset = DATASETS[int(item.id.split(":")[0])]
-            if item.image in held_out or not ships(dataset, names.get(item.image, ""), book):
+            if not ships(dataset, names.get(item.image, ""), book):
                 continue
             if dataset in FIVE_SETS:
                 kind = ("emoji", "emoji") if dataset == "emoji" else ("food", category[item.image or item.text])

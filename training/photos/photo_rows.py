@@ -1,6 +1,6 @@
 """The rows of the dataset `photos`: every task that names, titles and captions of the photographs allow.
 
-A test query is a picture, or a text, that no pool searched by a test holds a copy of; see pictures.py.
+A picture that asks for pictures in a test is in no pool, nor is a copy of it in one that a test searches; see pictures.py.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ def _change(set_: str, name: str, other: str) -> tuple[str, ...]:
 
 
 def _image(draft: Draft, photo: Photo) -> Candidate:
-    """A picture as a candidate; one that is only a query of the test is in no pool that a test searches."""
-    tasks, splits = ((), ("train",)) if photo.query_only else ((0, 4), (photo.split,))
+    """A picture as a candidate; one that is only a query of the test is in no pool, so that no training sees it."""
+    tasks, splits = ((), ()) if photo.query_only else ((0, 4), (photo.split,))
     return draft.candidate(tasks, splits, image=photo.image, source=photo.facts)
 
 

@@ -103,7 +103,7 @@ class Photo:
     group: int  # pictures of one group are near copies of each other or show one dish
     copies: int  # near copies alone
     split: str
-    query_only: bool = False  # a test picture that is in no pool that a test searches
+    query_only: bool = False  # a test picture that is in no pool
     image: SourceImage | None = None  # once it is in the collection
     facts: dict[str, str] = field(default_factory=dict)  # for src_content
 
