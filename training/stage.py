@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from genius.collections.layout import INSTRUCTIONS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.files import disk_errors_explained, write_json
@@ -79,7 +80,7 @@ def only_trainer(run: Path) -> Iterator[None]:
 
 
 def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
-    run = Run(arguments.run)
+    run, stamp = Run(arguments.run), records_stamp(arguments.collection)
     drawn_world(arguments.collection)  # which `record_stage` reads after the stage
     if name in TRAINED and "left_out" in run.manifest:
         raise UserError(
@@ -94,12 +95,14 @@ def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Argumen
         train(arguments)
     print(f"{name}: {peak_memory(arguments.device, arguments.workers)}", flush=True)
     if is_main():
-        record_stage(name, arguments, time.perf_counter() - started)
+        record_stage(name, arguments, time.perf_counter() - started, stamp)
     barrier()
 
 
-def record_stage(name: str, arguments: Arguments, seconds: float) -> None:
+def record_stage(name: str, arguments: Arguments, seconds: float, stamp: str) -> None:
     """Record in the manifest that the stage is done, its settings and its seconds since the last start.
+
+    stamp: `records_stamp` of the collection when the stage started.
 
     Earlier stages keep the settings that they were recorded with: a command of one stage may name other ones for them.
     """
@@ -108,7 +111,7 @@ def record_stage(name: str, arguments: Arguments, seconds: float) -> None:
         stages = {stage: done for stage, done in manifest.get("stages", {}).items() if stage in before}
         recorded = manifest.get("settings", {})
         earlier = {stage: recorded[stage] for stage in stages if stage in recorded}
-        stages[name] = {"facts": facts(name, arguments), "seconds": round(seconds, 2)}
+        stages[name] = {"facts": facts(name, arguments), "records": stamp, "seconds": round(seconds, 2)}
         manifest |= {
             "collection": str(arguments.collection.resolve()),
             "preset": arguments.preset,
@@ -125,18 +128,40 @@ def drawn_world(collection: Path) -> dict[str, Any] | None:
     return Collection(collection).world() if collection.exists() else None
 
 
+def records_stamp(collection: Path) -> str:
+    """Checksum of the names, sizes and times of the files that training reads, but for images: no test queries."""
+    folders = ("cand_pool", *(f"{kind}/{split}" for kind in ("query", "qrels") for split in ("train", "val")))
+    files = [file for folder in folders for file in (collection / folder).rglob("*")]
+    states = [(file, file.stat()) for file in sorted([*files, collection / INSTRUCTIONS]) if file.is_file()]
+    return fingerprint([[str(file.relative_to(collection)), own.st_size, own.st_mtime_ns] for file, own in states])
+
+
 def is_done(name: str, arguments: Arguments) -> bool:
     """Whether the run has this stage with these settings, and its parts, built from those that the run has now.
 
-    Raises UserError if it has the stage with other settings.
+    Raises UserError if it has the stage with other settings or of another collection, or if the records of the
+    collection have changed since; the weights of an encoder stay in use then.
     """
     run = Run(arguments.run)
     done = run.manifest.get("stages", {}).get(name)
     if done and done["facts"] != facts(name, arguments):
+        known, asked = run.manifest["collection"], str(arguments.collection.resolve())
+        if known != asked:
+            raise UserError(
+                f"{arguments.run} was made from the collection {known}, not {asked}; name that one, or another RUN, or "
+                f"repeat the stage: python -m training.{name} COLLECTION RUN"
+            )
         raise UserError(
             f"the {name} of {arguments.run} was made from another collection or with other settings; "
             f"name another RUN, or repeat the stage: python -m training.{name} COLLECTION RUN"
         )
+    if done and name != "encoder":
+        now = records_stamp(arguments.collection)
+        if done.get("records", now) != now:  # a run of before has none
+            raise UserError(
+                f"the collection {arguments.collection} has changed since the {name} of {arguments.run} was made; "
+                f"repeat from: python -m training.features {arguments.collection} {arguments.run}"
+            )
     return done is not None and all(run.is_current(part) for part in PARTS_OF[name])
 
 

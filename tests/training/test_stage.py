@@ -11,7 +11,16 @@ from genius.run import Run
 from tests.training.tiny import TINY
 from training.__main__ import train
 from training.command_line import Arguments
-from training.stage import CURVES, only_trainer, peak_memory, record_epoch, record_stage, run_stage
+from training.stage import (
+    CURVES,
+    is_done,
+    only_trainer,
+    peak_memory,
+    record_epoch,
+    record_stage,
+    records_stamp,
+    run_stage,
+)
 
 
 def test_published_weights_are_not_replaced(collection, tmp_path):
@@ -34,12 +43,12 @@ def test_a_stage_leaves_the_recorded_settings_of_earlier_ones(collection, tmp_pa
     """A command of one stage is easily started with another preset than the stages before it."""
     first = Arguments(collection.root, tmp_path, "small", TINY, "cpu")
     other = replace(TINY, encoder=replace(TINY.encoder, epochs=77), quantizer=replace(TINY.quantizer, epochs=55))
-    record_stage("encoder", first, 1.0)
-    record_stage("features", replace(first, settings=other), 1.0)
+    record_stage("encoder", first, 1.0, "")
+    record_stage("features", replace(first, settings=other), 1.0, "")
     settings = Run(tmp_path).manifest["settings"]
     assert settings["encoder"]["epochs"] == TINY.encoder.epochs
     assert settings["quantizer"]["epochs"] == 55
-    record_stage("encoder", replace(first, settings=other), 1.0)
+    record_stage("encoder", replace(first, settings=other), 1.0, "")
     assert Run(tmp_path).manifest["settings"]["encoder"]["epochs"] == 77
 
 
@@ -99,3 +108,54 @@ def test_a_full_disk_ends_a_stage_with_a_sentence(collection, tmp_path):
 
     with pytest.raises(UserError, match="the disk of .*run is full .* what was finished stays; make room"):
         run_stage("features", full, Arguments(collection.root, tmp_path / "run", "small", TINY, "cpu"))
+
+
+def test_a_collection_that_has_changed_is_not_done(collection, tmp_path):
+    root, run = shutil.copytree(collection.root, tmp_path / "collection"), tmp_path / "run"
+    given = Arguments(root, run, "small", TINY, "cpu")
+    for stage in ("encoder", "features"):
+        run_stage(stage, lambda _: Run(run).record(left=1), given)
+    assert is_done("features", given)
+    pool = next((root / "cand_pool" / "global").iterdir())
+    pool.write_text(pool.read_text().replace('"txt": "', '"txt": "another '))
+    with pytest.raises(
+        UserError, match="collection has changed since the features of .*; repeat from: python -m training.features"
+    ):
+        is_done("features", given)
+    run_stage("features", lambda _: None, given)
+    assert is_done("features", given)
+
+
+def test_a_stage_that_was_recorded_before_collections_had_a_stamp_is_done(collection, tmp_path):
+    given = Arguments(collection.root, tmp_path, "small", TINY, "cpu")
+    run_stage("features", lambda _: None, given)
+    with Run(tmp_path).changing() as manifest:
+        del manifest["stages"]["features"]["records"]
+    assert is_done("features", given)
+
+
+def test_a_collection_that_was_moved_is_named_with_its_former_place(collection, tmp_path):
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    given = Arguments(root, tmp_path / "run", "small", TINY, "cpu")
+    run_stage("features", lambda _: None, given)
+    moved = root.rename(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match=f"was made from the collection {root}, not {moved}; name that one, or another"):
+        is_done("features", replace(given, collection=moved))
+
+
+@pytest.mark.parametrize("folder", ["cand_pool/global", "cand_pool/local", "query/val", "qrels/train", "instructions"])
+def test_the_stamp_of_a_collection_covers_every_file_that_training_reads(collection, tmp_path, folder):
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    before = records_stamp(root)
+    assert before == records_stamp(root)
+    file = next(file for file in sorted((root / folder).rglob("*")) if file.is_file())
+    file.write_text(file.read_text() + "\n")
+    assert records_stamp(root) != before
+
+
+def test_queries_of_a_test_may_be_added_later(collection, tmp_path):
+    """As training.benchmarks.own_folder does."""
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    before = records_stamp(root)
+    (root / "query" / "test" / "mbeir_further_task0_test.jsonl").write_text("")
+    assert records_stamp(root) == before

@@ -93,7 +93,7 @@ def test_other_parts_in_the_new_run_are_refused(tiny_run, other, tmp_path):
 
 def test_a_run_that_was_trained_is_refused_and_stays_as_it_is(tiny_run, other):
     before = (tiny_run / "manifest.json").read_text()
-    with pytest.raises(UserError, match="from another collection or with other settings"):
+    with pytest.raises(UserError, match="was made from the collection .*, not .*elsewhere; name that one"):
         transfer(Run(tiny_run), other.root, tiny_run, "", "cpu")
     assert (tiny_run / "manifest.json").read_text() == before
 

@@ -1,6 +1,6 @@
 """The rows of the dataset `photos`: every task that names, titles and captions of the photographs allow.
 
-A picture that asks for pictures in a test is in no pool, nor is a copy of it in one that a test searches; see pictures.py.
+A picture that asks for pictures in a test is in no pool, and no copy of it in one that a test searches (pictures.py).
 """
 
 from __future__ import annotations
