@@ -5,9 +5,11 @@ Shapes: q queries of a column, d embedding dim.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -110,10 +112,10 @@ def read_columns(
     chosen = counterparts(asked, wanted)
     if not chosen:
         raise UserError(f"{collection.root} has no {SPLIT} queries of the tasks in the paper's tables")
-    everything = np.unique(index.rows_of(item.id for item in collection.candidates(f"union_{SPLIT}")))
     reader = FeatureCache(run, collection, cache, device)
     columns = []
-    for paper, own in tqdm(chosen.items(), desc="test queries", unit="column"):
+    pools = searched_pools(collection, index, list(chosen.values()))
+    for number, (paper, own) in enumerate(tqdm(chosen.items(), desc="test queries", unit="column")):
         sets = {"asked": own, "dropped words": dropped_words(own, seed)}
         if own.row in held_out:
             sets["held-out phrasing"] = held_out[own.row]
@@ -121,11 +123,31 @@ def read_columns(
         if len(swapped):
             sets["swapped instruction"] = swapped
         sets = {name: sets[name] for name in conditions if name in sets}
-        local = np.unique(index.rows_of(item.id for item in collection.local_pool(own.row)))
-        pools = {"global": everything, "local": np.intersect1d(local, everything, assume_unique=True)}
         features = {name: reader.features(queries) for name, queries in sets.items()}
-        columns.append(Column(paper, sets, features, pools))
+        columns.append(Column(paper, sets, features, pools[number]))
     return columns
+
+
+def searched_pools(
+    collection: Collection, index: CandidateRows, sets: Sequence[QuerySet]
+) -> list[dict[str, np.ndarray]]:
+    """The "global" and the "local" pool of each row in the test split: sorted candidate rows."""
+    everything = np.unique(index.rows_of(item.id for item in collection.candidates(f"union_{SPLIT}")))
+    pools = []
+    for own in sets:
+        local = np.unique(index.rows_of(item.id for item in collection.local_pool(own.row)))
+        pools.append({"global": everything, "local": np.intersect1d(local, everything, assume_unique=True)})
+    return pools
+
+
+def search_facts(queries: QuerySet, pools: Mapping[str, np.ndarray]) -> list[Any]:
+    """All that a search of these queries among these pools depends on, beside the candidates: for a fingerprint."""
+    return [
+        queries.instructions,
+        [[query.id, query.text, query.image] for query in queries.queries],
+        [array.tolist() for array in (queries.qrels.offsets, queries.qrels.rows, queries.targets)],
+        {scope: hashlib.sha256(rows.astype(np.int64).tobytes()).hexdigest() for scope, rows in pools.items()},
+    ]
 
 
 def dropped_words(queries: QuerySet, seed: int) -> QuerySet:

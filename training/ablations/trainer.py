@@ -11,7 +11,6 @@ Shapes: n candidates, d embedding dim.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import time
@@ -34,7 +33,7 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from training import decoder, quantizer
 from training.ablations.measure import Searcher, first_code_clusters, measure
-from training.ablations.query_columns import Column
+from training.ablations.query_columns import Column, search_facts
 from training.ablations.variants import TrainingJob
 from training.checkpoint import fingerprint
 from training.decoder import TargetIDs
@@ -194,18 +193,7 @@ def facts_of(run: Run, data: dict[str, FeatureSet], columns: Sequence[Column]) -
     """
     files = {"candidates": data["train"].candidate_files} | {split: data[split].query_files for split in SPLITS}
     queries = [
-        [
-            column.paper,
-            {
-                condition: [own.instructions, [[query.id, query.text, query.image] for query in own.queries]]
-                + [array.tolist() for array in (own.qrels.offsets, own.qrels.rows, own.targets)]
-                for condition, own in column.queries.items()
-            },
-            {
-                scope: hashlib.sha256(rows.astype(np.int64).tobytes()).hexdigest()
-                for scope, rows in column.pools.items()
-            },
-        ]
+        [column.paper, {condition: search_facts(own, column.pools) for condition, own in column.queries.items()}]
         for column in columns
     ]
     return (

@@ -9,6 +9,8 @@ Shapes: c candidates that are embedded, q queries of a row, d embedding dim.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import torch
 from tqdm import tqdm
@@ -20,25 +22,17 @@ from genius.evaluation.queries import QuerySet
 from genius.metrics.hit_rate import CUTS, first_hits, headline_cut, hit_rate
 from genius.models.encoder import Encoder, query_text
 from genius.search.dense import flat_search
-from training.ablations.query_columns import CandidateRows
 
-SPLIT = "test"
 BATCH = 64
 
 
 def dense_search(
-    encoder: Encoder, collection: Collection, candidates: CandidateRows, sets: list[QuerySet], scopes: tuple[str, ...]
+    encoder: Encoder, collection: Collection, sets: Sequence[QuerySet], pools: Sequence[Mapping[str, np.ndarray]]
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """{"TASK:DATASET": {scope: {cut: hit rate}}} of exact search by cosine, in the test split's pools.
+    """{"TASK:DATASET": {scope: {cut: hit rate}}} of exact search by cosine.
 
-    scopes: "global", of all datasets, and "local". Only candidates of these pools are embedded.
+    pools: of each set of queries, by scope, sorted candidate rows. Only candidates of these pools are embedded.
     """
-    everything = np.unique(candidates.rows_of(item.id for item in collection.candidates(f"union_{SPLIT}")))
-    pools: list[dict[str, np.ndarray]] = []
-    for own in sets:
-        local = np.unique(candidates.rows_of(item.id for item in collection.local_pool(own.row)))
-        both = {"global": everything, "local": np.intersect1d(local, everything, assume_unique=True)}
-        pools.append({scope: both[scope] for scope in scopes})
     needed = np.unique(np.concatenate([rows for pool in pools for rows in pool.values()]))
     embeddings = embed_candidates(encoder, collection, needed)  # (c, d)
     found = {}

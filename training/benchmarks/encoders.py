@@ -29,9 +29,9 @@ from genius.models.encoder import Encoder
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.run import Run
 from genius.runtime import keep_freed_memory
-from training.ablations.query_columns import CandidateRows
+from training.ablations.query_columns import SPLIT, CandidateRows, search_facts, searched_pools
 from training.benchmarks.encoder_report import build, markdown
-from training.benchmarks.encoder_search import SPLIT, dense_search
+from training.benchmarks.encoder_search import dense_search
 from training.checkpoint import fingerprint
 from training.command_line import (
     Arguments,
@@ -144,7 +144,7 @@ def main(arguments: list[str] | None = None) -> None:
                 if not is_done("encoder", made):
                     run_stage("encoder", train, made)
                 if is_main():
-                    found = kept_search(folder, system, collection, candidates, asked, device, limit, options.seed)
+                    found = kept_search(folder, system, collection, candidates, asked, device)
                     measured.setdefault(system.name, {}).update(found)
             barrier()
         if is_main():
@@ -171,18 +171,18 @@ def kept_search(
     candidates: CandidateRows,
     sets: list[QuerySet],
     device: str,
-    limit: int | None,
-    seed: int,
 ) -> dict[str, Any]:
-    """The hit rates of a trained encoder, from its folder if they were measured before."""
+    """The hit rates of a trained encoder, from its folder if the same search was measured before."""
     run, file = Run(folder), folder / "dense.json"
-    facts = fingerprint(run.digest("encoder"), limit, seed, candidates.table.id_digest)
+    scopes = ("local",) if system.single else ("global", "local")
+    pools = [{scope: pools[scope] for scope in scopes} for pools in searched_pools(collection, candidates, sets)]
+    searched = [search_facts(queries, own) for queries, own in zip(sets, pools, strict=True)]
+    facts = fingerprint(run.digest("encoder"), candidates.table.content_digest, searched)
     kept = json.loads(file.read_text()) if file.is_file() else {}
     if kept.get("facts") != facts:
         load = FeatureFusionEncoder.load if system.fusion == "feature" else Encoder.load
         encoder = load(run.folder("encoder")).to(device)
-        scopes = ("local",) if system.single else ("global", "local")
-        kept = {"facts": facts, "rows": dense_search(encoder, collection, candidates, sets, scopes)}
+        kept = {"facts": facts, "rows": dense_search(encoder, collection, sets, pools)}
         write_json(file, kept)
     return kept["rows"]
 

@@ -1,12 +1,14 @@
 """The command that trains and measures the encoder baselines, on a tiny collection."""
 
 import json
+import shutil
 from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 from open_clip.transform import PreprocessCfg
 
+from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation.queries import read_queries
 from genius.explore.ablation_tables import ablation_choices, ablation_tables
@@ -14,11 +16,20 @@ from genius.models.encoder import Encoder
 from genius.models.encoder_config import EncoderConfig
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.run import Run
+from tests.search.tiny import tiny_encoder
 from tests.training.tiny import TINY
-from training.ablations.query_columns import CandidateRows
+from training.ablations.query_columns import CandidateRows, searched_pools
 from training.benchmarks import encoders
 from training.benchmarks.encoder_search import dense_search, embed_candidates, embed_queries
-from training.benchmarks.encoders import BLIP_LARGE, SYSTEMS, blip_architecture, chosen_systems, main, trainings
+from training.benchmarks.encoders import (
+    BLIP_LARGE,
+    SYSTEMS,
+    blip_architecture,
+    chosen_systems,
+    kept_search,
+    main,
+    trainings,
+)
 from training.pairs import CandidateTable
 from training.settings import PAPER, SMALL, ExtrasSettings
 
@@ -55,13 +66,45 @@ def test_all_systems_are_trained_measured_and_reported_and_a_second_start_trains
     assert again == report
 
 
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("cand_pool/global/mbeir_union_test_cand_pool.jsonl", '"txt": "', '"txt": "another '),
+        ("query/test/mbeir_titled_task2_test.jsonl", '"query_txt": "', '"query_txt": "another '),
+        ("instructions/query_instructions.tsv", "Find", "Look for"),
+    ],
+)
+def test_hit_rates_of_other_texts_queries_or_instructions_are_measured_again(
+    collection, tmp_path, monkeypatch, file, before, after
+):
+    Run(tmp_path / "encoder").publish("encoder", tiny_encoder().save)
+    searched = []
+    monkeypatch.setattr(encoders, "dense_search", lambda *_: searched.append(1) or {})
+
+    def measure(root):
+        known = Collection(root)
+        candidates = CandidateRows(CandidateTable.read(known))
+        sets = read_queries(known, candidates, "test", limit=4, seed=0, phrasing="seeded")
+        kept_search(tmp_path / "encoder", SYSTEMS["CLIP-SF"], known, candidates, sets, "cpu")
+
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    measure(root)
+    measure(root)
+    assert len(searched) == 1
+    text = (root / file).read_text()
+    assert before in text
+    (root / file).write_text(text.replace(before, after))
+    measure(root)
+    assert len(searched) == 2
+
+
 def test_dense_search_is_a_sort_of_all_cosines(collection):
     candidates = CandidateRows(CandidateTable.read(collection))
     sets = read_queries(collection, candidates, "test", limit=None, seed=0, phrasing="seeded")
     model = SYSTEMS["BLIP-FF"].settings(TINY.encoder).architecture
     preprocess = asdict(PreprocessCfg(size=model["vision_cfg"]["image_size"]))
     encoder = FeatureFusionEncoder.over(Encoder(EncoderConfig(model, preprocess)), 1).eval()
-    found = dense_search(encoder, collection, candidates, sets, ("global", "local"))
+    found = dense_search(encoder, collection, sets, searched_pools(collection, candidates, sets))
     vectors = embed_candidates(encoder, collection, np.arange(candidates.n)).astype(np.float32)
     own = sets[-1]
     scores = embed_queries(encoder, collection, own) @ vectors.T
