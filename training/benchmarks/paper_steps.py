@@ -10,10 +10,11 @@ batches are those of the preset; on a CPU they are small, in full precision, and
 
 from __future__ import annotations
 
-import argparse
 import io
 import subprocess
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
 from genius.encoding.features import FeatureFiles
 from genius.errors import exit_on_user_error
+from genius.evaluation.arguments import command_parser, parse_positive
 from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import Item, LabelledQuery, Modality
@@ -37,16 +39,14 @@ ON_CPU = ("encoder.bf16=false", "quantizer.kmeans_iterations=2", "decoder.bf16=f
 BATCHES = {"cpu": (2, 128, 128), "cuda": (420, 8000, 1024)}  # of encoder, quantizer and decoder
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.benchmarks.paper_steps",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = command_parser("training.benchmarks.paper_steps", __doc__)
     parser.add_argument("work", type=Path, metavar="WORK", help="where everything is written")
-    parser.add_argument("--steps", type=int, default=100, help="of each stage (default: %(default)s)")
+    parser.add_argument(
+        "--steps", type=partial(parse_positive, "--steps"), default=100, help="of each stage (default: %(default)s)"
+    )
     add_device_argument(parser)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     device, run = usable_device(options.device), options.work / "run"
     small, large, many = BATCHES[device.type]
     pictures, texts = options.work / "pictures", options.work / "texts"
@@ -76,8 +76,8 @@ def main() -> None:
     stage("encoder", pictures, "encoder.epochs=1", f"encoder.batch={small}")
     stage("features", pictures, f"features.batch={min(small, 256)}")
     random_features(Run(run), Collection(texts))
-    stage("quantizer", texts, "quantizer.epochs=1", f"quantizer.batch={large}")
-    stage("decoder", texts, "decoder.epochs=1", f"decoder.batch={many}")
+    for name, batch in (("quantizer", large), ("decoder", many)):
+        stage(name, texts, f"{name}.epochs=1", f"{name}.batch={batch}", f"{name}.row_limit={options.steps * batch}")
 
 
 def write(root: Path, queries: int, drawn: bool) -> None:
