@@ -5,12 +5,11 @@
 
 NEW becomes a run with the encoder, fusion, quantizer, decoder and ranker of RUN and an index of COLLECTION, whose
 candidates are encoded; nothing is trained. Then its test queries are evaluated: NEW/reports/retrieval.json and .md. A
-killed start goes on where it was.
+killed command resumes where it stopped when you run it again.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,9 +18,11 @@ from pathlib import Path
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation import __main__ as evaluation
+from genius.evaluation.arguments import add_limit, command_parser, parse_integers
 from genius.files import describe, link_or_copy
 from genius.run import Run
 from genius.runtime import usable_device
+from genius.search.checks import MAX_BEAMS
 from training import features, index
 from training.command_line import Arguments, add_device_argument, expect_run
 from training.distributed import expect_one_process
@@ -76,18 +77,18 @@ def transfer(source: Run, collection: Path, path: Path, pool: str, device: str) 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.transfer", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("training.transfer", __doc__)
     parser.add_argument("run", type=Path, help="a trained run")
     parser.add_argument("collection", type=Path, help="another M-BEIR-format directory")
     parser.add_argument("new", type=Path, metavar="NEW", help="the run to make")
     parser.add_argument("--pool", default="", help="index this pool alone, such as union_test (default: everything)")
     parser.add_argument("--beams", default="50", metavar="N,N,…", help="beam sizes (default: %(default)s)")
-    parser.add_argument("--limit", type=int, metavar="N", help="evaluate a sample of N queries per row")
+    add_limit(parser)
     add_device_argument(parser)
     options = parser.parse_args(arguments)
+    parse_integers(options.beams, "--beams", 1, MAX_BEAMS)  # refused now, not after the candidates are encoded
     expect_run(options.run)
+    index.check_pool(Collection(options.collection), options.pool)
     device = str(usable_device(options.device))
     transfer(Run(options.run), options.collection, options.new, options.pool, device)
     evaluated = [str(options.new), "--collection", str(options.collection), "--beams", options.beams]

@@ -98,6 +98,20 @@ def test_a_run_that_was_trained_is_refused_and_stays_as_it_is(tiny_run, other):
     assert (tiny_run / "manifest.json").read_text() == before
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "refusal"),
+    [
+        ("--beams", "5,x", "--beams 5,x: expected integers from 1"),
+        ("--limit", "0", "--limit 0: expected at least 1"),
+        ("--pool", "nowhere", "nowhere"),
+    ],
+)
+def test_a_bad_option_is_refused_before_anything_is_encoded(tiny_run, other, tmp_path, option, value, refusal):
+    with pytest.raises(UserError, match=refusal):
+        main([str(tiny_run), str(other.root), str(tmp_path / "new"), "--device", "cpu", option, value])
+    assert not (tmp_path / "new").exists()
+
+
 def test_what_is_no_run_is_refused(other, tmp_path):
     with pytest.raises(UserError, match="is not a run"):
         main([str(tmp_path / "nothing"), str(other.root), str(tmp_path / "new")])

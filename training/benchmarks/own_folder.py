@@ -11,10 +11,10 @@ are done are skipped.
 
 from __future__ import annotations
 
-import argparse
 import random
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from genius.collections.mbeir import Collection
@@ -22,12 +22,14 @@ from genius.collections.sources import Record, read_source
 from genius.collections.writer import further_queries
 from genius.errors import exit_on_user_error
 from genius.evaluation.__main__ import main as evaluate
+from genius.evaluation.arguments import command_parser, parse_positive
 from genius.evaluation.tables import decimals, percent
 from genius.evaluation.tables import table as markdown_table
 from genius.reading import read_json
+from genius.runtime import usable_device
 from genius.schema import LabelledQuery, Modality
 from training import folder
-from training.command_line import add_seed_argument
+from training.command_line import add_device_argument, add_seed_argument
 from training.distributed import expect_one_process
 from training.pseudo_queries import RECIPE, Recipe
 
@@ -44,25 +46,32 @@ TRAINING_IMAGES = 4000
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser("training.benchmarks.own_folder", __doc__)
     parser.add_argument("flickr8k", type=Path, help="the folder of Flickr8k, with manifest.jsonl")
     parser.add_argument("work", type=Path, metavar="WORK", help="where everything is written")
     parser.add_argument("--model", default="", help="as for training.folder (default: the encoder of the photographs)")
     parser.add_argument("--pretrained", default="", metavar="TAG|FILE", help="as for training.folder")
     parser.add_argument("--recipe", choices=RECIPES, default="default", help="which pseudo-queries to generate")
-    parser.add_argument("--limit", type=int, default=2000, help="captions to search for (default: %(default)s)")
-    add_seed_argument(parser, "of the sample of training images")
+    parser.add_argument(
+        "--limit",
+        type=partial(parse_positive, "--limit"),
+        default=2000,
+        help="captions to search for (default: %(default)s)",
+    )
+    add_seed_argument(parser, "seed of the sample of training images")
+    add_device_argument(parser)
     options = parser.parse_args(argv)
+    device = str(usable_device(options.device))
     records = read_source(options.flickr8k).records
     training = [record for record in records if record.split == "train"]
     test = [record for record in records if record.split == "test"]
     sampled = random.Random(options.seed).sample(training, min(TRAINING_IMAGES, len(training)))
     photographs, run = options.work / "photographs", options.work / f"run-{options.recipe}"
     copy(options.flickr8k, [*sampled, *test], photographs)
-    arguments = folder.stage_arguments([str(photographs)], run, options.model, options.pretrained)
+    arguments = folder.stage_arguments([str(photographs)], run, options.model, options.pretrained, device=device)
     folder.make_searchable([str(photographs)], arguments, recipe=RECIPES[options.recipe])
     add_queries(Collection(arguments.collection), test)
-    evaluate([str(run), "--limit", str(options.limit)])
+    evaluate([str(run), "--limit", str(options.limit), "--device", device])
     print(table(read_json(run / "reports" / "retrieval.json")))
 
 

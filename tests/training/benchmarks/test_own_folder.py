@@ -3,6 +3,7 @@ import json
 import pytest
 
 from genius.collections.mbeir import Collection
+from genius.errors import UserError
 from genius.run import Run
 from tests.collections.samples import write_source
 from tests.search.tiny import tiny_encoder
@@ -27,7 +28,7 @@ def test_captions_are_searched_among_photographs_without_texts(tiny, tmp_path, c
         for n in range(40)
     ]
     source = write_source(tmp_path / "flickr8k", records)
-    own_folder.main([str(source), str(tmp_path / "work"), "--limit", "8"])
+    own_folder.main([str(source), str(tmp_path / "work"), "--limit", "8", "--device", "cpu"])
     run = tmp_path / "work" / "run-default"
     collection = Collection(run / "collection" / "photographs")
     assert {query.text for query in collection.queries("test")} == {
@@ -39,3 +40,8 @@ def test_captions_are_searched_among_photographs_without_texts(tiny, tmp_path, c
     assert [line.split("|")[1].strip() for line in lines[2:]] == list(own_folder.SYSTEMS)
     report = json.loads((run / "reports" / "retrieval.json").read_text())
     assert report["pools"][0]["rows"][0]["systems"]["dense"]["hit"]["50"] == 1  # of 26 images
+
+
+def test_a_limit_of_no_captions_is_refused_before_anything_is_read(tmp_path):
+    with pytest.raises(UserError, match="--limit 0: expected at least 1"):
+        own_folder.main([str(tmp_path / "nowhere"), str(tmp_path / "work"), "--limit", "0"])
