@@ -40,7 +40,8 @@ class ImagePreprocessor:
 def load_images(
     parts: Iterable[Part], paths: Callable[[Part], list[str]], load: LoadImage, workers: int = 0
 ) -> Iterator[tuple[Part, Tensor, Tensor]]:
-    """Yield each part, in order, with its images as `stack_images` returns them.
+    """Yield each part, in order, with its images as `stack_images` returns them. While the caller works on one part,
+    the next one is loaded.
 
     paths: the image paths of a part. load: returns (3, s, s), or None for a skipped image; UserErrors are passed on.
     workers: worker processes, for which `load` must be picklable; 0: threads.
@@ -48,9 +49,17 @@ def load_images(
     if workers:
         yield from _load_with_processes(parts, paths, load, workers)
         return
-    with ThreadPoolExecutor() as pool:
+    pool, waiting = ThreadPoolExecutor(), deque()
+    try:
         for part in parts:
-            yield part, *stack_images(pool.map(load, paths(part)))
+            waiting.append((part, pool.map(load, paths(part))))
+            if len(waiting) > 1:
+                part, images = waiting.popleft()
+                yield part, *stack_images(images)
+        for part, images in waiting:
+            yield part, *stack_images(images)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def stack_images(images: Iterable[Tensor | None]) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Literal, get_args
@@ -45,16 +46,15 @@ class QuerySet:
         return len(self.queries)
 
     def opened(self, collection: Collection, size: int) -> Iterator[list[Query]]:
-        """Batches of at most `size` queries, ready to encode, images opened."""
-        for batch in batched(zip(self.queries, self.instructions, strict=True), size):
-            yield [
-                Query(
-                    text=query.text,
-                    instruction=instruction,
-                    image=open_image(collection.image_path(query.image)) if query.image else None,
-                )
-                for query, instruction in batch
-            ]
+        """Batches of at most `size` queries, ready to encode, the images of each opened on threads."""
+
+        def open_query(query: LabelledQuery, instruction: str) -> Query:
+            image = open_image(collection.image_path(query.image)) if query.image else None
+            return Query(text=query.text, instruction=instruction, image=image)
+
+        with ThreadPoolExecutor() as threads:
+            for batch in batched(zip(self.queries, self.instructions, strict=True), size):
+                yield list(threads.map(open_query, *zip(*batch, strict=True)))
 
     def rephrased(self, phrasings: Instructions, number: int) -> QuerySet:
         """The same queries with this phrasing of their instructions, counted modulo the number of phrasings."""

@@ -80,7 +80,7 @@ def fill_until_killed(folder) -> None:
 
     torch.set_num_threads(1)  # a forked process has no other threads
     FeatureFiles.create(folder, len(INPUTS), 2, DIM, "source").fill(
-        tiny_encoder(), [*INPUTS[:2], INPUTS[4]], open_until_black, 1, "test"
+        tiny_encoder(), [*INPUTS[:3], INPUTS[4]], open_until_black, 1, "test"
     )
 
 
@@ -170,7 +170,7 @@ def test_an_image_of_several_inputs_is_opened_once_and_a_known_one_never(tmp_pat
         opened.append(path)
         return open_path(path)
 
-    inputs = [("red", ["a"]), ("blue", ["b"]), ("red", ["c"]), ("green", ["d"]), ("red", ["e"])]
+    inputs = [("red", ["a"]), ("red", ["b"]), ("blue", ["c"]), ("green", ["d"]), ("red", ["e"])]
     encoder = tiny_encoder()
     green = encoder.encode([open_path("green")], [""]).image[0]
     known = EncoderFeatureCache(images=lambda paths: {path: green for path in paths if path == "green"})
