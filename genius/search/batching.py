@@ -24,7 +24,8 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -148,8 +149,13 @@ class _Request:
             if self.caller.has_left():
                 self.future.cancel()
         except Exception as error:
-            self.future.set_exception(error)
+            self.fail(error)
         return not self.future.done()
+
+    def fail(self, error: Exception) -> None:
+        """Hand an exception to the caller, unless it no longer waits: it may be interrupted at any time."""
+        with suppress(InvalidStateError):
+            self.future.set_exception(error)
 
 
 def _serve(requests: SimpleQueue[_Request | None]) -> None:
@@ -166,8 +172,7 @@ def _serve(requests: SimpleQueue[_Request | None]) -> None:
         if _work_on(_next_batch(waiting, turns)) > 1:
             time.sleep(PAUSE)
     for request in filter(None, waiting):
-        if request.future.set_running_or_notify_cancel():
-            request.future.set_exception(RuntimeError(CLOSED))
+        request.fail(RuntimeError(CLOSED))
 
 
 def _listens(caller: Caller) -> bool:

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from pathlib import Path
+from queue import SimpleQueue
 from types import SimpleNamespace
 
 import pytest
@@ -207,6 +208,26 @@ def test_an_error_in_the_cancellation_check_reaches_its_caller_alone(batcher):
 
     assert isinstance(crowd.answers[1], ZeroDivisionError) and crowd.answers[2] == [4]
     assert [queries for _, queries in device.batches] == [[0], [2]]
+
+
+def test_an_error_in_the_cancellation_check_of_a_caller_that_was_interrupted_meanwhile_stops_nobody():
+    def interrupted() -> bool:
+        request.future.cancel()
+        raise ValueError("the server asks after a visitor that is gone")
+
+    request = batching._Request(Device(), "", [1], 4, Caller(has_left=interrupted))
+    assert not request.is_waiting() and request.future.cancelled()
+
+
+def test_closing_reaches_the_callers_behind_one_that_was_interrupted():
+    gone, other = (batching._Request(Device(), "", [number], 4) for number in (1, 2))
+    gone.future.cancel()
+    gone.future.set_running_or_notify_cancel()  # as when a batch was formed around it
+    requests = SimpleQueue()
+    for request in (gone, other, None):
+        requests.put(request)
+    batching._serve(requests)
+    assert isinstance(other.future.exception(TIMEOUT), RuntimeError)
 
 
 def test_an_error_in_the_question_who_listens_stops_nobody(batcher):
