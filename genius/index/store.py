@@ -71,7 +71,7 @@ class Index:
         self.packed = packed  # (n, B) IDs, memory-mapped
         self.records, self.places = records, records.places
         self._lease = lease
-        self._whole: dict[str, Pool] = {}  # by device
+        self._whole: dict[str, Pool] = {}  # by device of the trie, with one table
         self._building = threading.Lock()
 
     @classmethod
@@ -148,7 +148,10 @@ class Index:
             return Pool.build(self.packed[rows], self.code_sizes, rows, device)
         with self._building:
             if str(device) not in self._whole:
-                self._whole[str(device)] = Pool.build(self.packed, self.code_sizes, device=device)
+                other = next(iter(self._whole.values()), None)
+                self._whole[str(device)] = (
+                    other.on(device) if other else Pool.build(self.packed, self.code_sizes, device=device)
+                )
             return self._whole[str(device)]
 
 

@@ -34,6 +34,10 @@ class Pool:
         table = IDTable.from_packed(packed, code_sizes, rows)
         return cls(table, Trie(table, device))
 
+    def on(self, device: torch.device | str) -> Pool:
+        """The same table, and the same trie on another device."""
+        return Pool(self.table, Trie(self.table, device, self.trie.crowded))
+
     def inserted(self, codes: np.ndarray, rows: np.ndarray) -> Pool:
         """A pool with m more items: codes (m, M), rows (m,). Raises ValueError for a row that is already used."""
         table = self.table.inserted(pack(codes, self.table.code_sizes), rows)

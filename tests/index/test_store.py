@@ -200,6 +200,14 @@ def test_the_pool_of_all_rows_is_built_once(folder):
         index.pool(np.array([], dtype=np.int64))
 
 
+def test_the_table_of_all_rows_is_kept_once_for_all_devices(folder):
+    index = Index.load(folder)
+    here, there = index.pool(), index.pool(device="meta")
+    assert there.trie.device.type == "meta" and here.trie.device.type == "cpu"
+    assert there.table is here.table and there.trie.crowded is here.trie.crowded
+    assert index.pool(device="meta") is there
+
+
 def test_a_stored_pool_of_an_earlier_version_is_ignored(folder):
     (folder / "pool.safetensors").write_bytes(b"whatever it was built from")
     table = Index.load(folder).pool().table

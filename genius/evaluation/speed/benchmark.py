@@ -22,8 +22,6 @@ from genius.evaluation.speed.workloads import ID_KINDS, Setup, Workload
 from genius.files import write_json, write_text
 from genius.schema import FAST_DTYPES
 from genius.search.engine import Engine
-from genius.trie.pool import Pool
-from genius.trie.trie import Trie
 
 MAX_CERTIFIED = 1_000_000  # items up to which certificates are measured
 COUNTED = 16  # queries over which the beams scored are averaged
@@ -91,8 +89,7 @@ class Benchmark:
         code_sizes = workload.decoder.config.code_sizes
         pool, costs = measure_index_cost(workload.packed[:items], code_sizes, options.seed)
         self.report["indexes"].append({"ids": workload.kind} | costs)
-        pool = Pool(pool.table, Trie(pool.table, self.device, pool.trie.crowded))
-        setup = Setup(workload, pool, options.beams, options.decoder_weight, options.fast_dtype, folder)
+        setup = Setup(workload, pool.on(self.device), options.beams, options.decoder_weight, options.fast_dtype, folder)
         systems = {
             name: SYSTEM_BUILDERS[name](setup)
             for name in options.systems
