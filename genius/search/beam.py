@@ -16,8 +16,9 @@ that what the trie masks and what it leaves add up to 1; they rank nothing.
 Three modes, and what each guarantees against the published algorithm (transformers' `generate` with
 `prefix_allowed_tokens_fn`, the same weights, the same number of beams):
 
-    exact   the same IDs and scores, within 2e-4 in fp32; the order may differ only between closer scores. The
-            softmax is over the whole vocabulary before the trie masks it, and an ID has no end token.
+    exact   the same IDs and scores, within 2e-4 in fp32, times the score's size beyond ±1; the order may differ only
+            between closer scores. The softmax is over the whole vocabulary before the trie masks it, and an ID has no
+            end token.
     set     the same IDs, in another order: for re-ranking. A query is finished once each of its beams has one ID
             left, because nothing can be discarded any more. Scores are those of the codes decoded until then.
     fast    no guarantee, a measured hit rate. The softmax is over the level's own codes, so a beam's score is the
@@ -28,7 +29,7 @@ Three modes, and what each guarantees against the published algorithm (transform
 
 Certificate: what a prefix can still gain is bounded. Log-probabilities are at most 0, and geometry is bounded by the
 norms of the codewords to come (scoring.py). If no discarded prefix can reach the score of the last ID that was kept,
-the result is provably the best of all valid IDs under the model.
+rounding included, the result is provably the best of all valid IDs under the model.
 
 Shapes: b queries, w beams now, v beams next, r open beams of all queries, k codes of a level, c valid
 continuations of all beams together, d feature dim.

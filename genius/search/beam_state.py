@@ -14,7 +14,7 @@ from torch import Tensor
 from genius.schema import LevelTrace
 from genius.trie.trie import Trie
 
-ROUNDING = 1e-4  # of scores summed in fp32; a certificate needs a larger gap
+ROUNDING = 2e-4  # of scores computed in fp32, relative to those beyond ±1; a certificate needs a larger gap
 TRACE_FACTOR = 4  # prefixes in a trace for each beam
 
 
@@ -42,7 +42,8 @@ class Beams:
         if self.bound is None:
             return None
         last = (self.high > self.low).sum(1).clamp(max=best) - 1
-        return self.bound < self.scores.gather(1, last[:, None])[:, 0] - ROUNDING
+        scores = self.scores.gather(1, last[:, None])[:, 0]
+        return self.bound < scores - ROUNDING * scores.abs().clamp(min=1)
 
     def replace(self, queries: Tensor, wider: Beams) -> None:
         """Replace the results of these queries (q,) by those of a wider search."""
