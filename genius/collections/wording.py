@@ -148,7 +148,7 @@ def keyword_sentence(words: str, variant: int) -> str:
     words = words.replace("_", " ")
     return (
         f"Something about {words}.",
-        f"{words}.".capitalize(),
+        f"{words[:1].upper()}{words[1:]}.",
         f"It has to do with {words}.",
         f"Anything that stands for {words}.",
     )[variant % 4]

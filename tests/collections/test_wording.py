@@ -45,3 +45,4 @@ def test_every_variant_of_a_sentence_contains_all_values():
         "It has to do with law, big cat.",
         "Anything that stands for law, big cat.",
     }
+    assert keyword_sentence("flag of the USA, iPad", 1) == "Flag of the USA, iPad."
