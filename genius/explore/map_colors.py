@@ -92,12 +92,11 @@ def group_by_value(values: np.ndarray, label: Callable[[int], str], most: int = 
 
 def similarity(embeddings: np.ndarray, rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """(m,) cosines of the embeddings at these rows with a vector (d,)."""
-    return np.concatenate(
-        [
-            np.asarray(embeddings[rows[start : start + BLOCK_ROWS]], dtype=np.float32) @ vector
-            for start in range(0, len(rows), BLOCK_ROWS)
-        ]
-    )
+    cosines = np.empty(len(rows), dtype=np.float32)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        part = slice(start, start + BLOCK_ROWS)
+        cosines[part] = np.asarray(embeddings[rows[part]], dtype=np.float32) @ vector
+    return cosines
 
 
 def nearest_points(cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

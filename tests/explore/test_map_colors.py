@@ -44,6 +44,14 @@ def test_removed_items_have_no_color():
     assert (cosines[1::3] == -1).all() and not (cosines[kept] == -1).any()
 
 
+def test_a_map_whose_items_were_all_removed_is_empty():
+    index, maps = FakeIndex(), many_maps()
+    index.rows_of = lambda ids: np.full(len(ids), -1)
+    palette = Palette(index, maps)
+    assert palette.by_modality() == palette.by_dataset() == palette.by_code(1) == []
+    assert (palette.similarity(np.ones(16, dtype=np.float32) / 4) == -1).all()
+
+
 def test_similarity_is_the_cosine(monkeypatch):
     monkeypatch.setattr(map_colors, "BLOCK_ROWS", 3)
     rng = np.random.default_rng(0)
