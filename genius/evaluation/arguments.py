@@ -103,7 +103,7 @@ def parse_integer(option: str, least: int, text: str) -> int:
     except ValueError:
         value = least - 1
     if value < least:
-        raise UserError(f"{option} {text}: expected at least {least}")
+        raise UserError(f"{option} {text}: expected an integer of at least {least}")
     return value
 
 

@@ -126,5 +126,5 @@ def test_the_command_prints_the_table_and_refuses_an_empty_sample(collection, ca
     main([str(collection.root), "--limit", "3"])
     assert capsys.readouterr().out.startswith("| task ")
 
-    with pytest.raises(UserError, match="--limit 0: expected at least 1"):
+    with pytest.raises(UserError, match="--limit 0: expected an integer of at least 1"):
         main([str(collection.root), "--limit", "0"])

@@ -64,7 +64,7 @@ def test_lists_of_integers_are_sorted_and_checked():
 
 
 def test_a_limit_below_one_is_refused(run):
-    with pytest.raises(UserError, match="--limit 0: expected at least 1"):
+    with pytest.raises(UserError, match="--limit 0: expected an integer of at least 1"):
         main([str(run), "--limit", "0"])
 
 
@@ -74,8 +74,8 @@ def test_a_decoder_weight_above_one_is_refused(run):
 
 
 def test_a_negative_seed_is_refused_before_anything_is_measured(run):
-    with pytest.raises(UserError, match="--seed -1: expected at least 0"):
+    with pytest.raises(UserError, match="--seed -1: expected an integer of at least 0"):
         main([str(run), "--seed", "-1"])
     for text in ("one", "1.5", ""):
-        with pytest.raises(UserError, match=f"--limit {text}: expected at least 1"):
+        with pytest.raises(UserError, match=f"--limit {text}: expected an integer of at least 1"):
             main([str(run), "--limit", text])

@@ -67,5 +67,5 @@ def test_every_system_is_timed_at_every_size_and_the_report_is_written(run, tmp_
 def test_a_size_or_batch_that_is_none_is_refused(run):
     with pytest.raises(UserError, match="--items 1: expected integers from 2"):
         throughput.main([str(run), "--items", "1"])
-    with pytest.raises(UserError, match="--batch 0: expected at least 1"):
+    with pytest.raises(UserError, match="--batch 0: expected an integer of at least 1"):
         throughput.main([str(run), "--batch", "0"])

@@ -150,5 +150,5 @@ def test_settings_under_which_encoders_cannot_be_compared_are_refused(collection
 
 
 def test_a_limit_of_no_queries_is_refused(tmp_path):
-    with pytest.raises(UserError, match="--limit 0: expected at least 1"):
+    with pytest.raises(UserError, match="--limit 0: expected an integer of at least 1"):
         main([str(tmp_path), str(tmp_path / "run"), "--limit", "0"])
