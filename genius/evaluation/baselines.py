@@ -15,12 +15,13 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.metrics.pairwise import manhattan_distances
+from sklearn.metrics import pairwise_distances_chunked
 from tqdm import tqdm
 
 from genius.collections.images import open_image
@@ -34,6 +35,7 @@ from genius.metrics.hit_rate import CUTS, Qrels, first_hits, headline_cut, hit_r
 from genius.schema import Item, LabelledQuery, Modality
 
 K, BATCH = max(CUTS), 256
+MEMORY = 256  # MiB of distances at a time
 SIDE, LEVELS = 64, 4  # pictures are shrunk to this side; cells along each of red, green and blue
 
 
@@ -47,8 +49,13 @@ class WordSearch:
 
     def search(self, queries: list[LabelledQuery]) -> np.ndarray:
         """Rows (q, K) of the candidates, best first; −1 after the last that shares a word."""
-        cosines = (self.vectorizer.transform([query.text for query in queries]) @ self.candidates.T).toarray()
-        return _best(np.where(cosines > 0, cosines, -np.inf), self.rows)
+        cosines = (self.vectorizer.transform([query.text for query in queries]) @ self.candidates.T).tocsr()
+        found = np.full((len(queries), K), -1)
+        for number, (first, end) in enumerate(pairwise(cosines.indptr)):  # (q, n), of which few share a word
+            places = cosines.indices[first:end]
+            best = places[np.lexsort((places, -cosines.data[first:end]))[:K]]
+            found[number, : len(best)] = self.rows[best]
+        return found
 
 
 class ColorSearch:
@@ -60,9 +67,15 @@ class ColorSearch:
         self.candidates = self._histograms([items[row].image for row in self.rows])  # (n, h)
 
     def search(self, queries: list[LabelledQuery]) -> np.ndarray:
-        """Rows (q, K) of the candidates, best first."""
-        mine = self._histograms([query.image for query in queries])
-        return _best(-manhattan_distances(mine, self.candidates), self.rows)
+        """Rows (q, ≤ K) of the candidates, best first."""
+        parts = pairwise_distances_chunked(
+            self._histograms([query.image for query in queries]),
+            self.candidates,
+            reduce_func=lambda distances, _: np.argsort(distances, axis=1, kind="stable")[:, :K].copy(),
+            metric="manhattan",
+            working_memory=MEMORY,
+        )
+        return self.rows[np.concatenate(list(parts))]
 
     def _histograms(self, paths: list[str]) -> np.ndarray:
         """(·, h); a picture that several items share is opened once."""
@@ -79,12 +92,6 @@ def histogram(pixels: np.ndarray) -> np.ndarray:
     """(height, width, 3) uint8 -> the share of pixels in each cell of RGB space (h,)."""
     cells = (pixels.astype(np.int64) * LEVELS // 256) @ [LEVELS**2, LEVELS, 1]
     return np.bincount(cells.ravel(), minlength=LEVELS**3) / cells.size
-
-
-def _best(scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """(q, n) scores of the candidates at `rows` (n,) -> rows (q, K), −1 where the score is −inf."""
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :K]
-    return np.where(np.take_along_axis(scores, order, axis=1) > -np.inf, rows[order], -1)
 
 
 def measure_baselines(

@@ -3,6 +3,7 @@
 import io
 import math
 import re
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -14,7 +15,7 @@ from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
 from genius.errors import UserError
 from genius.evaluation import baselines
-from genius.evaluation.baselines import ColorSearch, WordSearch, histogram, main, markdown, measure_baselines
+from genius.evaluation.baselines import BATCH, ColorSearch, WordSearch, histogram, main, markdown, measure_baselines
 from genius.schema import Item, LabelledQuery, Modality
 
 
@@ -74,6 +75,22 @@ def test_colors_agree_with_distances_worked_out_by_hand(collection, items):
         ranked = [row for row in ranked if row >= 0]
         assert [distances[row] for row in ranked] == sorted(distances.values())
         assert ranked[0] in pictures and distances[ranked[0]] == 0  # the picture itself is a candidate
+
+
+def test_memory_does_not_grow_with_queries_times_candidates(collection, monkeypatch):
+    n, rng = 20_000, np.random.default_rng(0)
+    few = [Item(f"0:{row}", Modality.PAIR, f"word{row}", f"{row}.png") for row in range(n)]
+    monkeypatch.setattr(ColorSearch, "_histograms", lambda _, paths: rng.random((len(paths), 64)).astype(np.float32))
+    monkeypatch.setattr(baselines, "MEMORY", 2)
+    words, colors = WordSearch(few), ColorSearch(collection, few)
+    queries = [LabelledQuery(f"1:{row}", Modality.PAIR, 7, f"word{row}", f"{row}.png") for row in range(BATCH)]
+    for system in (words, colors):
+        tracemalloc.start()
+        found = system.search(queries)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(found) == len(queries) and most < 8 * len(queries) * n  # of one matrix in float64
+    assert words.search(queries)[:, :2].tolist() == [[row, -1] for row in range(BATCH)]
 
 
 def test_a_histogram_counts_each_pixel_once():
