@@ -65,7 +65,9 @@ class ContentTable:
 
     def add(self, item: Item, key: int) -> bool:
         """Add an item. Returns False if it has the same content as the item that was added before with this key."""
-        page = self._pages.setdefault(key >> PAGE_BITS, array("Q", bytes(8 << PAGE_BITS)))
+        page = self._pages.get(key >> PAGE_BITS)
+        if page is None:
+            page = self._pages[key >> PAGE_BITS] = array("Q", bytes(8 << PAGE_BITS))
         place, content = key & (2**PAGE_BITS - 1), _checksum(f"{item.image}\0{item.text}")
         known, page[place] = page[place], content
         return known != content

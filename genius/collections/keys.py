@@ -50,7 +50,9 @@ class KeySet:
 
     def add(self, key: int) -> bool:
         """Add a key. Returns False if it was already present."""
-        page = self._pages.setdefault(key >> PAGE_BITS, bytearray(2**PAGE_BITS // 8))
+        page = self._pages.get(key >> PAGE_BITS)
+        if page is None:
+            page = self._pages[key >> PAGE_BITS] = bytearray(2**PAGE_BITS // 8)
         bit = key & (2**PAGE_BITS - 1)
         if page[bit >> 3] >> (bit & 7) & 1:
             return False
