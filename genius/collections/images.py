@@ -44,14 +44,7 @@ UPRIGHT = {  # EXIF orientation -> the transposition that makes the image uprigh
 }
 
 
-def open_image(
-    source: Path | str | bytes,
-    *,
-    max_side: int | None = None,
-    part: Part | None = None,
-    max_bytes: int = MAX_BYTES,
-    max_pixels: int = MAX_PIXELS,
-) -> Image.Image:
+def open_image(source: Path | str | bytes, *, max_side: int | None = None, part: Part | None = None) -> Image.Image:
     """Decode a PNG, JPEG or WebP into an upright RGB image on white.
 
     source: a file or the encoded bytes. part: crop the upright image to it. max_side: shrink the image, or its part, so
@@ -59,18 +52,18 @@ def open_image(
     Raises UserError for any other format, a damaged image or one that is too large.
     """
     name = "the image" if isinstance(source, bytes) else Path(source).name[:SHOWN]
-    data = source if isinstance(source, bytes) else read_image_file(source, max_bytes)
-    _check_bytes(len(data), name, max_bytes)
-    with _image_errors(name, max_pixels):
+    data = source if isinstance(source, bytes) else read_image_file(source)
+    _check_bytes(len(data), name)
+    with _image_errors(name):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns about large images; _check_size refuses them
             image = Image.open(io.BytesIO(data), formats=FORMATS)
-        _check_size(image, name, max_pixels)
+        _check_size(image, name)
         if max_side and part is None:
             reduced = max(max_side, min(2 * max_side, ENOUGH))
             image.draft(None, (reduced, reduced))  # decode a JPEG at reduced size
     with _decoding.reserve(image.width * image.height):
-        with _image_errors(name, max_pixels):
+        with _image_errors(name):
             image.load()
         image = _on_white(_cropped(_upright(image), part))
         if max_side:
@@ -90,7 +83,7 @@ def thumbnail(source: Path | str | bytes, side: int, quality: int = 80) -> bytes
     return stream.getvalue()
 
 
-def read_image_file(file: Path | str, max_bytes: int = MAX_BYTES) -> bytes:
+def read_image_file(file: Path | str) -> bytes:
     """The bytes of a regular file. Raises UserError if it is missing, not a regular file, empty or too large."""
     file = Path(file)
     name = file.name[:SHOWN]
@@ -98,7 +91,7 @@ def read_image_file(file: Path | str, max_bytes: int = MAX_BYTES) -> bytes:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):  # a pipe would block, a device would not end
             raise UserError(f"{name} is not a file; name an image file")
-        _check_bytes(status.st_size, name, max_bytes)
+        _check_bytes(status.st_size, name)
         return file.read_bytes()
     except FileNotFoundError:
         raise UserError(f"{name} is missing; restore the image file or remove its line") from None
@@ -137,7 +130,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def _image_errors(name: str, max_pixels: int) -> Iterator[None]:
+def _image_errors(name: str) -> Iterator[None]:
     """Turn whatever Pillow raises into a UserError."""
     try:
         yield
@@ -146,27 +139,27 @@ def _image_errors(name: str, max_pixels: int) -> Iterator[None]:
     except UnidentifiedImageError:
         raise UserError(f"{name} is not a readable PNG, JPEG or WebP image; save it as one of these") from None
     except Image.DecompressionBombError:
-        raise UserError(f"{name} has too many pixels; shrink it below {max_pixels / 1e6:.0f} megapixels") from None
+        raise UserError(f"{name} has too many pixels; shrink it below {MAX_PIXELS / 1e6:.0f} megapixels") from None
     except Exception as error:  # Pillow's decoders raise almost any exception on damaged data
         raise UserError(
             f"{name} is a damaged image ({error or type(error).__name__}); export or download it again"
         ) from None
 
 
-def _check_bytes(size: int, name: str, max_bytes: int) -> None:
+def _check_bytes(size: int, name: str) -> None:
     if size == 0:
         raise UserError(f"{name} is empty; export or download it again")
-    if size > max_bytes:
+    if size > MAX_BYTES:
         raise UserError(
-            f"{name} has {size / 2**20:.1f} MB; the limit is {max_bytes / 2**20:.0f} MB; save a smaller copy"
+            f"{name} has {size / 2**20:.1f} MB; the limit is {MAX_BYTES / 2**20:.0f} MB; save a smaller copy"
         )
 
 
-def _check_size(image: Image.Image, name: str, max_pixels: int) -> None:
+def _check_size(image: Image.Image, name: str) -> None:
     width, height = image.size
-    if width * height > max_pixels or max(width, height) > MAX_SIDE:
+    if width * height > MAX_PIXELS or max(width, height) > MAX_SIDE:
         raise UserError(
-            f"{name} has {width} × {height} pixels; the limit is {max_pixels / 1e6:.0f} "
+            f"{name} has {width} × {height} pixels; the limit is {MAX_PIXELS / 1e6:.0f} "
             f"megapixels and {MAX_SIDE} pixels per side; save a smaller copy"
         )
 
