@@ -26,7 +26,7 @@ from genius.encoding.feature_cache import EncoderFeatureCache
 from genius.encoding.image_loader import ImagePreprocessor, load_images
 from genius.encoding.sharded_arrays import ROWS, ShardedArrays, read_progress, reserve_arrays
 from genius.errors import UserError
-from genius.files import fsync
+from genius.files import fsync, write_array
 from genius.models.encoder import Encoder, Features, normalize_text
 from genius.models.fusion import Fusion
 
@@ -166,14 +166,14 @@ class FeatureFiles(ShardedArrays):
         """Compute fused.npy, which replaces the old file at the end, and record the fusion's digest."""
         device = next(fusion.parameters()).device
         partial = self.folder / "fused.partial"
-        with partial.open("wb") as file:
-            np.lib.format.write_array_header_1_0(
-                file, {"descr": self.text.dtype.str, "fortran_order": False, "shape": self.text.shape}
-            )
+
+        def blocks() -> Iterator[np.ndarray]:
             for start in range(0, len(self), batch_size):
                 rows = slice(start, start + batch_size)
                 fused = [fusion(self.features(rows, phrasing).to(device)) for phrasing in range(self.phrasings)]
-                file.write(torch.stack(fused, dim=1).half().cpu().numpy().tobytes())
+                yield torch.stack(fused, dim=1).half().cpu().numpy()
+
+        write_array(partial, self.text.shape, self.text.dtype, blocks())
         fsync(partial)
         self.update_progress(fusion=None)
         partial.rename(self.folder / "fused.npy")
