@@ -8,16 +8,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
-from genius.encoding.features import FeatureFiles
+from genius.evaluation.fused_items import BATCH, encode_items
 from genius.evaluation.queries import QuerySet
 from genius.evaluation.systems import RowResults, search_dense
 from genius.metrics.hit_rate import Qrels
 from genius.models.encoder import Encoder, query_text
 from genius.search.engine import Engine
-
-BATCH = 256
 
 
 @dataclass(frozen=True)
@@ -35,16 +32,7 @@ class UntrainedBaseline:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             encoder = Encoder(engine.encoder.config).eval().to(engine.device)
-        index = engine.index
-        inputs = (
-            (item.image, [item.text])
-            for start in range(0, index.n, BATCH)
-            for item in index.items(range(start, min(start + BATCH, index.n)))
-        )
-        files = FeatureFiles.create(folder, index.n, phrasings=1, dim=encoder.dim, source="untrained")
-        files.fill(
-            encoder, inputs, lambda path: open_image(collection.image_path(path)), BATCH, label="untrained encoder"
-        )
+        files = encode_items(encoder, engine.index, collection, folder, "untrained encoder")
         return cls(files.embedding, [_embed(encoder, collection, queries) for queries in sets])
 
     def search(self, rows: np.ndarray, number: int, qrels: Qrels) -> RowResults:
