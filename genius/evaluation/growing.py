@@ -43,7 +43,7 @@ from genius.evaluation.summary import DRAWS
 from genius.evaluation.systems import ranks_by_system
 from genius.evaluation.tables import UNKNOWN, percent, table
 from genius.files import write_report
-from genius.metrics.hit_rate import Qrels, bootstrap_hit_rates, interval
+from genius.metrics.hit_rate import Qrels, bootstrap_shares, interval
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from genius.search.engine import Engine
@@ -126,9 +126,9 @@ def _hit_rates(
 
 def _rate(ranks: np.ndarray, cuts: np.ndarray, seed: int) -> dict[str, Any]:
     """Hit rate of queries, each at its own cut, and its 95 % interval."""
-    hits = np.where(ranks <= cuts, 1, 2)
-    low, high = interval(bootstrap_hit_rates(hits, 1, DRAWS, np.random.default_rng(seed)))
-    return {"hit": float((hits == 1).mean()), "interval": [low, high]}
+    hits = ranks <= cuts
+    low, high = interval(bootstrap_shares(hits, DRAWS, np.random.default_rng(seed)))
+    return {"hit": float(hits.mean()), "interval": [low, high]}
 
 
 def markdown(report: dict[str, Any]) -> str:

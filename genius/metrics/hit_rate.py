@@ -100,12 +100,17 @@ def hit_rate(ranks: np.ndarray, k: int) -> float | None:
 
 
 def bootstrap_hit_rates(ranks: np.ndarray, k: int, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """(draws,) hit rates at k of bootstrap samples of the queries.
+    """(draws,) hit rates at k of bootstrap samples of the queries; ranks (q,) of their first positives."""
+    return bootstrap_shares(ranks <= k, draws, rng)
+
+
+def bootstrap_shares(hits: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """(draws,) shares of hits among bootstrap samples of the queries; hits (q,) bool.
 
     The sum of q outcomes drawn with replacement from q outcomes that are 0 or 1 is binomial(q, mean),
     so it is drawn directly, which is equivalent to resampling the queries one by one.
     """
-    return rng.binomial(len(ranks), hit_rate(ranks, k) or 0.0, size=draws) / max(1, len(ranks))
+    return rng.binomial(len(hits), hits.mean() if len(hits) else 0.0, size=draws) / max(1, len(hits))
 
 
 def bootstrap_differences(ahead: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
