@@ -44,5 +44,9 @@ def decimals(value: float | None, digits: int, factor: float = 1) -> str:
 
 def with_interval(figures: dict[str, Any]) -> str:
     """A hit rate or difference and its 95 % interval."""
-    low, high = figures["interval"]
-    return f"{percent(figures['headline'])} [{percent(low)}, {percent(high)}]"
+    return between(figures["headline"], *figures["interval"])
+
+
+def between(rate: float, low: float, high: float) -> str:
+    """A rate and an interval around it."""
+    return f"{percent(rate)} [{percent(low)}, {percent(high)}]"

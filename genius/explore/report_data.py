@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from genius.errors import UserError
 from genius.evaluation.ladder import ladder
-from genius.evaluation.tables import dataset_name, percent, task_name
+from genius.evaluation.tables import UNKNOWN, between, dataset_name, decimals, percent, task_name, with_interval
 from genius.metrics.hit_rate import CUTS
 from genius.reading import one_line, read_json
 
@@ -148,11 +148,11 @@ def hit_tables(report: Report, pool: str) -> list[Table]:
             task_name(row["task"]),
             dataset_name(row),
             f"{row['queries']:,}",
-            *(_with_interval(row["systems"][system]) for system in systems),
+            *(with_interval(row["systems"][system]) for system in systems),
         ]
         for row in chosen["rows"]
     ]
-    rows.append(["Average", "", "", *map(_with_interval, systems.values())])
+    rows.append(["Average", "", "", *map(with_interval, systems.values())])
     return [
         Table("Hit rate in percent, by row", ("Task", "Dataset", "Queries", *systems), rows, words=2),
         _ladder_table(chosen),
@@ -167,7 +167,7 @@ def hit_tables(report: Report, pool: str) -> list[Table]:
         Table(
             "Differences between systems, in percentage points",
             ("Pair", "Difference"),
-            [[pair, _with_interval(difference)] for pair, difference in pairs.items()],
+            [[pair, with_interval(difference)] for pair, difference in pairs.items()],
         ),
     ]
 
@@ -290,7 +290,7 @@ def uploads_tables(report: Report, choice: str | None = None) -> list[Table]:
             "What is this? Uploads with a right answer among the first results, in percent",
             ("Instruction", "Results", *(f"first {cut}" for cut in cuts)),
             [
-                [row["instruction"], row["way"], *(_between(row["hit"][cut], *row["interval"][cut]) for cut in cuts)]
+                [row["instruction"], row["way"], *(between(row["hit"][cut], *row["interval"][cut]) for cut in cuts)]
                 for row in report["answers"]
             ],
             words=2,
@@ -425,8 +425,8 @@ def training_tables(report: Report, choice: str | None = None) -> list[Table]:
             [
                 [
                     str(epoch["epoch"]),
-                    *(_metric(epoch.get(name)) for name in metrics(epochs)),
-                    _metric(epoch.get("seconds"), digits=1),
+                    *(decimals(epoch.get(name), 4) for name in metrics(epochs)),
+                    decimals(epoch.get("seconds"), 1),
                 ]
                 for epoch in epochs
             ],
@@ -472,20 +472,8 @@ def _measured(cell: Report) -> str:
     return f"{cell['ids']} IDs, batch {cell['batch']}"
 
 
-def _between(rate: float, low: float, high: float) -> str:
-    return f"{percent(rate)} [{percent(low)}, {percent(high)}]"
-
-
-def _with_interval(figures: Report) -> str:
-    return _between(figures["headline"], *figures["interval"])
-
-
 def _milliseconds(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.2f}"
-
-
-def _metric(value: float | None, digits: int = 4) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
+    return UNKNOWN if value is None else f"{value:,.2f}"
 
 
 def _duration(epochs: Sequence[Report]) -> str:
