@@ -52,9 +52,9 @@ class WorldRecipe:
         wanted = query_pictures(self._write(destination / "records", frozenset(), workers), split)
         return self._write(destination / "world", wanted, workers)
 
-    def records(self, destination: Path, workers: int | None = None) -> Collection:
+    def records(self, destination: Path) -> Collection:
         """Write the records alone. Raises UserError if they are not those of the manifest."""
-        return self._write(destination / "world", frozenset(), workers)
+        return self._write(destination / "world", frozenset(), None)
 
     def _write(self, root: Path, wanted: frozenset[str] | None, workers: int | None) -> Collection:
         from genius.demo_world.write import write_world  # imported late: only redrawing needs its drawing library

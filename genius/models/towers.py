@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -218,11 +217,11 @@ def _load_error(error: Exception, kind: str, name: str, get: str) -> UserError:
     )
 
 
-def transformers_folder(name: str, files: Sequence[str] = TEXT_FILES) -> Path | None:
-    """The folder that holds these files, in the folder of this name or inside an installed package, or None."""
+def transformers_folder(name: str) -> Path | None:
+    """The folder that holds the TEXT_FILES, in the folder of this name or inside an installed package, or None."""
     root = Path(name) if name and Path(name).is_dir() else package_folder(name.replace("-", "_"))
-    configs = sorted(root.rglob(files[0])) if root else []
-    return next((file.parent for file in configs if all((file.parent / other).is_file() for other in files)), None)
+    configs = sorted(root.rglob(TEXT_FILES[0])) if root else []
+    return next((file.parent for file in configs if all((file.parent / other).is_file() for other in TEXT_FILES)), None)
 
 
 def package_folder(name: str) -> Path | None:
