@@ -59,8 +59,8 @@ class CodesCallbacks:
         return self.open(parse_pattern(format_pattern(at_level(level, code)), self.code_sizes))
 
     def on_first_visit(self, open_pattern: Pattern | None, sent_pattern: str | None):
-        """Open all codes for a visitor who comes without a pattern, or whose address has none that can be read; one that
-        another tab sent is opened anyway."""
+        """Open all codes for a visitor who comes without a pattern, or with one in the address that cannot be read; one
+        that another tab sent is opened anyway."""
         if open_pattern is None and sent_pattern:
             with suppress(UserError):  # which opening that pattern raises, where it can be shown
                 parse_pattern(sent_pattern, self.code_sizes)

@@ -77,10 +77,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         links.follow(opening, "codes", code=key)
     # one event for all ways to open a pattern, so that its last answer is that of the pattern opened last
     opened.sent(
-        callbacks.on_meaning,
-        open_pattern,
-        [meaning, icicle, table],
-        **event_options | {"show_progress_on": meaning},
+        callbacks.on_meaning, open_pattern, [meaning, icicle, table], **event_options | {"show_progress_on": meaning}
     )
     tab.select(callbacks.on_first_visit, [open_pattern, open_code], open_everything, **LATEST)
     level.input(callbacks.on_level, level, code, **LATEST)

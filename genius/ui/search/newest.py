@@ -48,20 +48,21 @@ def newest_only(search: Callable) -> Callable:
     return with_newest(wrapper)
 
 
-def if_still_shown(explain: Callable, panel: str = "") -> Callable:
+def if_still_shown(explain: Callable, panel: str = "", chooses: bool = True) -> Callable:
     """A callback about the results that are shown. It changes nothing on the page if others are shown when it ends.
 
-    panel: where several such callbacks fill one panel, its name: the one that began last counts.
+    panel: where several such callbacks fill one panel, its name: the one that began last counts. chooses: whether it
+    chooses what the panel shows; otherwise it draws anew what was chosen, unless something else was chosen meanwhile.
     """
 
     @wraps(explain)
     def wrapper(*args: Any) -> Any:
         *inputs, newest = args
-        shown_at_start, token = newest.shown_search, object()
-        if panel:
-            newest.latest_choice[panel] = token
+        if panel and chooses:
+            newest.latest_choice[panel] = object()
+        shown, choice = newest.shown_search, newest.latest_choice.get(panel)
         outputs = explain(*inputs)
-        outdated = newest.shown_search is not shown_at_start or (panel and newest.latest_choice[panel] is not token)
+        outdated = newest.shown_search is not shown or newest.latest_choice.get(panel) is not choice
         return gr.skip() if outdated else outputs
 
     return with_newest(wrapper)

@@ -20,7 +20,7 @@ from genius.ui.common.formatting import MODALITY_NAMES, is_prefix
 from genius.ui.event_queue import current_caller
 from genius.ui.search import why_view
 from genius.ui.search.callbacks import find_hit
-from genius.ui.search.newest import if_still_shown
+from genius.ui.search.newest import Newest, if_still_shown
 
 PATHS = 10  # drawn unless all are asked for
 
@@ -33,6 +33,7 @@ class TracedSearch:
     result: SearchResult
     tree: BeamTree
     dense_ranks: dict[str, int]  # id of a hit -> rank
+    explained_id: str = ""  # of the hit that the panel explains
 
     @classmethod
     def of(cls, last: LastQuery, engine: Engine) -> TracedSearch:
@@ -76,6 +77,14 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
         answer, hit = find_hit(event, shown_answers or ())
         return answer, hit.item.id, gr.update(open=True), *explained(hit.item.id, answer, search, all_prefixes)
 
+    def on_open(
+        id: Any, last: LastQuery | None, search: TracedSearch | None, all_prefixes: bool, newest: Newest
+    ) -> Any:
+        """Explain the result, unless the panel shows it already: “Why?” opens the section, which asks for it again."""
+        if search is not None and search.last is last and search.explained_id == id:
+            return gr.skip()
+        return explain_newest(id, last, search, all_prefixes, newest)
+
     def explained(id: Any, last: LastQuery | None, search: TracedSearch | None, all_prefixes: bool):
         """The traced search is kept until another search is to be explained."""
         if last is None or not last.result.hits:
@@ -95,7 +104,9 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
             last.result.mode,
             first_codes,
         )
-        return search, explanation, *draw(search, hit, all_prefixes)
+        return replace(search, explained_id=id), explanation, *draw(search, hit, all_prefixes)
+
+    explain_newest = if_still_shown(explained, "why")
 
     def on_every(id: Any, search: TracedSearch | None, all_prefixes: bool):
         return [gr.skip()] * 2 if search is None else draw(search, search.hit(id), all_prefixes)
@@ -125,11 +136,19 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
     inputs, outputs = [shared.explained_id, shared.last_query, search, all_prefixes], [search, panel, figure, table]
     event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": panel}
     for trigger in (section.expand, shared.searched.while_open(WHY)):
-        trigger(if_still_shown(explained), [*inputs, newest], outputs, **event_options)
+        trigger(on_open, [*inputs, newest], outputs, **event_options)
     chosen_outputs = [shared.last_query, shared.explained_id, section]
     cards.why(
-        if_still_shown(on_why), [answers, search, all_prefixes, newest], [*chosen_outputs, *outputs], **event_options
+        if_still_shown(on_why, "why"),
+        [answers, search, all_prefixes, newest],
+        [*chosen_outputs, *outputs],
+        **event_options,
     )
-    all_prefixes.change(on_every, [shared.explained_id, search, all_prefixes], [figure, table], **LATEST)
+    all_prefixes.change(
+        if_still_shown(on_every, "why", chooses=False),
+        [shared.explained_id, search, all_prefixes, newest],
+        [figure, table],
+        **LATEST,
+    )
     for drawing in (panel, figure, table):
         drawing.select(on_prefix, None, shared.open_code, **UNQUEUED)

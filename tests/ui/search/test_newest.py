@@ -79,3 +79,16 @@ def test_gradio_sees_the_arguments_of_the_callback_itself():
     picked, *rest = answered(*given)
     assert (picked.index, *rest) == (1, [], (5,)) and answered.__name__ == "on_example"
     assert [*inspect.signature(if_still_shown(lambda known: None)).parameters] == ["known", "newest"]
+
+
+def test_drawing_anew_gives_way_to_a_choice_and_replaces_none():
+    newest, choose = Newest(), if_still_shown(lambda: "chosen", "why")
+
+    def drawing(draw):
+        return if_still_shown(draw, "why", chooses=False)
+
+    assert while_waiting(newest, drawing, "drawn", lambda: choose(newest)) == gr.skip()
+    assert (
+        while_waiting(newest, lambda slow: if_still_shown(slow, "why"), "why", lambda: drawing(lambda: "drawn")(newest))
+        == "why"
+    )

@@ -13,7 +13,7 @@ from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, ServedRun, Shared
 from genius.ui.common.formatting import item_label
 from genius.ui.search.newest import Newest
-from genius.ui.search.why import why_panel
+from genius.ui.search.why import TracedSearch, why_panel
 from tests.search.tiny import publish_tiny_run
 from tests.ui.events import callback
 
@@ -53,7 +53,7 @@ def last(engine):
 @pytest.fixture
 def explain(event):
     """-> what is kept of the search, panel, figure, table."""
-    return lambda id, last, search=None, every=False: event("explained")(id, last, search, every)
+    return lambda id, last, search=None, every=False: event("on_open")(id, last, search, every)
 
 
 def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(explain, last):
@@ -77,7 +77,7 @@ def test_the_search_is_retraced_once_and_again_for_another_query(explain, engine
     retrace = engine.search_encoded
     monkeypatch.setattr(engine, "search_encoded", lambda *asked: searches.append(asked[1]) or retrace(*asked))
     search = explain(last.result.hits[0].item.id, last)[0]
-    assert explain(last.result.hits[1].item.id, last, search)[0] is search
+    assert explain(last.result.hits[1].item.id, last, search)[0].result is search.result
     assert searches == [replace(OPTIONS, mode="exact", trace=True)]
     other = asked(engine, "A blue boat.")
     assert explain(other.result.hits[0].item.id, other, search)[0].last is other
@@ -93,6 +93,28 @@ def test_a_result_chosen_on_its_card_is_explained_and_opens_the_panel(event, eng
     assert section["open"] and why["title"] == "Why result 2"
     with pytest.raises(UserError, match="no longer there"):
         event("on_why")(picked, (last,), None, False)
+
+
+def test_the_section_that_opens_asks_for_nothing_that_the_panel_shows_already(event, explain, engine, last):
+    picked = SimpleNamespace(column=0, id=last.result.hits[1].item.id)
+    _, id, _, search, *_ = event("on_why")(picked, (last,), None, False)
+    assert explain(id, last, search) == gr.skip()
+    assert explain(last.result.hits[0].item.id, last, search) != gr.skip()
+    assert explain(id, asked(engine), search) != gr.skip()
+
+
+def test_what_was_asked_last_is_explained(page, last, monkeypatch):
+    first, second = (SimpleNamespace(column=0, id=last.result.hits[place].item.id) for place in (0, 1))
+    (on_why,) = (event.fn for event in page.fns.values() if event.name == "on_why")
+    newest, trace = Newest(), TracedSearch.of
+    search = on_why(second, (last,), None, False, newest)[3]
+
+    def slow(*given):
+        assert on_why(second, (last,), search, False, newest)[1] == second.id
+        return trace(*given)
+
+    monkeypatch.setattr(TracedSearch, "of", slow)
+    assert on_why(first, (last,), None, False, newest) == gr.skip()
 
 
 def test_before_a_search_and_without_results_there_is_nothing_to_explain(explain, last):
