@@ -7,7 +7,8 @@ const pointData = point => ({
   value: point.customdata ?? point.id ?? null,
   label: point.label ?? null,
 });
-let chosen = null, dragMode = null;
+// A finger that drags over a figure scrolls the page, unless its visitor chose another mode.
+let chosen = null, dragMode = matchMedia('(pointer: coarse)').matches ? false : null;
 const onClick = ({points}) => {
   const [first] = points.map(pointData);
   if (first?.value == null) return;    // bars and lines stand for no item and no prefix
@@ -54,7 +55,7 @@ const draw = async () => {
   if (!props.value) return;
   const {data, layout} = JSON.parse(props.value);
   host.style.height = `${layout.height ?? props.figure_height}px`;
-  if (dragMode) layout.dragmode = dragMode;
+  if (dragMode !== null) layout.dragmode = dragMode;
   await Plotly.react(host, data, themed(layout), {responsive: true, displaylogo: false, displayModeBar: 'hover',
     plotGlPixelRatio: devicePixelRatio,     // plotly's own is 2: four times the pixels, which hosts without a GPU paint
     modeBarButtonsToRemove: ['toImage', 'sendChartToCloud', 'autoScale2d', 'select2d']});
@@ -68,7 +69,7 @@ const draw = async () => {
 
 // What the page says dragging does, which outlives updates as the zoom does.
 host.addEventListener('dragmode', ({detail}) => {
-  dragMode = detail;
+  dragMode = detail === 'off' ? false : detail;
   if (host.layout) Plotly.relayout(host, {dragmode: dragMode});
 });
 

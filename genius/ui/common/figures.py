@@ -33,9 +33,10 @@ class PlotlyFigure(gr.HTML):
     name: the elem_id, unique on the page. label: a description for screen readers; every plot also has a table. Put
     the id of a point into customdata, and a constant into layout.uirevision to keep the zoom across updates; a ring
     then marks the point that was clicked last. The browser event "dragmode" on the figure's host sets what dragging
-    does. after_text: the text that comes with the figure is shown before it is drawn. height, in pixels, is that of
-    figures whose layout names none. Colors of text, axes and grid follow the theme by themselves. Data in labels,
-    text and hovers goes through `escaped`: plotly reads markup there.
+    does: one of plotly's modes, or "off", as it is at first for fingers. after_text: the text that comes with the
+    figure is shown before it is drawn. height, in pixels, is that of figures whose layout names none. Colors of text,
+    axes and grid follow the theme by themselves. Data in labels, text and hovers goes through `escaped`: plotly reads
+    markup there.
     """
 
     def __init__(

@@ -21,7 +21,10 @@ COLOR_CHOICES = [
     ("Similarity to the last query", "query"),
 ]
 QUERY_CHOICES = [("Hidden", "hidden"), ("Shown", "drawn"), ("With a line to their answer", "answers")]
-DRAG_CHOICES = [("Move", "pan"), ("Select", "lasso")]
+DRAG_CHOICES = [("Move", "pan"), ("Select", "lasso"), ("Scroll the page", "off")]
+# Until the map is drawn: a finger scrolls the page, as figure.js has it, or it could not leave the map.
+FIRST_DRAG_MODE = """mode => document.querySelector('#map-figure .js-plotly-plot') ? mode
+    : matchMedia('(pointer: coarse)').matches ? 'off' : mode"""
 SET_DRAG_MODE = """mode => document.querySelector('#map-figure .figure-host')
     .dispatchEvent(new CustomEvent('dragmode', {detail: mode}))"""
 
@@ -88,6 +91,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
         **LATEST_WITH_PROGRESS,
     )
     shared.map_view.sent(callbacks.on_view, shared.map_view, view, **UNQUEUED)
+    tab.select(None, drag, drag, js=FIRST_DRAG_MODE, **UNQUEUED)
     drag.input(None, drag, None, js=SET_DRAG_MODE, **UNQUEUED)
     color.change(on_color, color, level, **UNQUEUED)
     figure.select(callbacks.on_point, None, [query, item], **LATEST)

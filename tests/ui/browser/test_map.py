@@ -125,6 +125,33 @@ def test_a_lasso_brings_the_items_inside_and_their_files(opened):
     page.locator("#map-item .itemcard").wait_for()
 
 
+def test_a_finger_scrolls_the_page_over_the_map_until_it_is_to_move_the_map(browser, served):
+    with browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True) as phone:
+        page = phone.new_page()
+        page.goto(f"{served.url}/?tab=map")
+        drawn(page, "Image")
+        page.locator("#map-settings > button").click()
+        assert page.locator("#map-drag").get_by_label("Scroll the page").is_checked()
+        plot = page.locator("#map-figure .nsewdrag")
+        plot.scroll_into_view_if_needed()
+        for mode, scrolls in ((None, True), ("Move", False)):
+            if mode:
+                page.get_by_label(mode, exact=True).check()
+                plot.scroll_into_view_if_needed()
+            box, before = plot.bounding_box(), page.evaluate("scrollY")
+            swipe(phone.new_cdp_session(page), box["x"] + box["width"] / 2, max(box["y"], 0) + 200)
+            page.wait_for_timeout(500)
+            assert (page.evaluate("scrollY") > before) == scrolls
+
+
+def swipe(session, x, y):
+    """A finger goes up by 80 pixels."""
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for way in range(10, 81, 10):
+        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": y - way}]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
 def test_the_table_does_by_keyboard_what_the_lasso_does(opened):
     page = opened()
     choose(page, "color", "Dataset")
