@@ -120,7 +120,7 @@ ELSEWHERE = {
     "python -m genius.evaluation.ood assets/demo $GENIUS_DATA/flickr8k/images": "tests/evaluation/test_ood.py",
     "python -m genius.evaluation my-run --answerable": "tests/evaluation/test_evaluate.py",
     "python -m genius.evaluation my-run --fused": "tests/evaluation/test_fused_items.py",
-    "python -m genius.evaluation my-run --rows 0:flickr8k,grocery --items all": "tests/evaluation/test_kept_searches.py",
+    "python -m genius.evaluation my-run --rows 0:flickr8k,grocery --items all": "tests/evaluation/test_queries.py",
     "python -m training.ranker my-collection my-run": "tests/training/test_ranker.py",
     "python -m genius.evaluation.small_beams my-run": "tests/evaluation/test_small_beams.py",
     "python -m genius.evaluation.speed.vector_index OUT --run my-run": "tests/evaluation/test_vector_index.py",

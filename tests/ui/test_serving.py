@@ -1,4 +1,5 @@
 import asyncio
+import re
 import signal
 import socket
 import threading
@@ -17,6 +18,9 @@ from genius.errors import UserError
 from genius.ui.common.components import UI_FOLDER
 from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, listen, page_head, serve
+
+OURS = {"panel", "hint-card", "part-surface", "part-box", "touring", "present"}  # classes that Gradio does not have
+RESTYLED = {"gradio-container", "html-container", "block", "image-frame", "pending", "dark"}  # Gradio's, on purpose
 
 
 @pytest.fixture(scope="module")
@@ -222,3 +226,14 @@ def test_a_first_run_that_cannot_be_loaded_frees_the_address():
     with pytest.raises(UserError, match="the encoder is missing"):
         serve([HostedRun(Path("one"), load)], Hosting(port=port))
     socket.create_server(("127.0.0.1", port)).close()
+
+
+@pytest.mark.parametrize("file", sorted(UI_FOLDER.glob("*/*.css")), ids=lambda file: file.stem)
+def test_no_rule_can_restyle_what_gradio_happens_to_call_by_the_same_class(file):
+    text = re.sub(r"/\*.*?\*/", "", file.read_text(), flags=re.DOTALL)
+    rules = [rule.strip() for rule in re.findall(r"([^{};]+)\{", text)]
+    selectors = [rule for rule in rules if not rule.startswith(("@", "&"))]  # & is nested in another
+    while selectors != (shorter := [re.sub(r"\([^()]*\)", "", one) for one in selectors]):
+        selectors = shorter  # a comma between brackets separates no rules
+    first = {found[1] for rule in selectors for one in rule.split(",") if (found := re.match(r"\s*\.([\w-]+)", one))}
+    assert first <= OURS | RESTYLED

@@ -3,7 +3,7 @@
 // can be seen.
 (() => {
   const WAIT = 150;    // milliseconds
-  const node = Object.assign(document.createElement('div'), {className: 'announcer', id: 'announcer'});
+  const node = Object.assign(document.createElement('div'), {id: 'announcer'});
   node.setAttribute('role', 'status');
   const changed = new Set();
   let timer;
