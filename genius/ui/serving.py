@@ -16,6 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
@@ -34,10 +35,11 @@ from genius.ui.sessions import Sessions
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
-# Of the page; panels bring their own
-SCRIPTS = tuple(f"common/{name}.js" for name in ("clone", "links", "reveal", "announce", "hint_card")) + (
+# Of the page, once; panels bring their own
+SCRIPTS = tuple(f"common/{name}.js" for name in ("clone", "nodes", "links", "reveal", "announce", "hint_card")) + (
     "search/keys.js",
 )
+SMALLEST_COMPRESSED = 1_000  # bytes
 MAX_SESSIONS = 200  # visitors whose state is kept
 DELIVERY_SECONDS = 5  # for clients to fetch the last answers when the server shuts down
 WAKE_SECONDS = 1  # after which the main thread sees a signal that the system gave to another thread
@@ -164,6 +166,8 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
             Middleware(Traffic, monitor=monitor),
             Middleware(Guard, policy=hosting.policy),
             Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_credentials=bool(origins)),
+            # Gradio leaves its page as it is; streams are of a type that is never compressed
+            Middleware(GZipMiddleware, minimum_size=SMALLEST_COMPRESSED, compresslevel=5),
         ],
         exception_handlers={Exception: on_fault},
         lifespan=pages.lifespan,

@@ -98,6 +98,19 @@ def test_every_style_is_part_of_the_head_the_common_one_first():
     assert all(style in written for style in styles) and written.startswith(f"<style>{styles[0]}</style>")
 
 
+def test_the_page_comes_compressed_with_one_copy_of_what_all_panels_use(served):
+    answer = get(served.url)
+    assert answer.headers["content-encoding"] == "gzip" and "Accept-Encoding" in answer.headers["vary"]
+    assert answer.text.count("const scrollRegion =") == 1
+
+
+def test_a_stream_is_neither_compressed_nor_held_back(served):
+    address = f"{served.url}/gradio_api/heartbeat/visitor"
+    with httpx.stream("GET", address, trust_env=False, timeout=60) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        assert "content-encoding" not in stream.headers and next(stream.iter_raw())
+
+
 @contextmanager
 def slow_page(**hosting):
     """A page whose endpoint `slow` answers when `go` is set; `started` is set when it is called."""

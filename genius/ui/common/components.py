@@ -43,14 +43,14 @@ class Panel(gr.HTML):
     """Draws JSON data with a script.
 
     name: the elem_id, unique on the page. script: path within genius/ui, such as "search/cards.js"; it defines
-    `draw`, a function from the data to DOM nodes.
+    `draw`, a function from the data to DOM nodes, for which the head of the page has helpers (common/nodes.js).
 
     gr.HTML evaluates whatever its template interpolates, even from data. So the template here is
     constant, and the script builds nodes by createElement and text nodes: a caption stays a caption.
     """
 
     def __init__(self, name: str, script: str, value: Any = None, **layout: Any):
-        drawing = "\n".join((UI_FOLDER / file).read_text() for file in ("common/nodes.js", script))
+        drawing = "\n".join((UI_FOLDER / file).read_text() for file in ("common/panel.js", script))
         super().__init__(
             value,
             html_template='<div class="panel"></div>',
@@ -88,9 +88,8 @@ class Download(gr.HTML):
     """A file that the browser saves: {"name", "type", "text"}, an output of a callback. name: its elem_id."""
 
     def __init__(self, name: str):
-        nodes = (UI_FOLDER / "common/nodes.js").read_text()
         saving = "watch('value', () => { if (props.value) saveButton({...props.value, label: ''}).click(); });"
-        super().__init__(None, html_template="<i></i>", visible="hidden", elem_id=name, js_on_load=f"{nodes}\n{saving}")
+        super().__init__(None, html_template="<i></i>", visible="hidden", elem_id=name, js_on_load=saving)
 
     def postprocess(self, value: Any) -> Any:
         """With a unique number, because the browser only notices a value that differs from the last."""

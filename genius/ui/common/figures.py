@@ -56,7 +56,7 @@ class PlotlyFigure(gr.HTML):
             figure_height=height,
             after_text=after_text,
             most_lassoed=MOST_LASSOED,
-            js_on_load="\n".join((UI_FOLDER / file).read_text() for file in ("common/nodes.js", "common/figure.js")),
+            js_on_load="\n".join((UI_FOLDER / file).read_text() for file in ("common/panel.js", "common/figure.js")),
             apply_default_css=False,
             head=f'<script src="{PLOTLY_ADDRESS}"></script>',
             elem_id=name,
