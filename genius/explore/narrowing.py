@@ -19,6 +19,7 @@ from genius.schema import SearchResult
 from genius.trie.code_table import CodeTable, Matches
 
 SHOWN = 6  # items of each level
+ROUNDING = 1e-6  # of a share that was computed in float32
 OTHERS = 4  # codes of each level that were considered but not chosen
 
 
@@ -131,4 +132,5 @@ def _by_probability(choices: Iterable[CodeChoice]) -> tuple[CodeChoice, ...]:
 
 def _probability(tree: BeamTree, number: int) -> float:
     """That of the last code of a prefix, among the valid codes; that of the only valid one is exactly 1."""
-    return min(round(float(np.exp(tree.step[number]) / tree.valid[number]), 6), 1.0)
+    share = float(np.exp(tree.step[number]) / tree.valid[number])
+    return share if share < 1 - ROUNDING else 1.0

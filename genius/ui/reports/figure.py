@@ -26,7 +26,7 @@ SERVED_SYSTEMS = ("fast + ranker", "geometry + re-rank")  # and the first of the
 LEGEND_ABOVE = {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0, "traceorder": "normal"}
 LOG_RATIO = 100  # losses that differ by more are drawn on a logarithmic axis
 LABEL_CHARACTERS = 24  # of a line of a label, so that a phone has room for the plot
-AXIS_SPACE, CHARACTER_WIDTH = 12, 0.54  # pixels beside the labels of an axis; of the font's size, on average
+AXIS_SPACE, CHARACTER_WIDTH = 14, 0.6  # pixels beside the labels of an axis; of the font's size, on average
 SYSTEM_OFFSET = 0.19  # between the marks of the systems on one line
 
 
