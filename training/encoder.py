@@ -47,6 +47,8 @@ def train(arguments: Arguments) -> None:
     if settings.fusion == "feature":
         encoder = FeatureFusionEncoder.over(encoder, settings.fusion_layers)
     encoder.check()
+    if settings.grad_checkpointing:
+        recompute_activations(encoder)
     if settings.locked.enabled:
         round_weights(encoder, settings)  # so that the heads learn on outputs of the towers that will be stored
     if world_size() > 1 and torch.device(arguments.device).type == "cuda":  # on CPUs each normalizes over its slice
@@ -62,6 +64,13 @@ def train(arguments: Arguments) -> None:
         finished.clear()
     if is_main():
         shutil.rmtree(run.path / "cache", ignore_errors=True)
+
+
+def recompute_activations(encoder: Encoder) -> None:
+    """Compute activations again for gradients instead of keeping them. Raises UserError for BLIP, which cannot."""
+    if not hasattr(encoder.clip, "set_grad_checkpointing"):
+        raise UserError("encoder.grad_checkpointing is for the models of open_clip; set it to false for BLIP")
+    encoder.clip.set_grad_checkpointing()
 
 
 def round_weights(encoder: Encoder, settings: EncoderSettings) -> None:

@@ -148,6 +148,7 @@ class EncoderSettings:
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     eight_bit: bool = False  # large matrices are stored, and used from then on, in 8 bits, the rest as with half (ours)
     bf16: bool = True  # mixed precision, on devices with instructions for it
+    grad_checkpointing: bool = False  # activations are computed again for gradients, not kept: less memory (ours)
     extras: ExtrasSettings = field(default_factory=ExtrasSettings)
     image_tower: str = ""  # pretrained timm model, package or file (ours), with text_tower; empty: an open_clip model
     text_tower: str = ""  # pretrained Hugging Face model, package or folder (ours)
@@ -159,6 +160,10 @@ class EncoderSettings:
         expect(self.fusion in FUSIONS, f"fusion is one of {', '.join(FUSIONS)}, not {self.fusion!r}")
         expect(self.fusion_layers >= 1, "fusion_layers is at least 1")
         expect(not self.locked.enabled or self.fusion == "score", "locked.enabled is false where fusion is feature")
+        expect(
+            not (self.locked.enabled and self.grad_checkpointing),
+            "grad_checkpointing is false where locked.enabled is true",
+        )
         expect(self.batch >= 2 and self.group >= 1, "batch is at least 2 and group at least 1")
         expect_optimizer(self)
         expect(0 <= self.warmup <= 1, "warmup is between 0 and 1")

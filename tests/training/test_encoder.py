@@ -3,14 +3,17 @@
 import json
 from dataclasses import replace
 
+import open_clip
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from genius.errors import UserError
 from genius.run import Run
 from tests.search.tiny import tiny_encoder
 from tests.training.tiny import TINY
 from training import encoder, image_augmentation
+from training.benchmarks.encoders import SYSTEMS
 from training.command_line import Arguments
 from training.encoder import new_encoder
 from training.encoder_extras import EncoderExtras
@@ -85,3 +88,26 @@ def test_an_encoder_limited_to_rows_sees_their_queries_alone(collection, tmp_pat
     run_stage("encoder", encoder.train, Arguments(collection.root, tmp_path, "small", settings, "cpu"))
     assert [set(found.rows.tolist()) for found in seen] == [{row}, {row}]
     assert len(seen[0]) == (pairs.rows == row).sum() < len(pairs)
+
+
+def test_activations_that_are_computed_again_give_the_same_weights(collection, tmp_path, monkeypatch):
+    counted, checkpoint = [], open_clip.transformer.checkpoint
+    monkeypatch.setattr(
+        open_clip.transformer, "checkpoint", lambda *a, **k: (counted.append(1), checkpoint(*a, **k))[1]
+    )
+    weights = []
+    for again in (False, True):
+        assert not counted
+        own = replace(TINY.encoder, epochs=1, bf16=False, grad_checkpointing=again)
+        given = Arguments(collection.root, tmp_path / str(again), "small", replace(TINY, encoder=own), "cpu")
+        run_stage("encoder", encoder.train, given)
+        weights.append(load_file(Run(given.run).folder("encoder") / "model.safetensors"))
+    assert counted
+    for name, weight in weights[0].items():
+        torch.testing.assert_close(weights[1][name], weight)
+
+
+def test_blip_cannot_compute_activations_again(collection, tmp_path):
+    own = replace(SYSTEMS["BLIP-SF"].settings(TINY.encoder), grad_checkpointing=True)
+    with pytest.raises(UserError, match="is for the models of open_clip; set it to false for BLIP"):
+        encoder.train(Arguments(collection.root, tmp_path, "small", replace(TINY, encoder=own), "cpu"))

@@ -54,6 +54,7 @@ ENCODER = {
     "eight_bit": (False, "ours"),
     "bf16": (True, "UniIR GradScaler, fp16: a named departure"),
     "average": (0.0, "ours"),
+    "grad_checkpointing": (False, "ours"),
     "extras.hard_groups": (0.0, "UniIR data_config.hard_neg_num: 0"),
     "extras.factor_weight": (0.0, "ours"),
     "extras.modality_weight": (0.0, "ours"),
@@ -202,7 +203,7 @@ TEXT = {  # where the paper's text differs from the code
     "decoder.warmup_steps": (0, "§5.2: cosine scheduling, no warm-up"),
     "decoder.augmentation": ("scalar", "Eq. 11"),
 }
-BASELINES = ("rows", "fusion", "fusion_layers")
+BASELINES = ("rows", "fusion", "fusion_layers", "grad_checkpointing")
 # settings that records of a preset are older than, by the path of their stage
 LATER = {
     "encoder": ("eight_bit", "image_tower", "text_tower", "towers", "locked", "average", *BASELINES),
