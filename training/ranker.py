@@ -37,10 +37,11 @@ from genius.run import BUILT_FROM, Run
 from genius.runtime import usable_device
 from genius.schema import RANKER_PARTS, Modality, SearchOptions
 from genius.search.beam import beam_search
+from genius.search.candidates import Candidates
+from genius.search.codewords import Codewords, unknown_norms
 from genius.search.engine import batch_size
 from genius.search.ranker_scorer import RankerScorer
-from genius.search.rerank import Candidates, expand_beams
-from genius.search.shortlist import SHORTLIST, Codewords, shortlist, unknown_norms
+from genius.search.shortlist import SHORTLIST, find_candidates
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from training.command_line import add_device_argument, expect_run
@@ -209,11 +210,9 @@ def search_validation_queries(
                 BEAMS,
                 mode=mode,
                 decoder_weight=decoder.config.decoder_weight,
-                budget=budget * SHORTLIST,
+                shortlist_size=budget * SHORTLIST,
             )
-            candidates = expand_beams(beams, pool.table)
-            if mode == "fast":
-                candidates = shortlist(candidates, pool.table, codewords, norms, z, budget)
+            candidates = find_candidates(beams, mode, pool.table, codewords, norms, z, budget)
             query.append(candidates.query + searches)
             parts.append(
                 scorer.compute_parts(

@@ -23,9 +23,9 @@ Three modes, and what each guarantees against the published algorithm (transform
             left, because nothing can be discarded any more. Scores are those of the codes decoded until then.
     fast    no guarantee, a measured hit rate. The softmax is over the level's own codes, so a beam's score is the
             share of all probability below it. A beam with one ID left keeps its score and is not decoded any
-            further, and a query is finished once its beams hold no more items than `budget` (*prefix, then leaf*);
-            the next best prefixes fill the budget. So a quarter of the beams is enough: the prefixes that fill the
-            budget make up for the beams that are not decoded. Traced, the beams go on to their ends, to be shown.
+            further, and a query is finished once its beams hold no more items than the shortlist (*prefix, then
+            leaf*); the next best prefixes fill it. So a quarter of the beams is enough: the prefixes that fill it
+            make up for the beams that are not decoded. Traced, the beams go on to their ends, to be shown.
 
 Certificate: what a prefix can still gain is bounded. Log-probabilities are at most 0, and geometry is bounded by the
 norms of the codewords to come (scoring.py). If no discarded prefix can reach the score of the last ID that was kept,
@@ -61,14 +61,15 @@ def beam_search(
     *,
     mode: str = "exact",
     decoder_weight: float = 1.0,
-    budget: int = 200,
+    shortlist_size: int | None = None,
     trace: bool = False,
     certify: bool = False,
 ) -> Beams:
     """features (b, d), fused and normalized -> the `beams` best valid IDs of each query, or all if fewer.
 
-    mode: see above. budget: items that mode fast returns. certify: also bound what was discarded, for which every mode
-    decodes all its beams to the end. Raises ValueError for an unknown mode.
+    mode: see above. shortlist_size: the most items below the prefixes that mode fast returns, which needs it. certify:
+    also bound what was discarded, for which every mode decodes all its beams to the end. Raises ValueError for an
+    unknown mode, and without a needed size.
 
     Every valid prefix continues to an ID. So at each level either all queries hold all prefixes, or each holds
     `beams` of them: no beam ever runs dry, and all queries have equally many.
@@ -76,8 +77,10 @@ def beam_search(
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose from {', '.join(MODES)}")
     set_only, fast = mode == "set" and not certify, mode == "fast" and not certify
+    if fast and shortlist_size is None:
+        raise ValueError("mode fast needs the size of the shortlist")
     beams = -(-beams // FAST_BEAM_DIVISOR) if fast else beams
-    widest = max(beams * TRACE_FACTOR if trace else beams, budget if fast else 0)
+    widest = max(beams * TRACE_FACTOR if trace else beams, shortlist_size if fast else 0)
     scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=mode != "fast", bounded=certify)
     recorder = Recorder(len(features), beams, widest, trie, certify, trace, features.device)
     prefixes = Prefixes.empty(trie.root, len(features), features.device)
@@ -96,7 +99,7 @@ def beam_search(
         extended = prefixes.extend(continuations, best, decoded)
         prefixes, last = extended.best(beams), level == trie.levels - 1
         if fast:
-            finished, kept = _within_budget(extended, best >= 0, trie, beams, budget)  # (b,), (b, ≥ v)
+            finished, kept = _fitting(extended, best >= 0, trie, beams, shortlist_size)  # (b,), (b, ≥ v)
             if level + 1 < len(trie.prefix):  # not all items below these prefixes are valid, unless it is one ID
                 finished &= (prefixes.node < 0).all(1)
             finished = (finished | last) & pending[prefixes.query]
@@ -135,14 +138,14 @@ def widen_until_certified(
     return found
 
 
-def _within_budget(extended: Prefixes, present: Tensor, trie: Trie, beams: int, budget: int) -> tuple[Tensor, Tensor]:
+def _fitting(extended: Prefixes, present: Tensor, trie: Trie, beams: int, size: int) -> tuple[Tensor, Tensor]:
     """(b,) bool: the query is finished, and (b, v) bool: the prefixes that are its result then, best first.
 
-    present (b, v) bool: not padding. A query may stop when the items of all its beams fit into the budget, and must
-    when none of its beams branches any more; the best prefixes that fit are the result, more than the beams if there is
-    room.
+    present (b, v) bool: not padding. A query may stop when the items of all its beams fit into a shortlist of this
+    size, and must when none of its beams branches any more; the best prefixes that fit are the result, more than the
+    beams if there is room.
     """
-    fits = present & ((trie.item_counts(extended.node) * present).cumsum(1) <= budget)
+    fits = present & ((trie.item_counts(extended.node) * present).cumsum(1) <= size)
     finished = (fits | ~present)[:, :beams].all(1) | ((extended.node < 0) | ~present)[:, :beams].all(1)
     fits[:, 0] = True
     return finished, fits

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from genius.search.beam_state import Beams
-from genius.search.shortlist import Codewords
+from genius.search.codewords import Codewords
 from genius.trie.ids import IDTable
 
 BLOCK = 16_384  # vectors in memory at once

@@ -42,13 +42,15 @@ from genius.schema import FAST_DTYPES, Modality, Query, SearchOptions, SearchRes
 from genius.search.batching import ANYONE, Batcher, Caller
 from genius.search.beam import beam_search, widen_until_certified
 from genius.search.beam_state import Beams
+from genius.search.candidates import Candidates
 from genius.search.checks import MAX_WIDENED_BEAMS, check_prefix, check_query, checked_k, checked_options
+from genius.search.codewords import Codewords
 from genius.search.dense import flat_search
 from genius.search.image_feature_cache import ImageFeatureCache
 from genius.search.ood_detector import OODDetector
 from genius.search.ranker_scorer import RankerScorer
-from genius.search.rerank import Candidates, RankedCandidates, expand_beams, fetch_hits, generated_ids, rank_candidates
-from genius.search.shortlist import SHORTLIST, Codewords, shortlist
+from genius.search.rerank import RankedCandidates, fetch_hits, generated_ids, rank_candidates
+from genius.search.shortlist import SHORTLIST, find_candidates
 from genius.search.snapshots import Version, Versions
 from genius.trie.ids import fields, read_level
 from genius.trie.pool import Pool
@@ -368,7 +370,7 @@ class Engine:
         beam_options = {
             "mode": mode,
             "decoder_weight": weight,
-            "budget": options.budget * SHORTLIST,
+            "shortlist_size": options.budget * SHORTLIST,
             "trace": options.trace,
         }
         with self._timed("beam", milliseconds, count):
@@ -381,11 +383,9 @@ class Engine:
                     decoder, encoded.z, trie, options.beams, **beam_options, certify=options.certify or mode == "exact"
                 )
         with self._timed("expand", milliseconds, count):
-            candidates = expand_beams(beams, pool.table)
-            if mode == "fast":
-                candidates = shortlist(
-                    candidates, pool.table, self._codewords, version.norms, encoded.z, options.budget
-                )
+            candidates = find_candidates(
+                beams, mode, pool.table, self._codewords, version.norms, encoded.z, options.budget
+            )
         with self._timed("rerank", milliseconds, count):
             ranked = self._rank(beams, candidates, encoded, options, version, pool)
         return Retrieval(beams, candidates, ranked, milliseconds)

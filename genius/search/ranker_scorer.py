@@ -13,8 +13,9 @@ from torch import Tensor
 from genius.models.ranker import Ranker
 from genius.schema import RANKER_PARTS
 from genius.search.beam_state import Beams
-from genius.search.rerank import BLOCK, Candidates, RankerScores
-from genius.search.shortlist import Codewords
+from genius.search.candidates import BLOCK, Candidates
+from genius.search.codewords import Codewords
+from genius.search.rerank import RankerScores
 from genius.trie.ids import IDTable
 
 

@@ -1,9 +1,6 @@
-"""From generated IDs to ranked items: collect the items below each ID, re-rank them, fetch the records.
+"""From candidates to results: rank them, fetch their records, and name the IDs that were generated.
 
-Items are re-ranked by embedding, as published, or by the scores of the run's ranker (ranker_scorer.py).
-
-A beam search returns whole IDs or, in mode fast, prefixes with few items. No returned prefix is a prefix of another,
-so candidates are unique.
+Candidates are ranked by embedding, as published, or by the scores of the run's ranker (ranker_scorer.py).
 
 Axes: b queries, w beams, t candidates of all queries together, k results, d embedding dim, M levels, p parts of
 a ranker.
@@ -18,23 +15,9 @@ import numpy as np
 from genius.index.store import Index
 from genius.schema import GeneratedID, Hit
 from genius.search.beam_state import Beams
+from genius.search.candidates import BLOCK, Candidates, positions_in_lists
+from genius.search.candidates import expand_beams as expand_beams  # for genius/evaluation/systems.py
 from genius.trie.ids import IDTable
-
-MAX_CANDIDATES = 10_000  # per query; bounds memory where very many items share an ID
-BLOCK = 16_384  # embeddings in memory at once
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """The items below all beams, ordered by query, then as generated (beam, ID, row)."""
-
-    query: np.ndarray  # (t,)
-    row: np.ndarray  # (t,) in the index
-    id: np.ndarray  # (t,) number of its ID in the table
-    beam: np.ndarray  # (t,) its number among the beams of all queries: query · w + beam of the query
-    score: np.ndarray  # (t,) of the beam
-    generated_rank: np.ndarray  # (t,) 1 is best
-    counts: np.ndarray  # (b,) candidates of each query
 
 
 @dataclass(frozen=True)
@@ -56,25 +39,6 @@ class RankedCandidates:
     cosines: np.ndarray  # (b, k) between the embeddings of query and item
     generated_rank: np.ndarray  # (b, k) before re-ranking
     shares: np.ndarray | None = None  # (b, k, p + 1) of the ranker's parts; None: it did not rank
-
-
-def expand_beams(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candidates:
-    """All items below the beams, best beam first; at most `at_most` for each query."""
-    low, high, scores = (values.cpu().numpy() for values in (beams.low, beams.high, beams.scores))  # (b, w)
-    items = high - low
-    room = np.maximum(at_most - (np.cumsum(items, axis=1) - items), 0)
-    beam, position = table.expand(low.ravel(), high.ravel(), at_most=room.ravel())
-    query = beam // low.shape[1]
-    counts = np.bincount(query, minlength=len(low))
-    return Candidates(
-        query,
-        table.rows[position].astype(np.int64),
-        table.ids_of(position),
-        beam,
-        scores.ravel()[beam],
-        positions_in_lists(counts) + 1,
-        counts,
-    )
 
 
 def rank_candidates(
@@ -148,11 +112,6 @@ def generated_ids(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
         [GeneratedID(tuple(codes[:end]), *values) for kept, codes, end, *values in zip(*query, strict=True) if kept]
         for query in zip(*(column.tolist() for column in columns), strict=True)
     ]
-
-
-def positions_in_lists(counts: np.ndarray) -> np.ndarray:
-    """(b,) list lengths -> (t,) position of each element in its own list, from 0."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _cosines(

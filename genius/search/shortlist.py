@@ -1,55 +1,35 @@
-"""Of many items, those whose quantized vectors are nearest to a query: how mode fast chooses what is re-ranked.
+"""What is re-ranked of the items below the beams: all or, in mode fast, those whose quantized vectors are nearest.
 
 A fast search stops at prefixes, and all codes below them are known. So the codes that were not decoded cost a few
 additions an item instead of a step of the decoder, and none of them can be discarded too early. Figures: README.md.
 
-Shapes: b queries, t candidates of all queries together, d dim, M levels, k codes of all levels.
+Shapes: b queries, t candidates of all queries together, n items of the index, d dim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from genius.search.rerank import BLOCK, Candidates, positions_in_lists
+from genius.search.beam_state import Beams
+from genius.search.candidates import BLOCK, Candidates, expand_beams, positions_in_lists
+from genius.search.codewords import Codewords
 from genius.trie.ids import IDTable
 
 SHORTLIST = 10  # items below the beams of mode fast, for each that is re-ranked
 
 
-class Codewords:
-    """The codewords of all levels, numbered one level after the other."""
+def find_candidates(
+    beams: Beams, mode: str, table: IDTable, codewords: Codewords, norms: np.ndarray, features: Tensor, budget: int
+) -> Candidates:
+    """The candidates that are re-ranked: the items below the beams or, in mode fast, the `budget` nearest of them.
 
-    def __init__(self, codebooks: Sequence[Tensor]):
-        self.codebooks = codebooks
-        self.offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])  # (M,)
-
-    @cached_property
-    def words(self) -> Tensor:
-        """(k, d)."""
-        return torch.cat([*self.codebooks]).float()
-
-    def numbers(self, table: IDTable, ids: np.ndarray) -> Tensor:
-        """Numbers of IDs (t,) -> numbers of their codewords (t, M), on the codebooks' device."""
-        return torch.from_numpy(table.codes(ids) + self.offsets).to(self.codebooks[0].device)
-
-    def sums(self, numbers: Tensor) -> Tensor:
-        """numbers (t, M) -> quantized vectors (t, d)."""
-        return F.embedding_bag(numbers, self.words, mode="sum")
-
-    def products(self, z: Tensor) -> Tensor:
-        """2⟨z, e⟩ of all codewords and queries z (b, d): (k, b)."""
-        return torch.cat([2 * codebook.float() @ z.float().T for codebook in self.codebooks])
-
-
-def unknown_norms(items: int) -> np.ndarray:
-    """(items,) NaN, for the rows of an index: `shortlist` fills in ‖ẑ‖² as it meets them. 4 bytes an item."""
-    return np.full(items, np.nan, dtype=np.float32)
+    mode: of the search that found the beams, which in mode fast had a shortlist of SHORTLIST · budget items; the other
+    arguments: see `shortlist`.
+    """
+    candidates = expand_beams(beams, table)
+    return shortlist(candidates, table, codewords, norms, features, budget) if mode == "fast" else candidates
 
 
 @torch.inference_mode()

@@ -20,7 +20,7 @@ from genius.index.store import Index
 from genius.index.versions import load_newer_index
 from genius.run import Run
 from genius.schema import Modality
-from genius.search.shortlist import unknown_norms
+from genius.search.codewords import unknown_norms
 from genius.trie.pool import Pool
 
 

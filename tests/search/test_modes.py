@@ -102,7 +102,13 @@ def test_mode_fast_stops_at_few_items_and_does_not_decode_prefixes_with_one_id(n
     table, trie = build(n, seed)
     decoder, beams = FixedDecoder(SIZES, QUERIES, seed=seed), 8
     found = beam_search(
-        decoder, decoder.features, trie, beams * FAST_BEAM_DIVISOR, mode="fast", decoder_weight=weight, budget=budget
+        decoder,
+        decoder.features,
+        trie,
+        beams * FAST_BEAM_DIVISOR,
+        mode="fast",
+        decoder_weight=weight,
+        shortlist_size=budget,
     )
     ids = all_ids(table)
     everything = [tuple(codes) for codes in table.codes(np.arange(len(table.packed))).tolist()]
@@ -182,3 +188,11 @@ def test_an_unknown_mode_is_refused_with_the_choices():
     decoder = FixedDecoder(SIZES, 1)
     with pytest.raises(ValueError, match="exact, set, fast"):
         beam_search(decoder, decoder.features, trie, 5, mode="quick")
+
+
+def test_mode_fast_without_the_size_of_its_shortlist_is_refused():
+    _, trie = build(5)
+    decoder = FixedDecoder(SIZES, 1)
+    with pytest.raises(ValueError, match="mode fast needs the size of the shortlist"):
+        beam_search(decoder, decoder.features, trie, 5, mode="fast")
+    assert beam_search(decoder, decoder.features, trie, 5, mode="fast", certify=True).bound is not None

@@ -4,7 +4,8 @@ import torch
 
 from genius.search import rerank
 from genius.search.beam_state import Beams
-from genius.search.rerank import expand_beams, rank_candidates
+from genius.search.candidates import expand_beams
+from genius.search.rerank import rank_candidates
 from genius.trie.ids import IDTable
 
 SIZES, N, DIM, QUERIES, WIDTH = (3, 4, 4), 90, 8, 4, 6

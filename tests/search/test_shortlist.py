@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from genius.search import shortlist as module
-from genius.search.rerank import Candidates
-from genius.search.shortlist import Codewords, shortlist, unknown_norms
+from genius.search.candidates import Candidates
+from genius.search.codewords import Codewords, unknown_norms
+from genius.search.shortlist import shortlist
 from genius.trie.ids import IDTable
 
 SIZES, N, DIM, QUERIES = (3, 4, 5), 200, 7, 4

@@ -18,8 +18,9 @@ from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import Modality
 from genius.search.beam import beam_search
+from genius.search.candidates import expand_beams
 from genius.search.engine import batch_size
-from genius.search.rerank import expand_beams, rank_candidates
+from genius.search.rerank import rank_candidates
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from training.ablations.query_columns import Column

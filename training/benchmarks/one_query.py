@@ -49,9 +49,10 @@ from genius.runtime import keep_freed_memory
 from genius.schema import SearchOptions
 from genius.search.beam import MODES, beam_search
 from genius.search.beam_state import Beams
+from genius.search.codewords import Codewords, unknown_norms
 from genius.search.engine import EncodedQueries, Engine
-from genius.search.rerank import expand_beams, rank_candidates
-from genius.search.shortlist import SHORTLIST, Codewords, shortlist, unknown_norms
+from genius.search.rerank import rank_candidates
+from genius.search.shortlist import SHORTLIST, find_candidates
 from genius.trie.pool import Pool
 from training.command_line import add_seed_argument
 from training.distributed import expect_one_process
@@ -203,12 +204,9 @@ class Search:
 
     def __call__(self, queries: EncodedQueries, mode: str) -> tuple[Beams, Any]:
         """The beams and the candidates."""
-        how = {"mode": mode, "decoder_weight": self.weight, "budget": BUDGET * SHORTLIST}
+        how = {"mode": mode, "decoder_weight": self.weight, "shortlist_size": BUDGET * SHORTLIST}
         beams = beam_search(self.decoder, queries.z, self.pool.trie, BEAMS, **how)
-        candidates = expand_beams(beams, self.pool.table)
-        if mode == "fast":
-            candidates = shortlist(candidates, self.pool.table, self.codewords, self.norms, queries.z, BUDGET)
-        return beams, candidates
+        return beams, find_candidates(beams, mode, self.pool.table, self.codewords, self.norms, queries.z, BUDGET)
 
 
 def measure_changes(engine: Engine, queries: EncodedSplit, names: list[str]) -> list[dict[str, Any]]:

@@ -23,9 +23,10 @@ from genius.evaluation.speed.faiss_indexes import MAX_IN_MEMORY, build_flat, bui
 from genius.evaluation.speed.timing import Times, measure_in_turns
 from genius.metrics.hit_rate import first_hits, hit_rate
 from genius.schema import SearchOptions
+from genius.search.candidates import expand_beams
 from genius.search.dense import build_hnsw, flat_search, quantized_norms, quantized_search
 from genius.search.engine import EncodedQueries, Engine
-from genius.search.rerank import expand_beams, rank_candidates
+from genius.search.rerank import rank_candidates
 
 K, CUT = 50, 5  # results per query; k of the hit rate
 LIMIT = 50  # queries per (task, dataset) row

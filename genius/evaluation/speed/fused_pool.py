@@ -22,7 +22,7 @@ from genius.encoding.quantize import quantize_all
 from genius.evaluation.speed.workloads import BLOCK
 from genius.files import disk_errors_explained, write_array
 from genius.models.quantizer import ResidualQuantizer
-from genius.search.shortlist import Codewords
+from genius.search.codewords import Codewords
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 

@@ -22,10 +22,10 @@ from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import SearchOptions
 from genius.search.beam import beam_search
 from genius.search.beam_state import Beams
+from genius.search.codewords import Codewords
 from genius.search.dense import build_hnsw, flat_search, norms_by_row, quantized_norms, quantized_search
 from genius.search.engine import EncodedQueries
-from genius.search.rerank import expand_beams
-from genius.search.shortlist import SHORTLIST, Codewords, shortlist
+from genius.search.shortlist import SHORTLIST, find_candidates
 
 K = 50  # results of the systems without beams
 EF_SEARCH, PROBES = 64, 16  # of HNSW; of IVF-PQ, the inverted lists that are read
@@ -65,10 +65,10 @@ def _beam_search(mode: str, geometry: bool = False) -> Callable[[Setup], TimedSy
             norms = norms_by_row(quantized_norms(setup.workload.decoder.codebooks, table), table)
 
         def search(queries: EncodedQueries) -> Beams:
-            how = {"mode": mode, "decoder_weight": weight, "budget": budget * SHORTLIST}
+            how = {"mode": mode, "decoder_weight": weight, "shortlist_size": budget * SHORTLIST}
             found = beam_search(decoder, queries.z, setup.pool.trie, setup.beams, **how)
             if mode == "fast":
-                shortlist(expand_beams(found, table), table, codewords, norms, queries.z, budget)
+                find_candidates(found, mode, table, codewords, norms, queries.z, budget)
             synchronize(setup.pool.trie.device)
             return found
 

@@ -48,10 +48,11 @@ from genius.models.incremental_decoder import IncrementalDecoder
 from genius.runtime import keep_freed_memory, usable_device
 from genius.schema import SearchOptions
 from genius.search.beam import beam_search
+from genius.search.candidates import expand_beams
+from genius.search.codewords import Codewords
 from genius.search.dense import build_hnsw, flat_search, norms_by_row, quantized_norms, quantized_search
 from genius.search.engine import EncodedQueries, Engine
-from genius.search.rerank import expand_beams
-from genius.search.shortlist import SHORTLIST, Codewords, shortlist
+from genius.search.shortlist import SHORTLIST, find_candidates
 
 ITEMS, BATCHES, ROUNDS = "100000,1000000,5600000", (1, 32), 9
 ORDERED = 200  # results that are ordered by the vectors
@@ -131,9 +132,9 @@ def by_ids(engine: Engine, pool: FusedPool) -> System:
 
     def fast(weight: float, budget: int) -> Rows:
         def search(queries: EncodedQueries) -> np.ndarray:
-            how = {"mode": "fast", "decoder_weight": weight, "budget": budget * SHORTLIST}
+            how = {"mode": "fast", "decoder_weight": weight, "shortlist_size": budget * SHORTLIST}
             beams = beam_search(decoder, queries.z, pool.pool.trie, SearchOptions().beams, **how)
-            found = shortlist(expand_beams(beams, table), table, codewords, norms, queries.z, budget)
+            found = find_candidates(beams, "fast", table, codewords, norms, queries.z, budget)
             rows = np.full((len(queries.z), max(budget, K)), -1)
             rows[found.query, found.generated_rank - 1] = found.row
             return rows
