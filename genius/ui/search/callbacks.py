@@ -125,15 +125,14 @@ class SearchCallbacks:
             with suppress(UserError):  # which the search will raise again, where it can be shown
                 self.engine.cache_image(self.uploads.open(picture, None), current_caller.get())
 
-    def on_input(self, text: Any, picture: str | None):
-        """Reorder the suggested instructions, and offer some for a picture.
+    def on_kind(self, kind: Any):
+        """Reorder the suggested instructions for a kind of query, and offer some for a picture. kind: one of TARGETS.
 
-        The number of suggestions stays: Gradio's list fails if it shrinks while open.
+        The number of suggestions stays: Gradio's list fails if it shrinks while open. Raises UserError for other kinds.
         """
-        instructions = self.engine.index.instructions
-        modality = Modality.of(text, picture) if text or picture else None
+        instructions, modality = self.engine.index.instructions, target_of(kind)
         dropdown = gr.Dropdown(choices=formatting.suggest_instructions(instructions, modality))
-        if not picture:
+        if modality not in (Modality.IMAGE, Modality.PAIR):
             return dropdown, None
         suggestions = self.served.about.instructions_for(modality)
         suggestions = suggestions or formatting.shortest_instructions(instructions, modality)

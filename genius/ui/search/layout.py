@@ -33,6 +33,9 @@ from genius.ui.search.why import why_panel
 
 SECRET = "searches"  # scrambles the history in the browser, without protecting it; a new one would lose the history
 
+# What a query is made of. Computed in the browser, so that a keystroke that changes nothing of it asks for nothing.
+ASKED_KIND = "(text, picture) => text && picture ? 'pair' : text ? 'text' : picture ? 'image' : 'any'"
+
 
 class Form(NamedTuple):
     """The inputs of a search."""
@@ -122,13 +125,10 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     cards.use_as_query(on_query, None, shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
     page = Download("saved-page")
     cards.save_page(callbacks.on_save_page, answers, page, **UNLIMITED)
-    gr.on(
-        [form.text.change, form.picture.change],
-        callbacks.on_input,
-        query_fields[:2],
-        [form.instruction, form.suggestions],
-        trigger_mode="always_last",
-        **UNQUEUED,
+    asked_kind = gr.Textbox("any", visible="hidden", elem_id="asked-kind")  # one of TARGETS
+    gr.on([form.text.change, form.picture.change], None, query_fields[:2], asked_kind, js=ASKED_KIND, **UNQUEUED)
+    asked_kind.change(
+        callbacks.on_kind, asked_kind, [form.instruction, form.suggestions], trigger_mode="always_last", **UNQUEUED
     )
     form.picture.upload(callbacks.on_upload, form.picture, **LATEST)
     for trigger in (history.expand, shared.searched.while_open(HISTORY)):

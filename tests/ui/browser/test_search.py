@@ -69,6 +69,17 @@ def test_of_several_quick_searches_the_last_is_shown(visit, served, monkeypatch)
     page.locator("#summary .sentence", has_text="“Three.”").wait_for()
 
 
+def test_the_server_is_asked_when_the_kind_of_query_changes_and_not_at_each_keystroke(visit):
+    page, sent = visit(), []
+    page.on("request", lambda one: sent.append(one.url) if "/run/" in one.url or "/queue/" in one.url else None)
+    page.type("#text textarea", "a red dog", delay=50)
+    page.wait_for_timeout(500)
+    assert len(sent) == 1
+    page.fill("#text textarea", "")
+    page.wait_for_timeout(500)
+    assert len(sent) == 2
+
+
 def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, served, monkeypatch):
     page = visit()
     search_of, ended = served.engine.search, []

@@ -144,12 +144,9 @@ def test_a_broken_picture_gets_one_sentence_that_names_it(page, tmp_path):
     assert str(tmp_path) not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "text, picture, modality",
-    [("mug", None, Modality.TEXT), ("", "x.jpg", Modality.IMAGE), ("mug", "x.jpg", Modality.PAIR)],
-)
-def test_suggestions_that_fit_what_was_given_come_first(page, text, picture, modality):
-    suggested, _ = callback(page, "on_input")(text, picture)
+@pytest.mark.parametrize("modality", Modality)
+def test_suggestions_that_fit_what_was_given_come_first(page, modality):
+    suggested, _ = callback(page, "on_kind")(modality.name.lower())
     offered = [choice for choice, _ in suggested.choices]
     fitting = [words for query, _, words in INSTRUCTIONS if query == modality]
     assert offered[: len(fitting)] == fitting
@@ -285,17 +282,19 @@ def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
 
 
 def test_a_picture_gets_questions_and_nothing_else_does(page):
-    on_input = callback(page, "on_input")
-    assert on_input("", "photo.jpg")[1] == {"instructions": ["Find a caption that describes the picture."]}
+    on_kind = callback(page, "on_kind")
+    assert on_kind("image")[1] == {"instructions": ["Find a caption that describes the picture."]}
     changed = {"instructions": ["Find a garment like this one, changed as the text says."]}
-    assert on_input("in blue", "photo.jpg")[1] == changed
-    assert on_input("in blue", None)[1] is on_input("", None)[1] is None
+    assert on_kind("pair")[1] == changed
+    assert on_kind("text")[1] is on_kind("any")[1] is None
+    with pytest.raises(UserError, match="must be one of any, image, text, pair"):
+        on_kind("video")
 
 
 def test_a_run_can_name_the_questions(engine):
     callbacks = SearchCallbacks(Context(engine, ServedRun(Path("made-up"), about=About(ask=("What is this?",))), None))
-    assert callbacks.on_input("", "photo.jpg")[1] == {"instructions": ["What is this?"]}
-    assert "changed as the text says" in callbacks.on_input("in blue", "photo.jpg")[1]["instructions"][0]
+    assert callbacks.on_kind("image")[1] == {"instructions": ["What is this?"]}
+    assert "changed as the text says" in callbacks.on_kind("pair")[1]["instructions"][0]
 
 
 def test_a_question_is_asked_with_the_picture_and_fills_the_instruction(page, engine, photo):
