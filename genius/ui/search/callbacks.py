@@ -82,7 +82,7 @@ class SearchCallbacks:
 
     def on_run_example(self, number: Any, stored: Any, *settings: Any):
         example = find_example(number, self.served.examples)
-        request = SearchRequest(example.queries, example=example)
+        request = SearchRequest(example.queries, example=example, example_number=number)
         return *form_values(request.query), *self.search(request, stored, settings)
 
     def on_item(self, id: Any, stored: Any, *settings: Any):
@@ -102,6 +102,8 @@ class SearchCallbacks:
     def on_history(self, event: gr.EventData, stored: Any, *settings: Any):
         """Repeat a past search."""
         entry = history.entry_at(stored, getattr(event, "index", None))
+        if entry.example is not None:
+            return self.on_run_example(entry.example, stored, *settings)
         if entry.item:
             return self.search_item(entry.item, stored, settings)
         if entry.pictured:
@@ -265,7 +267,13 @@ class SearchCallbacks:
         rows = [int(row) for row in index.rows_of(ids)] if ids else []
         labels = {row: quoted_label(index.items([row])[0]) for row in {*rows} if row >= 0}
         pictures = {row: index.thumbnail(row) for row in labels}
-        return history.history_view(entries, [(labels.get(row), pictures.get(row)) for row in rows])
+        items = [(labels.get(row), pictures.get(row)) for row in rows]
+        for place, entry in enumerate(entries):
+            if entry.example is not None:
+                with suppress(UserError):  # it was removed, which is what the history says then
+                    example = find_example(entry.example, self.served.examples)
+                    items[place] = example.title, example.picture and formatting.small_webp(example.picture)
+        return history.history_view(entries, items)
 
     def pictures(self, result: SearchResult) -> list[bytes | None]:
         return [self.engine.index.thumbnail(hit.row) for hit in result.hits]

@@ -8,4 +8,4 @@ const entry = ({title, thumbnail, instruction, picture}, place) => node('li', {}
 const draw = value => [
   ...value ? [node('ol', {class: 'history', 'aria-label': 'Your last searches'}, ...value.entries.map(entry))] : [],
   node('p', {class: 'label'}, value ? 'Click one to search again. ' : 'No searches yet. ',
-    'The last 20 searches stay in your browser.')];
+    'The last 20 searches stay in your browser, but not the pictures that you uploaded.')];

@@ -16,8 +16,8 @@ MAX_SHOWN_TEXT = 120  # characters
 
 @dataclass(frozen=True)
 class Entry:
-    """A search that can be repeated: a text, or an item of the index or its picture. An uploaded picture is kept only
-    where the host allows it."""
+    """A search that can be repeated: a text, an example, or an item of the index or its picture. An uploaded picture is
+    kept only where the host allows it."""
 
     text: str = ""
     instruction: str = ""
@@ -25,12 +25,15 @@ class Entry:
     picture: bool = False  # a picture was uploaded, too
     pictured: str = ""  # id of the item whose picture was searched with
     upload: str = ""  # checksum of the uploaded picture, if it is kept
+    example: int | None = None  # place of the run's example that was asked, with its picture and all its instructions
 
 
 def add_entry(stored: Any, entry: Entry) -> list[dict[str, Any]]:
     """The entries with a new one first, without duplicates, as they are stored."""
     entries = read_entries(stored)
-    if entry.text or entry.item or entry.pictured or entry.upload:  # else there is nothing to repeat
+    if (
+        entry.text or entry.item or entry.pictured or entry.upload or entry.example is not None
+    ):  # else there is nothing to repeat
         entries = list(dict.fromkeys([entry, *entries]))
     return [asdict(entry) for entry in entries[:MAX_ENTRIES]]
 
@@ -43,7 +46,8 @@ def read_entries(stored: Any) -> list[Entry]:
             text, instruction, item, pictured, upload = (
                 str(record.get(name, ""))[:MAX_TEXT] for name in ("text", "instruction", "item", "pictured", "upload")
             )
-            entries.append(Entry(text, instruction, item, record.get("picture") is True, pictured, upload))
+            example = record["example"] if type(record.get("example")) is int else None
+            entries.append(Entry(text, instruction, item, record.get("picture") is True, pictured, upload, example))
     return entries
 
 
@@ -58,8 +62,8 @@ def entry_at(stored: Any, index: Any) -> Entry:
 def history_view(
     entries: Sequence[Entry], items: Sequence[tuple[str | None, bytes | None]] = ()
 ) -> dict[str, Any] | None:
-    """What history.js draws; nothing if nothing was asked. items: label and thumbnail of each entry's item, None where
-    it names none or one that was removed."""
+    """What history.js draws; nothing if nothing was asked. items: label and thumbnail of each entry's item or example,
+    None where it names none or one that was removed."""
     if not entries:
         return None
     return {
@@ -68,7 +72,7 @@ def history_view(
                 "title": title(entry, label),
                 "thumbnail": data_uri(picture) if picture else None,
                 "instruction": entry.instruction,
-                "picture": entry.picture and not entry.upload,
+                "picture": entry.picture and not entry.upload and entry.example is None,
             }
             for entry, (label, picture) in zip(entries, items or [(None, None)] * len(entries), strict=True)
         ]
@@ -76,7 +80,9 @@ def history_view(
 
 
 def title(entry: Entry, label: str | None) -> str:
-    """What was asked, in words. label: of its item."""
+    """What was asked, in words. label: of its item or example."""
+    if entry.example is not None:
+        return f"Example “{label}”" if label else "An example that was removed"
     if entry.item:
         return f"Like {label or 'an item that was removed'}"
     words = [f"“{excerpt(entry.text, MAX_SHOWN_TEXT)}”"] * bool(entry.text)

@@ -17,6 +17,7 @@ class SearchRequest:
 
     queries: Sequence[Query]  # one, or one for each instruction of an example
     example: Example | None = None
+    example_number: int | None = None  # its place among the run's examples
     item: Item | None = None  # that is the query
     row: int | None = None  # of that item in the index
     pictured: str = ""  # id of the item whose picture is searched with
@@ -51,7 +52,8 @@ class SearchRequest:
         if self.item:
             return Entry(item=self.item.id)
         picture = self.query.image is not None and not self.pictured  # of an example, too
-        return Entry(self.query.text, self.query.instruction, "", picture, self.pictured, upload)
+        query = self.query
+        return Entry(query.text, query.instruction, "", picture, self.pictured, upload, self.example_number)
 
 
 def quoted_label(item: Item) -> str:

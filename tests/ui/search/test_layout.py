@@ -281,6 +281,19 @@ def test_a_blend_goes_from_the_query_to_the_result_in_steps(page):
     assert {tuple(step["codes"]) for step in shown["steps"]} != {tuple(shown["steps"][0]["codes"])}
 
 
+def test_the_history_repeats_an_example_with_its_picture_and_all_its_instructions(page, engine):
+    first = found(pick(page, "on_example", index=0))
+    (entry,) = callback(page, "on_stored")(first.stored)["entries"]
+    assert entry["title"] == "Example “Three ways to ask”" and entry["thumbnail"] and not entry["picture"]
+    _, picture, *_ = again = pick(page, "on_history", first.stored, index=0)
+    assert picture is not None and found(again).summary == first.summary
+    assert [query.instruction for query, _ in engine.queries[-3:]] == [
+        "Find a caption that describes the picture.",
+        "Find one like this.",
+        "Find its page.",
+    ]
+
+
 def test_a_picture_gets_questions_and_nothing_else_does(page):
     on_kind = callback(page, "on_kind")
     assert on_kind("image")[1] == {"instructions": ["Find a caption that describes the picture."]}
