@@ -14,7 +14,7 @@ from genius.schema import Query
 from genius.search.checks import check_query
 from genius.search.editor import Editor
 from genius.ui.collection import view
-from genius.ui.common.components import Panel, upload_path
+from genius.ui.common.components import UNQUEUED, Panel, upload_path
 from genius.ui.common.context import Context
 from genius.ui.common.formatting import count
 from genius.ui.common.item_card import on_query
@@ -22,6 +22,7 @@ from genius.ui.common.item_card import on_query
 MAX_ITEMS = 200  # that are added or removed at once
 PROGRESS = gr.Progress(track_tqdm=True)  # Gradio looks for it among the defaults of a callback
 ONE_AT_A_TIME = {"api_visibility": "private", "concurrency_id": "collection", "concurrency_limit": 1}
+REMOVE = "Remove"
 CHANGED = "changed"  # any value: the signal carries no data
 
 
@@ -70,12 +71,15 @@ class EditingForm:
                 elem_id="collection-ids",
                 info="Each result and each card shows the number of its item.",
             )
-            remove = gr.Button("Remove", elem_id="collection-remove")
+            asked = gr.Textbox(visible="hidden", elem_id="collection-asked")  # the numbers that a question was about
+            remove = gr.Button(REMOVE, elem_id="collection-remove")
             compact = gr.Button("Merge the parts (segments) of the index", elem_id="collection-compact")
 
         self.waiting = {**ONE_AT_A_TIME, "show_progress_on": self.outcome}
         add.click(self.on_add, [pictures, lines], [self.outcome, pictures, lines, self.changed], **self.waiting)
-        gr.on([remove.click, ids.submit], self.on_ids, ids, [self.outcome, ids, self.changed], **self.waiting)
+        outputs = [self.outcome, ids, asked, remove, self.changed]
+        gr.on([remove.click, ids.submit], self.on_ids, [ids, asked], outputs, **self.waiting)
+        ids.input(None, None, [asked, remove], js=f"() => ['', {REMOVE!r}]", **UNQUEUED)
         compact.click(self.on_compact, None, [self.outcome, self.changed], **self.waiting)
 
     def remove_from(self, added_items: Panel) -> None:
@@ -90,13 +94,21 @@ class EditingForm:
         progress(0.0, desc="Encoding")
         return view.add_outcome(self.editor.add(parse_items(pictures, lines))), None, "", CHANGED
 
-    def on_ids(self, text: Any):
+    def on_ids(self, text: Any, asked: Any):
+        """Ask first, and remove the items when it is called again with the same text. asked: the text of the question.
+
+        Raises UserError for no numbers or too many.
+        """
         ids = text.replace(",", " ").split() if isinstance(text, str) else []
         if not ids:
             raise UserError("Enter the numbers of the items to remove, such as 9:1234.")
         if len(ids) > MAX_ITEMS:
             raise UserError(f"There are {len(ids):,} numbers; remove at most {MAX_ITEMS} at once.")
-        return view.remove_outcome(self.editor.remove(ids)), "", CHANGED
+        if text != asked:
+            question = f"Really remove {count(len(ids), 'item')}?"
+            how = ["Press Enter or the button once more. Removed items are not found any more, by anyone."]
+            return view.message(question, how), text, text, question, None
+        return view.remove_outcome(self.editor.remove(ids)), "", "", REMOVE, CHANGED
 
     def on_take_out(self, event: gr.EventData):
         return view.remove_outcome(self.editor.remove([on_query(event)])), CHANGED

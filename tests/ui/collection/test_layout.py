@@ -16,6 +16,11 @@ from tests.ui.tiny_page import serving
 N = 40
 
 
+def remove(ask, text):
+    """Ask for it, and confirm."""
+    return ask("on_ids", text, text)
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("collection") / "run", editable=True) as page:
@@ -40,11 +45,23 @@ def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
     ids = [tile["id"] for tile in added["tiles"]]
     assert ids == ["1:2", "1:1"]
     assert ask("on_take_out", event={"id": ids[0]})["output"]["data"][0]["title"] == "1 item removed."
-    assert ask("on_ids", f"{ids[1]}, 9:9")["output"]["data"][0]["lines"] == ["There is no item 9:9."]
+    assert remove(ask, f"{ids[1]}, 9:9")["output"]["data"][0]["lines"] == ["There is no item 9:9."]
     assert ask("on_compact")["output"]["data"][0]["title"] == "All items are in one part (segment) now."
     assert served.engine.index.n == N and ask("on_held")["output"]["data"][1] is None
     verdict, drift = ask("on_health")["output"]["data"]
     assert verdict["fits"] in (True, False) and drift["tables"][0]["caption"] == "How well items fit their codes"
+
+
+def test_numbers_are_removed_once_the_question_was_answered(ask, served):
+    ask("on_add", [], "To be removed.")
+    (item,) = served.engine.index.items(range(N, N + 1))
+    question, text, asked, label, changed = ask("on_ids", item.id, "")["output"]["data"]
+    assert question["title"] == label == "Really remove 1 item?" and (text, asked) == (item.id, item.id)
+    assert changed is None and served.engine.index.n == N + 1
+    assert ask("on_ids", f"{item.id} 9:9", asked)["output"]["data"][3] == "Really remove 2 items?"
+    outcome, text, asked, label, changed = remove(ask, item.id)["output"]["data"]
+    assert outcome["title"] == "1 item removed." and (text, asked, label) == ("", "", "Remove") and changed
+    assert served.engine.index.n == N
 
 
 def test_two_people_at_once_change_it_one_after_the_other(ask, served):
@@ -53,7 +70,7 @@ def test_two_people_at_once_change_it_one_after_the_other(ask, served):
     assert all(answer["success"] for answer in answers)
     added = served.engine.index.items(range(N, served.engine.index.n))
     assert sorted(item.text for item in added) == ["Written by Ada.", "Written by Bob.", "Written by Eve."]
-    ask("on_ids", " ".join(item.id for item in added))
+    remove(ask, " ".join(item.id for item in added))
 
 
 def test_a_picture_that_one_person_added_can_still_be_added_by_another(ask, served, photo):
@@ -62,7 +79,7 @@ def test_a_picture_that_one_person_added_can_still_be_added_by_another(ask, serv
     for picture, caption in ((mine, "Added by Ada."), (theirs, "Added by Bob.")):
         answer = ask("on_add", [picture], caption)
         assert answer["success"] and answer["output"]["data"][0]["title"].startswith("1 item added")
-    ask("on_ids", " ".join(item.id for item in served.engine.index.items(range(N, served.engine.index.n))))
+    remove(ask, " ".join(item.id for item in served.engine.index.items(range(N, served.engine.index.n))))
 
 
 def test_a_callback_sees_one_version(ask, served, monkeypatch):
@@ -92,9 +109,9 @@ def test_a_callback_sees_one_version(ask, served, monkeypatch):
         ("on_add", ([{"path": "/etc/hostname"}], ""), None),
         ("on_add", ("/etc/hostname", ""), None),
         ("on_add", ([{"path": "http://127.0.0.1:9/x.png", "meta": {"_type": "gradio.FileData"}}], ""), None),
-        ("on_ids", ("",), None),
-        ("on_ids", (None,), None),
-        ("on_ids", ("1:1 " * 300,), None),
+        ("on_ids", ("", ""), None),
+        ("on_ids", (None, None), None),
+        ("on_ids", ("1:1 " * 300, ""), None),
         ("on_turn", (), {"page": -1}),
         ("on_turn", (), {"page": "0"}),
         ("on_turn", (), {}),
@@ -115,10 +132,10 @@ def test_an_unknown_item_is_not_removed(ask, served):
 def test_what_was_drawn_before_a_removal_still_means_the_same_item(ask, served):
     ask("on_add", [], "To be removed.\nTo stay.")
     first, second = served.engine.index.items([N, N + 1])
-    ask("on_ids", first.id)
+    remove(ask, first.id)
     assert ask("on_neighbour", event={"id": second.id})["output"]["data"][0]["text"] == "To stay."
     assert "There is no item" in ask("on_neighbour", event={"id": first.id})["output"]["error"]
-    ask("on_ids", second.id)
+    remove(ask, second.id)
 
 
 def test_a_run_that_cannot_be_written_is_not_editable(served, monkeypatch):
