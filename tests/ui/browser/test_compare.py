@@ -41,6 +41,14 @@ def test_six_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     assert page.locator("#compare tbody tr").nth(4).locator("td").nth(6).inner_text() == "100 % ±0.0"
 
 
+def test_enter_in_the_instruction_compares(visit):
+    page = opened(visit())
+    page.fill("#compare-text textarea", "A red dog.")
+    page.fill("#compare-instruction input", "zzz")
+    page.press("#compare-instruction input", "Enter")
+    page.locator("#compare .sentence", has_text="“A red dog.”").wait_for()
+
+
 @pytest.mark.slow
 def test_an_item_is_marked_in_every_column_and_opens_its_card(visit):
     page = opened(visit())

@@ -100,6 +100,26 @@ def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, serve
     assert not page.locator("#picture img").count()
 
 
+def test_enter_in_the_instruction_searches_for_what_was_written_and_not_while_it_chooses(visit, served):
+    page = visit()
+    field, before = page.locator("#instruction input"), len(served.engine.queries)
+    page.fill("#text textarea", "a mug")
+    field.click()
+    field.press("ArrowDown")
+    field.press("Enter")
+    page.wait_for_timeout(500)
+    assert field.input_value() and len(served.engine.queries) == before
+    field.fill("zzz")
+    field.evaluate(
+        "field => field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true}))"
+    )
+    page.wait_for_timeout(500)
+    assert len(served.engine.queries) == before
+    field.press("Enter")
+    page.locator("#summary .sentence", has_text="“a mug”").wait_for()
+    assert served.engine.queries[-1][0].instruction == "zzz"
+
+
 def test_of_several_quick_clicks_the_last_counts(visit, served, monkeypatch):
     """Gradio repeats an event that came while another was answered, with the data of that other one."""
     page = visit()
