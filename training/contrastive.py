@@ -53,8 +53,7 @@ def fit(
     optimizer = adamw(model, settings, fused=True)
     for epoch in range(max(first, checkpoints.resume(model, optimizer)), end):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
-        order = extras.order(epoch, rng)
-        batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last, order)
+        batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last)
         batches = broadcast_object(batches)
         encoder.train()
         inputs, steps = loader.load_pairs(pairs, batches, rng, training=True), len(batches)

@@ -5,7 +5,6 @@ Shapes: b pairs of a batch, d embedding dim.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,10 +22,6 @@ class EncoderExtras:
     def modules(self) -> dict[str, nn.Module]:
         """Modules that are trained with the encoder and dropped afterwards, by name."""
         return {}
-
-    def order(self, epoch: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
-        """A function that orders the queries of a row, so that neighbors share a group of the batch."""
-        return np.asarray
 
     def instructions(
         self, instructions: list[str], queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -221,20 +221,19 @@ class Pairs:
         group: int = 1,
         upsample_to: Upsampling = 0,
         drop_last: bool = False,
-        order_row: Callable[[np.ndarray], np.ndarray] = np.asarray,
         row_limit: int = 0,
         row_names: Sequence[str] = (),
     ) -> list[np.ndarray]:
         """An epoch as arrays of query numbers.
 
         Groups of `group` queries come from one row each, so that negatives within a group are of the same kind; the
-        groups of a batch are drawn from all rows. order_row: orders the queries of a row before they are grouped.
-        The last batch is dropped if it is a single query or, with drop_last, smaller than the others.
+        groups of a batch are drawn from all rows. The last batch is dropped if it is a single query or, with drop_last,
+        smaller than the others.
         """
         order = self.epoch(rng, upsample_to, row_limit, row_names)
         groups = []
         for row in range(len(self.datasets)):
-            groups += _split(order_row(order[self.rows[order] == row]), group)
+            groups += _split(order[self.rows[order] == row], group)
         shuffled = np.concatenate([groups[number] for number in rng.permutation(len(groups))])
         return [queries for queries in split_batches(shuffled, batch, drop_last) if len(queries) > 1]
 

@@ -41,7 +41,6 @@ def mbeir_upsampling() -> Upsampling:
 class ExtrasSettings:
     """Additions to the encoder's training that only the shipped runs use (ours), see training/demo."""
 
-    hard_groups: float = 0.0  # share of a row's queries that are grouped by similar targets, from epoch 1 on
     factor_weight: float = 0.0  # weight of the loss of classifying factors (kind, color, …) from embeddings
     modality_weight: float = 0.0  # weight of classifying the target's modality; 0: as any factor
     instruction_swap_prob: float = 0.0  # probability that a query gets another row's instruction
@@ -50,7 +49,6 @@ class ExtrasSettings:
     teacher: str = ""  # sentence encoder that finds synonyms: a folder or an installed package; empty: none
 
     def __post_init__(self):
-        expect(0 <= self.hard_groups <= 1, "hard_groups is between 0 and 1")
         expect(self.factor_weight >= 0, "factor_weight is at least 0")
         expect(self.modality_weight >= 0, "modality_weight is at least 0")
         for name in ("instruction_swap_prob", "instruction_word_dropout", "synonym_prob"):

@@ -256,13 +256,6 @@ def test_an_open_clip_model_trains_its_projections(colors, tmp_path):
     assert {"clip.logit_scale"} < changed and len(changed) <= 4, changed
 
 
-def test_hard_groups_and_factors_need_no_image(trained, towers, colors, tmp_path, opened):
-    shutil.copytree(trained / "towers", tmp_path / "towers")
-    settings = replace(locked_settings(*towers), epochs=2, group=8, extras=ExtrasSettings(hard_groups=0.5))
-    train(colors, tmp_path, settings)
-    assert not opened
-
-
 def stored_and_cached(colors, run, settings):
     """The published encoder, and what is known of its features from the tower outputs."""
     stored = Encoder.load(Run(run).folder("encoder"))

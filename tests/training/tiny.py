@@ -22,7 +22,7 @@ TINY: Settings = replace(
         group=4,
         upsample_to=0,
         image_cache=32,
-        extras=ExtrasSettings(hard_groups=0.5, factor_weight=0.5, instruction_word_dropout=0.2),
+        extras=ExtrasSettings(factor_weight=0.5, instruction_word_dropout=0.2),
     ),
     features=replace(SMALL.features, phrasings=2, batch=8),
     quantizer=replace(

@@ -1,11 +1,11 @@
-"""What the shipped runs add to the encoder's training: factors, swapped instructions, synonyms, hard groups (ours).
+"""What the shipped runs add to the encoder's training: factors, swapped instructions, synonyms (ours).
 
 Shapes: b pairs of a batch, d embedding dim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
 from training.demo.factor_heads import FactorHeads, Factors
-from training.demo.hard_groups import HardGroups
 from training.demo.instruction_swaps import InstructionSwaps
 from training.demo.vocabulary import Synonyms
 from training.distributed import main_process_first
@@ -28,8 +27,7 @@ class DemoExtras(EncoderExtras):
 
     def __init__(self, collection: Collection, pairs: Pairs, loader: InputLoader, cache: Path):
         """pairs: the training queries. Raises UserError without the factors or the teacher that the settings need."""
-        self.settings, self.group = loader.settings.extras, loader.settings.group
-        self.pairs, self.loader, self.encoder = pairs, loader, loader.encoder
+        self.settings, self.loader, self.encoder = loader.settings.extras, loader, loader.encoder
         device = self.encoder.device
         self.swaps = InstructionSwaps(collection, pairs, self.settings.instruction_swap_prob)
         self.synonyms = Synonyms({})
@@ -49,11 +47,6 @@ class DemoExtras(EncoderExtras):
 
     def modules(self) -> dict[str, nn.Module]:
         return {"heads": self.heads} if self.heads else {}
-
-    def order(self, epoch: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
-        if not (self.settings.hard_groups and epoch):
-            return super().order(epoch, rng)
-        return HardGroups.build(self.encoder, self.loader, self.pairs, self.settings.hard_groups, self.group, rng)
 
     def instructions(
         self, instructions: list[str], queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator
