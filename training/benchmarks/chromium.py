@@ -10,6 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+NO_BROWSER = "there is no Chromium; install it, or get playwright's with: playwright install chromium"
 FLAGS = (
     "--no-sandbox",
     "--use-gl=swiftshader",  # WebGL, for large plots

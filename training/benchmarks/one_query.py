@@ -1,9 +1,9 @@
-"""Means to make one query faster: what each saves at batch 1, and what it changes; writes OUT/one_query.json and .md.
+"""Methods to make one query faster: what each saves at batch 1, and what it changes; writes OUT/one_query.json and .md.
 
     python -m training.benchmarks.one_query OUT [--items 1000000] [--run RUN] [--collection DIR]
 
-Times: a decoder of the paper's size with random weights over random IDs, all means taking turns in one process. With a
-run also the change of its results: test queries searched by its own decoder, as the plain one searches.
+Times: a decoder of the paper's size with random weights over random IDs, all methods taking turns in one process. With
+a run also the change of its results: test queries searched by its own decoder, as the plain one searches.
 
     bfloat16        weights and activations
     8 bits          weights, a scale for each output; activations when they are met (torch's quantized kernels)
@@ -18,13 +18,13 @@ Shapes: b queries, K results.
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import run_collection
+from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser, parse_positive, run_collection
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.queries import read_queries
 from genius.evaluation.speed.equal_hit_rate import CUT, SearchSetting, mean_hit_rate
@@ -58,6 +58,7 @@ from training.command_line import add_seed_argument
 from training.distributed import expect_one_process
 
 ROUNDS, PATIENCE = 9, 20.0
+SHIPPED = "as shipped"  # the method that the others are compared with
 BEAMS, BUDGET = SearchOptions().beams, SearchOptions().budget
 
 
@@ -156,7 +157,7 @@ def with_free_head(decoder: IDDecoder) -> IncrementalDecoder:
 
 
 EXACT: dict[str, Callable[[IDDecoder], IncrementalDecoder]] = {  # the same decoder, prepared in other ways
-    "as shipped": IncrementalDecoder,
+    SHIPPED: IncrementalDecoder,
     "bfloat16": lambda decoder: IncrementalDecoder(decoder, torch.bfloat16),
     "8 bits": in_eight_bits,
     "half prefix": with_half_prefix,
@@ -164,8 +165,19 @@ EXACT: dict[str, Callable[[IDDecoder], IncrementalDecoder]] = {  # the same deco
 }
 
 
+METHODS = (*EXACT, "2 layers", "free head", "geometry")
+
+
+def chosen_methods(without: str) -> list[str]:
+    """The methods but for these, NAME,NAME; the shipped decoder stays. Raises UserError for an unknown name."""
+    left_out = [name.strip() for name in without.split(",") if name.strip()]
+    if unknown := [name for name in left_out if name not in METHODS]:
+        raise UserError(f"--without: there is no method {unknown[0]!r}; choose from {', '.join(METHODS[1:])}")
+    return [name for name in METHODS if name == SHIPPED or name not in left_out]
+
+
 def measure_times(items: int, names: list[str], seed: int) -> dict[str, Any]:
-    """Mode -> means -> milliseconds per query at batch 1; what compiling took."""
+    """Mode -> method -> milliseconds per query at batch 1; what compiling took."""
     cpu = torch.device("cpu")
     workload = uniform(items, DecoderConfig(), seed, cpu)
     pool = Pool.build(workload.packed, workload.decoder.config.code_sizes)
@@ -175,7 +187,7 @@ def measure_times(items: int, names: list[str], seed: int) -> dict[str, Any]:
     decoders = {name: prepare(workload.decoder) for name, prepare in EXACT.items()}
     decoders |= {"2 layers": IncrementalDecoder(small), "free head": with_free_head(workload.decoder)}
     searches = {name: Search(decoder, pool) for name, decoder in decoders.items()}
-    searches["geometry"] = Search(decoders["as shipped"], pool, weight=0.0)
+    searches["geometry"] = Search(decoders[SHIPPED], pool, weight=0.0)
     chosen, warm = {name: searches[name] for name in names}, {}
     for name, search in chosen.items():
         start = time.perf_counter()
@@ -210,7 +222,7 @@ class Search:
 
 
 def measure_changes(engine: Engine, queries: EncodedSplit, names: list[str]) -> list[dict[str, Any]]:
-    """For each mode and means: the hit rate, re-ranked by embedding, and the share of candidates that stay."""
+    """For each mode and method: the hit rate, re-ranked by embedding, and the share of candidates that stay."""
     weight, embeddings, changes = engine.decoder.config.decoder_weight, engine.index.embeddings, []
     for mode in MODES:
         kept: dict[str, list[set[int]]] = {}
@@ -225,8 +237,8 @@ def measure_changes(engine: Engine, queries: EncodedSplit, names: list[str]) -> 
                 return rank_candidates(candidates, embeddings, batch.embeddings.numpy(), K).rows
 
             rate = mean_hit_rate(SearchSetting(name, False, 0.0, ranked), queries)
-            same = np.mean([len(a & b) / len(a) for a, b in zip(kept["as shipped"], found, strict=True)])
-            changes.append({"mode": mode, "means": name, "hit_rate": rate, "same_candidates": float(same)})
+            same = np.mean([len(a & b) / len(a) for a, b in zip(kept[SHIPPED], found, strict=True)])
+            changes.append({"mode": mode, "method": name, "hit_rate": rate, "same_candidates": float(same)})
     return changes
 
 
@@ -252,7 +264,7 @@ def markdown(report: dict[str, Any]) -> str:
                 [
                     {
                         "mode": change["mode"],
-                        "means": change["means"],
+                        "method": change["method"],
                         f"hit@{CUT}": percent(change["hit_rate"]),
                         "same candidates": percent(change["same_candidates"]),
                     }
@@ -265,21 +277,19 @@ def markdown(report: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.benchmarks.one_query",
-        description=__doc__.split("\n\nShapes:")[0],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("training.benchmarks.one_query", __doc__)
     parser.add_argument("out", type=Path, help="directory for the report")
-    parser.add_argument("--items", type=int, default=1_000_000, help="of the random IDs (default: %(default)s)")
-    parser.add_argument("--without", default="", metavar="NAME,NAME", help="means that are left out")
+    count = partial(parse_positive, "--items")
+    parser.add_argument("--items", type=count, default=1_000_000, help="of the random IDs (default: %(default)s)")
+    parser.add_argument("--without", default="", metavar="NAME,NAME", help="methods that are left out")
     parser.add_argument("--run", type=Path, help="a run: adds the change of its results")
     parser.add_argument("--collection", type=Path, help="default: the collection that the run was trained on")
-    parser.add_argument("--limit", type=int, default=50, help="queries per row (default: %(default)s)")
-    add_seed_argument(parser, "of IDs, weights and queries")
+    count = partial(parse_positive, "--limit")
+    parser.add_argument("--limit", type=count, default=50, help="queries per row (default: %(default)s)")
+    add_seed_argument(parser, "seed of IDs, weights and queries")
     options = parser.parse_args(arguments)
     keep_freed_memory()
-    names = [name for name in (*EXACT, "2 layers", "free head", "geometry") if name not in options.without.split(",")]
+    names = chosen_methods(options.without)
     report = {
         "command": shlex.join(["python", "-m", "training.benchmarks.one_query", *arguments]),
         "machine": describe_machine(torch.device("cpu")),

@@ -1,7 +1,7 @@
 """How long a served page takes to answer a search, and its controls to show what they change, in Chromium.
 
-python app.py
-python -m training.benchmarks.page_controls [http://127.0.0.1:7860]
+    python app.py
+    python -m training.benchmarks.page_controls [http://127.0.0.1:7860]
 
 A search is timed from the click on Search until its results are shown, each on a page that was just opened; a picture
 has been uploaded before, which the page encodes while its visitor still writes. Editing is left out.
@@ -9,22 +9,24 @@ has been uploaded before, which the page encodes while its visitor still writes.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from urllib.request import urlopen
 
 import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from genius.errors import exit_on_user_error
+from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.ui.common.context import TABS
-from training.benchmarks.chromium import chromium
+from training.benchmarks.chromium import NO_BROWSER, chromium
 from training.distributed import expect_one_process
 
+ADDRESS = "http://127.0.0.1:7860"
 TEXTS = ("a red tulip", "two dogs on a beach", "a bowl of fruit")
 CHANGES = ("in blue", "at night", "drawn by a child")  # of a picture
 SIDES = 1_200, 900  # pixels of an uploaded picture
@@ -258,9 +260,22 @@ def report(name: str, spent: list[float]) -> None:
     print(f"{name:45s} {median(spent):6.0f} ms, at most {max(spent):6.0f}", flush=True)
 
 
-def main() -> None:
-    address = sys.argv[1].rstrip("/") if len(sys.argv) > 1 else "http://127.0.0.1:7860"
+def expect_page(address: str) -> None:
+    """Raises UserError if nothing answers at this address."""
+    try:
+        urlopen(address, timeout=10).close()
+    except (OSError, ValueError) as error:
+        raise UserError(f"no page answers at {address} ({error}); start one with: python app.py") from None
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = command_parser("training.benchmarks.page_controls", __doc__)
+    parser.add_argument("address", nargs="?", default=ADDRESS, help="of the page (default: %(default)s)")
+    address = parser.parse_args(arguments).address.rstrip("/")
+    expect_page(address)
     with chromium() as browser:
+        if browser is None:
+            raise UserError(NO_BROWSER)
         for name, spent in searches(browser, address):
             report(name, spent)
         page = browser.new_page(viewport={"width": 1280, "height": 1000})

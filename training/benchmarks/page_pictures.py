@@ -8,7 +8,6 @@ They show the first worked example of the first run, so the page must serve the 
 
 from __future__ import annotations
 
-import argparse
 import io
 from pathlib import Path
 
@@ -17,8 +16,9 @@ from playwright.sync_api import Browser, Page
 from playwright.sync_api import Error as PlaywrightError
 
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.ui.common.context import WHY
-from training.benchmarks.chromium import chromium
+from training.benchmarks.chromium import NO_BROWSER, chromium
 from training.distributed import expect_one_process
 
 ADDRESS = "http://127.0.0.1:7860"
@@ -29,11 +29,7 @@ QUALITY = 70
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.benchmarks.page_pictures",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("training.benchmarks.page_pictures", __doc__)
     parser.add_argument("out", type=Path, help="the directory to write the pictures into")
     parser.add_argument("address", nargs="?", default=ADDRESS, help="of the page (default: %(default)s)")
     options = parser.parse_args(arguments)
@@ -41,7 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
         raise UserError(f"{options.out} is not a directory; name the one to write the pictures into, such as assets")
     with chromium() as browser:
         if browser is None:
-            raise UserError("there is no Chromium; install it, or get playwright's with: playwright install chromium")
+            raise UserError(NO_BROWSER)
         take(browser, options.address.rstrip("/"), options.out)
 
 

@@ -1,17 +1,26 @@
-"""training/benchmarks/one_query.py: what each of the means computes, and the report."""
+"""training/benchmarks/one_query.py: what each of the methods computes, and the report."""
 
 from functools import partial
 
 import pytest
 import torch
 
+from genius.errors import UserError
 from genius.models.decoder import DecoderConfig
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.reading import read_json
 from tests.evaluation.micro import publish_micro_run, write_micro_collection
 from tests.search.tiny import tiny_decoder
 from training.benchmarks import one_query
-from training.benchmarks.one_query import EightBitMatrix, in_eight_bits, main, with_free_head, with_half_prefix
+from training.benchmarks.one_query import (
+    SHIPPED,
+    EightBitMatrix,
+    chosen_methods,
+    in_eight_bits,
+    main,
+    with_free_head,
+    with_half_prefix,
+)
 
 
 def test_products_in_eight_bits_are_nearly_those_of_the_weights():
@@ -65,5 +74,12 @@ def test_the_command_reports_times_and_changes(tmp_path, monkeypatch):
     report = read_json(tmp_path / "out" / "one_query.json", dict)
     names = ["as shipped", "bfloat16", "8 bits", "half prefix", "2 layers", "free head", "geometry"]
     assert list(report["times"]["milliseconds"]["set"]) == names
-    same = {(change["mode"], change["means"]): change["same_candidates"] for change in report["changes"]}
+    same = {(change["mode"], change["method"]): change["same_candidates"] for change in report["changes"]}
     assert same["set", "as shipped"] == 1 and len(same) == 3 * 4 and all(0 <= share <= 1 for share in same.values())
+
+
+def test_the_decoder_that_others_are_compared_with_stays_and_an_unknown_method_is_refused():
+    assert chosen_methods("as shipped, compiled,geometry") == [SHIPPED, "bfloat16", "8 bits", "half prefix", "2 layers",
+                                                               "free head"]  # fmt: skip
+    with pytest.raises(UserError, match="--without: there is no method 'geometri'; choose from bfloat16, 8 bits"):
+        chosen_methods("geometri")
