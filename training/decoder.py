@@ -158,13 +158,12 @@ class Samples:
         """A shuffled epoch: query numbers, and −1 − row for a candidate that is its own query."""
         settings = self.settings
         order = self.data.pairs.epoch(rng, settings.upsample_to, settings.row_limit, settings.rows)
-        if self.settings.self_queries:
+        if settings.self_queries:
             order = np.concatenate([order, -1 - np.arange(len(self.candidates))])
         return rng.permutation(order)
 
     def draw(self, batch: np.ndarray, rng: np.random.Generator, device: str) -> tuple[Tensor, Tensor]:
         """This process's slice of b samples -> augmented features (b, d) and the codes to generate (b, M)."""
-
         local = local_slice(len(batch))
 
         def draw_weights(width: int) -> Tensor:

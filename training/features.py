@@ -19,7 +19,6 @@ from torch import Tensor
 from genius.collections.mbeir import Collection
 from genius.encoding.feature_cache import EncoderFeatureCache, Lookup
 from genius.encoding.features import EncoderInput, FeatureFiles
-from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
@@ -81,7 +80,7 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
     started = time.perf_counter()
     encoded = fill(
         "candidates",
-        candidate_facts(run, candidates, seed),
+        facts(run, candidates.content_digest, seed),
         len(candidates),
         1,
         ((item.image, [item.text]) for item in collection.all_candidates()),
@@ -104,21 +103,11 @@ def facts(run: Run, digest: str, seed: int) -> str:
     return fingerprint(run.digest("encoder"), digest, seed)
 
 
-def candidate_facts(run: Run, candidates: CandidateTable, seed: int) -> str:
-    """The facts of the features of candidates.
-
-    Features that were made when these covered the ids alone, and no texts and images, stay in use.
-    """
-    facts_of_ids = facts(run, candidates.id_digest, seed)
-    stored = read_progress(run.path / "features" / "candidates").get("facts")
-    return facts_of_ids if stored == facts_of_ids else facts(run, candidates.content_digest, seed)
-
-
 def images_of_candidates(
     run: Run, collection: Collection, candidates: CandidateTable, splits: Sequence[Pairs], seed: int
 ) -> Lookup:
     """A lookup of the images of queries that candidates have, too, which are not encoded twice."""
-    files = FeatureFiles.finished(run.path / "features" / "candidates", candidate_facts(run, candidates, seed))
+    files = FeatureFiles.finished(run.path / "features" / "candidates", facts(run, candidates.content_digest, seed))
     query_images = {image for pairs in splits for image in pairs.images if image}
     row = {item.image: row for row, item in enumerate(collection.all_candidates()) if item.image in query_images}
 
@@ -165,7 +154,7 @@ class FeatureSet:
             FeatureFiles.finished(run.path / "features" / name, source)
             for name, source in (
                 (split, facts(run, pairs.digest, seed)),
-                ("candidates", candidate_facts(run, candidates, seed)),
+                ("candidates", facts(run, candidates.content_digest, seed)),
             )
         )
         return cls(candidates, pairs, query_files, candidate_files)

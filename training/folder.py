@@ -46,7 +46,7 @@ from training.stage import RESUME, is_done, only_trainer, run_stage
 PHOTOS = Path(__file__).resolve().parent.parent / "assets" / "photos"  # the shipped run of photographs
 SHIPPED_ENCODER = "assets/photos"  # in the settings of a run that has its encoder, in place of an architecture
 COLLECTION = "collection"
-PSEUDO_QUERIES, PSEUDO_QUERIES_BEFORE = "pseudo_queries", "imagined"  # in a manifest: whether they are complete
+PSEUDO_QUERIES = "pseudo_queries"  # in a manifest: whether they are complete
 CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's cache, and need little memory
 MIN_CODES, MAX_CODES = 16, 4096  # per level
 MAX_LEVELS = 9
@@ -216,7 +216,7 @@ def shipped_run() -> Run:
 
 def lacks_queries(collection: Collection, run: Run) -> bool:
     """Whether the collection has no queries, or a killed command generated some of them."""
-    complete = run.manifest.get(PSEUDO_QUERIES, run.manifest.get(PSEUDO_QUERIES_BEFORE))
+    complete = run.manifest.get(PSEUDO_QUERIES)
     return not collection.rows() or complete is False
 
 
@@ -229,7 +229,7 @@ def generate_queries(collection: Collection, arguments: Arguments, recipe: Recip
     features.train(arguments, splits=())
     if is_main():
         run.record(**{PSEUDO_QUERIES: False})
-        source = features.candidate_facts(run, CandidateTable.read(collection), settings.seed)
+        source = features.facts(run, CandidateTable.read(collection).content_digest, settings.seed)
         candidates = FeatureFiles.finished(run.path / "features" / "candidates", source)
         encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
         write_pseudo_queries(collection, encoder, candidates.embedding, settings.seed, settings.features.batch, recipe)

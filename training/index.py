@@ -28,7 +28,7 @@ from genius.run import Run
 from genius.schema import Item
 from training.checkpoint import fingerprint
 from training.command_line import Arguments, parse_arguments
-from training.features import candidate_facts
+from training.features import facts
 from training.ood_fitting import fit_ood_detector
 from training.pairs import CandidateTable
 from training.stage import forget_stage, run_stage
@@ -42,7 +42,7 @@ def train(arguments: Arguments) -> None:
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
     candidates = CandidateTable.read(collection)
     files = FeatureFiles.finished(
-        run.path / "features" / "candidates", candidate_facts(run, candidates, arguments.settings.seed)
+        run.path / "features" / "candidates", facts(run, candidates.content_digest, arguments.settings.seed)
     )
     fusion = run.digest("fusion")
     if files.progress["fusion"] != fusion:  # of a run whose fusion was not trained here

@@ -41,7 +41,7 @@ from genius.runtime import usable_device
 from training import quantizer
 from training.command_line import Arguments, add_device_argument, expect_run
 from training.distributed import expect_one_process
-from training.features import candidate_facts
+from training.features import facts
 from training.pairs import CandidateTable
 from training.settings import Settings
 from training.side_run import recorded_settings, share_features
@@ -85,7 +85,8 @@ def _draw(root: Path, path: Path, device: str) -> None:
     settings, health_with_contrast = recorded_settings(run), read_health(run)
     index = Index.load(run.folder("index"))
     candidates = CandidateTable.read(collection)
-    files = FeatureFiles.finished(path / "features" / "candidates", candidate_facts(run, candidates, settings.seed))
+    source = facts(run, candidates.content_digest, settings.seed)
+    files = FeatureFiles.finished(path / "features" / "candidates", source)
     items = items_to_draw(index, candidates, root, path)
     split, query_sets = sample_queries(collection, index, settings.seed)
     encoder = Encoder.load(run.folder("encoder")).for_inference().to(device)

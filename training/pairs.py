@@ -50,11 +50,6 @@ class CandidateTable:
     def __len__(self) -> int:
         return len(self.keys)
 
-    @property
-    def id_digest(self) -> str:
-        """Checksum of the ids in their order."""
-        return hashlib.sha256(self.keys.tobytes()).hexdigest()
-
     def rows(self, ids: list[str]) -> np.ndarray:
         """Rows of these ids; −1 for an unknown id."""
         keys = np.array([id_key(id) for id in ids], dtype=np.int64)

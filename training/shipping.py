@@ -1,4 +1,4 @@
-"""Copy a trained run to where it ships from: the files that serving needs, and what the caller adds."""
+"""Complete a trained run, and copy it to where it ships from: what serving needs, and what the caller adds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from genius.errors import UserError
 from genius.files import disk_errors_explained, fsync, write_json, written_aside
 from genius.run import EXTRAS, PARTS, Run
+from training import maps, names, ranker
 from training.command_line import add_device_argument, add_seed_argument
 from training.stage import CURVES
 
@@ -37,6 +38,17 @@ def add_shipping_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     )
     add_seed_argument(parser)
     add_device_argument(parser)
+
+
+def finish_run(collection: Path, path: Path, device: str) -> Run:
+    """Make what a shipped run has beyond the stages, where it is not current: ranker, maps, names of codes."""
+    if not Run(path).is_current("ranker"):
+        ranker.train(collection, path, device)
+    if not Run(path).is_current("maps"):
+        maps.draw(collection, path, device)
+    if not Run(path).is_current("names"):
+        names.name_codes(path, device)
+    return Run(path)
 
 
 def check_destination(destination: Path) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from genius.errors import UserError
 from genius.evaluation.paper_ablations import ABLATIONS, COLUMNS, DECODER_SIZES, FULL, RIVALS
-from genius.evaluation.tables import UNKNOWN
 from training.checkpoint import fingerprint
 from training.settings import Settings, with_change
 from training.side_run import with_matching_sizes
@@ -273,4 +272,4 @@ def published(number: str, name: str) -> tuple[float, ...] | None:
 def size_name(settings: Settings) -> str:
     """K × M of the settings."""
     quantizer = settings.quantizer.quantizer
-    return f"{quantizer.codebook_size} × {quantizer.levels}" if quantizer else UNKNOWN
+    return f"{quantizer.codebook_size} × {quantizer.levels}"

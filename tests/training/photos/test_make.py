@@ -38,7 +38,7 @@ def test_the_run_ships_with_examples_and_credits_and_is_made_once(collection, tm
     monkeypatch.setattr(command, "build_photo_collection", micro)
     monkeypatch.setattr(command, "write_photo_examples", lambda run, data: (run / "examples").mkdir())
     monkeypatch.setattr(command, "write_credits", lambda run, data: (run / "CREDITS.md").write_text("To whom"))
-    monkeypatch.setattr(command.ranker, "MIN_QUERIES", 1)
+    monkeypatch.setattr("training.ranker.MIN_QUERIES", 1)
     settings = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
     for _ in range(2):
         command.make(tmp_path / "data", tmp_path / "assets" / "photos", tmp_path / "work", settings, "cpu")
