@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 
 from genius.collections.mbeir import Collection
-from genius.models.encoder import Encoder, Features, normalize_text, query_text
+from genius.models.encoder import Encoder, Features
 from genius.models.feature_fusion import FeatureFusionEncoder
+from genius.texts import normalize_text, query_text
 from training.distributed import all_gather, local_slice, main_process_first
 from training.encoder_extras import OWN_INSTRUCTION, EncoderExtras
 from training.image_augmentation import MARGIN, Crops, OpenedPixels, PixelCache, Squares, augmented, normalized, resized

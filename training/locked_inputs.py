@@ -15,7 +15,7 @@ from torch import Tensor
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.models.encoder import normalize_text, query_text
+from genius.texts import normalize_text, query_text
 from training.demo.extras import DemoExtras
 from training.encoder_extras import OWN_INSTRUCTION
 from training.encoder_inputs import InputLoader, InputPlan

@@ -33,11 +33,12 @@ from genius.evaluation.queries import QuerySet, read_queries
 from genius.explore.map_data import COARSE, PART, MappedQuery, Maps, View
 from genius.files import disk_errors_explained
 from genius.index.store import Index
-from genius.models.encoder import Encoder, Features, query_text
+from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.runtime import usable_device
+from genius.texts import query_text
 from training import quantizer
 from training.command_line import Arguments, add_device_argument, expect_run
 from training.distributed import expect_one_process

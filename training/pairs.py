@@ -17,8 +17,8 @@ from genius.collections.layout import MIN_QUERIES
 from genius.collections.mbeir import Collection
 from genius.encoding.features import EncoderInput
 from genius.errors import UserError
-from genius.models.encoder import query_text
 from genius.schema import Modality
+from genius.texts import query_text
 from training.settings import Upsampling
 
 BLOCK = 4096  # queries that are hashed together

@@ -32,8 +32,9 @@ from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.collections.writer import further_queries
 from genius.errors import UserError
-from genius.models.encoder import Encoder, query_text
+from genius.models.encoder import Encoder
 from genius.schema import Item, LabelledQuery, Modality
+from genius.texts import query_text
 from training.pairs import CandidateTable
 
 TEXT_TO_IMAGE, IMAGE_TO_IMAGE = 0, 4  # M-BEIR's tasks

@@ -7,10 +7,10 @@ from pathlib import Path
 from genius.collections.lines import LineError, text_lines
 from genius.collections.records import parse_modality
 from genius.schema import Modality
+from genius.texts import MAX_TEXT
 
 # (dataset id, query modality, candidate modality) -> instructions
 Instructions = dict[tuple[int, Modality, Modality], list[str]]
-MAX_PROMPT = 10_000  # characters, as of a query's instruction; each is encoded with thousands of queries
 COLUMNS = ("query_modality", "cand_modality", "dataset_name", "dataset_id", "prompts")
 
 
@@ -27,8 +27,8 @@ def read_instructions(file: Path) -> Instructions:
         prompts = [prompt for prompt in fields[4:] if prompt]
         if not prompts:
             raise LineError(file, number, f"expected the columns {', '.join(COLUMNS)}, separated by tabs")
-        if (longest := max(map(len, prompts))) > MAX_PROMPT:
-            raise LineError(file, number, f"a prompt has {longest:,} characters; shorten it to {MAX_PROMPT:,}")
+        if (longest := max(map(len, prompts))) > MAX_TEXT:
+            raise LineError(file, number, f"a prompt has {longest:,} characters; shorten it to {MAX_TEXT:,}")
         if not (fields[3].isascii() and fields[3].isdigit() and len(fields[3]) < 7):
             raise LineError(file, number, f"dataset_id must be an integer, found {fields[3]!r}")
         try:

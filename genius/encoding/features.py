@@ -27,8 +27,9 @@ from genius.encoding.image_loader import ImagePreprocessor, load_images
 from genius.encoding.sharded_arrays import ROWS, ShardedArrays, read_progress, reserve_arrays
 from genius.errors import UserError
 from genius.files import fsync, write_array
-from genius.models.encoder import Encoder, Features, normalize_text
+from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
+from genius.texts import normalize_text
 
 EncoderInput = tuple[str | None, Sequence[str]]  # relative image path, p texts
 SHARD = 4096  # inputs; their vectors stay in memory until the shard is written

@@ -13,8 +13,9 @@ from genius.evaluation.fused_items import BATCH, encode_items
 from genius.evaluation.queries import QuerySet
 from genius.evaluation.systems import RowResults, search_dense
 from genius.metrics.hit_rate import Qrels
-from genius.models.encoder import Encoder, query_text
+from genius.models.encoder import Encoder
 from genius.search.engine import Engine
+from genius.texts import query_text
 
 
 @dataclass(frozen=True)

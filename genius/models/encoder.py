@@ -8,11 +8,10 @@ Shapes: b batch, d embedding dim, s image side, n tokens.
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ import open_clip
 import torch
 import torch.nn.functional as F
 from open_clip.hf_model import HFTextEncoder
-from open_clip.tokenizer import HFTokenizer
 from open_clip.transform import PreprocessCfg, image_transform_v2
 from open_clip.transformer import TextTransformer
 from PIL import Image
@@ -29,19 +27,16 @@ from torch import Tensor, nn
 from genius.errors import UserError
 from genius.models import towers
 from genius.models.blip import BlipTowers
-from genius.models.encoder_config import CLIP_VOCABULARY, TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile
+from genius.models.encoder_config import TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile
 from genius.models.folding import fold_batch_norms
 from genius.models.heads import add_residual_heads
 from genius.models.model_hubs import is_hub_unreachable, quiet_hub
 from genius.models.saving import load_model, save_model
 from genius.models.split import SplitEncoder
-from genius.models.towers import has_words
+from genius.models.tokenizers import make_tokenizer
 from genius.reading import check_text_size, read_json
+from genius.texts import normalize_text, shorten_text
 
-BYTE_TOKENS = 512  # tokens of CLIP's byte-pair encoding before its first merge
-SPECIAL_TOKENS = 2  # start and end of a text
-MAX_TEXT = 10_000  # characters that are tokenized; encoders read far fewer
-MAX_WORD = 1_000  # characters: CLIP's merges take quadratic time in a word
 LOCAL_FOLDER = "local-dir:"
 MODEL_SOURCES = ("hf-hub:", LOCAL_FOLDER)  # hold a model configuration with its weights
 GROUP_PIXELS = 4 * 224**2  # of images that a CPU encodes together: more of them overflow its caches and need memory
@@ -72,63 +67,6 @@ class Features:
         return Features(
             self.image.to(device), self.text.to(device), self.image_mask.to(device), self.text_mask.to(device)
         )
-
-
-def normalize_text(text: str) -> str:
-    """The published form of a text: stripped of spaces and quotes, capitalized, with an end mark; empty stays empty."""
-    text = text.replace("\r", "").strip().strip('"')
-    if not text:
-        return ""
-    text = text[0].upper() + text[1:]
-    return text if text[-1] in ".?!" else text + "."
-
-
-def shorten_text(text: str) -> str:
-    """Cut a text, and its words, far behind the last token that an encoder reads; others stay as they are."""
-    if len(text) <= MAX_WORD:
-        return text
-    words = text.split()
-    if len(text) <= MAX_TEXT and all(len(word) <= MAX_WORD for word in words):
-        return text
-    return " ".join(word[:MAX_WORD] for word in words)[:MAX_TEXT]
-
-
-def query_text(instruction: str, text: str) -> str:
-    """The text of a query for the encoder: the instruction as a sentence of its own, then the query's own text.
-
-    As in the published code: "find it" and "a red car" become "Find it. a red car."
-    """
-    return normalize_text(f"{normalize_text(instruction)} {text}")
-
-
-@lru_cache(4)
-def clip_tokenizer(length: int, options: str = "{}") -> open_clip.SimpleTokenizer:
-    """CLIP's tokenizer, which takes a quarter of a second to read. options: JSON, a `tokenizer_kwargs` of open_clip."""
-    return open_clip.SimpleTokenizer(context_length=length, **json.loads(options))
-
-
-class ShortTokenizer(open_clip.SimpleTokenizer):
-    """CLIP's tokenizer cut to a smaller vocabulary: fewer words are one token, and any text can still be read.
-
-    Merges are ordered by frequency, so keeping the first ones gives the tokenizer of a shorter training.
-    """
-
-    def __init__(self, vocabulary: int, context_length: int):
-        """Raises UserError if the vocabulary is too small for all bytes."""
-        super().__init__(context_length=context_length)
-        merges = vocabulary - BYTE_TOKENS - SPECIAL_TOKENS
-        if merges < 0:
-            raise UserError(
-                f"text_cfg.vocab_size is {vocabulary}; CLIP's tokenizer needs {vocabulary - merges} or more"
-            )
-        tokens = list(self.encoder)
-        kept = tokens[: BYTE_TOKENS + merges] + tokens[-SPECIAL_TOKENS:]
-        self.encoder = {token: number for number, token in enumerate(kept)}
-        self.decoder = {number: token for token, number in self.encoder.items()}
-        self.bpe_ranks = {merge: rank for merge, rank in self.bpe_ranks.items() if rank < merges}
-        self.vocab_size = vocabulary
-        self.all_special_ids = list(self.encoder.values())[-SPECIAL_TOKENS:]
-        self.sot_token_id, self.eot_token_id = self.all_special_ids
 
 
 class Encoder(nn.Module):
@@ -316,39 +254,9 @@ class Encoder(nn.Module):
 
     @cached_property
     def _tokenizer(self):
-        text = self.config.model["text_cfg"]
-        length = text.get("context_length", 77)
-        if "hf_tokenizer_name" in text:
-            tokenizer = HFTokenizer(
-                text["hf_tokenizer_name"],
-                context_length=length,
-                tokenizer_mode=text.get("tokenizer_mode"),
-                **text.get("tokenizer_kwargs", {}),
-            )
-            if not has_words(tokenizer.tokenizer):
-                raise UserError(f"{text['hf_tokenizer_name']} holds no tokenizer")
-            self._check_tokens(tokenizer)
-            return tokenizer
-        vocabulary = text.get("vocab_size", CLIP_VOCABULARY)
-        if vocabulary < CLIP_VOCABULARY:
-            return ShortTokenizer(vocabulary, length)
-        return clip_tokenizer(length, json.dumps(text.get("tokenizer_kwargs", {})))
-
-    def _check_tokens(self, tokenizer: HFTokenizer) -> None:
-        """Raise UserError if a word has a token that a Hugging Face text tower has no embedding for.
-
-        Special tokens may: those that every text has show when the first one is encoded, and others never occur.
-        """
         tower = getattr(self.clip, "text", None)
-        if isinstance(tower, HFTextEncoder):
-            known = tower.transformer.get_input_embeddings().num_embeddings
-            words = set(tokenizer.tokenizer.get_vocab().values()) - set(tokenizer.tokenizer.all_special_ids)
-            largest = max(words, default=0)
-            if largest >= known:
-                raise UserError(
-                    f"the tokenizer has a token {largest:,} and the text tower knows {known:,}; use the tokenizer that "
-                    "the tower was trained with, or copy the run again"
-                )
+        known = tower.transformer.get_input_embeddings().num_embeddings if isinstance(tower, HFTextEncoder) else None
+        return make_tokenizer(self.config.model["text_cfg"], known)
 
     @cached_property
     def _masks_padding(self) -> bool:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from numbers import Real
 
 from genius.errors import UserError, quoted
-from genius.models.encoder import MAX_TEXT, normalize_text
 from genius.schema import RANKINGS, Modality, Query, SearchOptions
 from genius.search.beam import MODES
+from genius.texts import MAX_TEXT, normalize_text
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
 

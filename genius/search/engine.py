@@ -30,7 +30,7 @@ from genius.errors import UserError
 from genius.index.store import Index
 from genius.index.versions import load_index
 from genius.models.decoder import IDDecoder
-from genius.models.encoder import Encoder, Features, query_text
+from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
@@ -52,6 +52,7 @@ from genius.search.ranker_scorer import RankerScorer
 from genius.search.rerank import RankedCandidates, fetch_hits, generated_ids, rank_candidates
 from genius.search.shortlist import SHORTLIST, find_candidates
 from genius.search.snapshots import Version, Versions
+from genius.texts import query_text
 from genius.trie.ids import fields, read_level
 from genius.trie.pool import Pool
 

@@ -37,7 +37,7 @@ from genius.evaluation import __main__ as evaluation_command
 from genius.evaluation import growing as growing_command
 from genius.files import write_json
 from genius.index import __main__ as index_command
-from genius.models.encoder import clip_tokenizer
+from genius.models.tokenizers import clip_tokenizer
 from genius.run import Run
 from tests.collections.samples import write_source
 from tests.evaluation.micro import write_micro_collection

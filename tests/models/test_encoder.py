@@ -11,45 +11,14 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from genius.errors import UserError
-from genius.models.encoder import (
-    MAX_TEXT,
-    MAX_WORD,
-    Encoder,
-    ShortTokenizer,
-    clip_tokenizer,
-    normalize_text,
-    query_text,
-    shorten_text,
-)
+from genius.models.encoder import Encoder
+from genius.models.tokenizers import ShortTokenizer, clip_tokenizer
+from genius.texts import normalize_text
 from tests.search.tiny import tiny_encoder
 
 
 def picture(color: str) -> Image.Image:
     return Image.new("RGB", (40, 30), color)
-
-
-@pytest.mark.parametrize(
-    ("raw", "normal"),
-    [
-        ("a red dog", "A red dog."),
-        ('  "quoted"  ', "Quoted."),
-        ("why?", "Why?"),
-        ("Done!", "Done!"),
-        ("", ""),
-        (" \r\n ", ""),
-        ('""', ""),
-        ("two\r lines", "Two lines."),
-    ],
-)
-def test_texts_are_normalized_as_in_the_published_code(raw, normal):
-    assert normalize_text(raw) == normal
-
-
-def test_only_what_no_encoder_reads_is_cut_from_a_text():
-    for text in ("", "a red dog", " ".join(["word"] * 1_999), "x" * MAX_WORD, "two\nlines  and  spaces"):
-        assert shorten_text(text) == text
-    assert len(shorten_text("word " * 10**6)) == MAX_TEXT
-    assert shorten_text(f"a {'x' * 5_000} b") == f"a {'x' * MAX_WORD} b"
 
 
 def test_a_long_text_has_the_tokens_of_its_beginning(monkeypatch):
@@ -65,25 +34,6 @@ def test_a_long_text_has_the_tokens_of_its_beginning(monkeypatch):
 def test_a_word_of_a_million_random_letters_is_tokenized_at_once():
     letters = np.random.default_rng(0).choice(list("abcdefghijklmnopqrstuvwxyz"), 10**6)
     assert len(tiny_encoder().tokenize(["".join(letters)])) == 1
-
-
-def test_the_instruction_comes_before_the_text():
-    assert query_text("find a photo.", "a red dog") == "Find a photo. a red dog."
-    assert query_text("find a photo", "") == "Find a photo."
-    assert query_text("", "a red dog") == "A red dog."
-
-
-@pytest.mark.parametrize(
-    ("instruction", "text", "published"),
-    [
-        ("find it", "a red car", "Find it. a red car."),
-        ("find it?", "a red car", "Find it? a red car."),
-        (' "Find it." ', "a red car?", "Find it. a red car?"),
-        ("find it", "", "Find it."),
-    ],
-)
-def test_an_instruction_is_a_sentence_of_its_own_as_in_the_published_code(instruction, text, published):
-    assert query_text(instruction, text) == published
 
 
 def test_the_instructions_of_the_shipped_run_are_sentences_already():

@@ -11,8 +11,9 @@ from genius.collections.from_folders import build
 from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.models.encoder import Encoder, query_text
+from genius.models.encoder import Encoder
 from genius.schema import Modality
+from genius.texts import query_text
 from tests.search.tiny import tiny_encoder
 from training import pseudo_queries
 from training.pseudo_queries import (

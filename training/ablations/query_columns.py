@@ -23,8 +23,9 @@ from genius.errors import UserError
 from genius.evaluation.instruction_following import swap_instructions
 from genius.evaluation.queries import QuerySet, read_queries, stable_hash
 from genius.metrics.hit_rate import headline_cut
-from genius.models.encoder import Encoder, Features, normalize_text, query_text
+from genius.models.encoder import Encoder, Features
 from genius.run import Run
+from genius.texts import normalize_text, query_text
 from training.checkpoint import fingerprint
 from training.pairs import CandidateTable
 

@@ -24,9 +24,10 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.tables import percent, table
 from genius.files import write_report
 from genius.metrics.hit_rate import hit_rate
-from genius.models.encoder import Encoder, query_text
+from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
+from genius.texts import query_text
 from training.command_line import add_device_argument
 from training.distributed import expect_one_process
 

@@ -20,8 +20,9 @@ from genius.collections.mbeir import Collection
 from genius.encoding.features import batched
 from genius.evaluation.queries import QuerySet
 from genius.metrics.hit_rate import CUTS, first_hits, headline_cut, hit_rate
-from genius.models.encoder import Encoder, query_text
+from genius.models.encoder import Encoder
 from genius.search.dense import flat_search
+from genius.texts import query_text
 
 BATCH = 64
 

@@ -40,12 +40,13 @@ from genius.evaluation.tables import percent, table
 from genius.files import write_report
 from genius.index.versions import load_index
 from genius.metrics.hit_rate import MISS, bootstrap_hit_rates, hit_rate, interval
-from genius.models.encoder import Features, query_text
+from genius.models.encoder import Features
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from genius.schema import Item, Modality, Query, SearchOptions
 from genius.search.dense import flat_search
 from genius.search.engine import EncodedQueries, Engine
+from genius.texts import query_text
 from training.benchmarks.upload_sheets import SheetRow, write_sheets
 from training.caption_words import is_right, words
 from training.command_line import add_device_argument, add_seed_argument

@@ -49,10 +49,10 @@ from genius.evaluation.speed.workloads import Setup, Workload, realistic
 from genius.evaluation.tables import UNKNOWN, decimals, table
 from genius.files import write_report
 from genius.models.decoder import IDDecoder
-from genius.models.encoder import query_text
 from genius.runtime import keep_freed_memory
 from genius.schema import Modality
 from genius.search.engine import EncodedQueries, Engine
+from genius.texts import query_text
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 

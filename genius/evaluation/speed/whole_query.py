@@ -21,10 +21,10 @@ from genius.evaluation.speed.machine import describe_machine
 from genius.evaluation.speed.timing import Times, measure_in_turns
 from genius.evaluation.tables import table
 from genius.files import write_report
-from genius.models.encoder import query_text
 from genius.runtime import keep_freed_memory
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
+from genius.texts import query_text
 
 SIDES = (512, 384)  # of a picture, in pixels
 TEXT, INSTRUCTION = "a red car in front of an old house, seen from the left", "Find a picture that shows this."
