@@ -13,7 +13,13 @@ _short.maxstring = _short.maxlong = _short.maxother = 80  # characters
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 PROTECTED = {errno.EROFS, errno.EACCES, errno.EPERM}
-FULL_TEXTS = ("No space left", "disk is full", "requested and", "File too large", "quota exceeded")  # without errno
+FULL_TEXTS = (  # of errors without errno
+    "No space left",
+    "disk is full",
+    "requested and",  # NumPy: "300 requested and 0 written"
+    "File too large",
+    "quota exceeded",
+)
 PROTECTED_TEXTS = (
     "readonly database",
     "Read-only file system",
@@ -21,7 +27,7 @@ PROTECTED_TEXTS = (
     "unable to open database file",
     "disk I/O error",
 )
-SENTENCES = {"full": "the disk is full", "protected": "a file or folder may not be read or written"}
+SENTENCES = {"full": "the disk is full", "protected": "a file or folder cannot be read or written"}
 
 
 class UserError(Exception):
@@ -44,7 +50,7 @@ def exit_on_user_error() -> Iterator[None]:
         problem = disk_problem(error)
         if problem is None:
             raise
-        sentence = f"{SENTENCES[problem]} ({error}); what was finished before stays: mend this and start again"
+        sentence = f"{SENTENCES[problem]} ({error}); finished work is kept: fix this and run the command again"
     else:
         return
     print(f"error: {sentence}", file=sys.stderr)

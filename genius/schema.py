@@ -135,8 +135,8 @@ class GeneratedID:
     """An ID at the end of a beam search or, in mode fast, a prefix of a few IDs."""
 
     codes: tuple[int, ...]
-    score: float  # that it was ranked by: the log-probability, in modes exact and set over the whole vocabulary,
-    # blended with geometry depending on the decoder weight
+    score: float  # what it was ranked by: the log-probability, in modes exact and set over the whole vocabulary, which
+    # the decoder weight blends with the geometry of the codes
     log_prob: float  # sum over the decoded codes, each normalized over the codes of its level; see `score`
     depth: int  # number of decoded codes; those after them are the only continuation in the trie, or left out
     bucket: int  # items with this ID or prefix
@@ -191,7 +191,7 @@ class SearchResult:
     embedding: np.ndarray  # (d,) of the query, for dense search and re-ranking
     z: np.ndarray  # (d,) fused features of the query, the decoder's input
     query_codes: tuple[int, ...]  # z, quantized
-    first_code_probabilities: np.ndarray  # (3,) of the first code, sum 1 before any restriction; see modality_code
+    first_code_probabilities: np.ndarray  # (k,) of the k first codes, sum 1 before any restriction; see modality_code
     candidates: int  # items that were re-ranked
     modality_code: str = "forced"  # forced: the first code is the item's Modality; emergent: a learned cluster
     mode: str = "exact"  # of the beam search

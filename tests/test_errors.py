@@ -14,13 +14,13 @@ from genius.errors import UserError, exit_on_user_error
         (UserError("name a run"), "error: name a run"),
         (
             OSError(errno.ENOSPC, "No space left on device"),
-            r"error: the disk is full \(.*\); what was finished before stays",
+            r"error: the disk is full \(.*\); finished work is kept: fix this and run the command again",
         ),
         (OSError("300 requested and 0 written"), "error: the disk is full"),  # NumPy
         (sqlite3.OperationalError("database or disk is full"), "error: the disk is full"),
         (SafetensorError("I/O error: No space left on device (os error 28)"), "error: the disk is full"),
-        (PermissionError(errno.EACCES, "Permission denied", "/run"), "error: a file or folder may not be .*'/run'"),
-        (OSError(errno.EROFS, "Read-only file system"), "error: a file or folder may not be read or written"),
+        (PermissionError(errno.EACCES, "Permission denied", "/run"), "error: a file or folder cannot be .*'/run'"),
+        (OSError(errno.EROFS, "Read-only file system"), "error: a file or folder cannot be read or written"),
     ],
 )
 def test_a_command_ends_with_a_sentence_on_a_full_or_protected_disk(error, sentence, capsys):

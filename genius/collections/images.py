@@ -178,7 +178,7 @@ def _upright(image: Image.Image) -> Image.Image:
 
 
 def _cropped(image: Image.Image, part: Part | None) -> Image.Image:
-    """At least one pixel of it."""
+    """The part of an image, at least one pixel; None: the whole image."""
     if part is None:
         return image
     (width, height), (left, top, right, bottom) = image.size, part

@@ -58,7 +58,7 @@ class RowStatistics:
 
 
 def row_statistics(collection: Collection) -> list[RowStatistics]:
-    """Of every row, ordered by task and dataset."""
+    """The statistics of every row, ordered by task and dataset."""
     found = []
     for row in sorted(collection.rows(), key=lambda row: (row.task, row.dataset_id)):
         counts = [[len(query.positives) for query in collection.queries(split, row)] for split in SPLITS]

@@ -85,7 +85,7 @@ def read_queries(
     rows: names of the rows that are read, see `select_rows`; empty: all.
     As in M-BEIR the target modality is that of the first positive from the query's own dataset, or that of the task
     if no positive is in the index.
-    Judgements of items outside the index are counted; a query without a positive in the index otherwise stays, as a
+    Judgments of items outside the index are counted; a query without a positive in the index otherwise stays, as a
     miss.
     Raises UserError for an unknown row, a query without judgments, a missing instruction, a split without queries, and
     if no positive of any query is in the index.

@@ -38,9 +38,7 @@ SCALE = np.iinfo(np.int16).max  # int16 value of the edge of a map
 class View:
     """One map: which vectors it shows."""
 
-    depth: Annotated[int, Field(ge=0, le=256)] = (
-        0  # number of levels whose codewords are summed; 0: the features z before quantization
-    )
+    depth: Annotated[int, Field(ge=0, le=256)] = 0  # levels whose codewords are summed; 0: the features z themselves
     contrastive: bool = True  # whether fusion and quantizer were trained with the contrastive loss
 
     @property

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def add(run: Path, source: str, device: str | None) -> int:
-    """0, or 1 if an image was unreadable."""
+    """Add the items of a source. Returns the exit status: 0, or 1 if an image was unreadable."""
     added = update.add(run, partial(read_item_source, source), update.Models.load(run, device))
     print(added)
     for complaint in added.complaints:
@@ -66,7 +66,7 @@ def add(run: Path, source: str, device: str | None) -> int:
 
 
 def remove(run: Path, ids: list[str]) -> int:
-    """0, or 1 if the index has no item with one of the ids."""
+    """Remove the items with these ids. Returns the exit status: 0, or 1 if the index has no item with one of them."""
     removed = update.remove(run, (line.strip() for line in sys.stdin if line.strip()) if ids == ["-"] else ids)
     unknown = removed.unknown
     more = f" and {len(unknown) - SHOWN:,} more" if len(unknown) > SHOWN else ""
@@ -78,7 +78,7 @@ def remove(run: Path, ids: list[str]) -> int:
 
 
 def check(run: Path) -> int:
-    """0, or 1 if anything is not as it was written."""
+    """Verify the index, and say whether it fits its training. Returns the exit status: 0, or 1 if it has a problem."""
     index, found = opened(run), 0
     for problem in problems(run, index):
         found += 1
@@ -93,7 +93,7 @@ def check(run: Path) -> int:
 
 
 def compact(run: Path) -> int:
-    """0"""
+    """Merge the segments. Returns the exit status, 0."""
     print("one segment" if update.compact(run) else "nothing to do: one segment, and nothing was removed")
     return 0
 
@@ -104,7 +104,7 @@ def opened(run: Path) -> Index:
 
 
 def _advise(index: Index, drift: DriftReport | None = None) -> bool:
-    """Print what to do; whether there is anything."""
+    """Print what to do. Returns whether there is anything."""
     found = advice(index, drift or DriftReport.of(index))
     for sentence in found:
         print(sentence)

@@ -133,7 +133,7 @@ class ReadOnlyDatabase:
 
 @cache
 def expected_statements(schema: str) -> list[tuple]:
-    """As SQLite keeps them after these statements."""
+    """The entries that SQLite keeps of the tables of a schema, as `_statements` reads them."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(schema)
         return _statements(connection)

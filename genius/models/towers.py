@@ -68,7 +68,7 @@ class TextTower:
     transformer: nn.Module
 
     def weights(self) -> dict[str, Tensor]:
-        """Of the transformer without the layer that some models put behind it, which open_clip leaves out."""
+        """The transformer's weights, without the layer that some models put behind it and open_clip leaves out."""
         return {name: weight for name, weight in self.transformer.state_dict().items() if not _is_pooler_weight(name)}
 
 

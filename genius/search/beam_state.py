@@ -1,6 +1,7 @@
 """The state of a beam search, and its result.
 
-Shapes: b queries, w beams, v beams of the next level, c valid continuations of all beams together.
+Shapes: b queries, w beams, v beams of the next level, c valid continuations of all beams together, k codes of the
+first level.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Beams:
     scores: Tensor  # (b, w) float32, of the decoded codes
     log_probs: Tensor  # (b, w) summed over the decoded codes, each normalized over its level; NaN without a decoder
     depth: Tensor  # (b, w) number of decoded codes
-    first_log_probs: Tensor  # (b, 3) log-probabilities of the first code, normalized over these three
+    first_log_probs: Tensor  # (b, k) log-probabilities of the k first codes, normalized over them
     scored: Tensor  # (b,) beams scored over all levels: the cost of the search
     bound: Tensor | None = None  # (b,) no discarded valid ID scores more; None: not computed
     trace: list[list[LevelTrace]] | None = None  # by query, by level
@@ -129,7 +130,7 @@ class Recorder:
         self._traces: list[list[LevelTrace]] | None = [[] for _ in range(queries)] if trace else None
 
     def record_first_codes(self, log_probs: Tensor) -> None:
-        """log_probs (b, 3) of the first step."""
+        """log_probs (b, k): of the k first codes."""
         self._first_log_probs = log_probs
 
     def record_level(self, prefixes: Prefixes, continuations: Continuations, best: Tensor, decoded: Tensor) -> None:

@@ -340,7 +340,7 @@ class Engine:
         return flat_search(self.index.embeddings, self.encode(queries).embeddings.cpu().numpy(), k)
 
     def _batch_options(self, options: SearchOptions | None) -> BatchOptions:
-        """Checked, and the pool that the options allow made ready. Raises UserError for an invalid option."""
+        """Check the options and build the pool that they need. Raises UserError for an invalid option."""
         batch = BatchOptions(checked_options(options or SearchOptions()), self._versions.current)
         self.ranking_of(batch.options)
         check_prefix(batch.options.prefix, batch.version.pool_of(batch.options.modality).table)
@@ -510,7 +510,7 @@ def _follow(reference: weakref.ref[Engine], every: float) -> None:
 def _require_equal(run: Path | str, what: str, **parts: object) -> None:
     if len(set(parts.values())) > 1:
         raise UserError(
-            f"the parts of {run} have different {what} "
+            f"the parts of {run} disagree about the {what} "
             f"({', '.join(f'{name} {value}' for name, value in parts.items())}); "
             f"train it again: python -m training COLLECTION {run}"
         )

@@ -15,7 +15,7 @@ from genius.search.beam_state import Prefixes
 
 
 class Scores(NamedTuple):
-    """Of all codes of one level after each open beam."""
+    """The scores of all codes of a level, for each open beam."""
 
     log_probs: Tensor  # (r, k) normalized over these codes; of the decoder or, without one, of the geometry
     gains: Tensor  # (r, k) added to the beam's score
@@ -41,7 +41,7 @@ class Scorer:
         self.level = 0
 
     def next_level(self, prefixes: Prefixes, decoded: Tensor) -> Scores:
-        """Of the open beams; decoded (b, w) bool: these."""
+        """Score the codes of the next level after the open beams; decoded (b, w) bool: which beams are open."""
         rows = None if decoded.all() else decoded.flatten().nonzero()[:, 0]
         before = (prefixes.parent, prefixes.code) if self.level else (None, None)
         if self.weight > 0:

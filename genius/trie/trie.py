@@ -94,7 +94,7 @@ class Trie:
         return Children(found.owner[wanted], found.code[wanted], found.node[wanted])
 
     def _children(self, nodes: Tensor, level: int) -> Children:
-        """As `children`, of all items."""
+        """As `children`, without regard to `prefix`."""
         low = self.lowest(nodes)
         sizes = torch.where(nodes < 0, 1, (nodes & 0xFFFFFFFF) - low)  # for a single ID its first item is enough
         crowded = sizes > MAX_SCANNED

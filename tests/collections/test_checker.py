@@ -112,7 +112,7 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
         other(QUERY_FILE, 1, pos_cand_list=["9:2", "9:98"]),
         f"{QUERY_FILE}:1: the candidate 9:98 is in no pool",
     ),
-    "short judgement": (another(QRELS, "9:11 9:2"), f"{QRELS}:3: expected: query id, 0, candidate id"),
+    "short judgment": (another(QRELS, "9:11 9:2"), f"{QRELS}:3: expected: query id, 0, candidate id"),
     "foreign qrels": (
         another("qrels/test/mbeir_cars_task0_test_qrels.txt", "9:11 0 9:2 1 3"),
         "qrels/test/mbeir_cars_task0_test_qrels.txt:0: belongs to no query file",

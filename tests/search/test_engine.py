@@ -417,8 +417,8 @@ def test_a_damaged_part_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "changes, words",
     [
-        ({"codebook_size": 6}, r"different code sizes \(quantizer \(3, 5, 5, 5\), decoder \(3, 6, 6, 6\)"),
-        ({"dim": 13}, "different embedding size .*decoder 13"),
+        ({"codebook_size": 6}, r"disagree about the code sizes \(quantizer \(3, 5, 5, 5\), decoder \(3, 6, 6, 6\)"),
+        ({"dim": 13}, "disagree about the embedding size .*decoder 13"),
     ],
 )
 def test_parts_of_different_shapes_are_refused(tmp_path, changes, words):
