@@ -69,7 +69,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledQuery:
+class LabeledQuery:
     """A query of a collection, with the candidates that answer it."""
 
     id: str  # "dataset:number", M-BEIR's qid

@@ -33,7 +33,7 @@ from genius.collections.mbeir import Collection
 from genius.collections.writer import further_queries
 from genius.errors import UserError
 from genius.models.encoder import Encoder
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 from genius.texts import query_text
 from training.pairs import CandidateTable
 
@@ -198,9 +198,9 @@ def nearest(queries: Tensor, images: Tensor, count: int) -> Tensor:
     return torch.cat([(part @ images.T).topk(min(count, len(images))).indices for part in queries.split(BLOCK)])
 
 
-def labelled_query(query: PseudoQuery, name: str, images: Sequence[Item], targets: Sequence[int]) -> LabelledQuery:
+def labelled_query(query: PseudoQuery, name: str, images: Sequence[Item], targets: Sequence[int]) -> LabeledQuery:
     """The query as a collection stores it; without targets, the image that it was made from is the target."""
     positives = tuple(images[row].id for row in targets) or (images[query.image].id,)
     if query.text:
-        return LabelledQuery(name, Modality.TEXT, TEXT_TO_IMAGE, query.text, positives=positives)
-    return LabelledQuery(name, Modality.IMAGE, IMAGE_TO_IMAGE, image=images[query.image].image, positives=positives)
+        return LabeledQuery(name, Modality.TEXT, TEXT_TO_IMAGE, query.text, positives=positives)
+    return LabeledQuery(name, Modality.IMAGE, IMAGE_TO_IMAGE, image=images[query.image].image, positives=positives)

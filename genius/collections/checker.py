@@ -23,7 +23,7 @@ from genius.collections.lines import BYTE_ORDER_MARK, LineError, text_lines
 from genius.collections.mbeir import Collection, local_pool_names, record_digest
 from genius.collections.records import parse_item, parse_judgment, parse_query
 from genius.errors import UserError
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 
 T = TypeVar("T")
 WINDOW = 64  # images that are opened together
@@ -238,7 +238,7 @@ class Checker:
                         file, number, f"the query {key_id(key)} has no positive, neither here nor in the qrels"
                     )
 
-    def _row(self, file: Path, number: int, dataset: str, split: str, query: LabelledQuery) -> Iterator[LineError]:
+    def _row(self, file: Path, number: int, dataset: str, split: str, query: LabeledQuery) -> Iterator[LineError]:
         """A query must belong to the task and the dataset of its file, as the first query does."""
         task = layout.QUERY_FILE.fullmatch(file.name)["task"]
         if task is not None and query.task != int(task):

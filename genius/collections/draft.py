@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from genius.collections.layout import SPLITS
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 
 POSITIVE_SPLITS = {
     "train": {"train"},
@@ -102,7 +102,7 @@ class Draft:
             )
             yield item, sorted(entry.tasks, key=str), [split for split in SPLITS if split in entry.splits]
 
-    def queries(self) -> Iterator[tuple[str, LabelledQuery]]:
+    def queries(self) -> Iterator[tuple[str, LabeledQuery]]:
         """Yield (split, query) for each query in each of its splits where it has a positive."""
         number = 0
         for question in self._questions.values():
@@ -118,7 +118,7 @@ class Draft:
                 number += 1
                 yield (
                     split,
-                    LabelledQuery(
+                    LabeledQuery(
                         self._id(number),
                         Modality.of(question.text, image),
                         question.task,

@@ -29,7 +29,7 @@ from genius.collections.keys import KeySet, id_key, key_dataset, key_id
 from genius.collections.lines import LineError, parse_object
 from genius.collections.records import read_items, read_judgments, read_queries
 from genius.errors import UserError
-from genius.schema import Item, LabelledQuery
+from genius.schema import Item, LabeledQuery
 
 WORLD = {"seed": int, "scale": int, "pixels": int, "digest": str}  # what world.json holds
 RECORDS = ("cand_pool", "query", "qrels", "instructions")  # folders of record files
@@ -75,7 +75,7 @@ class Collection:
             for key, splits in sorted(splits_of.items())
         ]
 
-    def queries(self, split: str, row: BenchmarkRow | None = None) -> Iterator[LabelledQuery]:
+    def queries(self, split: str, row: BenchmarkRow | None = None) -> Iterator[LabeledQuery]:
         """The queries of a split, or of one benchmark row in it.
 
         The positives are the relevant candidates in the qrels; if the qrels have none, the list in the query line.

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from genius.collections.keys import id_key
 from genius.collections.layout import TASKS, leaves_folder
 from genius.collections.lines import LineError, parse_object, text_lines, validate
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def read_items(file: Path) -> Iterator[Item]:
         yield parse_item(file, number, text)
 
 
-def read_queries(file: Path) -> Iterator[LabelledQuery]:
+def read_queries(file: Path) -> Iterator[LabeledQuery]:
     """The queries of a query file; their positives are those in the query lines, not those in the qrels."""
     for number, text in text_lines(file):
         yield parse_query(file, number, text)
@@ -51,7 +51,7 @@ def parse_item(file: Path, line: int, text: str) -> Item:
     return validate(CANDIDATE, file, line, parse_object(file, line, text))
 
 
-def parse_query(file: Path, line: int, text: str) -> LabelledQuery:
+def parse_query(file: Path, line: int, text: str) -> LabeledQuery:
     return validate(QUERY, file, line, parse_object(file, line, text))
 
 
@@ -127,14 +127,12 @@ def _item(line: CandidateLine) -> Item:
     return Item(line["did"], line["modality"], text, image, line.get("src_content") or "")
 
 
-def _query(line: QueryLine) -> LabelledQuery:
+def _query(line: QueryLine) -> LabeledQuery:
     text, image = line.get("query_txt") or "", line.get("query_img_path") or None
     _check_modality(line["query_modality"], text, image)
     positives, negatives = (tuple(line.get(name, ())) for name in ("pos_cand_list", "neg_cand_list"))
     source = line.get("query_src_content") or ""
-    return LabelledQuery(
-        line["qid"], line["query_modality"], line["task_id"], text, image, positives, negatives, source
-    )
+    return LabeledQuery(line["qid"], line["query_modality"], line["task_id"], text, image, positives, negatives, source)
 
 
 def _check_modality(stated: Modality, text: str, image: str | None) -> None:

@@ -13,7 +13,7 @@ from genius.collections import layout
 from genius.collections.instructions import COLUMNS
 from genius.errors import UserError
 from genius.files import fsync, written_aside
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 
 
 @contextmanager
@@ -95,7 +95,7 @@ class CollectionWriter:
         for split in splits:
             self._file(layout.global_pool_file(split)).write(line)
 
-    def query(self, query: LabelledQuery, dataset: str, split: str) -> None:
+    def query(self, query: LabeledQuery, dataset: str, split: str) -> None:
         """Add a query to the query file of its row, and its positives to the qrels."""
         self._file(layout.query_file(dataset, query.task, split)).write(
             _json(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from genius.demo_world import grammar
 from genius.demo_world.picture import Picture
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 
 PER_ENTRY = 64  # ids reserved for an entry
 IN_POOL = ("val", "test")  # splits whose global pools contain test and validation items
@@ -61,7 +61,7 @@ class DemoEntry:
     role: Role
     rng: random.Random
     candidates: list[tuple[Item, tuple[int, ...], tuple[str, ...]]] = field(default_factory=list)  # tasks, pools
-    queries: list[tuple[str, LabelledQuery]] = field(default_factory=list)  # split, query
+    queries: list[tuple[str, LabeledQuery]] = field(default_factory=list)  # split, query
     drawings: dict[str, Picture] = field(default_factory=dict)
 
     def drawing(self, picture: Picture, name: str) -> ImageFile:
@@ -93,7 +93,7 @@ class DemoEntry:
         self.queries.append(
             (
                 split,
-                LabelledQuery(
+                LabeledQuery(
                     self._id(len(self.queries)),
                     Modality.of(text, image),
                     task,

@@ -32,7 +32,7 @@ from genius.evaluation.arguments import add_limit, add_seed, add_split, command_
 from genius.evaluation.queries import stable_hash
 from genius.evaluation.tables import dataset_name, percent, table, task_name
 from genius.metrics.hit_rate import CUTS, Qrels, first_hits, headline_cut, hit_rate, mean_known
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 
 K, BATCH = max(CUTS), 256
 MEMORY = 256  # MiB of distances at a time
@@ -47,7 +47,7 @@ class WordSearch:
         self.vectorizer = TfidfVectorizer()
         self.candidates = self.vectorizer.fit_transform([items[row].text for row in self.rows])  # (n, w) sparse
 
-    def search(self, queries: list[LabelledQuery]) -> np.ndarray:
+    def search(self, queries: list[LabeledQuery]) -> np.ndarray:
         """Rows (q, K) of the candidates, best first; −1 after the last that shares a word."""
         cosines = (self.vectorizer.transform([query.text for query in queries]) @ self.candidates.T).tocsr()
         found = np.full((len(queries), K), -1)
@@ -66,7 +66,7 @@ class ColorSearch:
         self.rows = np.array([row for row, item in enumerate(items) if item.image], dtype=np.int64)
         self.candidates = self._histograms([items[row].image for row in self.rows])  # (n, h)
 
-    def search(self, queries: list[LabelledQuery]) -> np.ndarray:
+    def search(self, queries: list[LabeledQuery]) -> np.ndarray:
         """Rows (q, ≤ K) of the candidates, best first."""
         parts = pairwise_distances_chunked(
             self._histograms([query.image for query in queries]),
@@ -128,7 +128,7 @@ def measure_baselines(
     return entries
 
 
-def _ranks(system: WordSearch | ColorSearch, queries: list[LabelledQuery], qrels: Qrels) -> np.ndarray:
+def _ranks(system: WordSearch | ColorSearch, queries: list[LabeledQuery], qrels: Qrels) -> np.ndarray:
     return np.concatenate(
         [
             first_hits(system.search(queries[start : start + BATCH]), qrels, start)

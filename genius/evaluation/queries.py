@@ -24,7 +24,7 @@ from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels
-from genius.schema import LabelledQuery, Modality, Query
+from genius.schema import LabeledQuery, Modality, Query
 
 Phrasing = Literal["seeded", "first", "held-out"]
 LOOKED_UP = 10_000  # queries whose positives are looked up together
@@ -36,7 +36,7 @@ class QuerySet:
     """The test queries of one row."""
 
     row: BenchmarkRow
-    queries: list[LabelledQuery]  # q
+    queries: list[LabeledQuery]  # q
     instructions: list[str]  # q
     qrels: Qrels  # over index rows
     targets: np.ndarray  # (q,) target modality of the instruction
@@ -48,7 +48,7 @@ class QuerySet:
     def opened(self, collection: Collection, size: int) -> Iterator[list[Query]]:
         """Batches of at most `size` queries, ready to encode, the images of each opened on threads."""
 
-        def open_query(query: LabelledQuery, instruction: str) -> Query:
+        def open_query(query: LabeledQuery, instruction: str) -> Query:
             image = open_image(collection.image_path(query.image)) if query.image else None
             return Query(text=query.text, instruction=instruction, image=image)
 
@@ -133,7 +133,7 @@ def select_rows(rows: Sequence[BenchmarkRow], names: Sequence[str]) -> list[Benc
     return [row for row in rows if not names or names_of[row] & set(names)]
 
 
-def with_positives(queries: Iterable[LabelledQuery], index: Index) -> Iterator[LabelledQuery]:
+def with_positives(queries: Iterable[LabeledQuery], index: Index) -> Iterator[LabeledQuery]:
     """The queries that have a positive in the index."""
     for batch in batched(queries, LOOKED_UP):
         rows = iter(index.rows_of(chain.from_iterable(query.positives for query in batch)).tolist())
@@ -164,9 +164,7 @@ def stable_hash(seed: int, purpose: str, name: str) -> int:
     return int.from_bytes(digest, "big")
 
 
-def _positives(
-    queries: list[LabelledQuery], row: BenchmarkRow, index: Index, split: str
-) -> tuple[list[list[int]], int]:
+def _positives(queries: list[LabeledQuery], row: BenchmarkRow, index: Index, split: str) -> tuple[list[list[int]], int]:
     """Index rows of each query's positives, those of its own dataset first, and how many positives have no row."""
     ordered = [sorted(query.positives, key=lambda did: key_dataset(id_key(did)) != row.dataset_id) for query in queries]
     rows = index.rows_of(chain.from_iterable(ordered))
@@ -179,7 +177,7 @@ def _positives(
 
 
 def phrasings_of(
-    query: LabelledQuery, target: Modality, row: BenchmarkRow, phrasings: Instructions, file: str
+    query: LabeledQuery, target: Modality, row: BenchmarkRow, phrasings: Instructions, file: str
 ) -> list[str]:
     """The phrasings that fit a query of a row. Raises UserError if there is none, naming the file that lacks it."""
     if choices := phrasings.get((row.dataset_id, query.modality, target)):
@@ -190,7 +188,7 @@ def phrasings_of(
 
 
 def _instruction(
-    query: LabelledQuery, target: Modality, row: BenchmarkRow, phrasings: Instructions, seed: int, phrasing: Phrasing
+    query: LabeledQuery, target: Modality, row: BenchmarkRow, phrasings: Instructions, seed: int, phrasing: Phrasing
 ) -> str:
     file = HELD_OUT_INSTRUCTIONS if phrasing == "held-out" else INSTRUCTIONS
     choices = phrasings_of(query, target, row, phrasings, file.name)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
-from genius.schema import Item, LabelledQuery, source_fields
+from genius.schema import Item, LabeledQuery, source_fields
 
 SHUFFLES = 5
 MIN_SHARE, MAX_VALUES = 0.02, 300  # factors that fewer items have, or with more values, are ignored
@@ -31,7 +31,7 @@ MIN_ENTROPY_SHARE = 0.05  # if shuffling leaves less of a factor's entropy, "giv
 ROUNDING = 1e-9  # nats
 
 
-def read_factors(items: Sequence[Item | LabelledQuery]) -> dict[str, np.ndarray]:
+def read_factors(items: Sequence[Item | LabeledQuery]) -> dict[str, np.ndarray]:
     """Factor name -> the number of its value for each item or query (n,), −1 for those that lack it.
 
     The factors of an item are its source fields. Factors with one value, with more than MAX_VALUES, or in less than

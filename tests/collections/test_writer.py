@@ -11,7 +11,7 @@ from genius.collections.checker import Checker
 from genius.collections.mbeir import BenchmarkRow, Collection
 from genius.collections.writer import new_collection
 from genius.errors import UserError
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 from tests.collections.samples import picture
 
 ITEMS = [
@@ -19,7 +19,7 @@ ITEMS = [
     Item("3:2", Modality.TEXT, 'é "\u2028\t'),
     Item("3:3", Modality.PAIR, "both", "images/a.png"),
 ]
-QUERY = LabelledQuery("3:1", Modality.TEXT, 0, "line\nbreak", None, ("3:1", "3:3"), ("3:2",), '{"n": 1}')
+QUERY = LabeledQuery("3:1", Modality.TEXT, 0, "line\nbreak", None, ("3:1", "3:3"), ("3:2",), '{"n": 1}')
 
 
 def write(destination: Path) -> None:

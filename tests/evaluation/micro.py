@@ -14,7 +14,7 @@ from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
 from genius.index.writing import write_index
 from genius.run import Run
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 from tests.search.tiny import publish_parts, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
 
 SPLIT_OF = ("train", "train", "val", "test")  # of item number i, by i % 4
@@ -45,8 +45,8 @@ def write_micro_collection(root: Path) -> Collection:
                 writer.candidate(Item(picture, Modality.IMAGE, image=path), "shapes", [0], [split])
                 writer.candidate(Item(words, Modality.TEXT, text), "shapes", [3], [split])
                 answers = {7: ("0:0",), 11: ("0:11", "0:4")}.get(number, (picture,))
-                asked = LabelledQuery(f"0:{number}", Modality.TEXT, 0, text, positives=answers, source=made)
-                shown = LabelledQuery(
+                asked = LabeledQuery(f"0:{number}", Modality.TEXT, 0, text, positives=answers, source=made)
+                shown = LabeledQuery(
                     f"0:{100 + number}", Modality.IMAGE, 3, image=path, positives=(words,), source=made
                 )
                 writer.query(asked, "shapes", split)
@@ -55,7 +55,7 @@ def write_micro_collection(root: Path) -> Collection:
                 splits = ("train", "val", "test") if number == PER_KIND else (split,)
                 writer.candidate(Item(f"1:{number}", Modality.PAIR, text, path), "titled", [2], splits)
                 writer.query(
-                    LabelledQuery(f"1:{number}", Modality.TEXT, 2, text, positives=(f"1:{number}",), source=made),
+                    LabeledQuery(f"1:{number}", Modality.TEXT, 2, text, positives=(f"1:{number}",), source=made),
                     "titled",
                     split,
                 )

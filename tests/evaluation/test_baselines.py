@@ -16,7 +16,7 @@ from genius.collections.writer import new_collection
 from genius.errors import UserError
 from genius.evaluation import baselines
 from genius.evaluation.baselines import BATCH, ColorSearch, WordSearch, histogram, main, markdown, measure_baselines
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def items(collection) -> list[Item]:
     return list(collection.candidates("union_test"))
 
 
-def queries_of(collection, task: int) -> list[LabelledQuery]:
+def queries_of(collection, task: int) -> list[LabeledQuery]:
     return [query for query in collection.queries("test") if query.task == task]
 
 
@@ -53,7 +53,7 @@ def test_words_agree_with_weights_worked_out_by_hand(collection, items):
 
 
 def test_words_that_no_candidate_has_find_nothing(items):
-    assert (WordSearch(items).search([LabelledQuery("0:1", Modality.TEXT, 1, "zebra")]) == -1).all()
+    assert (WordSearch(items).search([LabeledQuery("0:1", Modality.TEXT, 1, "zebra")]) == -1).all()
 
 
 def test_colors_agree_with_distances_worked_out_by_hand(collection, items):
@@ -83,7 +83,7 @@ def test_memory_does_not_grow_with_queries_times_candidates(collection, monkeypa
     monkeypatch.setattr(ColorSearch, "_histograms", lambda _, paths: rng.random((len(paths), 64)).astype(np.float32))
     monkeypatch.setattr(baselines, "MEMORY", 2)
     words, colors = WordSearch(few), ColorSearch(collection, few)
-    queries = [LabelledQuery(f"1:{row}", Modality.PAIR, 7, f"word{row}", f"{row}.png") for row in range(BATCH)]
+    queries = [LabeledQuery(f"1:{row}", Modality.PAIR, 7, f"word{row}", f"{row}.png") for row in range(BATCH)]
     for system in (words, colors):
         tracemalloc.start()
         found = system.search(queries)
@@ -123,7 +123,7 @@ def test_a_collection_of_pictures_alone_is_measured_by_its_colors(tmp_path):
             writer.image(path, stream.getvalue())
             item = Item(f"0:{number}", Modality.IMAGE, image=path)
             writer.candidate(item, "plain", [4], ["test"])
-            query = LabelledQuery(f"0:{number}", Modality.IMAGE, 4, image=path, positives=(item.id,))
+            query = LabeledQuery(f"0:{number}", Modality.IMAGE, 4, image=path, positives=(item.id,))
             writer.query(query, "plain", "test")
 
     assert measure_baselines(Collection(root), "test") == [

@@ -14,7 +14,7 @@ from genius.metrics.factor_agreement import (
     read_factors,
     shuffled_within,
 )
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 
 N = 600
 
@@ -140,7 +140,7 @@ def test_factors_are_read_from_sources_and_missing_ones_are_marked():
 
 
 def test_queries_have_factors_like_items():
-    queries = [LabelledQuery(f"0:{n}", Modality.TEXT, 0, "text", source=json.dumps({"kind": n})) for n in range(2)]
+    queries = [LabeledQuery(f"0:{n}", Modality.TEXT, 0, "text", source=json.dumps({"kind": n})) for n in range(2)]
     assert read_factors([*queries, *items([{"kind": 0}])])["kind"].tolist() == [0, 1, 0]
 
 

@@ -21,7 +21,7 @@ from genius.files import describe
 from genius.models.encoder import Encoder
 from genius.models.split import SplitEncoder
 from genius.run import Run
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 from tests.search.tiny import tiny_encoder
 from tests.training.tiny import TINY
 from tests.training.tiny_towers import COLORS, locked_settings, write_color_collection, write_towers
@@ -302,7 +302,7 @@ def test_a_collection_without_images_is_refused(towers, tmp_path):
         for number in range(8):
             split = ("train", "val")[number % 2]
             writer.candidate(Item(f"0:{number}", Modality.TEXT, f"word {number}"), "texts", [1], [split])
-            query = LabelledQuery(f"0:{number}", Modality.TEXT, 1, f"word {number}", positives=(f"0:{number}",))
+            query = LabeledQuery(f"0:{number}", Modality.TEXT, 1, f"word {number}", positives=(f"0:{number}",))
             writer.query(query, "texts", split)
         writer.instructions(0, "texts", Modality.TEXT, Modality.TEXT, ["find it"])
     with pytest.raises(UserError, match="has no images among its training queries"):

@@ -16,7 +16,7 @@ from transformers import BertConfig, BertModel, BertTokenizer
 
 from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 from tests.training.tiny import TINY
 from training.settings import EncoderSettings, ExtrasSettings, LockedSettings, TowerSettings
 
@@ -65,11 +65,9 @@ def write_color_collection(root: Path) -> Collection:
             writer.image(path, stream.getvalue())
             writer.candidate(Item(f"0:{number}", Modality.IMAGE, image=path), "colors", [0], [split])
             writer.candidate(Item(f"0:{1000 + number}", Modality.TEXT, text), "colors", [3], [split])
-            query = LabelledQuery(f"0:{number}", Modality.TEXT, 0, text, positives=(f"0:{number}",))
+            query = LabeledQuery(f"0:{number}", Modality.TEXT, 0, text, positives=(f"0:{number}",))
             writer.query(query, "colors", split)
-            query = LabelledQuery(
-                f"0:{1000 + number}", Modality.IMAGE, 3, image=path, positives=(f"0:{1000 + number}",)
-            )
+            query = LabeledQuery(f"0:{1000 + number}", Modality.IMAGE, 3, image=path, positives=(f"0:{1000 + number}",))
             writer.query(query, "colors", split)
         writer.instructions(0, "colors", Modality.TEXT, Modality.IMAGE, INSTRUCTIONS)
         writer.instructions(0, "colors", Modality.IMAGE, Modality.TEXT, ["describe it"])

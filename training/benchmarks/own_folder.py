@@ -27,7 +27,7 @@ from genius.evaluation.tables import decimals, percent
 from genius.evaluation.tables import table as markdown_table
 from genius.reading import read_json
 from genius.runtime import usable_device
-from genius.schema import LabelledQuery, Modality
+from genius.schema import LabeledQuery, Modality
 from training import folder
 from training.command_line import add_device_argument, add_seed_argument
 from training.distributed import expect_one_process
@@ -94,7 +94,7 @@ def add_queries(collection: Collection, records: Sequence[Record]) -> None:
             for caption in record.captions:
                 number += 1
                 writer.query(
-                    LabelledQuery(f"0:{number}", Modality.TEXT, 0, caption, positives=(ids[Path(record.image).name],)),
+                    LabeledQuery(f"0:{number}", Modality.TEXT, 0, caption, positives=(ids[Path(record.image).name],)),
                     "photographs",
                     "test",
                 )

@@ -27,7 +27,7 @@ from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import command_parser, parse_positive
 from genius.run import Run
 from genius.runtime import usable_device
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 from training.command_line import add_device_argument
 from training.distributed import expect_one_process
 from training.features import facts
@@ -97,9 +97,7 @@ def write(root: Path, queries: int, drawn: bool) -> None:
                 [split],
             )
             writer.query(
-                LabelledQuery(
-                    f"1:{number}", Modality.TEXT, int(target), f"Thing {number}.", positives=(f"1:{number}",)
-                ),
+                LabeledQuery(f"1:{number}", Modality.TEXT, int(target), f"Thing {number}.", positives=(f"1:{number}",)),
                 "steps",
                 split,
             )

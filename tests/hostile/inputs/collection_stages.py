@@ -26,7 +26,7 @@ from genius.errors import UserError
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.index.item_source import read_item_source
 from genius.index.update import Models, add
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 from tests.training.tiny import TINY
@@ -66,7 +66,7 @@ def write_good_collection(root: Path) -> None:
             for task, asked in ((0, {"text": text}), (3, {"image": path}), (2, {"text": f"both of {text}"})):
                 modality = Modality.IMAGE if "image" in asked else Modality.TEXT
                 positive = items[(0, 3, 2).index(task)].id
-                query = LabelledQuery(f"7:{100 * task + number}", modality, task, **asked, positives=(positive,))
+                query = LabeledQuery(f"7:{100 * task + number}", modality, task, **asked, positives=(positive,))
                 writer.query(query, "squares", split)
         for candidate, query in ((0, 1), (1, 0), (2, 1)):
             for held_out in (False, True):

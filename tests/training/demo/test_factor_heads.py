@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from genius.errors import UserError
-from genius.schema import Item, LabelledQuery, Modality
+from genius.schema import Item, LabeledQuery, Modality
 from training.demo.factor_heads import FactorHeads, Factors
 
 
@@ -18,12 +18,12 @@ class FakeCollection:
     root = "made"
 
     def __init__(self, *sources: str):
-        self.asked = [LabelledQuery(f"1:{n}", Modality.TEXT, 0, "a", source=one) for n, one in enumerate(sources)]
+        self.asked = [LabeledQuery(f"1:{n}", Modality.TEXT, 0, "a", source=one) for n, one in enumerate(sources)]
 
     def rows(self) -> list[str]:
         return ["the only row"]
 
-    def queries(self, split: str, row: str) -> list[LabelledQuery]:
+    def queries(self, split: str, row: str) -> list[LabeledQuery]:
         return self.asked if split == "train" else []
 
 
