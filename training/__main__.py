@@ -2,7 +2,7 @@
 
     python -m training COLLECTION RUN [--preset small|demo|photos|paper|paper-text]
 
-If it is killed, start it again: it resumes after the last epoch. Each stage is also a command of its own, e.g.
+A killed command resumes after its last epoch when you run it again. Each stage is also a command of its own, e.g.
 python -m training.decoder COLLECTION RUN. To use several GPUs or hosts, start it by:
 accelerate launch -m training COLLECTION RUN.
 """
@@ -37,4 +37,4 @@ def train(arguments: Arguments) -> None:
 
 if __name__ == "__main__":
     with exit_on_user_error():
-        train(parse_arguments(__doc__))
+        train(parse_arguments("training", __doc__))

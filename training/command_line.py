@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from genius.errors import UserError
+from genius.evaluation.arguments import command_parser
 from training.distributed import default_workers, init_distributed
 from training.settings import PRESETS, Settings, with_changes
 
@@ -29,12 +30,12 @@ class Arguments:
     workers: int = 0  # data-loader processes; 0: threads
 
 
-def parse_arguments(description: str) -> Arguments:
+def parse_arguments(module: str, doc: str) -> Arguments:
     """Parse the command line and connect to the other processes, if there are any.
 
     Raises UserError for an unknown setting, with the choices, or an impossible value.
     """
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser(module, doc)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("run", type=Path, help="the directory to train into")
     add_preset_argument(parser)

@@ -263,4 +263,4 @@ QUERY_AUGMENTATIONS: dict[str, Callable[[Tensor, Tensor, DrawWeights], Tensor]] 
 
 if __name__ == "__main__":
     with exit_on_user_error():
-        run_stage("decoder", train, parse_arguments(__doc__))
+        run_stage("decoder", train, parse_arguments("training.decoder", __doc__))

@@ -131,4 +131,4 @@ def fit_all(
 
 if __name__ == "__main__":
     with exit_on_user_error():
-        run_stage("encoder", train, parse_arguments(__doc__))
+        run_stage("encoder", train, parse_arguments("training.encoder", __doc__))

@@ -179,4 +179,4 @@ class FeatureSet:
 
 if __name__ == "__main__":
     with exit_on_user_error():
-        run_stage("features", train, parse_arguments(__doc__))
+        run_stage("features", train, parse_arguments("training.features", __doc__))

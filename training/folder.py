@@ -11,12 +11,11 @@ any open_clip model.
 
 The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it; features,
 quantizer, decoder and index follow, in sizes that fit the collection. If the folders have no texts, queries are
-generated (pseudo_queries.py). If the command is killed, start it again: it resumes.
+generated (pseudo_queries.py). A killed command resumes where it stopped when you run it again.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import shutil
@@ -31,6 +30,7 @@ from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.files import disk_errors_explained, link_or_copy
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import Run
@@ -55,9 +55,7 @@ MIN_EPOCHS, MAX_EPOCHS = 4, 40
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.folder", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("training.folder", __doc__)
     parser.add_argument("sources", nargs="+", metavar="FOLDER", help="a folder of images, or NAME=FOLDER")
     parser.add_argument("run", type=Path, help="the directory to train into")
     parser.add_argument(

@@ -2,7 +2,7 @@
 
     python -m training.index COLLECTION RUN [--preset small|demo|photos|paper|paper-text]
 
-What is written of it before it is published lies in RUN/indexing: killed and started again, it goes on from there.
+What is written of it before it is published lies in RUN/indexing: a killed command resumes there when you run it again.
 """
 
 from __future__ import annotations
@@ -155,4 +155,4 @@ def pool_rows(collection: Collection, pool: str, candidates: CandidateTable) -> 
 
 if __name__ == "__main__":
     with exit_on_user_error():
-        run_stage("index", train, parse_arguments(__doc__))
+        run_stage("index", train, parse_arguments("training.index", __doc__))

@@ -11,7 +11,6 @@ Shapes: m items drawn, q queries drawn, d dim, M levels.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import shutil
@@ -29,6 +28,7 @@ from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.explore.map_data import COARSE, PART, MappedQuery, Maps, View
 from genius.files import disk_errors_explained
@@ -58,9 +58,7 @@ REPORTED = ("ids", "largest_bucket", "items_alone", "val_hit_at_5", "val_hit_at_
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.maps", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("training.maps", __doc__)
     parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
     parser.add_argument("run", type=Path, help="a trained run")
     add_device_argument(parser)

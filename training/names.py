@@ -9,12 +9,12 @@ trained again needs new ones.
 
 from __future__ import annotations
 
-import argparse
 import time
 from functools import partial
 from pathlib import Path
 
 from genius.errors import exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.explore.code_names import PART, code_names, save_names
 from genius.explore.code_profile import Profiles
 from genius.runtime import usable_device
@@ -24,9 +24,7 @@ from training.distributed import expect_one_process
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.names", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("training.names", __doc__)
     parser.add_argument("run", type=Path, help="a trained run")
     add_device_argument(parser)
     options = parser.parse_args(arguments)

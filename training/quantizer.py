@@ -260,4 +260,4 @@ def supcon_loss(z: Tensor, labels: Tensor, temperature: float) -> Tensor:
 
 if __name__ == "__main__":
     with exit_on_user_error():
-        run_stage("quantizer", train, parse_arguments(__doc__))
+        run_stage("quantizer", train, parse_arguments("training.quantizer", __doc__))

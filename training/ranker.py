@@ -13,7 +13,6 @@ Shapes: n items, q queries, t candidates of all queries together, d dim, p parts
 
 from __future__ import annotations
 
-import argparse
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +25,7 @@ from torch import Tensor
 from genius.collections.mbeir import Collection
 from genius.encoding.quantize import QUANTIZE_BLOCK, quantize_all
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.files import disk_errors_explained
 from genius.metrics.hit_rate import headline_cut
 from genius.models.decoder import IDDecoder
@@ -99,9 +99,7 @@ class CandidateLists:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.ranker", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("training.ranker", __doc__)
     parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
     parser.add_argument("run", type=Path, help="a trained run")
     add_device_argument(parser)

@@ -36,7 +36,7 @@ PARTS_OF = {
     "index": ("index",),
 }
 CURVES = "reports/training.json"  # {"stage": [{"epoch": 0, "loss": …, …}, …], …}
-RESUME = "what was finished stays; make room, or change the permissions, and start again"
+RESUME = "what was finished stays; make room, or change the permissions, and run the command again"
 locked_runs: set[Path] = set()  # runs that this process is training
 
 
@@ -192,7 +192,7 @@ def publish(run: Run, part: str, write: Callable[[Path], None], built_from: tupl
 def forget_stage(run: Run, name: str) -> None:
     """Take this stage and the later ones from the record of what is done, before a part of the stage is published.
 
-    Whoever is killed before the stage is recorded again leaves no record of what it replaced.
+    A command that is killed before it records the stage again leaves no record of what it replaced.
     """
     before = STAGES[: STAGES.index(name)]
     if "stages" in run.manifest:

@@ -16,7 +16,7 @@ from training.demo import __main__ as demo
 def test_a_number_below_zero_or_none_is_refused(tmp_path, monkeypatch, option, value):
     monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), option, value])
     with pytest.raises(UserError, match=f"{option} {value}: expected 0 or more"):
-        parse_arguments("")
+        parse_arguments("training", "")
 
 
 @pytest.mark.parametrize("command", [folder.main, encoders.main])

@@ -231,11 +231,11 @@ def test_workers_use_all_cores_with_a_gpu_and_none_without(monkeypatch):
 @pytest.mark.parametrize(("given", "workers"), [([], 0), (["--workers", "3"], 3)])
 def test_the_number_of_workers_is_not_a_setting_of_the_run(tmp_path, monkeypatch, given, workers):
     monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), "--device", "cpu", *given])
-    arguments = parse_arguments("")
+    arguments = parse_arguments("training", "")
     assert arguments.workers == workers and arguments.settings == SMALL
 
 
 def test_a_negative_number_of_workers_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), "--device", "cpu", "--workers", "-1"])
     with pytest.raises(UserError, match="--workers -1: expected 0 or more"):
-        parse_arguments("")
+        parse_arguments("training", "")

@@ -5,12 +5,12 @@
     python -m training.ablations COLLECTION RUN --scale run
 
 Encoder and features are those of RUN, which needs RUN/features. Each variant trains what differs and is measured. Its
-result is kept in RUN/ablations: what was killed goes on where it was, and further tables and seeds add to the report.
+result is kept in RUN/ablations: a killed command resumes where it stopped when you run it again, and further tables and
+seeds add to the report.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -20,7 +20,7 @@ import torch
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import parse_positive
+from genius.evaluation.arguments import command_parser, parse_positive
 from genius.evaluation.paper_ablations import COLUMNS
 from genius.files import disk_errors_explained, write_report
 from genius.run import Run
@@ -54,9 +54,7 @@ LIMIT = 200  # test queries of each column
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.ablations", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("training.ablations", __doc__)
     parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
     parser.add_argument("run", type=Path, help="a trained run with its features")
     parser.add_argument(

@@ -18,7 +18,7 @@ from genius.evaluation.tables import MODALITY_NAMES, UNKNOWN, decimals, percent,
 from genius.metrics.code_health import purity
 from genius.schema import Modality
 from genius.trie.ids import packed_bytes
-from training.ablations.cells import Cell, cell
+from training.ablations.cells import Cell, cell, shown
 from training.ablations.claims import claims
 from training.ablations.variants import BEAMS, CONDITIONS, AblationTable, Variant, published
 
@@ -294,9 +294,3 @@ def _cells(name: str, found: Cell | None, rows: list[dict[str, Any]], at: int) -
     if any(row["cells"][at] and row["cells"][at]["published"] is not None for row in rows):
         cells[f"paper, {name}"] = percent(found["published"])
     return cells | {name: UNKNOWN if found is None else shown(found)}
-
-
-def shown(found: Cell) -> str:
-    """A mean and its interval in percent."""
-    low, high = found["interval"]
-    return f"{percent(found['mean'])} [{percent(low)}, {percent(high)}]"

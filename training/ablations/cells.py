@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from genius.evaluation.tables import percent
+
 Cell = dict[str, Any]  # {"published", "mean", "interval", "values", "queries"}
 LEVEL = 0.95
 
@@ -34,3 +36,9 @@ def cell(values: Sequence[float], queries: int, figure: float | None = None, lev
 def student_half_width(values: Sequence[float], level: float) -> float:
     """Half of Student's t interval of the mean of at least two values."""
     return float(stats.t.ppf((1 + level) / 2, len(values) - 1) * np.std(values, ddof=1) / sqrt(len(values)))
+
+
+def shown(one: Cell) -> str:
+    """A mean and its interval in percent."""
+    low, high = one["interval"]
+    return f"{percent(one['mean'])} [{percent(low)}, {percent(high)}]"

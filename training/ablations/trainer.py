@@ -1,4 +1,4 @@
-"""Train what differs between variants, measure it, and keep the results, so that a killed start goes on.
+"""Train what differs between variants, measure it, and keep the results, so that a killed command can resume.
 
     RUN/ablations/results/KEY-FACTS-seedN.json    what was measured of one training; KEY is a checksum of its settings,
                                                   FACTS of what it was made from and measured on, see `facts_of`

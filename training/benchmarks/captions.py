@@ -9,7 +9,6 @@ Shapes: i images, c captions, q queries, p candidates, d embedding dim.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from tqdm import tqdm
 from genius.collections.images import open_image
 from genius.collections.sources import read_source
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.evaluation.tables import percent, table
 from genius.files import write_report
 from genius.metrics.hit_rate import hit_rate
@@ -37,7 +37,7 @@ TO_IMAGE, TO_TEXT = "Find a photo of what is described.", "Find a sentence that 
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser("training.benchmarks.captions", __doc__)
     parser.add_argument("run", type=Path, help="a run that has at least an encoder")
     parser.add_argument("folder", type=Path, help="images with captions: a folder with manifest.jsonl")
     parser.add_argument("--split", default="test", help="the images to measure (default: %(default)s, their dev)")

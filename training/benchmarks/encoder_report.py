@@ -11,8 +11,7 @@ from genius.evaluation.paper import TABLE_8, TABLE_9, PaperTable
 from genius.evaluation.queries import QuerySet
 from genius.evaluation.tables import UNKNOWN, dataset_name, percent, table, task_name
 from genius.metrics.hit_rate import headline_cut
-from training.ablations.ablation_report import shown
-from training.ablations.cells import Cell, cell
+from training.ablations.cells import Cell, cell, shown
 
 AVERAGE = "average"
 NOTE = """

@@ -6,12 +6,12 @@
 CLIP-SF, CLIP-FF, BLIP-SF and BLIP-FF are trained on all benchmark rows with the settings, pairs and loss of the encoder
 stage; "CLIP-SF, single task" and "BLIP-FF, single task" are an encoder for each row, trained on its queries alone.
 Queries of the test split are searched exactly (faiss) in the global and the local pool, single-task encoders in the
-local one, as in the paper's Tables 8 and 9. Encoders stay in RUN/encoders: what was killed goes on where it was.
+local one, as in the paper's Tables 8 and 9. Encoders stay in RUN/encoders. A killed
+command resumes where it stopped when you run it again.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +22,7 @@ import torch
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import parse_positive
+from genius.evaluation.arguments import command_parser, parse_positive
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.files import disk_errors_explained, write_json, write_report
 from genius.models.encoder import Encoder
@@ -106,11 +106,7 @@ def blip_architecture(base: EncoderSettings) -> dict[str, Any]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.benchmarks.encoders",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("training.benchmarks.encoders", __doc__)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("run", type=Path, help="the directory to train into")
     add_preset_argument(parser)

@@ -8,7 +8,6 @@ are random, and a stand-in encodes the added texts.
 
 from __future__ import annotations
 
-import argparse
 import resource
 import tempfile
 import time
@@ -22,6 +21,7 @@ import torch
 from torch import Tensor
 
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.index import update
 from genius.index.drift import DriftReport
 from genius.index.item_source import ItemSource
@@ -41,11 +41,7 @@ FIXED = 1_000_000  # bytes of an index however small
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.benchmarks.growing_scale",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("training.benchmarks.growing_scale", __doc__)
     parser.add_argument("items", type=int, help="indexed before the first change")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:

@@ -12,7 +12,6 @@ were not run. The Reports tab shows the report of a run whose OUT is RUN/reports
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -29,6 +28,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.evaluation.tables import table
 from genius.explore.report_data import hostile_note, hostile_tables
 from genius.files import write_json, write_text
@@ -46,7 +46,7 @@ Part = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser("training.benchmarks.hostile", __doc__)
     parser.add_argument("out", type=Path, metavar="OUT", help="where hostile.json and hostile.md are written")
     parser.add_argument("--part", action="append", default=[], choices=PARTS, help="run this class; repeat for several")
     parser.add_argument("--file", action="append", default=[], type=Path, help="run this file of tests")

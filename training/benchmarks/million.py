@@ -5,12 +5,11 @@
 The records are those of the demo world. One image in 500 is drawn; the others are links to these, and each is opened,
 decoded, encoded and resized like any other. The encoder is a stand-in, one layer of width 64 over patches of 16 pixels
 with random weights, because a real one would take days on two cores. The stages features and index are killed on the
-way and started again. Started again, the command skips what FOLDER already has.
+way and started again. Run again, the command skips what FOLDER already has.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -33,6 +32,7 @@ from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from genius.demo_world.write import write_world
 from genius.errors import exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.index.segments import THUMBNAILS
 from genius.run import Run
 from training.distributed import expect_one_process
@@ -81,11 +81,7 @@ class Cost:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.benchmarks.million",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("training.benchmarks.million", __doc__)
     parser.add_argument("folder", type=Path, help="where the world and the run are written")
     parser.add_argument("--candidates", type=int, default=1_000_000, help="about this number (default: %(default)s)")
     arguments = parser.parse_args()

@@ -17,7 +17,6 @@ Shapes: q uploads, d embedding dim.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import json
@@ -36,6 +35,7 @@ from tqdm import tqdm
 from genius.collections.images import open_image
 from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.evaluation.tables import percent, table
 from genius.files import write_report
 from genius.index.versions import load_index
@@ -94,7 +94,7 @@ class Uploads:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser("training.benchmarks.uploads", __doc__)
     parser.add_argument("run", type=Path, help="a directory made by python -m training")
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder of the public sets")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where sheets are written (default: none)")

@@ -9,7 +9,6 @@ contains the public sentence encoder that finds synonyms of the world's words; t
 
 from __future__ import annotations
 
-import argparse
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from genius.collections.mbeir import Collection
 from genius.demo_world.write import SCALE, write_world
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.evaluation.redraw import picture_digest
 from genius.run import PARTS, Run
 from genius.runtime import usable_device
@@ -34,9 +34,7 @@ BUDGETS = {"encoder": 20.0, ", ".join(SMALL_PARTS): 12.0, "thumbnails": 18.0, "a
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.demo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("training.demo", __doc__)
     add_shipping_arguments(parser, "demo")
     options = parser.parse_args(arguments)
     rebuild(options.destination, options.work, replace(DEMO, seed=options.seed), str(usable_device(options.device)))

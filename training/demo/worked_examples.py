@@ -7,7 +7,6 @@ Pictures are drawn from their description; instructions are phrasings of the tra
 
 from __future__ import annotations
 
-import argparse
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from genius.collections.layout import TASKS
 from genius.demo_world.phrasings import PHRASINGS
 from genius.demo_world.picture import Figure, Picture, render
 from genius.errors import exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.examples import FOLDER, LIST
 from genius.files import write_json
 from training.distributed import expect_one_process
@@ -144,7 +144,7 @@ def _webp(picture: Picture) -> bytes:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Write the demo's worked examples into a run.")
+    parser = command_parser("training.demo.worked_examples", "Write the demo's worked examples into a run.")
     parser.add_argument("run", type=Path, help="a trained run")
     write_examples(parser.parse_args(argv).run)
 

@@ -9,14 +9,13 @@ resumes where it stopped when you run it again. The packages hold the pretrained
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from genius.errors import exit_on_user_error
-from genius.run import Run
+from genius.evaluation.arguments import command_parser
 from genius.runtime import usable_device
 from training.__main__ import train
 from training.command_line import Arguments
@@ -50,9 +49,7 @@ LARGEST = 80.0  # MB, of the shipped run
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.photos", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("training.photos", __doc__)
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets")
     add_shipping_arguments(parser, "photos")
     options = parser.parse_args(arguments)

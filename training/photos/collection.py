@@ -9,7 +9,6 @@ cached in a file next to the collection.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import CollectionWriter, candidate_line, new_collection
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from training.distributed import expect_one_process
 from training.photos.encyclopedia import Encyclopedia
 from training.photos.encyclopedia_rows import Sighting, encyclopedia_rows, photo_sightings, set_sightings
@@ -48,11 +48,7 @@ SHIPPED = "shipped"  # name of the pool with what may ship
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.photos.collection",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("training.photos.collection", __doc__)
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets")
     parser.add_argument("collection", type=Path, metavar="COLLECTION", help="the new directory")
     parser.add_argument(

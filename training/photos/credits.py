@@ -5,13 +5,13 @@ python -m training.photos.credits RUN DATA
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.files import write_text
 from genius.index.store import Index
 from genius.run import Run
@@ -71,7 +71,7 @@ NOTICES = {  # of sets whose license text is not in the data
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.photos.credits", description=__doc__)
+    parser = command_parser("training.photos.credits", __doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="a run whose index holds what may ship")
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets, for their license texts")
     options = parser.parse_args(arguments)

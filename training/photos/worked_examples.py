@@ -8,7 +8,6 @@ set and id. Instructions are phrasings of the training split.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from genius.collections.images import thumbnail
 from genius.collections.layout import TASKS
 from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.examples import FOLDER, LIST
 from genius.files import write_json
 from training.distributed import expect_one_process
@@ -116,9 +116,7 @@ def picture_records(data: Path) -> dict[str, Record]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.photos.worked_examples", description="Write the worked examples of the photo run."
-    )
+    parser = command_parser("training.photos.worked_examples", __doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="a trained run")
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets")
     options = parser.parse_args(arguments)

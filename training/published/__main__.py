@@ -9,7 +9,6 @@ checkpoint; --rq is compared with it, and used only if there is none.
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ import torch
 from torch import nn
 
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_parser
 from genius.files import disk_errors_explained
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
@@ -147,9 +147,7 @@ def size(module: nn.Module) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.published", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("training.published", __doc__)
     parser.add_argument("destination", type=Path, metavar="DEST", help="the run to write")
     parser.add_argument("--clip-sf", default=CLIP_SF, metavar="FILE", help="UniIR's CLIP-SF (default: %(default)s)")
     parser.add_argument(
