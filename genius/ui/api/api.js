@@ -1,15 +1,17 @@
 const root = (window.gradio_config?.root ?? location.origin).replace(/\/$/, '');
 const python = value => JSON.stringify(value);
 
-const copyButton = code => button({class: 'copy'}, async clicked => {
+const copyButton = (code, what) => button({class: 'copy', 'aria-label': `Copy ${what}`}, async clicked => {
   getSelection().selectAllChildren(code);
   const copied = navigator.clipboard ? navigator.clipboard.writeText(code.textContent) : Promise.reject();
   await copied.then(() => { clicked.textContent = 'Copied'; }, () => { clicked.textContent = 'Press Ctrl+C'; });
+  genius.say(clicked.textContent);    // the label stands for the words on the button
   setTimeout(() => { clicked.textContent = 'Copy'; }, 2000);
 }, 'Copy');
-const snippet = (label, text) => {
-  const code = node('pre', {tabindex: '0', 'aria-label': label}, text);
-  return node('div', {class: 'snippet'}, node('p', {class: 'label'}, label), copyButton(code), code);
+const snippet = (label, text, endpoint = '') => {
+  const what = `${label}${endpoint && ` for ${endpoint}`}`;
+  const code = node('pre', {tabindex: '0', 'aria-label': what}, text);
+  return node('div', {class: 'snippet'}, node('p', {class: 'label'}, label), copyButton(code, what), code);
 };
 const call = ({name, arguments: named}) => `client.predict(${Object.entries(named)
   .map(([key, value]) => `${key}=${python(value)}`).join(', ')}, api_name="/${name}")`;
@@ -29,7 +31,7 @@ const endpoint = data => node('section', {class: 'endpoint'},
     node('thead', {}, node('tr', {},
       ...['parameter', 'type', 'default', 'meaning'].map(name => node('th', {scope: 'col'}, name)))),
     node('tbody', {}, ...data.parameters.map(parameter)))),
-  snippet('Python', call(data)), snippet('Shell', curl(data)));
+  snippet('Python', call(data), data.name), snippet('Shell', curl(data), data.name));
 
 const draw = ({endpoints}) => [node('article', {class: 'api'},
   node('section', {class: 'begin'},

@@ -11,7 +11,7 @@ const remove = id => {
 };
 
 const tile = editable => ({id, name, modality, text, label, picture}) => node('li', {class: `added ${modality}`},
-  picture ? node('img', {src: picture, alt: label}) : '',
+  picture ? node('img', {src: picture, alt: text ? '' : label}) : '',
   text ? node('p', {class: picture ? 'caption' : 'excerpt'}, text) : '',
   node('p', {class: 'line'}, node('span', {class: 'badge'}, name), node('span', {class: 'item'}, `item ${id}`)),
   node('p', {class: 'line'}, action('Use as query', `Search with ${id}`, () => emit('use_as_query', {id})),

@@ -58,28 +58,30 @@ genius.pictures = {};
     if (anchor?.dataset.prefix === prefix && !card.hidden) show();
   };
 
-  const anchorTo = (target, wait) => {
+  // At once, without wait: a screen reader reads the description of what gets the focus then.
+  const anchorTo = (target, wait = false) => {
     const hinted = target.closest?.(HINTED) ?? null;
     if (hinted === anchor) return;
     hide();
     if (!hinted) return;
     anchor = hinted;
+    if (!wait) show();
     timer = setTimeout(() => {
-      show();
+      if (wait) show();
       const {prefix} = hinted.dataset;
       if (!genius.names[prefix] || prefix in genius.pictures) return;
       genius.pictures[prefix] = null;    // asked for
       genius.wantPictures?.(prefix);
-    }, wait);
+    }, WAIT);
   };
-  document.addEventListener('pointerover', ({target, pointerType}) => pointerType === 'mouse' && anchorTo(target, WAIT));
-  document.addEventListener('focusin', ({target}) => target.matches(':focus-visible') && anchorTo(target, WAIT));
+  document.addEventListener('pointerover', ({target, pointerType}) => pointerType === 'mouse' && anchorTo(target, true));
+  document.addEventListener('focusin', ({target}) => target.matches(':focus-visible') && anchorTo(target));
   document.addEventListener('focusout', ({target}) => target.closest?.(HINTED) === anchor && hide());
   // A second tap closes the card; a tap on a button does what the button does.
   document.addEventListener('pointerdown', () => { closedAnchor = anchor; hide(); });
   document.addEventListener('pointerup', ({target, pointerType}) => {
     if (pointerType === 'mouse' || target.closest?.('button, a, summary') || target.closest?.(HINTED) === closedAnchor) return;
-    anchorTo(target, 0);
+    anchorTo(target);
   });
   document.addEventListener('keydown', hide);
   addEventListener('scroll', () => card.hidden || place(), {passive: true, capture: true});

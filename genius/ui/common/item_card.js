@@ -1,6 +1,6 @@
 // Each code is a button that opens all items whose IDs begin with the codes up to it.
 const prefixes = codes => {
-  const list = node('p', {class: 'codes', 'aria-label': 'ID'});
+  const list = node('p', {class: 'codes', role: 'group', 'aria-label': 'ID'});
   codes.forEach((code, level) => {
     const prefix = codes.slice(0, level + 1), hint = `Click to see all items whose ID begins with ${prefix.join(' · ')}.`;
     const open = button({class: 'code', 'data-prefix': prefix.join('.'), 'data-hint': hint},
@@ -52,7 +52,7 @@ const draw = item => {
   if (item.provenance) about.append(provenance(item.provenance));
   about.append(button({class: 'use'}, () => emit('use_as_query', {id: item.id}), 'Use as query'));
   const parts = [node('div', {class: 'whole'},
-    ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [], about)];
+    ...item.picture ? [node('img', {src: item.picture, alt: item.text ? '' : item.label})] : [], about)];
   if (item.neighbours.length) parts.push(
     node('h3', {}, 'Most similar', node('span', {class: 'label'},
       item.exact ? ' among all items, with their similarity (cosine)' : ' among items with similar IDs, with their similarity (cosine)')),

@@ -18,13 +18,16 @@ const button = (attributes, onClick, ...children) => {
 const scrollRegion = (label, className, ...children) =>
   node('div', {class: className, tabindex: '0', role: 'region', 'aria-label': label}, ...children);
 
+// What a screen reader calls an ID: a label stands for what is inside, so it names the codes, too.
+const idName = codes => `ID ${codes.join(', ')}`;
+
 // An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader;
 // those that were not decoded are dashed; open: for all IDs that begin so. within: a button, which has the focus instead.
 const chips = ({codes, shared, decoded = codes.length, open = false, within = false}) => {
   const hint = (shared ? `The first ${shared} of ${codes.length} codes are those of the query’s own ID.`
     : 'No first code is that of the query’s own ID.') + (decoded < codes.length ? ` ${decoded} were decoded.` : '');
   const list = node('span', {class: 'codes', 'data-hint': hint,
-    ...within ? {} : {tabindex: '0', role: 'group', 'aria-label': 'ID'}});
+    ...within ? {} : {tabindex: '0', role: 'group', 'aria-label': idName(codes)}});
   codes.forEach((code, level) => {
     const marks = (level < shared ? ' shared' : '') + (level < decoded ? '' : ' followed');
     const chip = node('span', {class: 'level'},

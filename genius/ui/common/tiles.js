@@ -1,7 +1,7 @@
 const tile = ({id, name, modality, text, label, picture, figure, provenance}) => {
   const title = [text || label, provenance?.credit, provenance?.licence].filter(Boolean).join('\n');
   return node('li', {}, button({class: `tile ${modality}`, title}, () => emit('select', {id}),
-    picture ? node('img', {src: picture, alt: text || label}) : '',
+    picture ? node('img', {src: picture, alt: text ? '' : label}) : '',
     text ? node('span', {class: picture ? 'caption' : 'excerpt'}, text) : '',
     node('span', {class: 'line'}, node('span', {class: 'badge'}, name),
       figure ? node('span', {class: 'figure'}, figure) : '')));

@@ -31,7 +31,7 @@ const rankChange = (rank, other, name) => {
 const result = (item, place, cosine, rank, marks) => node('li', {},
   button({class: `compare-result ${item.modality}`, 'data-item': place}, () => emit('select', {id: item.id}),
     node('span', {class: 'rank'}, String(rank)),
-    ...item.picture ? [node('img', {src: item.picture, alt: item.text || item.label})] : [],
+    ...item.picture ? [node('img', {src: item.picture, alt: ''})] : [],
     node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || item.label),
       node('span', {class: 'facts'}, node('span', {class: `badge ${item.modality}`}, item.name),
         node('span', {class: 'cosine', 'data-hint': 'similarity to the query (cosine of the embeddings)'}, cosine)),

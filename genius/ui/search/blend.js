@@ -1,6 +1,6 @@
 // The codes of an ID; those it shares from the start with the query's best ID, and with the item's own, are marked.
 const mixed = ({codes, query, item}) => node('span',
-  {class: 'codes', tabindex: '0', role: 'group', 'aria-label': 'ID', 'data-hint': ''}, ...codes.flatMap((code, level) => [
+  {class: 'codes', tabindex: '0', role: 'group', 'aria-label': idName(codes), 'data-hint': ''}, ...codes.flatMap((code, level) => [
   node('span', {class: 'level'},
     node('span', {class: `code${level < query ? ' of-query' : ''}${level < item ? ' of-item' : ''}`,
       'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)),

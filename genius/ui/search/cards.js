@@ -44,7 +44,7 @@ for (const type of ['dragover', 'dragleave', 'drop']) document.addEventListener(
 }, true);
 
 const picture = data => {
-  const image = node('img', {src: data.picture, alt: data.text || data.label, draggable: 'true'});
+  const image = node('img', {src: data.picture, alt: data.text ? '' : data.label, draggable: 'true'});
   image.addEventListener('dragstart', ({dataTransfer}) => dataTransfer.setData(ITEM, data.id));
   return node('div', {class: 'shown'}, image, action('Use picture',
     'Search with this picture; your words and instruction stay. You can also drag it to the query.',

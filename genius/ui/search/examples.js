@@ -1,5 +1,5 @@
 const task = ({given, targets}) => {
-  const line = node('span', {class: 'task'}, given, node('span', {class: 'arrow', 'aria-label': 'to'}, ' → '));
+  const line = node('span', {class: 'task'}, given, node('span', {class: 'arrow', role: 'img', 'aria-label': 'to'}, ' → '));
   targets.forEach((target, place) => {
     if (place) line.append(node('span', {class: 'dot'}, ' · '));
     line.append(node('b', {class: target.modality}, target.name));

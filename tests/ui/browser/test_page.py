@@ -38,7 +38,14 @@ def test_a_picture_and_an_instruction_bring_cards(visit, served, photo):
     assert re.search(r"\d+ → 1\b", card.inner_text()) and "similarity\n0.412" in card.inner_text()
     assert card.locator(".code").count() == 9
     for image in page.locator("#cards img").all():
-        assert image.evaluate("image => image.naturalWidth") > 0 and image.get_attribute("alt")
+        assert image.evaluate("image => image.naturalWidth") > 0
+        beside = image.evaluate("image => Boolean(image.closest('.card').querySelector('.words'))")
+        assert bool(image.get_attribute("alt")) != beside, "a screen reader hears what a picture shows once"
+    ids = page.locator("#cards .card .codes")
+    assert ids.first.get_attribute("aria-label") == "ID " + ", ".join(ids.first.locator(".code").all_inner_texts())
+    page.locator("#cards .card button").last.press("Shift+Tab")
+    ids.last.focus()
+    assert ids.last.get_attribute("aria-describedby") == "hint-card", "described as soon as it has the focus"
 
 
 def test_generated_ids_stand_beside_the_querys_own_with_the_shared_prefix_marked(visit):
