@@ -86,4 +86,10 @@ const drawInTurn = () => {
 
 drawInTurn();
 watch('value', drawInTurn);
-new MutationObserver(drawInTurn).observe(document.body, {attributes: true, attributeFilter: ['class']});
+const isDark = () => document.body.classList.contains('dark');
+let wasDark = isDark();
+new MutationObserver(() => {    // other classes come and go, too, as with the tour
+  if (isDark() === wasDark) return;
+  wasDark = isDark();
+  drawInTurn();
+}).observe(document.body, {attributes: true, attributeFilter: ['class']});
