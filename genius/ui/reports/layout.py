@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache, partial
 from itertools import chain
@@ -19,11 +19,15 @@ from genius.ui.common.figures import PlotlyFigure
 from genius.ui.reports.sections import SECTIONS, Section
 
 Values = tuple[Any, ...]  # of the components of a section
+Version = tuple[int, int] | None  # when a report was written, and its size; None: there is none
+UNSEEN = ()  # no version
 
 
 def reports_tab(context: Context, tab: gr.Tab) -> None:
-    """Lay the tab out inside the current gr.Tab. Reports are read when it is opened: they may be written meanwhile."""
-    run, outputs_of = context.served.path, []
+    """Lay the tab out inside the current gr.Tab. Reports are read when it is opened, as they may be written meanwhile;
+    what the page shows already is not sent again."""
+    run, outputs_of, choices = context.served.path, [], []
+    shown = gr.State({})  # name of a section -> the version of its report that the page shows
     for section in SECTIONS:
         head = Panel(f"reports-{section.name}", "reports/report.js")
         with gr.Column(visible=False, elem_id=f"reports-{section.name}-body") as body:
@@ -39,29 +43,40 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
             with gr.Accordion("As a table" if figures else "Table", open=not figures):
                 tables = Panel(f"reports-{section.name}-table", "reports/report.js")
         outputs_of.append([head, body, choice, *figures, tables])
+        choices.append(choice)
         choice.input(partial(cached_values, choice_values, run, section), choice, [*figures, tables], **UNQUEUED)
-        context.precompute.append(partial(cached_values, section_values, run, section))
+        context.precompute.append(partial(cached_values, section_values, run, section, None))
 
-    def on_sections(sections: Sequence[Section]) -> Values:
-        return tuple(value for section in sections for value in cached_values(section_values, run, section))
+    def on_sections(sections: Sequence[Section], shown: Mapping[str, Version], *chosen: str | None) -> Any:
+        """The sections whose reports changed since the page got them. chosen: of each section, by the visitor."""
+        versions = {section.name: version_of(run, section) for section in sections}
+        if versions.items() <= shown.items():
+            return gr.skip()
+        values = [
+            [gr.skip()] * (len(section.plots) + 4)
+            if shown.get(section.name, UNSEEN) == versions[section.name]
+            else cached_values(section_values, run, section, choice)
+            for section, choice in zip(sections, chosen, strict=True)
+        ]
+        return {**shown, **versions}, *chain(*values)
 
     # the first section by itself, so that it is seen before the others are drawn
-    tab.select(partial(on_sections, SECTIONS[:1]), None, outputs_of[0], **UNQUEUED).then(
-        partial(on_sections, SECTIONS[1:]), None, [*chain(*outputs_of[1:])], **UNQUEUED
+    tab.select(partial(on_sections, SECTIONS[:1]), [shown, *choices[:1]], [shown, *outputs_of[0]], **UNQUEUED).then(
+        partial(on_sections, SECTIONS[1:]), [shown, *choices[1:]], [shown, *chain(*outputs_of[1:])], **UNQUEUED
     )
 
 
-def section_values(run: Path, section: Section) -> Values:
-    """Values of all components of a section, for the first of its choices."""
+def section_values(run: Path, section: Section, choice: str | None) -> Values:
+    """Values of all components of a section. choice: the visitor's; the first where there is no such choice."""
 
     def values(report: Report) -> Values:
         choices = section.choices(report)
-        first = choices[0] if choices else None
+        chosen = choice if choice in choices else next(iter(choices), None)
         return (
             {"title": section.title, "lead": section.lead, "note": section.note(report)},
             gr.update(visible=True),
-            gr.Radio(choices, value=first, visible=len(choices) > 1),
-            *_plots_and_tables(section, report, first),
+            gr.Radio(choices, value=chosen, visible=len(choices) > 1),
+            *_plots_and_tables(section, report, chosen),
         )
 
     result = from_report(run, section.report, values)
@@ -87,20 +102,23 @@ def _plots_and_tables(section: Section, report: Report, choice: str | None) -> V
     )
 
 
-def cached_values(compute: Callable[..., Values], run: Path, section: Section, *choice: str | None) -> Values:
-    """What section_values or choice_values gives, computed once for each version of the report."""
+def version_of(run: Path, section: Section) -> Version:
+    """Of the report of a section; None where there is none."""
     try:
         file = report_file(run, section.report).stat()
     except OSError:
-        version = None
-    else:
-        version = file.st_mtime_ns, file.st_size
-    return _cached_values(compute, run, section, version, *choice)
+        return None
+    return file.st_mtime_ns, file.st_size
+
+
+def cached_values(compute: Callable[..., Values], run: Path, section: Section, choice: str | None) -> Values:
+    """What section_values or choice_values gives, computed once for each version of the report."""
+    return _cached_values(compute, run, section, version_of(run, section), choice)
 
 
 @lru_cache(128)
 def _cached_values(
-    compute: Callable[..., Values], run: Path, section: Section, version: object, *choice: str | None
+    compute: Callable[..., Values], run: Path, section: Section, version: Version, choice: str | None
 ) -> Values:
-    values = compute(run, section, *choice)
+    values = compute(run, section, choice)
     return tuple(value.to_json() if isinstance(value, Figure) else value for value in values)

@@ -44,12 +44,31 @@ def test_what_is_missing_names_its_command(visit, served):
     assert not page.locator("#reports-speed-body").is_visible()
 
 
+def test_plots_are_drawn_anew_for_another_theme_and_for_no_other_class_of_the_body(visit):
+    page = opened(visit())
+    page.evaluate("""() => {
+      const {react} = Plotly;
+      window.draws = 0;
+      Plotly.react = (...given) => { window.draws += 1; return react(...given); };
+      document.body.classList.add('touring');
+    }""")
+    page.wait_for_timeout(1000)
+    assert not page.evaluate("draws")
+    page.evaluate("document.body.classList.toggle('dark')")
+    page.wait_for_function("draws > 1")
+
+
 @pytest.mark.slow
-def test_another_pool_is_a_click_away(visit):
+def test_another_pool_is_a_click_away_and_stays_chosen(visit):
     page = opened(visit())
     page.locator("#reports-hits-choice").get_by_label("Local pool, test items").check()
     page.locator("#reports-hits-body button.label-wrap").click()
     page.locator("#reports-hits-table td", has_text="60.0 [55.0, 65.0]").first.wait_for()
+    page.get_by_role("tab", name="API").click()
+    page.get_by_role("tab", name="Reports").click()
+    page.wait_for_timeout(1000)
+    assert page.locator("#reports-hits-choice").get_by_label("Local pool, test items").is_checked()
+    assert page.locator("#reports-hits-table td", has_text="60.0 [55.0, 65.0]").first.is_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -1,4 +1,11 @@
-from genius.ui.reports.layout import cached_values, choice_values, section_values
+import os
+from types import SimpleNamespace
+
+import gradio as gr
+
+from genius.explore.report_data import report_file
+from genius.ui.common.context import ServedRun
+from genius.ui.reports.layout import cached_values, choice_values, reports_tab, section_values
 from genius.ui.reports.sections import SECTIONS
 from tests.explore.sample_reports import write_reports
 
@@ -8,15 +15,15 @@ HEALTH = next(section for section in SECTIONS if section.name == "health")
 
 
 def test_a_report_that_few_runs_have_is_shown_only_where_it_is(tmp_path):
-    assert section_values(tmp_path, UPLOADS)[0] is None
-    assert section_values(tmp_path, HEALTH)[0]["command"].startswith("python -m training")
-    head, *_, tables = section_values(write_reports(tmp_path), UPLOADS)
+    assert section_values(tmp_path, UPLOADS, None)[0] is None
+    assert section_values(tmp_path, HEALTH, None)[0]["command"].startswith("python -m training")
+    head, *_, tables = section_values(write_reports(tmp_path), UPLOADS, None)
     assert head["title"] == "Uploads" and len(tables["tables"]) == 3
 
 
 def test_the_ablations_open_on_what_the_paper_says_and_have_a_plot_for_each_table(tmp_path):
-    assert section_values(tmp_path, ABLATIONS)[0] is None
-    head, _, choice, plot, tables = section_values(write_reports(tmp_path), ABLATIONS)
+    assert section_values(tmp_path, ABLATIONS, None)[0] is None
+    head, _, choice, plot, tables = section_values(write_reports(tmp_path), ABLATIONS, None)
     assert head["title"] == "The paper’s ablations" and plot is None
     assert [value for _, value in choice.choices] == ["What the paper says", "Table 4: Key components"]
     assert tables["tables"][0]["rows"] == [["Modality helps (5.5)", "holds", "+9.0 [+1.0, +17.0]"]]
@@ -28,3 +35,16 @@ def test_an_event_without_a_choice_changes_what_a_choice_changes(tmp_path):
     run = write_reports(tmp_path)
     for section in SECTIONS:
         assert len(cached_values(choice_values, run, section, None)) == len(section.plots) + 1
+
+
+def test_an_opened_tab_is_sent_what_changed_and_keeps_what_was_chosen(tmp_path):
+    run = write_reports(tmp_path)
+    with gr.Blocks() as page, gr.Tab("Reports") as tab:
+        reports_tab(SimpleNamespace(served=ServedRun(run), precompute=[]), tab)
+    (first,) = [event.fn for event in page.fns.values() if event.targets[0][1] == "select"]
+    shown, _, _, choice, *_ = first({}, None)
+    assert choice.value == "Global pool, test items" and first(shown, "Local pool, test items") == gr.skip()
+    file = report_file(run, "retrieval")
+    os.utime(file, (0, 0))
+    shown, _, _, choice, *_ = first(shown, "Local pool, test items")
+    assert choice.value == "Local pool, test items" and first(shown, choice.value) == gr.skip()
