@@ -176,8 +176,8 @@ def build(engine: Engine, served: ServedRun) -> Page:
                 None,
                 None,
                 tabs,
-                **UNQUEUED,  # in the browser, without the server
-                js=f"() => [{{__type__: 'update', selected: {opened_tab!r}}}]",
+                **UNQUEUED,
+                js=links.SELECT_TAB.format(f"(genius.openTab({opened_tab!r}), {opened_tab!r})"),
             )
         with tabs:
             for name, label in TABS.items():

@@ -24,6 +24,14 @@ window.genius = (() => {
   return {
     address,
     setTour: step => { tour = step; write(); },
+    // Before the page itself opens a tab: the way back leads to the one that is left, as it is.
+    openTab: name => {
+      if (tour || name === tab) return;
+      clearTimeout(timer);
+      writeNow();
+      history.pushState(null, '', location);
+    },
+    tabOfAddress: () => new URL(location).searchParams.get('tab') ?? 'search',
     setTab: name => { tab = name; write(); },
     setFields: (ofTab, names, values) => {
       fields[ofTab] = names.map((name, index) => [name, values[index]]);

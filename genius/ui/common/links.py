@@ -8,7 +8,8 @@
     ?tab=map                              a tab
     ?tour=2                               a step of the guided tour (genius/ui/tour)
 
-links.js writes it. Where the host does not keep uploaded pictures (--keep-pictures), a search with one has no address.
+links.js writes it. Where the page itself opens a tab, as for a code, the browser's Back returns. Where the host does not
+keep uploaded pictures (--keep-pictures), a search with one has no address.
 """
 
 from __future__ import annotations
@@ -24,6 +25,21 @@ from genius.ui.common.context import TABS, Shared, Signal
 
 SEARCH_FIELDS = ("q", "instruction", "item", "picture", "upload")  # of a search
 MAX_FIELD_LENGTH = 2_000  # characters of a field
+# An update of gr.Tabs that is made in the browser, without the server; format it with an expression for the tab
+SELECT_TAB = "() => [{{__type__: 'update', selected: {}}}]"
+
+
+class WayBack(gr.HTML):
+    """Nothing to see; `.gone(…)` is an event when the visitor went back or forth in the browser's history."""
+
+    def __init__(self, name: str):
+        super().__init__(
+            None,
+            html_template="<i></i>",
+            visible="hidden",
+            elem_id=name,
+            js_on_load="addEventListener('popstate', () => trigger('gone', {}));",
+        )
 
 
 def follow(event: Dependency, tab: str, **fields: Component) -> None:
@@ -49,7 +65,8 @@ def follow_tab(tab: gr.Tab) -> None:
 
 def restore(page: gr.Blocks, shared: Shared) -> None:
     """When the page is loaded, open what its address describes."""
-    address = Signal("address")
+    address, way_back = Signal("address"), WayBack("way-back")
+    way_back.gone(None, None, shared.tabs, js=SELECT_TAB.format("genius.tabOfAddress()"), **UNQUEUED)
     page.load(
         parse_address,
         address,

@@ -79,6 +79,26 @@ def test_an_address_without_a_readable_pattern_says_so_and_opens_everything(visi
     shown(page, "40 items")
 
 
+def test_back_returns_to_the_results_from_which_a_code_was_opened(visit):
+    page = visit()
+    page.fill("#text textarea", "A red dog.")
+    page.press("#text textarea", "Enter")
+    page.locator("#cards .card").first.wait_for()
+    page.wait_for_url("**q=A+red+dog*")
+    page.locator("#strip .generation").wait_for()
+    page.get_by_role("button", name="Why?").first.click()
+    page.locator("#why .identity button").first.click()
+    page.get_by_role("tab", name="Codes", selected=True).wait_for()
+    page.wait_for_url("**tab=codes&code=*")
+    page.go_back()
+    page.get_by_role("tab", name="Search", selected=True).wait_for()
+    page.wait_for_url("**q=A+red+dog*")
+    assert page.locator("#cards .card").first.is_visible()
+    page.go_forward()
+    page.get_by_role("tab", name="Codes", selected=True).wait_for()
+    page.wait_for_url("**tab=codes&code=*")
+
+
 @pytest.mark.slow
 def test_a_code_of_a_card_opens_all_items_below_it(opened, served):
     page = opened()
