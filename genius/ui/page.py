@@ -37,15 +37,8 @@ from genius.ui.tour.layout import tour_panel
 if TYPE_CHECKING:
     from genius.search.engine import Engine
 
-TAB_LAYOUTS = {
-    "search": search_tab,
-    "codes": codes_tab,
-    "map": map_tab,
-    "compare": compare_tab,
-    "reports": reports_tab,
-    "collection": collection_tab,
-    "api": api_tab,
-}
+# of TABS, in their order
+TAB_LAYOUTS = (search_tab, codes_tab, map_tab, compare_tab, reports_tab, collection_tab, api_tab)
 
 
 class Page(gr.Blocks):
@@ -180,9 +173,9 @@ def build(engine: Engine, served: ServedRun) -> Page:
                 js=links.SELECT_TAB.format(f"(genius.openTab({opened_tab!r}), {opened_tab!r})"),
             )
         with tabs:
-            for name, label in TABS.items():
+            for (name, label), lay_out in zip(TABS.items(), TAB_LAYOUTS, strict=True):
                 with gr.Tab(label, id=name, elem_id=f"tab-{name}") as tab:
-                    TAB_LAYOUTS[name](context, tab)
+                    lay_out(context, tab)
                 links.follow_tab(tab)
         page.load(context.namer.labels, None, shared.code_names, **UNQUEUED)
         shared.code_pictures.answer(context.namer)

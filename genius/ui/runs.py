@@ -29,6 +29,7 @@ from starlette.types import Receive, Scope, Send
 
 from genius.errors import UserError
 from genius.ui.common.about import credits_file
+from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS
 
 if TYPE_CHECKING:
     from genius.ui.monitoring import Monitor
@@ -111,6 +112,8 @@ class Runs:
             name, path = address[1], address[2]
         if self.first is None:
             return refusal(scope, 503, "The page is being loaded; it opens by itself.", refresh=True)
+        if path == f"/{PLOTLY_ADDRESS}":  # without a login, as Gradio's own scripts
+            return FileResponse(PLOTLY, headers={"Cache-Control": "public, max-age=31536000, immutable"})
         if not self.is_logged_in(scope):
             return None  # it asks for the login
         if name not in self.runs:
@@ -125,7 +128,7 @@ class Runs:
                 self.loading[name] = asyncio.create_task(self._load(name))
             task = self.loading[name]
             if wants_page(scope) and not task.done():
-                return notice_page(200, f"Loading the run {name} … The page opens by itself.", refresh=True)
+                return notice_page(scope, 200, f"Loading the run {name} … The page opens by itself.", refresh=True)
             await asyncio.wait([task])
         if name not in self.mounted:
             return refusal(scope, 503, f"The run {name} cannot be loaded; the server's log says why.")
@@ -192,12 +195,15 @@ def wants_page(scope: Scope) -> bool:
 
 def refusal(scope: Scope, status: int, sentence: str, refresh: bool = False) -> Response:
     """The answer to a request that is refused: a page for a browser, JSON for a program."""
-    return notice_page(status, sentence, refresh) if wants_page(scope) else JSONResponse({"error": sentence}, status)
+    if wants_page(scope):
+        return notice_page(scope, status, sentence, refresh)
+    return JSONResponse({"error": sentence}, status)
 
 
-def notice_page(status: int, sentence: str, refresh: bool = False) -> Response:
-    """A page with one sentence; refresh: it loads itself again after a while."""
+def notice_page(scope: Scope, status: int, sentence: str, refresh: bool = False) -> Response:
+    """A page with one sentence, and a link to the first run; refresh: it loads itself again after a while instead."""
     refresh_tag = f'<meta http-equiv="refresh" content="{REFRESH_SECONDS}">' if refresh else ""
-    link = "" if refresh else '\n<p><a href="../../">To the first run</a></p>'
+    home = "../" * (scope["path"].count("/") - 1) or "./"  # relative, as a proxy may serve all this below a path
+    link = "" if refresh else f'\n<p><a href="{home}">To the first run</a></p>'
     page = NOTICE_PAGE.format(refresh=refresh_tag, sentence=html.escape(sentence), link=link)
     return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})

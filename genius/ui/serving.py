@@ -24,6 +24,7 @@ from starlette.routing import Mount, Route
 from genius.errors import UserError
 from genius.ui.access import Logins
 from genius.ui.common.components import UI_FOLDER
+from genius.ui.common.context import TABS
 from genius.ui.common.figures import PLOTLY_ADDRESS
 from genius.ui.failures import answer_failures, on_fault
 from genius.ui.logs import SERVER_LOG
@@ -239,6 +240,7 @@ def page_head() -> str:
     styles = [common, *sorted(set(UI_FOLDER.glob("*/*.css")) - {common})]
     return (
         "".join(f"<style>{file.read_text()}</style>" for file in styles)
+        + f"<script>const TAB_NAMES = {[*TABS]};</script>"
         + "".join(f"<script>{(UI_FOLDER / file).read_text()}</script>" for file in SCRIPTS)
         + f'<link rel="prefetch" as="script" href="{PLOTLY_ADDRESS}">'
     )  # while nothing else is to be done

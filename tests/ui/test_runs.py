@@ -1,5 +1,6 @@
 """Several runs behind one address, over HTTP: loaded once, each with its own page, all with the same rules."""
 
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 from gradio_client import Client
 
 from genius.errors import UserError
+from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS
 from genius.ui.runs import HostedRun
 from genius.ui.security import MAX_JSON, Policy
 from genius.ui.serving import Hosting, serve
@@ -171,6 +173,19 @@ def test_one_login_opens_all_runs_and_nothing_is_loaded_or_shown_without_it(tmp_
         assert site.client.get("/credits").text == "credits of one"
         site.client.get("/run/two%20words/logout")
         assert site.client.get("/gradio_api/info").status_code == 401
+
+
+def test_the_script_of_the_figures_is_kept_by_browsers_and_needs_no_login_as_gradios_own(tmp_path):
+    with serving(tmp_path, logins=[("ada", "secret")]) as site:
+        for path in ("", "/run/one"):
+            answer = site.client.get(f"{path}/{PLOTLY_ADDRESS}")
+            assert answer.content == PLOTLY.read_bytes() and "immutable" in answer.headers["cache-control"]
+
+
+@pytest.mark.parametrize("path", ["/run/nowhere", "/run/nowhere/", "/run/nowhere/api/x"])
+def test_the_link_of_a_notice_leads_to_the_first_run_below_whatever_path(site, path):
+    (link,) = re.findall('href="(.*?)"', site.client.get(path, headers=BROWSER).text)
+    assert httpx.URL(f"https://host/genius{path}").join(link).path == "/genius/"
 
 
 def test_the_credits_of_each_run_are_plain_text_and_no_way_to_other_files(fresh):

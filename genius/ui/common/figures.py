@@ -17,7 +17,7 @@ from plotly.graph_objects import Figure
 from genius.ui.common.components import UI_FOLDER, json_for_browser
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-PLOTLY_ADDRESS = f"gradio_api/file={PLOTLY}"
+PLOTLY_ADDRESS = f"plotly-{plotly.__version__}.min.js"  # below the page; genius.ui.runs answers it
 MOST_LASSOED = 2_000  # points that a lasso sends; of more it sends the first ones and their number
 MODALITY_COLORS = ("#1f86cc", "#d55e00", "#009e73")  # after Okabe and Ito, by Modality; seen on light and dark
 MODALITY_SYMBOLS = ("circle", "square", "diamond")
@@ -48,7 +48,6 @@ class PlotlyFigure(gr.HTML):
         after_text: bool = False,
         **layout: Any,
     ):
-        gr.set_static_paths([PLOTLY])
         super().__init__(
             value,
             html_template='<div class="panel figure-host"></div>',

@@ -8,8 +8,8 @@
     ?tab=map                              a tab
     ?tour=2                               a step of the guided tour (genius/ui/tour)
 
-links.js writes it. Where the page itself opens a tab, as for a code, the browser's Back returns. Where the host does not
-keep uploaded pictures (--keep-pictures), a search with one has no address.
+links.js writes it. Where the page itself opens a tab, as for a code, the browser's Back returns. Where the host does
+not keep uploaded pictures (--keep-pictures), a search with one has no address.
 """
 
 from __future__ import annotations

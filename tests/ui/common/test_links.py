@@ -5,6 +5,7 @@ import pytest
 from genius.ui.common.components import UI_FOLDER
 from genius.ui.common.context import TABS
 from genius.ui.common.links import MAX_FIELD_LENGTH, SEARCH_FIELDS, parse_address
+from genius.ui.serving import page_head
 
 
 def selected(tabs):
@@ -43,5 +44,6 @@ def test_a_long_address_is_cut():
 
 def test_the_script_knows_the_same_tabs_and_fields():
     script = (UI_FOLDER / "common/links.js").read_text()
-    named = {name: re.findall(r"'(\w+)'", names) for name, names in re.findall(r"const (\w+) = \[(.*)\];", script)}
-    assert named["TABS"] == [*TABS] and {*SEARCH_FIELDS} < {*named["PARAMETERS"]}
+    (names,) = re.findall(r"const PARAMETERS = \[(.*)\];", script)
+    assert {*SEARCH_FIELDS} < {*re.findall(r"'(\w+)'", names)}
+    assert "TAB_NAMES.includes(" in script and f"const TAB_NAMES = {[*TABS]};" in page_head()
