@@ -186,8 +186,8 @@ def _words_note(meaning: Meaning) -> str:
     if not siblings:
         return f"{source}; it has no sibling codes."
     return (
-        f"{source}: more frequent here than in those of the {count(siblings, 'code')} beside it; with the share of the "
-        "texts (c-TF-IDF)."
+        f"{source}: more frequent here than in those of the {count(siblings, 'code')} beside it (c-TF-IDF). The "
+        "percentage is the share of texts that contain the word."
     )
 
 

@@ -54,7 +54,7 @@ def _sentence(title: str, agreement: Agreement) -> str:
 def _encoding_sentence(milliseconds: Mapping[str, float]) -> str:
     if not milliseconds:
         return "The query was already encoded."
-    return f"It leaves out what all share, to turn the query into numbers: {_stage_times(milliseconds)}."
+    return f"It leaves out what is the same for all, turning the query into numbers: {_stage_times(milliseconds)}."
 
 
 def _stage_times(milliseconds: Mapping[str, float]) -> str:

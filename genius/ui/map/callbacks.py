@@ -143,7 +143,7 @@ class MapCallbacks:
         groups = self.groups(self.palette_of(index), color, level)
         if not 0 <= number < len(groups):
             raise UserError(NO_COLOR)
-        return self.select(groups[number].members, f"of {groups[number].label}")
+        return self.select(groups[number].members, f"colored as “{groups[number].label}”")
 
     def groups(self, palette: Palette, color: str, level: float) -> list[Group]:
         """The items by color. Raises UserError for a level without codes."""

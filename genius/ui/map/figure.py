@@ -186,10 +186,10 @@ def _query_traces(drawing: Drawing, places: np.ndarray, query_places: np.ndarray
         y=query_places[:, 1],
         customdata=-1 - np.arange(len(query_places), dtype=np.int32),
         mode="markers",
-        name=f"{drawing.maps.split} queries",
+        name=f"{drawing.maps.split} questions",
         marker={"symbol": "x", "size": 4, "color": QUERY_COLOR},
         opacity=0.6,
-        hovertemplate="a query<extra></extra>",
+        hovertemplate="a question<extra></extra>",
     )
     return [_answer_lines(drawing.maps, places, query_places), crosses] if drawing.show_answers else [crosses]
 

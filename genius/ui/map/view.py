@@ -31,7 +31,7 @@ def view_label(view: View, levels: int) -> str:
     if not view.depth:
         return "Features"
     codes = f"All {levels} codes" if view.depth == levels else f"First {view.depth} codes"
-    return codes if view.contrastive else f"{codes}, no contrast"
+    return codes if view.contrastive else f"{codes}, trained without contrastive loss"
 
 
 def map_note(palette: Palette, number: int, levels: int, query_missing: bool) -> dict[str, Any]:

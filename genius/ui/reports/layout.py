@@ -13,7 +13,7 @@ import gradio as gr
 from plotly.graph_objects import Figure
 
 from genius.explore.report_data import Missing, Report, from_report, report_file
-from genius.ui.common.components import UNQUEUED, Panel
+from genius.ui.common.components import UNQUEUED, Panel, introduction
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure
 from genius.ui.reports.sections import SECTIONS, Section
@@ -28,6 +28,7 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
     what the page shows already is not sent again."""
     run, outputs_of, choices = context.served.path, [], []
     shown = gr.State({})  # name of a section -> the version of its report that the page shows
+    introduction("reports", "How well and how fast this collection is searched, and how its models learned.")
     for section in SECTIONS:
         head = Panel(f"reports-{section.name}", "reports/report.js")
         with gr.Column(visible=False, elem_id=f"reports-{section.name}-body") as body:

@@ -49,9 +49,9 @@ SECTIONS = (
     Section(
         "hits",
         "Hit rate",
-        "How often a right item is among the first results. dense compares the question with every item; beam and fast "
-        "write IDs, geometry does so without the decoder; re-rank orders what they found by similarity, ranker by all "
-        "that is known of it.",
+        "How often a right item is among the first results. “dense” compares the question with every item; “beam” and "
+        "“fast” write IDs, “geometry” does so without the decoder; “re-rank” orders what they found by similarity, "
+        "“ranker” by all that is known of it.",
         "retrieval",
         reports.retrieval_note,
         reports.hit_tables,
@@ -82,8 +82,8 @@ SECTIONS = (
     Section(
         "training",
         "Training",
-        "How the parts of the model learned: the loss, its error, falls, and validation, how often it is right on "
-        "questions it did not learn from, rises. An epoch is one pass over all data.",
+        "How the parts of the model learned. The loss (the error) should fall; validation (how often it is right on "
+        "questions it did not learn from) should rise. An epoch is one pass over all data.",
         "training",
         reports.training_note,
         reports.training_tables,

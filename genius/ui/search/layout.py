@@ -181,8 +181,8 @@ def form_for(engine: Engine) -> Form:
             [("Exact", "exact"), ("Set", "set"), ("Fast", "fast")],
             value="fast" if has_ranker else "set",
             label="Search mode",
-            info="Exact finishes every ID. Set stops once the IDs are certain. Fast writes the first codes and ranks "
-            "the items below.",
+            info="Exact writes every ID to its last code. Set stops as soon as it is certain which IDs are found. Fast "
+            "writes only the first codes and ranks the items whose IDs begin so.",
             elem_id="mode",
         )
         weight = weight_slider(engine.decoder.config.decoder_weight, "weight")

@@ -27,7 +27,6 @@ from genius.ui.common.formatting import (
 )
 from genius.ui.search.request import SearchRequest
 
-CONTENT_NAMES = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "picture + text"}
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
 ID_HINTS = {  # what the numbers of a card are: the order before re-ranking, and the score of the ID
     "by": "its ID",
@@ -55,7 +54,7 @@ def example_card(example: Example) -> dict[str, Any]:
         "title": example.title,
         "text": example.text,
         "picture": data_uri(small_webp(example.picture)) if example.picture else None,
-        "given": CONTENT_NAMES[example.modality],
+        "given": MODALITY_NAMES[example.modality],
         "instructions": [one.instruction for one in example.instructions],
         "targets": [target(one.target) for one in example.instructions],
     }
@@ -63,7 +62,7 @@ def example_card(example: Example) -> dict[str, Any]:
 
 def target(modality: Modality) -> dict[str, str]:
     """The modality an example asks for."""
-    return {"name": CONTENT_NAMES[modality], "modality": modality.name.lower()}
+    return {"name": MODALITY_NAMES[modality], "modality": modality.name.lower()}
 
 
 def score_note(decoder_weight: float, mode: str) -> str:

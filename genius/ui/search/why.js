@@ -42,8 +42,8 @@ const draw = value => {
         node('tbody', {},
           ...ids.map(one => identity({...one, first: first_codes[one.codes[0]]}, levels)),
           ...steps.map(row => step(row, levels))))),
-    node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),
-      ' first codes are those of this result; in its own row, those of the best generated ID. ', note),
+    node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'Marked'), ': the first codes that an ID shares with this '
+      + 'result; in this result’s own row, those it shares with the best generated ID. ', note),
     folded('What these numbers mean', node('p', {}, 'Probability: among all codes of the level. Codes that lead to no item are ruled '
       + 'out (masked). log p adds up the logarithms of the probabilities; 0 is certain. The score orders the IDs.')),
     node('h3', {}, 'Beam tree'),

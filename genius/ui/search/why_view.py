@@ -13,7 +13,13 @@ from genius.explore.explanation import Explanation
 from genius.schema import Hit
 from genius.ui.common.formatting import MODALITY_NAMES, count, identifier, item_label, number
 
-PART_NAMES = ("Embedding", "Fused features", "Quantized vector", "Decoder", "First code")  # of RANKER_PARTS
+PART_NAMES = (  # of RANKER_PARTS
+    "Similarity",
+    "Similarity of the model’s features",
+    "Closeness to its codes",
+    "Probability of its ID",
+    "Probability of its first code",
+)
 MODALITY_NAME = "Kind of item"
 RETRACED = {  # by the mode of the visitor's search
     "exact": "",

@@ -73,8 +73,8 @@ def words(tour: Tour, step: TourStep, instructions: int) -> tuple[str, str]:
         ),
         TourStep.MAP: (
             "What the codes keep",
-            "Each point is an item, and similar items lie near each other. After quantization only the codes are "
-            "left of each item; groups that stay together kept their meaning.",
+            "Each point is an item, and similar items lie near each other. On the second map only the codes are left "
+            "of each item; groups that stay together kept their meaning.",
         ),
         TourStep.DENSE: (
             "The same question, asked the usual way",

@@ -179,7 +179,7 @@ def test_codes_are_chosen_by_level_and_views_by_name(opened, served):
     choose(page, "color", "Code")
     page.locator("#map-level").wait_for()
     drawn(page, f"code {served.engine.index.codes([0])[0][1]}")
-    page.get_by_label("All 4 codes, no contrast", exact=True).check()
+    page.get_by_label("All 4 codes, trained without contrastive loss", exact=True).check()
     page.locator("#map-note caption").wait_for()
     assert "4,321" in page.locator("#map-note").inner_text()
 

@@ -129,8 +129,8 @@ def test_words_of_texts_come_with_their_share_and_guesses_with_their_cosine():
     words = view.meaning_view(Meaning([Word("dog", 0.7, 0.5)], 4, 3, []))
     assert (words["guess"], words["words"][0]["figure"]) == (False, "50 %")
     assert words["note"] == (
-        "From 4 texts: more frequent here than in those of the 2 codes beside it; with the share of the texts "
-        "(c-TF-IDF)."
+        "From 4 texts: more frequent here than in those of the 2 codes beside it (c-TF-IDF). The percentage "
+        "is the share of texts that contain the word."
     )
     guessed = view.meaning_view(Meaning([Word("dog", 0.7, None)], 0, 3, []))
     assert (guessed["guess"], guessed["words"][0]["figure"]) == (True, "0.70") and "most similar" in guessed["note"]

@@ -62,7 +62,7 @@ def test_queries_are_drawn_as_numbers_below_zero_and_may_be_hidden(drawing):
         return [trace for trace in figure.data if trace.customdata is not None and (trace.customdata < 0).all()]
 
     (trace,) = queries(map_figure(drawing))
-    assert (-1 - trace.customdata).tolist() == list(range(QUERIES)) and trace.name == "test queries"
+    assert (-1 - trace.customdata).tolist() == list(range(QUERIES)) and trace.name == "test questions"
     assert not queries(map_figure(replace(drawing, show_queries=False)))
 
 

@@ -36,7 +36,7 @@ def error(answer):
 
 def test_a_map_its_sentences_and_its_table(ask):
     figure, note, table = data(ask("on_map", *DRAWN))
-    assert {trace["name"] for trace in json.loads(figure)["data"]} == {"Image", "Text", "Pair", "test queries"}
+    assert {trace["name"] for trace in json.loads(figure)["data"]} == {"Image", "Text", "Pair", "test questions"}
     said = " ".join(note["sentences"])
     assert "39 of 40 items" in said and note["table"] is None
     assert [(row["label"], row["counts"]) for row in table["rows"]] == [
@@ -124,7 +124,7 @@ def test_a_level_is_a_whole_number(ask):
 
 def test_a_color_of_the_table_selects_all_its_items(ask):
     found, gallery = data(ask("on_group", "dataset", 1, event={"group": 0}))
-    assert (found["label"], found["total"]) == ("of birds", 39) and len(gallery["groups"][0]["tiles"]) == 39
+    assert (found["label"], found["total"]) == ("colored as “birds”", 39) and len(gallery["groups"][0]["tiles"]) == 39
     assert "color does not exist" in error(ask("on_group", "dataset", 1, event={"group": 7}))
 
 

@@ -276,9 +276,9 @@ def test_an_example_tells_what_is_given_and_what_is_wanted():
             )
         ]
     )["cards"]
-    assert (card["title"], card["text"], card["given"]) == ("Changed", "in blue", "picture + text")
+    assert (card["title"], card["text"], card["given"]) == ("Changed", "in blue", "Pair")
     assert card["instructions"] == ["Find it.", "Find its page."]
-    assert card["targets"] == [{"name": "picture", "modality": "image"}, {"name": "picture + text", "modality": "pair"}]
+    assert card["targets"] == [{"name": "Image", "modality": "image"}, {"name": "Pair", "modality": "pair"}]
     shown = open_image(base64.b64decode(card["picture"].removeprefix("data:image/webp;base64,")))
     assert shown.size == (256, 128) and picture.size == (600, 300)
 
