@@ -43,9 +43,9 @@ def build(tables: Sequence[AblationTable], results: Callable[[Variant, str], lis
     for spec in tables:
         blocks = []
         for block in spec.blocks:
-            found = [(variant, results(variant, block)) for variant in spec.variants]
-            if all(measured for _, measured in found):
-                rows = [row for variant, measured in found for row in _rows(spec, variant, measured, block)]
+            measured = [(variant, results(variant, block)) for variant in spec.variants]
+            if all(of_variant for _, of_variant in measured):
+                rows = [row for variant, of_variant in measured for row in _rows(spec, variant, of_variant, block)]
                 blocks.append({"block": block, "name": BLOCK_NAMES[block], "rows": rows})
         if blocks and blocks[0]["rows"]:
             first = results(spec.variants[0], blocks[0]["block"])[0]
@@ -70,45 +70,50 @@ def table_name(number: str) -> str:
     return f"Supplement, Table {number[1:]}" if number.startswith("S") else f"Table {number}"
 
 
-def _rows(spec: AblationTable, variant: Variant, found: list[Result], block: str) -> list[dict[str, Any]]:
+def _rows(spec: AblationTable, variant: Variant, results: list[Result], block: str) -> list[dict[str, Any]]:
     figures = published(spec.number, variant.name) if block == "paper" else None
-    extras = {"seeds": str(len(found))} | _extras(spec, found)
+    extras = {"seeds": str(len(results))} | _extras(spec, results)
     if spec.kind == "rows":
         cells = [
             _hits(
-                found, at, "asked", spec.scope, BEAMS, None if figures is None else figures[_paper_column(spec, column)]
+                results,
+                at,
+                "asked",
+                spec.scope,
+                BEAMS,
+                None if figures is None else figures[_paper_column(spec, column)],
             )
-            for at, column in enumerate(found[0]["columns"])
+            for at, column in enumerate(results[0]["columns"])
         ]
         return [{"name": variant.name, "cells": cells, "extras": extras}]
     if spec.kind == "beams":
-        return _by_beams(spec, found, extras, block)
+        return _by_beams(spec, results, extras, block)
     if spec.kind == "cuts":
-        return _by_cuts(spec, variant, found, extras)
-    return [{"name": variant.name, "cells": _by_condition(found), "extras": extras}]
+        return _by_cuts(spec, variant, results, extras)
+    return [{"name": variant.name, "cells": _by_condition(results), "extras": extras}]
 
 
-def _by_beams(spec: AblationTable, found: list[Result], extras: dict[str, str], block: str) -> list[dict[str, Any]]:
+def _by_beams(spec: AblationTable, results: list[Result], extras: dict[str, str], block: str) -> list[dict[str, Any]]:
     rows = []
-    for beams in sorted(map(int, found[0]["columns"][0]["conditions"]["asked"]["local"])):
+    for beams in sorted(map(int, results[0]["columns"][0]["conditions"]["asked"]["local"])):
         name = f"{beams} beam{'s' * (beams > 1)}"
         figures = published(spec.number, name) if block == "paper" else None
         cells = []
         for scope in ("local", "global"):
-            for at, column in enumerate(found[0]["columns"]):
+            for at, column in enumerate(results[0]["columns"]):
                 figure = figures[_paper_column(spec, column)] if figures and scope == "local" else None
-                cells.append(_hits(found, at, "asked", scope, beams, figure))
-        at = _caption_column(found[0])
+                cells.append(_hits(results, at, "asked", scope, beams, figure))
+        at = _caption_column(results[0])
         speed = {"paper, queries per second": decimals(QUERIES_PER_SECOND.get(beams), 1)}
-        speed["queries per second"] = decimals(_speed(found, at, beams, "beam"), 1)
+        speed["queries per second"] = decimals(_speed(results, at, beams, "beam"), 1)
         rows.append({"name": name, "cells": cells, "extras": extras | speed})
     return rows
 
 
 def _by_cuts(
-    spec: AblationTable, variant: Variant, found: list[Result], extras: dict[str, str]
+    spec: AblationTable, variant: Variant, results: list[Result], extras: dict[str, str]
 ) -> list[dict[str, Any]]:
-    at, rows = _caption_column(found[0]), []
+    at, rows = _caption_column(results[0]), []
     if at is None:
         return []
     for system, suffix in (("beam", ""), ("re-ranked", " + re-rank")):
@@ -117,31 +122,31 @@ def _by_cuts(
             continue
         figures = published(spec.number, name)
         cells = [
-            _hits(found, at, "asked", spec.scope, BEAMS, figures and figures[place], system, cut)
+            _hits(results, at, "asked", spec.scope, BEAMS, figures and figures[place], system, cut)
             for place, cut in enumerate((1, 5, 10))
         ]
-        speed = {"queries per second": decimals(_speed(found, at, BEAMS, system), 1)}
+        speed = {"queries per second": decimals(_speed(results, at, BEAMS, system), 1)}
         rows.append({"name": name, "cells": cells, "extras": extras | speed})
     return rows
 
 
-def _by_condition(found: list[Result]) -> list[Cell | None]:
+def _by_condition(results: list[Result]) -> list[Cell | None]:
     """Hit rates by condition, averaged over the columns that have it, and shares of first IDs of the right modality."""
     cells: list[Cell | None] = []
     for condition in CONDITIONS:
-        columns = [at for at, column in enumerate(found[0]["columns"]) if condition in column["conditions"]]
+        columns = [at for at, column in enumerate(results[0]["columns"]) if condition in column["conditions"]]
         followed = condition == CONDITIONS[-1]
         rates = [
             [
-                one["columns"][at]["conditions"][condition] if followed else _rate(one["columns"][at], condition)
+                result["columns"][at]["conditions"][condition] if followed else _rate(result["columns"][at], condition)
                 for at in columns
             ]
-            for one in found
+            for result in results
         ]
-        cells.append(_average(rates, found[0], columns, condition) if columns else None)
-    everywhere = range(len(found[0]["columns"]))
-    follows = [[column["follows"] for column in one["columns"]] for one in found]
-    return [*cells, _average(follows, found[0], everywhere, CONDITIONS[0])]
+        cells.append(_average(rates, results[0], columns, condition) if columns else None)
+    everywhere = range(len(results[0]["columns"]))
+    follows = [[column["follows"] for column in result["columns"]] for result in results]
+    return [*cells, _average(follows, results[0], everywhere, CONDITIONS[0])]
 
 
 def _average(rates: list[list[float]], first: Result, columns: Iterable[int], condition: str) -> Cell:
@@ -151,7 +156,7 @@ def _average(rates: list[list[float]], first: Result, columns: Iterable[int], co
 
 
 def _hits(
-    found: list[Result],
+    results: list[Result],
     at: int,
     condition: str,
     scope: str,
@@ -160,8 +165,8 @@ def _hits(
     system: str = "beam",
     cut: int | None = None,
 ) -> Cell:
-    values = [_rate(result["columns"][at], condition, scope, beams, system, cut) for result in found]
-    return cell(values, found[0]["columns"][at]["queries"][condition], figure)
+    values = [_rate(result["columns"][at], condition, scope, beams, system, cut) for result in results]
+    return cell(values, results[0]["columns"][at]["queries"][condition], figure)
 
 
 def _rate(
@@ -176,25 +181,30 @@ def _rate(
     return by_beams[str(beams)][system]["hit"][str(cut or column["cut"])]
 
 
-def _speed(found: list[Result], at: int | None, beams: int, system: str) -> float | None:
+def _speed(results: list[Result], at: int | None, beams: int, system: str) -> float | None:
     """Queries per second among the candidates of the captions-to-images column, the mean over seeds."""
     if at is None:
         return None
     return float(
-        np.mean([one["columns"][at]["conditions"]["asked"]["local"][str(beams)][system]["per_second"] for one in found])
+        np.mean(
+            [
+                result["columns"][at]["conditions"]["asked"]["local"][str(beams)][system]["per_second"]
+                for result in results
+            ]
+        )
     )
 
 
-def _extras(spec: AblationTable, found: list[Result]) -> dict[str, str]:
+def _extras(spec: AblationTable, results: list[Result]) -> dict[str, str]:
     """Further facts of a row."""
-    first = found[0]
+    first = results[0]
     if spec.number == "S3":
         return first_code_extras(np.array(first["first_code"]["counts"]))
     if spec.number in ("5", "S6"):
         return {
             "here": f"{first['code_sizes'][-1]} × {len(first['code_sizes'])}",
             "bytes": str(packed_bytes(first["code_sizes"])),
-            "IDs per item": decimals(float(np.mean([one["ids"] / one["items"] for one in found])), 3),
+            "IDs per item": decimals(float(np.mean([result["ids"] / result["items"] for result in results])), 3),
         }
     if spec.number == "S5":
         return {"millions of parameters": decimals(first["parameters"]["decoder"] / 1e6, 2)}
@@ -268,29 +278,29 @@ def markdown(report: dict[str, Any]) -> str:
                 text_columns=2,
             ),
         ]
-    for one in report["tables"]:
-        pools = "both pools" if one["number"] == "S4" else f"{one['scope']} pools"
-        parts += [f"## {one['name']}: {one['title']}", f"Percent, {pools}, {BEAMS} beams unless said."]
-        for block in one["blocks"]:
-            if len(one["blocks"]) > 1:
+    for built in report["tables"]:
+        pools = "both pools" if built["number"] == "S4" else f"{built['scope']} pools"
+        parts += [f"## {built['name']}: {built['title']}", f"Percent, {pools}, {BEAMS} beams unless said."]
+        for block in built["blocks"]:
+            if len(built["blocks"]) > 1:
                 parts.append(f"{block['name']}:")
-            parts.append(_markdown_rows(one, block))
+            parts.append(_markdown_rows(built, block))
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_rows(one: dict[str, Any], block: dict[str, Any]) -> str:
+def _markdown_rows(built: dict[str, Any], block: dict[str, Any]) -> str:
     lines = []
     for row in block["rows"]:
         line = {"": row["name"]}
-        for at, (name, found) in enumerate(zip(one["columns"], row["cells"], strict=True)):
-            line |= _cells(name, found, block["rows"], at)
+        for at, (name, rate) in enumerate(zip(built["columns"], row["cells"], strict=True)):
+            line |= _cells(name, rate, block["rows"], at)
         lines.append(line | row["extras"])
     return table(lines)
 
 
-def _cells(name: str, found: Cell | None, rows: list[dict[str, Any]], at: int) -> dict[str, str]:
+def _cells(name: str, rate: Cell | None, rows: list[dict[str, Any]], at: int) -> dict[str, str]:
     """Our cell, and the published one before it where any row of the block has one."""
     cells = {}
     if any(row["cells"][at] and row["cells"][at]["published"] is not None for row in rows):
-        cells[f"paper, {name}"] = percent(found["published"])
-    return cells | {name: UNKNOWN if found is None else shown(found)}
+        cells[f"paper, {name}"] = percent(rate["published"])
+    return cells | {name: UNKNOWN if rate is None else shown(rate)}

@@ -80,12 +80,14 @@ def counterparts(sets: list[QuerySet], wanted: Iterable[tuple[int, str]]) -> dic
     A dataset is the same if its name ends with the paper's. Columns of a task without queries are left out; no row
     stands for two columns.
     """
-    found: dict[tuple[int, str], QuerySet] = {}
+    chosen: dict[tuple[int, str], QuerySet] = {}
     for task, dataset in wanted:
-        of_task = [own for own in sets if own.row.task == task and all(own is not other for other in found.values())]
+        taken = [id(queries) for queries in chosen.values()]
+        of_task = [queries for queries in sets if queries.row.task == task and id(queries) not in taken]
         if of_task:
-            found[task, dataset] = max(of_task, key=lambda own: (own.row.dataset.endswith(dataset), len(own)))
-    return found
+            same = [queries for queries in of_task if queries.row.dataset.endswith(dataset)]
+            chosen[task, dataset] = max(same or of_task, key=len)
+    return chosen
 
 
 def read_columns(
@@ -108,23 +110,23 @@ def read_columns(
     asked = read_queries(collection, index, SPLIT, phrasing="seeded", **options)
     held_out = {}
     if collection.has_held_out_instructions():
-        for own in read_queries(collection, index, SPLIT, phrasing="held-out", **options):
-            held_out[own.row] = own
+        for queries in read_queries(collection, index, SPLIT, phrasing="held-out", **options):
+            held_out[queries.row] = queries
     chosen = counterparts(asked, wanted)
     if not chosen:
         raise UserError(f"{collection.root} has no {SPLIT} queries of the tasks in the paper's tables")
     reader = FeatureCache(run, collection, cache, device)
     columns = []
     pools = searched_pools(collection, index, list(chosen.values()))
-    for number, (paper, own) in enumerate(tqdm(chosen.items(), desc="test queries", unit="column")):
-        sets = {"asked": own, "dropped words": dropped_words(own, seed)}
-        if own.row in held_out:
-            sets["held-out phrasing"] = held_out[own.row]
-        swapped = swap_instructions(own, collection.instructions(), seed)
+    for number, (paper, queries) in enumerate(tqdm(chosen.items(), desc="test queries", unit="column")):
+        sets = {"asked": queries, "dropped words": dropped_words(queries, seed)}
+        if queries.row in held_out:
+            sets["held-out phrasing"] = held_out[queries.row]
+        swapped = swap_instructions(queries, collection.instructions(), seed)
         if len(swapped):
             sets["swapped instruction"] = swapped
         sets = {name: sets[name] for name in conditions if name in sets}
-        features = {name: reader.features(queries) for name, queries in sets.items()}
+        features = {name: reader.features(phrased) for name, phrased in sets.items()}
         columns.append(Column(paper, sets, features, pools[number]))
     return columns
 
@@ -135,8 +137,8 @@ def searched_pools(
     """The "global" and the "local" pool of each row in the test split: sorted candidate rows."""
     everything = np.unique(index.rows_of(item.id for item in collection.candidates(f"union_{SPLIT}")))
     pools = []
-    for own in sets:
-        local = np.unique(index.rows_of(item.id for item in collection.local_pool(own.row)))
+    for queries in sets:
+        local = np.unique(index.rows_of(item.id for item in collection.local_pool(queries.row)))
         pools.append({"global": everything, "local": np.intersect1d(local, everything, assume_unique=True)})
     return pools
 

@@ -24,26 +24,26 @@ def build(sets: list[QuerySet], measured: Mapping[str, Mapping[str, Any]]) -> di
     """measured: system -> "TASK:DATASET" -> scope -> cut -> hit rate. -> {"tables": […], "claims": []}."""
     return {
         "claims": [],
-        "tables": [made for paper in (TABLE_9, TABLE_8) if (made := _table(paper, sets, measured)) is not None],
+        "tables": [built for paper in (TABLE_9, TABLE_8) if (built := _table(paper, sets, measured)) is not None],
     }
 
 
 def _table(paper: PaperTable, sets: list[QuerySet], measured: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
     """Rows are benchmark rows and their average, columns the systems that were searched in the table's pool."""
-    systems = [name for name, rows in measured.items() if all(paper.scope in found for found in rows.values())]
+    systems = [name for name, rows in measured.items() if all(paper.scope in rates for rates in rows.values())]
     if not systems:
         return None
     rows = [
         {
-            "name": row_name(own),
-            "cells": [_cell(paper, own, system, measured[system]) for system in systems],
-            "extras": {"queries": f"{len(own):,}"},
+            "name": row_name(queries),
+            "cells": [_cell(paper, queries, system, measured[system]) for system in systems],
+            "extras": {"queries": f"{len(queries):,}"},
         }
-        for own in sets
+        for queries in sets
     ]
-    queries = sum(map(len, sets))
-    averages = [_average([row["cells"][at] for row in rows], queries) for at in range(len(systems))]
-    rows.append({"name": AVERAGE, "cells": averages, "extras": {"queries": f"{queries:,}"}})
+    total = sum(map(len, sets))
+    averages = [_average([row["cells"][at] for row in rows], total) for at in range(len(systems))]
+    rows.append({"name": AVERAGE, "cells": averages, "extras": {"queries": f"{total:,}"}})
     return {
         "number": f"S{paper.name.split()[1]}",
         "name": f"Supplement, {paper.name}",
@@ -56,43 +56,43 @@ def _table(paper: PaperTable, sets: list[QuerySet], measured: Mapping[str, Mappi
     }
 
 
-def _cell(paper: PaperTable, own: QuerySet, system: str, rows: Mapping[str, Any]) -> Cell:
-    cut = headline_cut(own.row.dataset)
-    printed = paper.counterpart(own.row.task, own.row.dataset)
+def _cell(paper: PaperTable, queries: QuerySet, system: str, rows: Mapping[str, Any]) -> Cell:
+    cut = headline_cut(queries.row.dataset)
+    printed = paper.counterpart(queries.row.task, queries.row.dataset)
     figure = printed[paper.systems.index(system)] if printed and system in paper.systems else None
-    return cell([rows[f"{own.row.task}:{own.row.dataset}"][paper.scope][str(cut)]], len(own), figure)
+    return cell([rows[f"{queries.row.task}:{queries.row.dataset}"][paper.scope][str(cut)]], len(queries), figure)
 
 
 def _average(cells: list[Cell], queries: int) -> Cell:
     """The mean over rows; the paper's over the rows that it prints. The interval takes the queries as one row's."""
-    printed = [one["published"] for one in cells if one["published"] is not None]
-    mean = cell([float(np.mean([one["mean"] for one in cells]))], queries)
+    printed = [row["published"] for row in cells if row["published"] is not None]
+    mean = cell([float(np.mean([row["mean"] for row in cells]))], queries)
     return mean | {"published": float(np.mean(printed)) if printed else None}
 
 
-def row_name(own: QuerySet) -> str:
+def row_name(queries: QuerySet) -> str:
     """Such as: 0 text → image, mscoco."""
-    row = {"dataset": own.row.dataset, "cut": headline_cut(own.row.dataset)}
-    return f"{task_name(own.row.task)}, {dataset_name(row)}"
+    row = {"dataset": queries.row.dataset, "cut": headline_cut(queries.row.dataset)}
+    return f"{task_name(queries.row.task)}, {dataset_name(row)}"
 
 
 def markdown(report: dict[str, Any]) -> str:
     """The whole report."""
     parts = [f"# Encoders on {report['collection']}", f"`{report['command']}`", report["size"], NOTE.strip()]
-    for one in report["tables"]:
-        parts.append(f"## {one['name']}: {one['title']}")
+    for built in report["tables"]:
+        parts.append(f"## {built['name']}: {built['title']}")
         lines = []
-        for row in one["blocks"][0]["rows"]:
+        for row in built["blocks"][0]["rows"]:
             line = {"": row["name"]}
-            for system, found in zip(one["columns"], row["cells"], strict=True):
-                line |= {f"paper, {system}": percent(found["published"])} if known(one, system) else {}
-                line[system] = UNKNOWN if found is None else shown(found)
+            for system, rate in zip(built["columns"], row["cells"], strict=True):
+                line |= {f"paper, {system}": percent(rate["published"])} if known(built, system) else {}
+                line[system] = UNKNOWN if rate is None else shown(rate)
             lines.append(line | row["extras"])
         parts.append(table(lines))
     return "\n\n".join(parts) + "\n"
 
 
-def known(made: dict[str, Any], system: str) -> bool:
+def known(built: dict[str, Any], system: str) -> bool:
     """Whether the paper prints a figure of this system for any row."""
-    at = made["columns"].index(system)
-    return any(row["cells"][at]["published"] is not None for row in made["blocks"][0]["rows"])
+    at = built["columns"].index(system)
+    return any(row["cells"][at]["published"] is not None for row in built["blocks"][0]["rows"])

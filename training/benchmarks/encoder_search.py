@@ -36,16 +36,16 @@ def dense_search(
     """
     needed = np.unique(np.concatenate([rows for pool in pools for rows in pool.values()]))
     embeddings = embed_candidates(encoder, collection, needed)  # (c, d)
-    found = {}
-    for own, pool in zip(sets, pools, strict=True):
-        queries = embed_queries(encoder, collection, own)  # (q, d)
+    rates_of_rows = {}
+    for asked, pool in zip(sets, pools, strict=True):
+        queries = embed_queries(encoder, collection, asked)  # (q, d)
         rates = {}
         for scope, rows in pool.items():
             _, places = flat_search(embeddings, queries, max(CUTS), np.searchsorted(needed, rows))
-            ranks = first_hits(np.where(places < 0, -1, needed[places]), own.qrels)
-            rates[scope] = {str(cut): hit_rate(ranks, cut) for cut in sorted({*CUTS, headline_cut(own.row.dataset)})}
-        found[f"{own.row.task}:{own.row.dataset}"] = rates
-    return found
+            ranks = first_hits(np.where(places < 0, -1, needed[places]), asked.qrels)
+            rates[scope] = {str(cut): hit_rate(ranks, cut) for cut in sorted({*CUTS, headline_cut(asked.row.dataset)})}
+        rates_of_rows[f"{asked.row.task}:{asked.row.dataset}"] = rates
+    return rates_of_rows
 
 
 def embed_candidates(encoder: Encoder, collection: Collection, rows: np.ndarray) -> np.ndarray:
