@@ -14,9 +14,13 @@ def weights(width: int) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(0).beta(2, 2, (4000, width))).float()
 
 
-def test_the_published_mixture_draws_a_weight_for_each_element_and_is_normalized():
-    mixed = QUERY_AUGMENTATIONS["elementwise"](torch.eye(3).repeat(4000, 1)[:4000], torch.zeros(4000, 3), weights)
-    torch.testing.assert_close(mixed.norm(dim=-1), torch.ones(4000))
+def test_the_published_mixture_is_of_square_roots_and_normalized():
+    s = weights(3)
+    expected = F.normalize(s.sqrt() * QUERY + (1 - s).sqrt() * TARGET)
+    torch.testing.assert_close(QUERY_AUGMENTATIONS["elementwise"](QUERY, TARGET, weights), expected)
+
+
+def test_the_published_mixture_draws_a_weight_for_each_element():
     ones = torch.ones(4000, 3)
     mixed = QUERY_AUGMENTATIONS["elementwise"](ones, 0 * ones, weights)
     assert (mixed.amax(1) - mixed.amin(1)).mean() > 0.05  # one weight for all would keep them equal

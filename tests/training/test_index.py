@@ -22,9 +22,8 @@ from training.pairs import CandidateTable
 from training.stage import run_stage
 
 
-def test_an_index_with_enough_images_has_an_ood_detector(collection, tmp_path, monkeypatch):
-    arguments = Arguments(collection.root, tmp_path / "run", "small", TINY, "cpu")
-    pipeline.train(arguments)
+def test_an_index_with_enough_images_has_an_ood_detector(trained_run, collection, tmp_path, monkeypatch):
+    arguments = Arguments(collection.root, shutil.copytree(trained_run, tmp_path / "run"), "small", TINY, "cpu")
     assert Engine.load(arguments.run, "cpu").ood_detector is None
 
     monkeypatch.setattr(ood_detector, "MIN_IMAGES", 2)
@@ -33,9 +32,8 @@ def test_an_index_with_enough_images_has_an_ood_detector(collection, tmp_path, m
     assert Engine.load(arguments.run, "cpu").ood_detector.thresholds.min() > 0
 
 
-def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(collection, tmp_path):
-    arguments = Arguments(collection.root, tmp_path / "run", "small", TINY, "cpu")
-    pipeline.train(arguments)
+def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(trained_run, collection, tmp_path):
+    arguments = Arguments(collection.root, shutil.copytree(trained_run, tmp_path / "run"), "small", TINY, "cpu")
     folder, before = arguments.run / "features" / "candidates", Run(arguments.run).digest("index")
     (folder / "fused.npy").unlink()
     state = json.loads((folder / "progress.json").read_text())

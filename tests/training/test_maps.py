@@ -20,9 +20,7 @@ from genius.schema import Item, Modality
 from tests.evaluation.micro import write_micro_collection
 from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import LEVELS, TINY
-from training import __main__ as pipeline
 from training import maps, umap_layout
-from training.command_line import Arguments
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -34,10 +32,8 @@ def quick_layouts():
 
 
 @pytest.fixture(scope="module")
-def path(collection, tmp_path_factory):
-    path = tmp_path_factory.mktemp("trained") / "run"
-    pipeline.train(Arguments(collection.root, path, "small", TINY, "cpu"))
-    return path
+def path(trained_run, tmp_path_factory):
+    return shutil.copytree(trained_run, tmp_path_factory.mktemp("trained") / "run")
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +60,7 @@ def test_every_item_and_the_test_queries_lie_on_every_map(drawn, path, collectio
 
 
 @pytest.mark.slow
-def test_the_layouts_of_umap_are_those_of_every_item_too(path, collection, tmp_path, monkeypatch):
+def test_umap_lays_out_every_item_on_every_map(path, collection, tmp_path, monkeypatch):
     copy = shutil.copytree(path, tmp_path / "run")
     monkeypatch.setattr(umap_layout, "MIN_VECTORS", 20)
     maps.main([str(collection.root), str(copy), "--device", "cpu"])
@@ -95,7 +91,7 @@ def test_the_second_training_lacks_every_contrastive_loss_and_nothing_else(drawn
     }
 
 
-def test_nor_does_it_have_the_supervised_contrastive_loss_of_coarse_levels(path, collection, monkeypatch):
+def test_the_second_training_lacks_the_supervised_contrastive_loss_of_coarse_levels(path, collection, monkeypatch):
     """With one item of a kind that loss is the contrastive loss of a query and its own target."""
     given = []
     monkeypatch.setattr(maps.quantizer, "train", given.append)
@@ -161,5 +157,5 @@ def test_another_collection_is_refused_before_anything_is_trained(path, tmp_path
     (other.root / "cand_pool" / "global").joinpath("mbeir_union_test_cand_pool.jsonl").write_text(
         '{"did": "7:1", "modality": "text", "txt": "A boat.", "img_path": null}\n'
     )
-    with pytest.raises(UserError):
+    with pytest.raises(UserError, match="does not hold the features of this encoder and collection"):
         maps.draw(Collection(other.root).root, path, "cpu")

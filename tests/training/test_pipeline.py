@@ -37,10 +37,8 @@ def arguments(collection, run, settings=TINY) -> Arguments:
 
 
 @pytest.fixture(scope="module")
-def trained(collection, tmp_path_factory):
-    path = tmp_path_factory.mktemp("trained") / "run"
-    pipeline.train(arguments(collection, path))
-    return path
+def trained(trained_run, tmp_path_factory):
+    return shutil.copytree(trained_run, tmp_path_factory.mktemp("trained") / "run")
 
 
 def test_training_makes_a_run_that_answers_queries(trained, collection):

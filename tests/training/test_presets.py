@@ -19,7 +19,7 @@ from genius.models.fusion import Fusion, FusionConfig
 from training.checkpoint import fingerprint
 from training.decoder import QUERY_AUGMENTATIONS
 from training.optimization import adamw, cosine
-from training.settings import DEMO, PAPER, PAPER_TEXT, PHOTOS, PRESETS, SMALL, Settings
+from training.settings import AUGMENTATIONS, DEMO, PAPER, PAPER_TEXT, PHOTOS, PRESETS, SMALL, Settings
 
 MBEIR = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
 UPSAMPLED = "train_query_data_path: mbeir_union_up_train.jsonl, made by UniIR's mbeir_data_generator.py"
@@ -361,8 +361,8 @@ def test_the_papers_fusion_has_no_branches():
     assert {name.split(".")[0] for name, _ in fusion.named_parameters()} == {"mix", "gate"}
 
 
-def test_every_augmentation_of_the_presets_exists():
-    assert {preset.decoder.augmentation for preset in PRESETS.values()} <= QUERY_AUGMENTATIONS.keys()
+def test_the_settings_name_every_augmentation_that_the_decoder_has():
+    assert set(AUGMENTATIONS) == QUERY_AUGMENTATIONS.keys()
 
 
 def test_the_upsampled_datasets_are_mbeirs():

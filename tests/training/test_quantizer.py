@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -16,8 +17,6 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.schema import Item, Modality
 from tests.training.tiny import TINY
-from training import __main__ as pipeline
-from training.command_line import Arguments
 from training.decoder import BEAMS, Samples, TargetIDs, Validation
 from training.features import FeatureSet
 from training.pairs import CandidateTable
@@ -26,10 +25,8 @@ from training.validation import TopRows, hit_rates
 
 
 @pytest.fixture(scope="module")
-def run(collection, tmp_path_factory) -> Run:
-    path = tmp_path_factory.mktemp("trained") / "run"
-    pipeline.train(Arguments(collection.root, path, "small", TINY, "cpu"))
-    return Run(path)
+def run(trained_run, tmp_path_factory) -> Run:
+    return Run(shutil.copytree(trained_run, tmp_path_factory.mktemp("trained") / "run"))
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """training/ranker.py on a tiny run, and its parts against slow versions."""
 
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,19 +12,14 @@ from genius.models.ranker import Ranker, RankerConfig
 from genius.run import Run
 from genius.schema import RANKER_PARTS, Query, SearchOptions
 from genius.search.engine import Engine
-from tests.training.tiny import TINY
-from training import __main__ as pipeline
 from training import ranker
-from training.command_line import Arguments
 from training.ranker import CandidateLists, cross_validated_scores, fit
 from training.validation import unseen_queries
 
 
 @pytest.fixture(scope="module")
-def path(collection, tmp_path_factory):
-    path = tmp_path_factory.mktemp("ranked") / "run"
-    pipeline.train(Arguments(collection.root, path, "small", TINY, "cpu"))
-    return path
+def path(trained_run, tmp_path_factory):
+    return shutil.copytree(trained_run, tmp_path_factory.mktemp("ranked") / "run")
 
 
 def lists(queries: int = 80, length: int = 12, seed: int = 0) -> CandidateLists:

@@ -52,7 +52,7 @@ def test_neighbours_stay_together_and_views_stay_comparable():
     assert layout_correlation(again, first) > 0.8 > 0.2 > layout_correlation(rng().permutation(first), first)
 
 
-def test_a_repeated_vector_has_one_place_near_those_of_its_things():
+def test_a_repeated_vector_has_one_place_near_those_of_its_points():
     vectors, which = clusters(120, 30)
     middles = np.stack([vectors[which == one].mean(0) for one in range(30)])
     first = first_layout(vectors, seed=0)
@@ -61,7 +61,7 @@ def test_a_repeated_vector_has_one_place_near_those_of_its_things():
     assert layout_correlation(places, first) > 0.6
 
 
-def test_few_vectors_lie_in_the_middle_of_their_things():
+def test_few_vectors_lie_in_the_middle_of_their_points():
     vectors, which = clusters(40, MIN_VECTORS - 1)
     first = rng().normal(size=(40, 2))
     places = next_layout(vectors[: MIN_VECTORS - 1], which, first, seed=0)
@@ -70,7 +70,7 @@ def test_few_vectors_lie_in_the_middle_of_their_things():
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (2, 5), (MIN_VECTORS - 1, 5), (6, 1)])
-def test_few_things_are_laid_out_by_principal_components(shape):
+def test_few_points_are_laid_out_by_principal_components(shape):
     vectors = rng().normal(size=shape)
     places = first_layout(vectors, seed=0)
     assert places.shape == (shape[0], 2) and np.isfinite(places).all()

@@ -125,13 +125,13 @@ def test_variants_that_differ_in_the_decoder_alone_share_their_ids():
     assert full.ids == without.ids != no_contrast.ids and full.key != without.key
 
 
-def test_every_work_is_measured_as_the_tables_that_it_stands_in_ask():
+def test_a_training_is_measured_for_every_table_that_it_stands_in():
     full = all_jobs(PHOTOS)[job_of(TABLES["4"].variants[0], "paper", PHOTOS).key]
     assert full.beams == (1, 5, 10, 20, 30, 50) and len(full.conditions) == 4
 
 
 @pytest.mark.parametrize(("scale", "block"), list(itertools.product(SCALES, DECODERS)))
-def test_all_works_fit(scale, block):
+def test_the_settings_of_every_training_fit_each_other(scale, block):
     for table in TABLES.values():
         for variant in table.variants:
             job_of(variant, block, scaled(PHOTOS, scale, [])).settings.check()
