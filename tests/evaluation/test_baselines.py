@@ -3,7 +3,6 @@
 import io
 import math
 import re
-import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -15,7 +14,7 @@ from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
 from genius.errors import UserError
 from genius.evaluation import baselines
-from genius.evaluation.baselines import BATCH, ColorSearch, WordSearch, histogram, main, markdown, measure_baselines
+from genius.evaluation.baselines import BATCH, ColorSearch, K, WordSearch, histogram, main, markdown, measure_baselines
 from genius.schema import Item, LabeledQuery, Modality
 
 
@@ -78,19 +77,28 @@ def test_colors_agree_with_distances_worked_out_by_hand(collection, items):
 
 
 def test_memory_does_not_grow_with_queries_times_candidates(collection, monkeypatch):
-    n, rng = 20_000, np.random.default_rng(0)
-    few = [Item(f"0:{row}", Modality.PAIR, f"word{row}", f"{row}.png") for row in range(n)]
+    n, rng, sizes, chunked = 20_000, np.random.default_rng(0), [], baselines.pairwise_distances_chunked
+    drawn = [Item(f"0:{row}", Modality.PAIR, f"word{row}", f"{row}.png") for row in range(n)]
     monkeypatch.setattr(ColorSearch, "_histograms", lambda _, paths: rng.random((len(paths), 64)).astype(np.float32))
-    monkeypatch.setattr(baselines, "MEMORY", 2)
-    words, colors = WordSearch(few), ColorSearch(collection, few)
+    words, colors = WordSearch(drawn), ColorSearch(collection, drawn)
     queries = [LabeledQuery(f"1:{row}", Modality.PAIR, 7, f"word{row}", f"{row}.png") for row in range(BATCH)]
-    for system in (words, colors):
-        tracemalloc.start()
-        found = system.search(queries)
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert len(found) == len(queries) and most < 8 * len(queries) * n  # of one matrix in float64
+
+    def recording(*arrays, reduce_func, **options):
+        def reduced(distances, start):
+            sizes.append(distances.nbytes)
+            best = reduce_func(distances, start)
+            assert best.base is None  # or the whole order is kept with the best
+            return best
+
+        return chunked(*arrays, reduce_func=reduced, **options)
+
+    monkeypatch.setattr(baselines, "MEMORY", 2)
+    monkeypatch.setattr(baselines, "pairwise_distances_chunked", recording)
+    monkeypatch.setattr(type(words.candidates), "toarray", None)
+
     assert words.search(queries)[:, :2].tolist() == [[row, -1] for row in range(BATCH)]
+    assert colors.search(queries).shape == (BATCH, K)
+    assert max(sizes) <= 2 * 2**20 and sum(sizes) >= BATCH * n * 4
 
 
 def test_a_histogram_counts_each_pixel_once():
