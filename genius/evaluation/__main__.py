@@ -30,12 +30,11 @@ from genius.evaluation.arguments import (
     command_line,
     command_parser,
     parse_integers,
-    run_collection,
 )
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.kept_searches import KeptSearches
 from genius.evaluation.queries import PHRASINGS
-from genius.evaluation.redraw import WorldRecipe, picture_digest
+from genius.evaluation.redraw import WorldRecipe, picture_digest, run_collection
 from genius.evaluation.report import DIFFERENT_PICTURES, markdown
 from genius.files import remove_folder, write_report
 from genius.run import Run

@@ -1,20 +1,15 @@
-"""What the evaluation commands share: their arguments, and the collection that a run is evaluated on."""
+"""The arguments that the evaluation commands share."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from genius.collections.layout import SPLITS
-from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.evaluation.redraw import WorldRecipe
-from genius.run import Run
 from genius.schema import FAST_DTYPES
 
 
@@ -110,30 +105,3 @@ def parse_integer(option: str, least: int, text: str) -> int:
 def parse_positive(option: str, text: str) -> int:
     """The value of an option. Raises UserError unless it is an integer of at least 1."""
     return parse_integer(option, 1, text)
-
-
-@contextmanager
-def run_collection(
-    run: Path, named: Path | None, split: str, every_picture: bool = False, records_only: bool = False
-) -> Iterator[Collection]:
-    """The collection `named`; else the demo world that the run was trained on, redrawn; else the run's collection.
-
-    A redrawn world has the pictures of the split's queries, every picture, or none; it is deleted afterwards.
-    """
-    recipe = None if named else WorldRecipe.from_manifest(Run(run).manifest)
-    if recipe is None:
-        yield Collection(named or training_collection(run))
-        return
-    with tempfile.TemporaryDirectory() as scratch:
-        yield recipe.records(Path(scratch)) if records_only else recipe.redraw(Path(scratch), split, every_picture)
-
-
-def training_collection(run: Path) -> Path:
-    """The collection that a run was trained on, as its manifest names it.
-
-    Raises UserError if it names none or the directory is gone.
-    """
-    recorded = Run(run).manifest.get("collection")
-    if recorded is None or not Path(recorded).is_dir():
-        raise UserError(f"the collection that {run} was trained on is unknown or gone; name it: --collection DIR")
-    return Path(recorded)

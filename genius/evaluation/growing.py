@@ -35,10 +35,10 @@ from genius.evaluation.arguments import (
     command_line,
     command_parser,
     parse_integers,
-    run_collection,
 )
 from genius.evaluation.encoded_queries import EncodedRow, EncodedSplit
 from genius.evaluation.queries import training_targets
+from genius.evaluation.redraw import run_collection
 from genius.evaluation.summary import DRAWS
 from genius.evaluation.systems import ranks_by_system
 from genius.evaluation.tables import UNKNOWN, percent, table

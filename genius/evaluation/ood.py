@@ -26,9 +26,9 @@ from genius.evaluation.arguments import (
     command_line,
     command_parser,
     parse_positive,
-    run_collection,
 )
 from genius.evaluation.queries import stable_hash
+from genius.evaluation.redraw import run_collection
 from genius.files import write_json
 from genius.runtime import keep_freed_memory
 from genius.schema import Query

@@ -1,4 +1,4 @@
-"""Redraw the demo world that a run was trained on: the records, and the pictures that an evaluation needs.
+"""The collection that a run is evaluated on; if that is the demo world, it is redrawn, as far as it is needed.
 
 A run's manifest holds the parameters of the world and a checksum of its records; other records are another world.
 Pictures are drawn by libraries whose versions may differ in a pixel, so they have a checksum of their own.
@@ -7,6 +7,9 @@ Pictures are drawn by libraries whose versions may differ in a pixel, so they ha
 from __future__ import annotations
 
 import hashlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from typing import Any
 from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
+from genius.run import Run
 
 
 @dataclass(frozen=True)
@@ -87,3 +91,30 @@ def picture_digest(collection: Collection) -> str:
         picture = open_image(collection.image_path(path))
         digest.update(repr((path, picture.size)).encode() + picture.tobytes())
     return digest.hexdigest()
+
+
+@contextmanager
+def run_collection(
+    run: Path, named: Path | None, split: str, every_picture: bool = False, records_only: bool = False
+) -> Iterator[Collection]:
+    """The collection `named`; else the demo world that the run was trained on, redrawn; else the run's collection.
+
+    A redrawn world has the pictures of the split's queries, every picture, or none; it is deleted afterwards.
+    """
+    recipe = None if named else WorldRecipe.from_manifest(Run(run).manifest)
+    if recipe is None:
+        yield Collection(named or training_collection(run))
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        yield recipe.records(Path(scratch)) if records_only else recipe.redraw(Path(scratch), split, every_picture)
+
+
+def training_collection(run: Path) -> Path:
+    """The collection that a run was trained on, as its manifest names it.
+
+    Raises UserError if it names none or the directory is gone.
+    """
+    recorded = Run(run).manifest.get("collection")
+    if recorded is None or not Path(recorded).is_dir():
+        raise UserError(f"the collection that {run} was trained on is unknown or gone; name it: --collection DIR")
+    return Path(recorded)

@@ -38,9 +38,9 @@ from genius.evaluation.arguments import (
     command_line,
     command_parser,
     parse_positive,
-    run_collection,
 )
 from genius.evaluation.queries import stable_hash
+from genius.evaluation.redraw import run_collection
 from genius.evaluation.tables import UNKNOWN, percent, table
 from genius.files import write_report
 from genius.index.store import Index

@@ -29,10 +29,10 @@ from genius.evaluation.arguments import (
     command_line,
     command_parser,
     parse_integers,
-    run_collection,
 )
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.queries import read_queries, training_targets
+from genius.evaluation.redraw import run_collection
 from genius.evaluation.systems import K, search_beams
 from genius.evaluation.tables import percent, table
 from genius.files import write_report

@@ -7,7 +7,8 @@ import pytest
 
 from genius.errors import UserError
 from genius.evaluation.__main__ import main
-from genius.evaluation.arguments import parse_integers, training_collection
+from genius.evaluation.arguments import parse_integers
+from genius.evaluation.redraw import training_collection
 from genius.evaluation.report import markdown
 
 

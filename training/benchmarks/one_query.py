@@ -33,9 +33,10 @@ import torch
 from torch import Tensor
 
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser, parse_positive, run_collection
+from genius.evaluation.arguments import command_parser, parse_positive
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.queries import read_queries
+from genius.evaluation.redraw import run_collection
 from genius.evaluation.speed.equal_hit_rate import CUT, SearchSetting, mean_hit_rate
 from genius.evaluation.speed.machine import describe_machine
 from genius.evaluation.speed.timed_systems import K

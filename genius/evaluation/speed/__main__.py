@@ -27,9 +27,9 @@ from genius.evaluation.arguments import (
     command_parser,
     parse_integers,
     parse_positive,
-    run_collection,
 )
 from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.redraw import run_collection
 from genius.evaluation.speed.benchmark import Benchmark, SpeedOptions
 from genius.evaluation.speed.equal_hit_rate import LIMIT
 from genius.evaluation.speed.timed_systems import SYSTEM_BUILDERS

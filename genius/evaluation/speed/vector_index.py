@@ -32,11 +32,11 @@ from genius.evaluation.arguments import (
     command_parser,
     parse_integers,
     parse_positive,
-    run_collection,
 )
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.fused_items import fused_items
 from genius.evaluation.queries import read_queries
+from genius.evaluation.redraw import run_collection
 from genius.evaluation.speed.equal_hit_rate import CUT, LIMIT, SearchSetting, equal_pairs, mean_hit_rate, time_settings
 from genius.evaluation.speed.faiss_indexes import MAX_IN_MEMORY, build_flat, build_scaled_ivf_pq, index_bytes
 from genius.evaluation.speed.fused_pool import FusedPool, make_pool
