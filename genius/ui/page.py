@@ -176,7 +176,7 @@ def build(engine: Engine, served: ServedRun) -> Page:
             for (name, label), lay_out in zip(TABS.items(), TAB_LAYOUTS, strict=True):
                 with gr.Tab(label, id=name, elem_id=f"tab-{name}") as tab:
                     lay_out(context, tab)
-                links.follow_tab(tab)
+                links.write_tab_when_chosen(tab)
         page.load(context.namer.labels, None, shared.code_names, **UNQUEUED)
         shared.code_pictures.answer(context.namer)
         for trigger in (page.load, shared.changed.sent):

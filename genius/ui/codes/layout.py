@@ -74,7 +74,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         open_everything.sent(callbacks.on_pattern, open_everything, outputs, **event_options),
         *(panel.select(callbacks.on_key, None, outputs, **event_options) for panel in (summary, icicle, table)),
     ):
-        links.follow(opening, "codes", code=key)
+        links.write_address_after(opening, "codes", code=key)
     # one event for all ways to open a pattern, so that its last answer is that of the pattern opened last
     opened.sent(
         callbacks.on_meaning, open_pattern, [meaning, icicle, table], **event_options | {"show_progress_on": meaning}

@@ -35,10 +35,10 @@ class CollectionCallbacks:
         self.contents_of(self.engine.index)
         self.fit_of(self.engine.index)
 
-    def on_held(self):
+    def on_contents(self):
         return self.contents_of(self.engine.index), self.added_page(0)
 
-    def on_health(self):
+    def on_fit(self):
         return self.fit_of(self.engine.index)
 
     def on_turn(self, event: gr.EventData):

@@ -33,9 +33,9 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
     added = Panel("collection-added", "collection/added_items.js")
 
     for trigger in (tab.select, shared.changed.sent):
-        trigger(callbacks.on_held, None, [contents, added], show_progress_on=contents, **LATEST_WITH_PROGRESS).success(
-            callbacks.on_health, None, [verdict, drift], show_progress_on=verdict, **LATEST_WITH_PROGRESS
-        )
+        trigger(
+            callbacks.on_contents, None, [contents, added], show_progress_on=contents, **LATEST_WITH_PROGRESS
+        ).success(callbacks.on_fit, None, [verdict, drift], show_progress_on=verdict, **LATEST_WITH_PROGRESS)
     context.precompute.append(callbacks.prepare)
     added.turn(callbacks.on_turn, None, added, **UNLIMITED)
     added.use_as_query(on_query, None, shared.use_as_query, **UNQUEUED)

@@ -42,7 +42,7 @@ class WayBack(gr.HTML):
         )
 
 
-def follow(event: Dependency, tab: str, **fields: Component) -> None:
+def write_address_after(event: Dependency, tab: str, **fields: Component) -> None:
     """After each success of an event, write these fields into the address: SEARCH_FIELDS or code.
 
     Empty ones are left out.
@@ -58,7 +58,7 @@ def follow(event: Dependency, tab: str, **fields: Component) -> None:
     )
 
 
-def follow_tab(tab: gr.Tab) -> None:
+def write_tab_when_chosen(tab: gr.Tab) -> None:
     """When a tab is chosen, write it and its last fields into the address."""
     tab.select(None, None, None, queue=False, api_visibility="private", js=f"() => {{ genius.setTab({tab.id!r}); }}")
 

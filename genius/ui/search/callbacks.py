@@ -180,14 +180,15 @@ class SearchCallbacks:
     def search_with_upload(
         self, checksum: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
     ) -> tuple[Any, ...]:
-        """The same with a picture that a visitor uploaded before. Raises UserError if it is not kept."""
+        """Fill the form with a picture that a visitor uploaded before and these words, and search. Raises UserError if
+        the picture is not kept."""
         if self.served.kept_pictures is None:
             raise UserError("This page does not keep pictures, so the address lacks its picture; upload it again.")
         request = self.request(text, self.served.kept_pictures.open(checksum), instruction, uploaded=True)
         return *form_values(replace(request.query, instruction=instruction)), *self.search(request, stored, settings)
 
     def request(self, text: str, image: Image | None, instruction: str, **origin: Any) -> SearchRequest:
-        """Of one query, with an instruction of the page where the visitor gave none."""
+        """A request of one query, with an instruction of the page where the visitor gave none."""
         used = instruction or default_instruction(self.served.about, text, image)
         return SearchRequest([Query(text, image, used)], adds_instruction=used != instruction, **origin)
 
@@ -244,12 +245,12 @@ class SearchCallbacks:
         )
 
     def weight_of(self, answer: LastQuery) -> float:
-        """Of the decoder against geometry, in a search."""
+        """The weight of the decoder against geometry that a search had."""
         weight = answer.options.decoder_weight
         return self.weight if weight is None else weight
 
     def side_by_side(self, example: Example, answers: Answers) -> tuple[Any, Any, Any]:
-        """The same for several instructions, without the generated IDs."""
+        """Summary and cards of several instructions side by side; None for the generated IDs, which are not shown."""
         columns = [
             view.column(answer.result, answer.query, answer.options, self.pictures(answer.result), self.forced)
             for answer in answers
@@ -261,7 +262,7 @@ class SearchCallbacks:
         )
 
     def on_stored(self, stored: Any) -> dict[str, Any] | None:
-        """Data of the history panel, when the page is loaded and after each search."""
+        """What the history shows, when it is opened and, while it is open, after each search."""
         entries, index = history.read_entries(stored), self.engine.index
         ids = [entry.item or entry.pictured for entry in entries]
         rows = [int(row) for row in index.rows_of(ids)] if ids else []
@@ -299,8 +300,8 @@ def search_options(
     weight: Any = None,
     at_most: int | None = None,
 ) -> SearchOptions:
-    """From the values of the settings. weight: of the decoder against geometry; None: the run's. at_most: limit of
-    results. Raises UserError for an unknown target."""
+    """The options of a search, from the values of the settings. weight: of the decoder against geometry; None: the
+    run's. at_most: limit of results. Raises UserError for an unknown target."""
     if mode == "set" and not rerank:  # only exact search gives the order of the IDs
         mode = "exact"
     return SearchOptions(

@@ -121,7 +121,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         )
     )
     for event in events:
-        links.follow(event, "search", **address)
+        links.write_address_after(event, "search", **address)
     cards.use_as_query(on_query, None, shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
     page = Download("saved-page")
     cards.save_page(callbacks.on_save_page, answers, page, **UNLIMITED)

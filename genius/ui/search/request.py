@@ -27,7 +27,7 @@ class SearchRequest:
 
     @property
     def query(self) -> Query:
-        """The only one, or the first."""
+        """The only query, or the first of several."""
         return self.queries[0]
 
     @property
@@ -36,7 +36,7 @@ class SearchRequest:
 
     @property
     def title(self) -> str:
-        """Of an example, or of an item that is the query; empty for others."""
+        """What stands above the results of an example, or of an item that is the query; empty for others."""
         if self.example:
             return self.example.title
         return f"Like {describe_query(self.query)}" if self.item else ""
@@ -48,7 +48,7 @@ class SearchRequest:
         return describe_query(query, part=self.is_part)
 
     def entry(self, upload: str) -> Entry:
-        """For the history. upload: checksum of the visitor's picture, if it is kept."""
+        """What the history keeps of it. upload: checksum of the visitor's picture, if it is kept."""
         if self.item:
             return Entry(item=self.item.id)
         picture = self.query.image is not None and not self.pictured  # of an example, too

@@ -40,15 +40,15 @@ def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
     assert result["title"].startswith("2 items added") and (pictures, lines) == (None, "") and changed
     found = served.engine.search([Query("A zebra on a tree.")])[0].hits
     assert "A zebra on a tree." in [hit.item.text for hit in found]
-    contents, added = ask("on_held")["output"]["data"]
+    contents, added = ask("on_contents")["output"]["data"]
     assert contents["tables"][0]["note"].startswith("42 items, ") and "in 2 parts" in contents["tables"][0]["note"]
     ids = [tile["id"] for tile in added["tiles"]]
     assert ids == ["1:2", "1:1"]
     assert ask("on_take_out", event={"id": ids[0]})["output"]["data"][0]["title"] == "1 item removed."
     assert remove(ask, f"{ids[1]}, 9:9")["output"]["data"][0]["lines"] == ["There is no item 9:9."]
     assert ask("on_compact")["output"]["data"][0]["title"] == "All items are in one part (segment) now."
-    assert served.engine.index.n == N and ask("on_held")["output"]["data"][1] is None
-    verdict, drift = ask("on_health")["output"]["data"]
+    assert served.engine.index.n == N and ask("on_contents")["output"]["data"][1] is None
+    verdict, drift = ask("on_fit")["output"]["data"]
     assert verdict["fits"] in (True, False) and drift["tables"][0]["caption"] == "How well items fit their codes"
 
 
@@ -95,7 +95,7 @@ def test_a_callback_sees_one_version(ask, served, monkeypatch):
 
     monkeypatch.setattr(Contents, "of", while_it_grows)
     for items in (1, 2):
-        contents, added = ask("on_held")["output"]["data"]
+        contents, added = ask("on_contents")["output"]["data"]
         assert contents["tables"][0]["note"].startswith(f"{N + items} items") and len(added["tiles"]) == items
     editor.remove(tile["id"] for tile in added["tiles"])
 
