@@ -172,7 +172,7 @@ class CodeNamer:
     def __init__(self, engine: Engine, path: Path):
         """path: the run. Stored names that cannot be read are left out, with a warning in the log."""
         self.engine = engine
-        self.forced = engine.quantizer.config.modality_code == "forced"
+        self.forced = engine.first_code_is_modality
         try:
             self.stored = read_names(path)
         except UserError as error:

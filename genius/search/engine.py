@@ -225,6 +225,11 @@ class Engine:
         return self._versions.current.pool_of(modality)
 
     @property
+    def first_code_is_modality(self) -> bool:
+        """Whether the first code of every ID is its modality, as published; otherwise the quantizer learned it."""
+        return self.quantizer.config.modality_code == "forced"
+
+    @property
     def has_ranker(self) -> bool:
         """Whether the run has a ranker, which then orders results unless a search asks for another order."""
         return self._ranker_scorer is not None

@@ -138,7 +138,7 @@ class FakeEngine:
     device = "cpu"
     has_ranker = False
     decoder = SimpleNamespace(config=SimpleNamespace(decoder_weight=1.0))
-    quantizer = SimpleNamespace(config=SimpleNamespace(modality_code="forced"))
+    first_code_is_modality = True
 
     def __init__(self, seconds: float = 0.0):
         self.seconds = seconds

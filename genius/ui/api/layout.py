@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 import gradio as gr
 
 from genius.ui.api.endpoints import endpoints
-from genius.ui.common.components import Panel
+from genius.ui.common.components import SEARCHES, Panel
 from genius.ui.common.context import Context
 
 DEFAULTS = {inspect.Parameter.empty: "required", "": "empty", None: "none"}  # how defaults are shown
@@ -25,7 +25,7 @@ def api_tab(context: Context, tab: gr.Tab) -> None:
     """Declare the endpoints and document them."""
     functions = endpoints(context)
     for function in functions:
-        limits = {"concurrency_id": "search", "concurrency_limit": 32} if function.__name__ == "search" else {}
+        limits = SEARCHES if function.__name__ == "search" else {}
         gr.api(function, api_name=function.__name__, **limits)
     (first,) = context.engine.index.items([0])
     Panel("api", "api/api.js", documentation(functions, first.id))

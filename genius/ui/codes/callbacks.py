@@ -20,7 +20,7 @@ from genius.trie.code_table import Matches, Pattern, at_level
 from genius.ui.codes import view
 from genius.ui.common import formatting
 from genius.ui.common.context import Context
-from genius.ui.common.item_card import item_card_view
+from genius.ui.common.item_card import chosen_item_view
 
 if TYPE_CHECKING:
     from genius.index.store import Index
@@ -34,7 +34,7 @@ class CodesCallbacks:
     def __init__(self, context: Context):
         self.engine, self.served = context.engine, context.served
         self.code_sizes = context.engine.index.code_sizes
-        self.forced = context.engine.quantizer.config.modality_code == "forced"
+        self.forced = context.engine.first_code_is_modality
         self.namer, self.profiles_of = context.namer, context.namer.profiles_of
         self.health_of = lru_cache(1)(self.measure_health)
 
@@ -115,7 +115,7 @@ class CodesCallbacks:
         return self.items_page(profiles, profiles.table.match(pattern), modality, page)
 
     def on_item(self, event: gr.EventData):
-        return item_card_view(self.engine, getattr(event, "id", None))
+        return chosen_item_view(self.engine, event)
 
     def on_level(self, level: Any):
         """The codes of a level, most frequent first."""

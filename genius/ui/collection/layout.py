@@ -7,9 +7,9 @@ import gradio as gr
 from genius.ui.collection import view
 from genius.ui.collection.callbacks import CollectionCallbacks
 from genius.ui.collection.editing import EditingForm
-from genius.ui.common.components import LATEST_WITH_PROGRESS, UNLIMITED, UNQUEUED, Panel, introduction
+from genius.ui.common.components import LATEST_WITH_PROGRESS, UNLIMITED, Panel, introduction
 from genius.ui.common.context import Context
-from genius.ui.common.item_card import on_query
+from genius.ui.common.item_card import search_with_chosen
 
 
 def collection_tab(context: Context, tab: gr.Tab) -> None:
@@ -38,6 +38,6 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
         ).success(callbacks.on_fit, None, [verdict, drift], show_progress_on=verdict, **LATEST_WITH_PROGRESS)
     context.precompute.append(callbacks.prepare)
     added.turn(callbacks.on_turn, None, added, **UNLIMITED)
-    added.use_as_query(on_query, None, shared.use_as_query, **UNQUEUED)
+    search_with_chosen(added.use_as_query, shared)
     if served.editable:
         form.remove_from(added)

@@ -27,6 +27,7 @@ UNLIMITED = {"api_visibility": "private", "show_progress": "hidden", "concurrenc
 LATEST = {**UNLIMITED, "trigger_mode": "always_last"}
 LATEST_WITH_PROGRESS = {**LATEST, "show_progress": "minimal"}
 UNQUEUED = {"api_visibility": "private", "show_progress": "hidden", "queue": False}  # faster, but errors are not shown
+SEARCHES = {"concurrency_id": "search", "concurrency_limit": 32}  # all that search take turns together
 TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
 MAX_CACHED_UPLOADS = 8  # decoded uploads, at most 3 MB each
 LARGEST_SIDE = 1_024  # pixels of a query's picture; far more than an encoder sees, and it bounds memory under load
@@ -67,9 +68,6 @@ class Panel(gr.HTML):
         leaf through proxies, which took longer than all else; a text is one leaf.
         """
         return None if value is None else json_for_browser(value)
-
-    def api_info(self) -> dict[str, Any]:
-        return {"type": "string"}
 
 
 def json_for_browser(value: Any) -> str:

@@ -177,11 +177,11 @@ class Shared:
     def create(cls, tabs: gr.Tabs) -> Shared:
         """Inside the page's Blocks, before the tabs."""
         return cls(
-            tabs,
-            *(Signal(name) for name in SIGNALS),
-            CodeNamesPanel(),
-            CodePictures(),
-            Signal("searched", (WHY, HISTORY)),
+            tabs=tabs,
+            **{name.replace("-", "_"): Signal(name) for name in SIGNALS},
+            code_names=CodeNamesPanel(),
+            code_pictures=CodePictures(),
+            searched=Signal("searched", (WHY, HISTORY)),
             explained_id=gr.State(None),
             last_query=gr.State(None),
         )

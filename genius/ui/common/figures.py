@@ -39,15 +39,7 @@ class PlotlyFigure(gr.HTML):
     markup there.
     """
 
-    def __init__(
-        self,
-        name: str,
-        label: str,
-        value: Figure | None = None,
-        height: int = 480,
-        after_text: bool = False,
-        **layout: Any,
-    ):
+    def __init__(self, name: str, label: str, value: Figure | None = None, height: int = 480, after_text: bool = False):
         super().__init__(
             value,
             html_template='<div class="panel figure-host"></div>',
@@ -59,7 +51,6 @@ class PlotlyFigure(gr.HTML):
             apply_default_css=False,
             head=f'<script src="{PLOTLY_ADDRESS}"></script>',
             elem_id=name,
-            **layout,
         )
 
     def postprocess(self, value: Figure | Mapping[str, Any] | str | None) -> str | None:
@@ -67,9 +58,6 @@ class PlotlyFigure(gr.HTML):
         if isinstance(value, Figure):
             return value.to_json()
         return value if value is None or isinstance(value, str) else json_for_browser(value)
-
-    def api_info(self) -> dict[str, Any]:
-        return {"type": "string"}
 
 
 def base_layout(figure: Figure) -> Figure:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+from gradio.events import Dependency
 
 from genius.errors import UserError
 from genius.explore.items import describe_item, row_of
 from genius.schema import Item
 from genius.ui.common import formatting
 from genius.ui.common.components import LATEST, UNLIMITED, UNQUEUED, Panel
-from genius.ui.common.context import Context
+from genius.ui.common.context import Context, Shared
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine
@@ -26,15 +28,15 @@ class ItemCard(Panel):
     name: the elem_id, unique on the page.
     """
 
-    def __init__(self, name: str, context: Context, **layout: Any):
-        super().__init__(name, "common/item_card.js", **layout)
+    def __init__(self, name: str, context: Context):
+        super().__init__(name, "common/item_card.js")
 
         def on_neighbour(event: gr.EventData):
-            return item_card_view(context.engine, getattr(event, "id", None))
+            return chosen_item_view(context.engine, event)
 
         self.select(on_neighbour, None, self, **LATEST)
         self.open_code(on_code, None, context.shared.open_code, **UNLIMITED)
-        self.use_as_query(on_query, None, context.shared.use_as_query, **UNQUEUED)
+        search_with_chosen(self.use_as_query, context.shared)
 
 
 def item_card_view(engine: Engine, id: Any) -> dict[str, Any]:
@@ -53,12 +55,22 @@ def item_card_view(engine: Engine, id: Any) -> dict[str, Any]:
     }
 
 
+def chosen_item_view(engine: Engine, event: gr.EventData) -> dict[str, Any]:
+    """The data of the panel for the item that an event names. Raises UserError if there is no such item."""
+    return item_card_view(engine, getattr(event, "id", None))
+
+
 def on_code(event: gr.EventData) -> str:
     """The pattern of the prefix that was clicked."""
     codes = getattr(event, "codes", None)
     if not isinstance(codes, list) or not all(type(code) is int for code in codes):
         raise UserError("Invalid ID; reload the page.")
     return ".".join(map(str, codes))
+
+
+def search_with_chosen(choice: Callable[..., Dependency], shared: Shared) -> None:
+    """Let Search take the item of an event as its query, the last one where several come."""
+    choice(on_query, None, shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
 
 
 def on_query(event: gr.EventData) -> str:

@@ -6,9 +6,9 @@ what items or visitors wrote can run nothing.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from html import escape
 from itertools import zip_longest
 
 from genius.schema import Hit, Query, provenance_of
@@ -70,9 +70,9 @@ def saved_page(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(title)}</title>\n<style>{STYLE}{saved_strip.STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{_text(title)}</h1>\n"
-        f'<p class="faint">Saved on {when:%d %B %Y, %H:%M} from the collection “{_text(run)}”. Each item has an ID, '
+        f"<title>{escape(title)}</title>\n<style>{STYLE}{saved_strip.STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{escape(title)}</h1>\n"
+        f'<p class="faint">Saved on {when:%d %B %Y, %H:%M} from the collection “{escape(run)}”. Each item has an ID, '
         "a short sequence of codes from coarse to fine; the search generated the IDs of the items it expected, code by "
         "code, and then ordered their items.</p>\n"
         + "".join(
@@ -94,7 +94,7 @@ def _search(answer: LastQuery, pictures: Mapping[int, bytes | None], with_pictur
     )
     cards = "".join(_card(hit, pictures.get(hit.row), result.query_codes) for hit in result.hits)
     return (
-        f"<h2>{_text(answer.query.instruction or 'Search')}</h2>\n"
+        f"<h2>{escape(answer.query.instruction or 'Search')}</h2>\n"
         + _query(answer.query, with_picture)
         + f'<p class="faint">{count(len(result.hits), "result")} out of {count(result.candidates, "candidate")}, '
         f"{_order(answer)}.</p>\n" + strip + f'<ol class="cards">{cards}</ol>\n'
@@ -105,7 +105,7 @@ def _search(answer: LastQuery, pictures: Mapping[int, bytes | None], with_pictur
 
 
 def _query(query: Query, with_picture: bool) -> str:
-    text = f"<blockquote>{_text(query.text)}</blockquote>" if query.text else ""
+    text = f"<blockquote>{escape(query.text)}</blockquote>" if query.text else ""
     picture = _image(small_webp(query.image), "The picture of the query") if query.image and with_picture else ""
     return f'<div class="query">{picture}{text}</div>\n'
 
@@ -118,19 +118,19 @@ def _order(answer: LastQuery) -> str:
 def _card(hit: Hit, picture: bytes | None, query_codes: Sequence[int]) -> str:
     item = hit.item
     image = _image(picture, item.text[:MAX_ALT_TEXT] or item_label(item)) if picture else ""
-    text = f"<p>{_text(item.text)}</p>" if item.text else ""
+    text = f"<p>{escape(item.text)}</p>" if item.text else ""
     return (
         f"<li><strong>{hit.rank}</strong> {MODALITY_NAMES[item.modality]}{image}{text}"
         f'<p class="faint">similarity {number(hit.cosine, 3)}</p><p>{_codes(hit.codes, query_codes)}</p>'
-        f'<p class="faint">{_credit(provenance_of(item.source))}item {_text(item.id)}</p></li>\n'
+        f'<p class="faint">{_credit(provenance_of(item.source))}item {escape(item.id)}</p></li>\n'
     )
 
 
 def _credit(provenance: Mapping[str, str]) -> str:
-    parts = [_text(provenance[name]) for name in ("credit", "licence") if provenance.get(name)]
+    parts = [escape(provenance[name]) for name in ("credit", "licence") if provenance.get(name)]
     origin = provenance.get("origin", "")
     if is_web_address(origin):
-        parts.append(f'<a href="{_text(origin)}" rel="noopener noreferrer">origin</a>')
+        parts.append(f'<a href="{escape(origin)}" rel="noopener noreferrer">origin</a>')
     return " · ".join(parts) + "<br>" if parts else ""
 
 
@@ -141,9 +141,4 @@ def _codes(codes: Sequence[int], query_codes: Sequence[int]) -> str:
 
 
 def _image(webp: bytes, description: str) -> str:
-    return f'<img src="{data_uri(webp)}" alt="{_text(description)}">'
-
-
-def _text(text: str) -> str:
-    """Text as HTML, also within the quotes of an attribute."""
-    return html.escape(text, quote=True)
+    return f'<img src="{data_uri(webp)}" alt="{escape(description)}">'

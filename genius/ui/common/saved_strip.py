@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 STYLE = """
@@ -25,12 +25,12 @@ def saved_strip(strip: Mapping[str, Any], names: Mapping[str, str]) -> str:
         ("Code", lambda column: _code(column["code"])),
         ("Meaning", lambda column: "" if column["settled"] else _meaning(column["code"], names)),
         ("Probability", lambda column: "" if column["settled"] else _probability(column["code"])),
-        ("Ruled out", lambda column: "" if column["settled"] else _text(column["masked"] or "")),
-        ("Items still possible", lambda column: f"<strong>{_text(column['items'])}</strong>"),
+        ("Ruled out", lambda column: "" if column["settled"] else escape(column["masked"] or "")),
+        ("Items still possible", lambda column: f"<strong>{escape(column['items'])}</strong>"),
         ("Some of them", lambda column: "".join(_item(items[str(row)]) for row in column["rows"])),
         ("Other codes", lambda column: "".join(_other(other) for other in column["others"])),
     )
-    heads = "".join(f'<th scope="col">{_text(column["head"])}</th>' for column in columns)
+    heads = "".join(f'<th scope="col">{escape(column["head"])}</th>' for column in columns)
     body = "".join(
         f'<tr><th scope="row">{name}</th>' + "".join(f"<td>{cell(column)}</td>" for column in columns) + "</tr>"
         for name, cell in rows
@@ -38,35 +38,31 @@ def saved_strip(strip: Mapping[str, Any], names: Mapping[str, str]) -> str:
     ending = strip["ending"]["note"] if any(column["settled"] for column in columns) else ""
     notes = " ".join([ending, strip["note"], *strip["meaning"]])
     return (
-        f"<h3>{_text(strip['title'])}</h3>\n<p>{_text(strip['sentence'])}</p>\n"
+        f"<h3>{escape(strip['title'])}</h3>\n<p>{escape(strip['sentence'])}</p>\n"
         f'<div class="wide"><table class="levels"><thead><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table>'
-        f'</div>\n<p class="faint">{_text(notes.strip())}</p>\n'
+        f'</div>\n<p class="faint">{escape(notes.strip())}</p>\n'
     )
 
 
 def _code(code: Mapping[str, Any] | None) -> str:
-    return "" if code is None else f"<code>{_text(' '.join(filter(None, [str(code['code']), code['name']])))}</code>"
+    return "" if code is None else f"<code>{escape(' '.join(filter(None, [str(code['code']), code['name']])))}</code>"
 
 
 def _meaning(code: Mapping[str, Any] | None, names: Mapping[str, str]) -> str:
-    return "" if code is None or code["name"] else _text(names.get(code["prefix"], ""))
+    return "" if code is None or code["name"] else escape(names.get(code["prefix"], ""))
 
 
 def _probability(code: Mapping[str, Any] | None) -> str:
-    return "" if code is None else _text(code["probability"] or "not decoded")
+    return "" if code is None else escape(code["probability"] or "not decoded")
 
 
 def _other(code: Mapping[str, Any]) -> str:
-    return f'<div class="other">{_code(code)} {_text(code["probability"] or "")}</div>'
+    return f'<div class="other">{_code(code)} {escape(code["probability"] or "")}</div>'
 
 
 def _item(item: Mapping[str, Any]) -> str:
     """A picture, or the first words of a text."""
-    label = _text(item["label"])
+    label = escape(item["label"])
     if item["picture"]:
-        return f'<img src="{_text(item["picture"])}" alt="{label}" title="{label}">'
-    return f'<div class="excerpt">{_text(item["text"][:LONGEST])}</div>'
-
-
-def _text(text: str) -> str:
-    return html.escape(text, quote=True)
+        return f'<img src="{escape(item["picture"])}" alt="{label}" title="{label}">'
+    return f'<div class="excerpt">{escape(item["text"][:LONGEST])}</div>'

@@ -19,7 +19,7 @@ from genius.ui.common.about import default_instruction
 from genius.ui.common.components import LARGEST_SIDE, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.formatting import MODALITY_PLURALS, describe_query
-from genius.ui.common.item_card import item_card_view
+from genius.ui.common.item_card import chosen_item_view
 from genius.ui.common.part import part_of
 from genius.ui.compare.view import comparison_view
 
@@ -89,7 +89,7 @@ class CompareCallbacks:
         return gr.Button("Compare the last search" + (f": {last.title}" if last else ""), interactive=last is not None)
 
     def on_item(self, event: gr.EventData):
-        return item_card_view(self.engine, getattr(event, "id", None))
+        return chosen_item_view(self.engine, event)
 
     def encode(self, query: Query, title: str, modality: Modality | None = None) -> ComparedQuery:
         encoded = self.engine.encode([query])

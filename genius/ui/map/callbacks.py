@@ -19,7 +19,7 @@ from genius.schema import Item
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import MODALITY_COLORS, MOST_LASSOED
 from genius.ui.common.formatting import data_uri, tile
-from genius.ui.common.item_card import item_card_view
+from genius.ui.common.item_card import chosen_item_view, item_card_view
 from genius.ui.map import view
 from genius.ui.map.figure import Drawing, PlacedQuery, group_colors, last_query_figure, map_figure
 
@@ -120,7 +120,7 @@ class MapCallbacks:
         return view.query_view(query, answers), item_card_view(self.engine, answers[0].id) if answers else None
 
     def on_answer(self, event: gr.EventData):
-        return item_card_view(self.engine, getattr(event, "id", None))
+        return chosen_item_view(self.engine, event)
 
     def on_lasso(self, event: gr.EventData) -> Selection:
         """Select the items among the points inside; an empty lasso clears the selection."""

@@ -13,7 +13,7 @@ from genius.explore.items import row_of
 from genius.explore.narrowing import Narrowing, narrowing
 from genius.schema import Hit, Item
 from genius.ui.common import formatting
-from genius.ui.common.components import UNQUEUED, Panel
+from genius.ui.common.components import SEARCHES, UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.event_queue import current_caller
 from genius.ui.search.callbacks import find_hit
@@ -27,7 +27,7 @@ RESULTS_PER_STEP = 6
 def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.State) -> Panel:
     """The panel, filled by the event `blend` of the cards. answers: the searches that these show. newest: Newest."""
     engine = context.engine
-    forced = engine.quantizer.config.modality_code == "forced"
+    forced = engine.first_code_is_modality
 
     def on_blend(event: gr.EventData, shown_answers: Any) -> dict[str, Any]:
         answer, hit = find_hit(event, shown_answers)
@@ -49,8 +49,7 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
         show_progress_on=panel,
         trigger_mode="always_last",
         api_visibility="private",
-        concurrency_id="search",
-        concurrency_limit=32,
+        **SEARCHES,
     )
     panel.closed(lambda: None, None, panel, **UNQUEUED)
     return panel

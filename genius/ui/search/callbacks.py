@@ -66,7 +66,7 @@ class SearchCallbacks:
         self.engine, self.served, self.namer = context.engine, context.served, context.namer
         self.uploads = UploadCache()
         self.weight = self.engine.decoder.config.decoder_weight
-        self.forced = self.engine.quantizer.config.modality_code == "forced"
+        self.forced = self.engine.first_code_is_modality
 
     def on_search(self, text: Any, picture: str | None, instruction: Any, box: Any, stored: Any, *settings: Any):
         """Search for the form. box: the part of the picture that the visitor marked."""

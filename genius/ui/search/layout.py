@@ -12,6 +12,7 @@ from genius.ui.common import formatting, links
 from genius.ui.common.components import (
     BEAMS_NOTE,
     LATEST,
+    SEARCHES,
     UNLIMITED,
     UNQUEUED,
     Download,
@@ -22,7 +23,7 @@ from genius.ui.common.components import (
     weight_slider,
 )
 from genius.ui.common.context import HISTORY, Context
-from genius.ui.common.item_card import on_query
+from genius.ui.common.item_card import search_with_chosen
 from genius.ui.common.part import PartOfPicture
 from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
@@ -72,13 +73,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     query_fields = [form.text, form.picture, form.instruction]
     panels = [summary, cards, generated, blend, *strip.outputs, answers]
     outputs = SearchOutputs(*panels, shared.last_query, shared.explained_id, shared.searched, stored, **address)
-    event_options = {
-        "show_progress": "minimal",
-        "show_progress_on": cards,
-        "api_visibility": "private",
-        "concurrency_id": "search",
-        "concurrency_limit": 32,
-    }
+    event_options = {"show_progress": "minimal", "show_progress_on": cards, "api_visibility": "private", **SEARCHES}
     form_triggers = [form.go.click, form.text.submit, form.part.select]
     other_triggers = (
         (examples.select, callbacks.on_example, []),
@@ -122,7 +117,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     )
     for event in events:
         links.write_address_after(event, "search", **address)
-    cards.use_as_query(on_query, None, shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
+    search_with_chosen(cards.use_as_query, shared)
     page = Download("saved-page")
     cards.save_page(callbacks.on_save_page, answers, page, **UNLIMITED)
     asked_kind = gr.Textbox("any", visible="hidden", elem_id="asked-kind")  # one of TARGETS

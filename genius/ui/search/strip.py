@@ -17,10 +17,10 @@ from genius.explore.narrowing import Narrowing, narrowing, sample
 from genius.schema import Item, SearchResult
 from genius.search.engine import EncodedQueries
 from genius.trie.code_table import CodeTable
-from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, UNQUEUED, Panel
+from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, SEARCHES, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.formatting import count, tile
-from genius.ui.common.item_card import on_query
+from genius.ui.common.item_card import search_with_chosen
 from genius.ui.event_queue import current_caller
 from genius.ui.search import strip_view
 from genius.ui.search.newest import if_still_shown
@@ -75,15 +75,14 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
     event_options = {  # both wait for the same turns, so they begin in the order of the clicks
         **LATEST_WITH_PROGRESS,
         "show_progress_on": strip.panel,
-        "concurrency_id": "search",
-        "concurrency_limit": 32,
+        **SEARCHES,
     }
     strip.panel.follow(if_still_shown(on_follow, "strip"), [answers, newest], strip.outputs, **event_options)
     strip.panel.branch(
         if_still_shown(on_branch, "strip"), [answers, strip.state, newest], strip.outputs, **event_options
     )
     strip.panel.name(on_names, strip.state, context.shared.code_names, **LATEST)
-    strip.found.select(on_query, None, context.shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
+    search_with_chosen(strip.found.select, context.shared)
     return strip
 
 
@@ -167,7 +166,7 @@ def strip_data(
     return strip_view.strip(
         current,
         items_by_row(engine, rows),
-        engine.quantizer.config.modality_code == "forced",
+        engine.first_code_is_modality,
         levels=len(answer.result.query_codes),
         hits=(result or answer.result).hits,
         paths=paths(answers, state),

@@ -64,7 +64,7 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
     answers: the searches whose results are on the cards; choosing one there opens the panel. newest: Newest.
     """
     engine, shared = context.engine, context.shared
-    forced = engine.quantizer.config.modality_code == "forced"
+    forced = engine.first_code_is_modality
     first_codes = [MODALITY_NAMES[modality] if forced else str(int(modality)) for modality in Modality]
 
     def draw(search: TracedSearch, hit: Hit, all_prefixes: bool) -> tuple[Any, ...]:
