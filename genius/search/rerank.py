@@ -16,7 +16,6 @@ from genius.index.store import Index
 from genius.schema import GeneratedID, Hit
 from genius.search.beam_state import Beams
 from genius.search.candidates import BLOCK, Candidates, positions_in_lists
-from genius.search.candidates import expand_beams as expand_beams  # for genius/evaluation/systems.py
 from genius.trie.ids import IDTable
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gradio as gr
 
+from genius.explore.comparison import Comparison
 from genius.search.checks import MAX_BEAMS, MAX_TEXT
 from genius.ui.common import formatting
 from genius.ui.common.components import (
@@ -63,15 +64,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         k = gr.Slider(1, 50, value=10, step=1, label="Results of each")
         beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info=BEAMS_NOTE)
         weight = weight_slider(engine.decoder.config.decoder_weight, "compare-weight")
-        hnsw = gr.Checkbox(
-            engine.index.n <= LARGE,
-            label="Dense search along a graph (faiss HNSW)",
-            elem_id="compare-hnsw",
-            info=(
-                f"Its graph of {engine.index.n:,} items is built once, when it is first needed."
-                + " That takes a while for a collection of this size." * (engine.index.n > LARGE)
-            ),
-        )
+        hnsw = hnsw_choice(callbacks.comparison)
     with gr.Column(elem_id="compare-results"):
         panel = Panel("compare", "compare/compare.js")
         item_card = ItemCard("compare-card", context)
@@ -91,3 +84,19 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     )
     tab.select(callbacks.on_open, last_query, compare_last, **UNQUEUED)
     panel.select(callbacks.on_item, None, item_card, **LATEST)
+
+
+def hnsw_choice(comparison: Comparison) -> gr.Checkbox:
+    """Whether HNSW is compared, too; it cannot be chosen where its graph would be too large."""
+    items = comparison.engine.index.n
+    return gr.Checkbox(
+        items <= LARGE and not comparison.hnsw_problem,
+        label="Dense search along a graph (faiss HNSW)",
+        elem_id="compare-hnsw",
+        interactive=not comparison.hnsw_problem,
+        info=comparison.hnsw_problem
+        or (
+            f"Its graph of {items:,} items is built once, when it is first needed."
+            + " That takes a while for a collection of this size." * (items > LARGE)
+        ),
+    )
