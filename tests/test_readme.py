@@ -65,6 +65,7 @@ QUICK = (
 )
 ANEW = (  # what these make is deleted before
     "python -m genius.collections photos products=shop my-collection",
+    "python -m training my-collection my-run",  # of the collection that was just made
     "python -m training my-collection my-run --preset small",
     "python -m training.encoder my-collection my-run",
     "cp -r assets/demo my-demo",
