@@ -4,8 +4,8 @@
     python -m genius.evaluation RUN --beams 1,5,10,20,30,50 --untrained-encoder
     python -m genius.evaluation RUN --beams 30,50 --every-phrasing      # next to the paper's tables
 
-A run that was trained on the demo world is evaluated on that world, redrawn from its seed. The same command again
-goes on where an evaluation was stopped.
+A run that was trained on the demo world is evaluated on that world, redrawn from its seed. The same command
+resumes an evaluation that was stopped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results of searches on disk, so that an evaluation that was stopped goes on where it was.
+"""Results of searches on disk, so that an evaluation that was stopped can be resumed.
 
 A file holds what the queries of one row found in one pool. It is used by an evaluation of the same run with the same
 options; pictures count by their names.

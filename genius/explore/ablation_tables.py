@@ -47,7 +47,7 @@ def ablation_tables(report: Report, choice: str | None) -> list[Table]:
     chosen = chosen_table(report, choice)
     if chosen is None:
         rows = [[one["claim"], one["verdict"], one["difference"]] for one in report["claims"]]
-        title = "Differences in percentage points, and whether their 95 % interval lies above 0"
+        title = "Differences in percentage points with 95 % intervals, and whether each claim holds"
         return [Table(title, ("Claim of the paper", "Here", "Difference"), rows, words=2)]
     return [_block(chosen, block) for block in chosen["blocks"]]
 

@@ -1,4 +1,4 @@
-"""genius/evaluation/kept_searches.py: an evaluation that was stopped goes on where it was."""
+"""genius/evaluation/kept_searches.py: an evaluation that was stopped is resumed."""
 
 import shutil
 from dataclasses import replace
