@@ -39,7 +39,15 @@ class PlotlyFigure(gr.HTML):
     markup there.
     """
 
-    def __init__(self, name: str, label: str, value: Figure | None = None, height: int = 480, after_text: bool = False):
+    def __init__(
+        self,
+        name: str,
+        label: str,
+        value: Figure | None = None,
+        height: int = 480,
+        after_text: bool = False,
+        **layout: Any,  # Gradio's own: it makes a component anew for a visitor when a callback updates or skips it
+    ):
         super().__init__(
             value,
             html_template='<div class="panel figure-host"></div>',
@@ -51,6 +59,7 @@ class PlotlyFigure(gr.HTML):
             apply_default_css=False,
             head=f'<script src="{PLOTLY_ADDRESS}"></script>',
             elem_id=name,
+            **layout,
         )
 
     def postprocess(self, value: Figure | Mapping[str, Any] | str | None) -> str | None:

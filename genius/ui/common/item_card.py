@@ -28,8 +28,8 @@ class ItemCard(Panel):
     name: the elem_id, unique on the page.
     """
 
-    def __init__(self, name: str, context: Context):
-        super().__init__(name, "common/item_card.js")
+    def __init__(self, name: str, context: Context, **layout: Any):
+        super().__init__(name, "common/item_card.js", **layout)
 
         def on_neighbour(event: gr.EventData):
             return chosen_item_view(context.engine, event)

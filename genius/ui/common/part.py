@@ -20,8 +20,8 @@ class PartOfPicture(Panel):
     name: the elem_id, unique on the page. picture: that of the UploadedImage.
     """
 
-    def __init__(self, name: str, picture: str):
-        super().__init__(name, "common/part.js", picture=picture)
+    def __init__(self, name: str, picture: str, **layout: Any):
+        super().__init__(name, "common/part.js", picture=picture, **layout)
 
 
 def part_of(value: Any) -> Part | None:
