@@ -102,7 +102,7 @@ def test_a_run_that_was_trained_is_refused_and_stays_as_it_is(tiny_run, other):
     ("option", "value", "refusal"),
     [
         ("--beams", "5,x", "--beams 5,x: expected integers from 1"),
-        ("--limit", "0", "--limit 0: expected at least 1"),
+        ("--limit", "0", "--limit 0: expected an integer of at least 1"),
         ("--pool", "nowhere", "nowhere"),
     ],
 )

@@ -20,6 +20,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from genius.examples import Example, TargetedInstruction
+from genius.index.layout import IndexConfig
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.batching import ANYONE
 from genius.search.checks import check_query, checked_options
@@ -79,6 +80,7 @@ class FakeIndex:
     n = 76_412
     folder = Path("index-00000000")
     code_sizes = CODE_SIZES
+    config = IndexConfig(n, DIM, CODE_SIZES)
     instructions = INSTRUCTIONS
     modalities = (np.arange(n) % 3).astype(np.uint8)
 

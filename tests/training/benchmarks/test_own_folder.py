@@ -43,5 +43,5 @@ def test_captions_are_searched_among_photographs_without_texts(tiny, tmp_path, c
 
 
 def test_a_limit_of_no_captions_is_refused_before_anything_is_read(tmp_path):
-    with pytest.raises(UserError, match="--limit 0: expected at least 1"):
+    with pytest.raises(UserError, match="--limit 0: expected an integer of at least 1"):
         own_folder.main([str(tmp_path / "nowhere"), str(tmp_path / "work"), "--limit", "0"])
