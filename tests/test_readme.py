@@ -171,7 +171,8 @@ NOT_RUN = {
     "python -m training.photos.worked_examples my-run $GENIUS_DATA": "tests/training/photos/",
     "python -m training.photos.credits my-run $GENIUS_DATA": "tests/training/photos/",
     "python -m genius.evaluation assets/photos --collection my-collection --answerable --limit 150": TOWERS,
-    "python -m genius.evaluation my-run --collection my-collection --limit 200": TOWERS,
+    "python -m genius.evaluation my-run --collection my-collection --items all "
+    "--rows flickr8k,fashion,grocery,visual7w,emoji": TOWERS,
     "python -m training.published published": DOWNLOADS,
     "python -m training.published --clip-sf clip_sf_large.pth --genius GENIUS_t5small.pth published": CHECKPOINTS,
     "python -m training.features MBEIR published --preset paper": CHECKPOINTS,
