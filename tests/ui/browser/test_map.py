@@ -158,7 +158,7 @@ def test_the_table_does_by_keyboard_what_the_lasso_does(opened):
     drawn(page, "birds")
     page.get_by_role("button", name="The map as a table").press("Enter")
     page.locator("#map-table .pick", has_text="birds").press("Enter")
-    page.locator("#map-selection h2", has_text="39 items of birds").wait_for()
+    page.locator("#map-selection h2", has_text="39 items colored as “birds”").wait_for()
 
 
 def test_the_last_query_is_shown_among_the_items_and_colors_them(opened):
