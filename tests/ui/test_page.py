@@ -123,18 +123,23 @@ def test_a_request_with_missing_values_gets_a_sentence_and_a_line_in_the_log(ask
 
 def test_a_search_knows_whether_its_client_listens(ask, served, monkeypatch):
     listening = []
-    monkeypatch.setattr(served.engine, "answer", lambda *_: listening.append(served.engine.caller.listens()))
+
+    def answer(*_):
+        caller = served.engine.caller
+        while not caller.listens() and not caller.has_left():  # a client listens once it has asked
+            time.sleep(0.01)
+        listening.append(caller.listens())
+
+    monkeypatch.setattr(served.engine, "answer", answer)
     ask("on_search", "mug", None, "Find one.", None, [], 5, 3, True, "set", "any", "cosine", 0.25, None)
     heard = served.engine.caller
     assert listening == [True] and heard.name[0] == "127.0.0.1" and heard.name[1]
     monkeypatch.setattr(security, "GRACE", 1)
     httpx.post(f"{served.url}/gradio_api/call/search", json=SEARCH, trust_env=False).raise_for_status()
-    while served.engine.caller is heard:
+    while len(listening) < 2:
         time.sleep(0.01)
     unheard = served.engine.caller
-    assert unheard.name == ("127.0.0.1", "") and listening == [True, False]
-    while not unheard.has_left():
-        time.sleep(0.01)
+    assert unheard.name == ("127.0.0.1", "") and listening == [True, False] and unheard.has_left()
 
 
 def test_a_search_for_nobody_is_dropped_and_says_so(served, monkeypatch, caplog):

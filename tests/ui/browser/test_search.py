@@ -71,11 +71,13 @@ def test_of_several_quick_searches_the_last_is_shown(visit, served, monkeypatch)
 
 def test_the_server_is_asked_when_the_kind_of_query_changes_and_not_at_each_keystroke(visit):
     page, sent = visit(), []
-    page.on("request", lambda one: sent.append(one.url) if "/run/" in one.url or "/queue/" in one.url else None)
-    page.type("#text textarea", "a red dog", delay=50)
+    page.on("request", lambda one: sent.append(one.url) if "/run/" in one.url or "/queue/join" in one.url else None)
+    with page.expect_response("**/run/predict"):
+        page.type("#text textarea", "a red dog", delay=50)
     page.wait_for_timeout(500)
     assert len(sent) == 1
-    page.fill("#text textarea", "")
+    with page.expect_response("**/run/predict"):
+        page.fill("#text textarea", "")
     page.wait_for_timeout(500)
     assert len(sent) == 2
 
@@ -103,8 +105,7 @@ def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, serve
 def test_enter_in_the_instruction_searches_for_what_was_written_and_not_while_it_chooses(visit, served):
     page = visit()
     field, before = page.locator("#instruction input"), len(served.engine.queries)
-    page.fill("#text textarea", "a mug")
-    page.wait_for_timeout(500)  # the first words reorder the list
+    page.fill("#text textarea", "a mug")  # the first words reorder the list, before the choice or while it is open
     field.click()
     field.press("ArrowDown")
     field.press("Enter")
@@ -119,6 +120,18 @@ def test_enter_in_the_instruction_searches_for_what_was_written_and_not_while_it
     field.press("Enter")
     page.locator("#summary .sentence", has_text="“a mug”").wait_for()
     assert served.engine.queries[-1][0].instruction == "zzz"
+
+
+def test_enter_after_an_arrow_does_not_search_where_the_list_forgot_what_the_arrow_reached(visit, served):
+    page = visit()
+    field, before = page.locator("#instruction input"), len(served.engine.queries)
+    page.fill("#text textarea", "a mug")
+    field.click()
+    field.press("ArrowDown")
+    field.evaluate("field => field.removeAttribute('aria-activedescendant')")  # as when the list is filled anew
+    field.press("Enter")
+    page.wait_for_timeout(500)
+    assert len(served.engine.queries) == before
 
 
 def test_of_several_quick_clicks_the_last_counts(visit, served, monkeypatch):
