@@ -29,7 +29,8 @@ from tests import readmes
 from tests.readmes import FRONT, READMES, ROOT
 from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import TINY
-from training.settings import PRESETS, with_change, with_changes
+from training.presets import PRESETS
+from training.settings import with_change, with_changes
 
 COLORS = {"red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "yellow": (230, 210, 40)}
 SHAPES = {"square": (24, 24), "bar": (10, 40), "column": (40, 10)}

@@ -15,7 +15,8 @@ import torch
 from genius.errors import UserError
 from genius.evaluation.arguments import command_parser
 from training.distributed import default_workers, init_distributed
-from training.settings import PRESETS, Settings, with_changes
+from training.presets import PRESETS
+from training.settings import Settings, with_changes
 
 
 @dataclass(frozen=True)

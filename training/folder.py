@@ -39,8 +39,9 @@ from training.__main__ import train
 from training.command_line import Arguments, add_device_argument, add_seed_argument, add_set_argument
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.pairs import CandidateTable
+from training.presets import SMALL
 from training.pseudo_queries import RECIPE, Recipe, check_images, write_pseudo_queries
-from training.settings import SMALL, Settings, with_change, with_changes
+from training.settings import Settings, with_change, with_changes
 from training.stage import RESUME, is_done, only_trainer, run_stage
 
 PHOTOS = Path(__file__).resolve().parent.parent / "assets" / "photos"  # the shipped run of photographs

@@ -23,7 +23,7 @@ from tests.training import shared_stages
 from tests.training.tiny_towers import write_towers
 from training import distributed
 from training.command_line import parse_arguments
-from training.settings import SMALL
+from training.presets import SMALL
 from training.tower_outputs import TowerOutputs
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,7 @@ from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_encoder
 from training import folder, pseudo_queries
 from training.folder import main, settings_for
-from training.settings import SMALL
+from training.presets import SMALL
 
 WORDS = ["dog", "snow", "ball", "tree", "red", "street"]
 QUICK = " ".join(

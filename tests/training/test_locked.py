@@ -34,7 +34,8 @@ from training.locked_encoder import LockedEncoder
 from training.locked_features import cached_features
 from training.locked_inputs import LockedLoader
 from training.pairs import CandidateTable, Pairs
-from training.settings import PHOTOS, ExtrasSettings, with_changes
+from training.presets import PHOTOS
+from training.settings import ExtrasSettings, with_changes
 from training.stage import run_stage
 from training.tower_outputs import TowerOutputs
 

@@ -19,7 +19,8 @@ from genius.models.fusion import Fusion, FusionConfig
 from training.checkpoint import fingerprint
 from training.decoder import QUERY_AUGMENTATIONS
 from training.optimization import adamw, cosine
-from training.settings import AUGMENTATIONS, DEMO, PAPER, PAPER_TEXT, PHOTOS, PRESETS, SMALL, Settings
+from training.presets import DEMO, PAPER, PAPER_TEXT, PHOTOS, PRESETS, SMALL
+from training.settings import AUGMENTATIONS, Settings
 
 MBEIR = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
 UPSAMPLED = "train_query_data_path: mbeir_union_up_train.jsonl, made by UniIR's mbeir_data_generator.py"

@@ -45,10 +45,10 @@ from tests.training.published_formulas import (
     text_feature,
     tokens_of,
 )
+from training.presets import PAPER
 from training.published import hub
 from training.published.__main__ import main
 from training.published.checkpoint_file import Checkpoint
-from training.settings import PAPER
 
 ROOT = Path(__file__).parents[2]
 MARGIN = 1e-4  # of distances: nearer codewords than this may be told apart either way

@@ -5,7 +5,8 @@ from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.fusion import Fusion
 from training.encoder import new_encoder
-from training.settings import DEMO, PAPER, SMALL, with_change, with_changes
+from training.presets import DEMO, PAPER, SMALL
+from training.settings import with_change, with_changes
 
 
 def test_a_setting_is_changed_at_any_depth_and_no_other_is():

@@ -7,7 +7,8 @@ import pytest
 
 from genius.errors import UserError
 from genius.run import Run
-from training.settings import DEMO, PAPER, with_change
+from training.presets import DEMO, PAPER
+from training.settings import with_change
 from training.side_run import recorded_settings, with_matching_sizes
 
 DEMO_RUN = Path(__file__).parents[2] / "assets" / "demo"

@@ -8,7 +8,8 @@ from genius.models.decoder import DecoderConfig
 from genius.models.fusion import FusionConfig
 from genius.models.quantizer import QuantizerConfig
 from tests.search.tiny import tiny_encoder
-from training.settings import SMALL, ExtrasSettings, Settings
+from training.presets import SMALL
+from training.settings import ExtrasSettings, Settings
 
 DIM, LEVELS, CODES = 12, 4, 5
 

@@ -46,7 +46,8 @@ from training.command_line import (
 from training.distributed import barrier, init_distributed, is_main
 from training.encoder import train
 from training.pairs import CandidateTable
-from training.settings import PRESETS, EncoderSettings, Settings, with_changes
+from training.presets import PRESETS
+from training.settings import EncoderSettings, Settings, with_changes
 from training.stage import RESUME, is_done, only_trainer, run_stage
 
 PATCH = 16  # side of the squares that BLIP's image tower sees as tokens where CLIP's has none, pixels

@@ -25,7 +25,8 @@ from training.command_line import Arguments
 from training.demo.vocabulary import teacher_folder
 from training.demo.worked_examples import write_examples
 from training.distributed import expect_one_process
-from training.settings import DEMO, Settings
+from training.presets import DEMO
+from training.settings import Settings
 from training.shipping import add_shipping_arguments, check_destination, finish_run, ship_run
 
 THUMBNAILS = "thumbnails.sqlite"

@@ -24,7 +24,8 @@ from training.photos.collection import SHIPPED, build_photo_collection
 from training.photos.credits import write_credits
 from training.photos.phrasings import PHRASINGS
 from training.photos.worked_examples import write_photo_examples
-from training.settings import PHOTOS, Settings
+from training.presets import PHOTOS
+from training.settings import Settings
 from training.shipping import add_shipping_arguments, check_destination, finish_run, ship_run
 
 ABOUT = {  # what the page says about the run, see genius/ui/common/about.py

@@ -12,7 +12,7 @@ from tests.training.test_presets import flat
 from training.ablations.__main__ import scaled
 from training.ablations.variants import DECODERS, PUBLISHED, SCALES, TABLES, Variant, all_jobs, chosen_tables, job_of
 from training.id_schemes import SCHEMES
-from training.settings import DEMO, PAPER, PHOTOS, SMALL
+from training.presets import DEMO, PAPER, PHOTOS, SMALL
 
 SMALL_SCALE = scaled(PHOTOS, "small", [])
 

@@ -31,7 +31,8 @@ from training.benchmarks.encoders import (
     trainings,
 )
 from training.pairs import CandidateTable
-from training.settings import PAPER, SMALL, ExtrasSettings
+from training.presets import PAPER, SMALL
+from training.settings import ExtrasSettings
 
 CHANGES = ["--set", "encoder.epochs=1", "--device", "cpu", "--limit", "4"]
 

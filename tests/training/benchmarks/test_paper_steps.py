@@ -10,7 +10,8 @@ from genius.collections.mbeir import Collection
 from genius.run import Run
 from training.benchmarks import paper_steps
 from training.pairs import CandidateTable, Pairs
-from training.settings import PAPER, with_changes
+from training.presets import PAPER
+from training.settings import with_changes
 
 STEPS = 2
 

@@ -14,7 +14,8 @@ from genius.search.engine import Engine
 from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import TINY
 from training.demo import __main__ as demo
-from training.settings import DEMO, IndexSettings
+from training.presets import DEMO
+from training.settings import IndexSettings
 
 NOT_INDEXED = re.compile('^(0:7|0:11) |"qid": ?"(0:7|0:11)"')  # test queries that training items answer: not indexed
 NO_TEACHER = replace(DEMO, encoder=replace(DEMO.encoder, extras=replace(DEMO.encoder.extras, teacher="unknown")))

