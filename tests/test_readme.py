@@ -135,7 +135,7 @@ ELSEWHERE = {
         "tests/evaluation/test_collection_table.py"
     ),
     "python -m training.transfer my-run other-collection other-run": "tests/training/test_transfer.py",
-    "python -m training.transfer my-run other-collection other-run --pool union_test --beams 30,50": (
+    "python -m training.transfer my-run other-collection other-run --pool union_test --rows 0:mscoco --beams 30,50": (
         "tests/training/test_transfer.py"
     ),
     "python -m genius.evaluation.speed.throughput my-run": "tests/evaluation/test_speed_throughput.py",

@@ -2,6 +2,7 @@
 
     python -m training.transfer RUN COLLECTION NEW
     python -m training.transfer RUN COLLECTION NEW --pool union_test --beams 30,50 --limit 200
+    python -m training.transfer RUN COLLECTION NEW --pool union_test --rows 0:mscoco    # captions to images alone
 
 NEW becomes a run with the encoder, fusion, quantizer, decoder and ranker of RUN and an index of COLLECTION, whose
 candidates are encoded; nothing is trained. Then its test queries are evaluated: NEW/reports/retrieval.json and .md. A
@@ -18,7 +19,8 @@ from pathlib import Path
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation import __main__ as evaluation
-from genius.evaluation.arguments import add_limit, command_parser, parse_integers
+from genius.evaluation.arguments import add_limit, add_rows, command_parser, parse_integers
+from genius.evaluation.queries import select_rows
 from genius.files import describe, link_or_copy
 from genius.run import Run
 from genius.runtime import usable_device
@@ -84,15 +86,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pool", default="", help="index this pool alone, such as union_test (default: everything)")
     parser.add_argument("--beams", default="50", metavar="N,N,…", help="beam sizes (default: %(default)s)")
     add_limit(parser)
+    add_rows(parser)
     add_device_argument(parser)
     options = parser.parse_args(arguments)
     parse_integers(options.beams, "--beams", 1, MAX_BEAMS)  # refused now, not after the candidates are encoded
     expect_run(options.run)
-    index.check_pool(Collection(options.collection), options.pool)
+    collection = Collection(options.collection)
+    index.check_pool(collection, options.pool)
+    select_rows(collection.rows(), options.rows)
     device = str(usable_device(options.device))
     transfer(Run(options.run), options.collection, options.new, options.pool, device)
     evaluated = [str(options.new), "--collection", str(options.collection), "--beams", options.beams]
     evaluated += ["--limit", str(options.limit)] if options.limit is not None else []
+    evaluated += ["--rows", ",".join(options.rows)] if options.rows else []
     evaluated += ["--device", options.device] if options.device else []
     evaluation.main(evaluated)
 

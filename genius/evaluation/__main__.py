@@ -24,6 +24,7 @@ from genius.evaluation.arguments import (
     add_collection_and_device,
     add_fast_dtype,
     add_limit,
+    add_rows,
     add_run,
     add_seed,
     add_split,
@@ -81,12 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="also search with every phrasing of each query's instruction: mean, lowest and highest hit rate",
     )
     add_answerable(parser)
-    parser.add_argument(
-        "--rows",
-        default="",
-        metavar="ROW,ROW,…",
-        help="only these benchmark rows: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks",
-    )
+    add_rows(parser)
     parser.add_argument(
         "--items",
         default="",
@@ -121,7 +117,7 @@ def main(arguments: list[str]) -> None:
         decoder_weight=checked_options(SearchOptions(decoder_weight=options.decoder_weight)).decoder_weight,
         every_phrasing=options.every_phrasing,
         answerable=options.answerable,
-        rows=tuple(filter(None, options.rows.split(","))),
+        rows=options.rows,
         items=options.items,
         trained_on=manifest.get("transferred", {}).get("collection", ""),
     )

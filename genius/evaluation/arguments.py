@@ -50,6 +50,16 @@ def add_limit(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_rows(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--rows",
+        type=lambda text: tuple(filter(None, text.split(","))),
+        default=(),
+        metavar="ROW,ROW,…",
+        help="only these benchmark rows: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks",
+    )
+
+
 def add_answerable(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--answerable",

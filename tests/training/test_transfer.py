@@ -54,6 +54,15 @@ def test_the_parts_are_those_of_the_run_and_the_index_is_of_the_collection(tiny_
     assert engine.index.n == len(list(other.all_candidates()))
 
 
+def test_chosen_rows_alone_are_evaluated(tiny_run, other, made):
+    file = made / "reports" / "retrieval.json"
+    before, first = file.read_bytes(), next(iter(Collection(other.root).rows()))
+    main([str(tiny_run), str(other.root), str(made), "--device", "cpu", "--rows", f"{first.task}:{first.dataset}"])
+    rows = {(row["task"], row["dataset"]) for pool in json.loads(file.read_text())["pools"] for row in pool["rows"]}
+    file.write_bytes(before)
+    assert rows == {(first.task, first.dataset)}
+
+
 def test_the_report_names_the_collection_of_training_and_no_target_was_seen(made):
     report = json.loads((made / "reports" / "retrieval.json").read_text())
     assert (report["collection"], report["trained_on"]) == ("elsewhere", "collection")
@@ -104,6 +113,7 @@ def test_a_run_that_was_trained_is_refused_and_stays_as_it_is(tiny_run, other):
         ("--beams", "5,x", "--beams 5,x: expected integers from 1"),
         ("--limit", "0", "--limit 0: expected an integer of at least 1"),
         ("--pool", "nowhere", "nowhere"),
+        ("--rows", "0:nowhere", "no row '0:nowhere'"),
     ],
 )
 def test_a_bad_option_is_refused_before_anything_is_encoded(tiny_run, other, tmp_path, option, value, refusal):
