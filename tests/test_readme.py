@@ -151,10 +151,18 @@ ELSEWHERE = {
 NOT_RUN = {
     "python -m genius.demo_world world --seed 1 --scale 6000 --pixels 72": ABLATIONS,
     "cp -r assets/demo run && python -m training.features world run --preset demo": ABLATIONS,
-    "python -m training.ablations world run --tables 4,S3,S4,S7,R --blocks paper --seeds 3 --limit 100 "
+    "python -m training.ablations world run --seeds 3 --limit 100 "
     "--set quantizer.quantizer.codebook_size=64 --set quantizer.quantizer.levels=7 --set quantizer.batch=256 "
     "--set quantizer.row_limit=300 --set quantizer.epochs=8 --set quantizer.kmeans_iterations=10 "
     "--set decoder.batch=128 --set decoder.row_limit=300 --set decoder.epochs=10": ABLATIONS,
+    "cp -r WORK/run photos-test && python -m training.index WORK/photographs photos-test --preset photos "
+    "--set index.pool=union_test": TOWERS,
+    "python -m genius.evaluation photos-test --collection WORK/photographs --rows 0:flickr8k --limit 1000": TOWERS,
+    "python -m training.transfer assets/demo WORK/photographs demo-on-photos --pool union_test --rows 0:flickr8k "
+    "--limit 1000": TOWERS,
+    "python -m training.transfer assets/photos world photos-on-world --pool union_test --rows 0:drawn_mscoco": ABLATIONS,
+    "python -m training.transfer assets/demo world demo-on-world --pool union_test --rows 0:drawn_mscoco": ABLATIONS,
+    "python -m genius.evaluation.caption_table photos-test demo-on-photos photos-on-world demo-on-world": ABLATIONS,
     "python -m training.folder photos my-run --model ViT-B-32 --pretrained laion2b_s34b_b79k": DOWNLOADS,
     "python -m training.folder photos my-run --model ViT-B-32 --pretrained weights.safetensors": DOWNLOADS,
     "python -m training.folder photos my-run --model hf-hub:OWNER/REPOSITORY": DOWNLOADS,
