@@ -80,7 +80,7 @@ def fill_until_killed(folder) -> None:
 
     torch.set_num_threads(1)  # a forked process has no other threads
     FeatureFiles.create(folder, len(INPUTS), 2, DIM, "source").fill(
-        tiny_encoder(), [*INPUTS[:3], INPUTS[4]], open_until_black, 1, "test"
+        tiny_encoder(), [*INPUTS[:3], INPUTS[4], INPUTS[3]], open_until_black, 1, "test"
     )
 
 
