@@ -160,7 +160,8 @@ NOT_RUN = {
     "python -m genius.evaluation photos-test --collection WORK/photographs --rows 0:flickr8k --limit 1000": TOWERS,
     "python -m training.transfer assets/demo WORK/photographs demo-on-photos --pool union_test --rows 0:flickr8k "
     "--limit 1000": TOWERS,
-    "python -m training.transfer assets/photos world photos-on-world --pool union_test --rows 0:drawn_mscoco": ABLATIONS,
+    "python -m training.transfer assets/photos world photos-on-world --pool union_test "
+    "--rows 0:drawn_mscoco": ABLATIONS,
     "python -m training.transfer assets/demo world demo-on-world --pool union_test --rows 0:drawn_mscoco": ABLATIONS,
     "python -m genius.evaluation.caption_table photos-test demo-on-photos photos-on-world demo-on-world": ABLATIONS,
     "python -m training.folder photos my-run --model ViT-B-32 --pretrained laion2b_s34b_b79k": DOWNLOADS,

@@ -33,8 +33,8 @@ def encoder_note(report: Report) -> str:
 
 
 def ablation_choices(report: Report) -> list[str]:
-    """The claims, if there are any, and every table."""
-    return [CLAIMS] * bool(report["claims"]) + [_name(table) for table in report["tables"]]
+    """Every table, and the claims if there are any: last, because the first choice is shown, and they have no plot."""
+    return [_name(table) for table in report["tables"]] + [CLAIMS] * bool(report["claims"])
 
 
 def chosen_table(report: Report, choice: str | None) -> dict[str, Any] | None:

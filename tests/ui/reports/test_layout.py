@@ -21,14 +21,14 @@ def test_a_report_that_few_runs_have_is_shown_only_where_it_is(tmp_path):
     assert head["title"] == "Uploads" and len(tables["tables"]) == 3
 
 
-def test_the_ablations_open_on_what_the_paper_says_and_have_a_plot_for_each_table(tmp_path):
+def test_the_ablations_open_on_a_table_with_its_plot_and_tell_what_the_paper_says(tmp_path):
     assert section_values(tmp_path, ABLATIONS, None)[0] is None
     head, _, choice, plot, tables = section_values(write_reports(tmp_path), ABLATIONS, None)
-    assert head["title"] == "The paper’s ablations" and plot is None
-    assert [value for _, value in choice.choices] == ["What the paper says", "Table 4: Key components"]
-    assert tables["tables"][0]["rows"] == [["Modality helps (5.5)", "holds", "+9.0 [+1.0, +17.0]"]]
-    plot, tables = choice_values(tmp_path, ABLATIONS, "Table 4: Key components")
+    assert head["title"] == "The paper’s ablations"
+    assert [value for _, value in choice.choices] == ["Table 4: Key components", "What the paper says"]
     assert len(plot.data) == 4 and len(tables["tables"]) == 2
+    plot, tables = choice_values(tmp_path, ABLATIONS, "What the paper says")
+    assert plot is None and tables["tables"][0]["rows"] == [["Modality helps (5.5)", "holds", "+9.0 [+1.0, +17.0]"]]
 
 
 def test_an_event_without_a_choice_changes_what_a_choice_changes(tmp_path):
