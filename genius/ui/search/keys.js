@@ -1,17 +1,17 @@
 // Enter in an instruction searches or compares, as it does in a description; not where it chooses from the open list, or
 // ends the composition of a character. The dropdown settles what was typed, hence the wait; it closes its list at the
-// same key, so the key is looked at first. A list that is reordered after an arrow key forgets what the arrow reached:
-// Enter then searches for nothing that the visitor did not choose.
+// same key, so the key is looked at first. A list that is reordered after an arrow key may forget which entry the arrow reached,
+// so an Enter that follows an arrow key never searches.
 {
   const BUTTONS = {'#instruction': '#go', '#compare-instruction': '#compare-go'};
   let arrowed = null; // the field whose list an arrow key moved in last
-  const isOpen = field => field.ariaExpanded === 'true';
   for (const kind of ['input', 'focusout'])
     document.addEventListener(kind, () => { arrowed = null; }, true);
   document.addEventListener('keydown', ({key, isComposing, target}) => {
     const [, go] = Object.entries(BUTTONS).find(([field]) => target.closest?.(field)) ?? [];
     if (!go || isComposing) return;
-    const chooses = arrowed === target || isOpen(target) && target.hasAttribute('aria-activedescendant');
+    const chooses = arrowed === target
+      || target.ariaExpanded === 'true' && target.hasAttribute('aria-activedescendant');
     arrowed = key === 'ArrowDown' || key === 'ArrowUp' ? target : null;
     if (key === 'Enter' && !chooses) setTimeout(() => document.querySelector(go).click(), 50);
   }, true);
