@@ -43,13 +43,22 @@ def chosen_table(report: Report, choice: str | None) -> dict[str, Any] | None:
 
 
 def ablation_tables(report: Report, choice: str | None) -> list[Table]:
-    """The blocks of a table, or the claims."""
+    """The blocks of a table, or the claims, by block."""
     chosen = chosen_table(report, choice)
-    if chosen is None:
-        rows = [[one["claim"], one["verdict"], one["difference"]] for one in report["claims"]]
-        title = "Differences in percentage points with 95 % intervals, and whether each claim holds"
-        return [Table(title, ("Claim of the paper", "Here", "Difference"), rows, words=2)]
-    return [_block(chosen, block) for block in chosen["blocks"]]
+    if chosen is not None:
+        return [_block(chosen, block) for block in chosen["blocks"]]
+    names = {block["block"]: block["name"] for table in report["tables"] for block in table["blocks"]}
+    columns = ("Claim of the paper", "Here", "Difference, points")
+    return [
+        Table(
+            f"{name}. Whether each claim holds, with 95 % intervals",
+            columns,
+            [[one["claim"], one["verdict"], one["difference"]] for one in report["claims"] if one["block"] == block],
+            words=2,
+        )
+        for block, name in names.items()
+        if any(one["block"] == block for one in report["claims"])
+    ]
 
 
 def _block(table: dict[str, Any], block: dict[str, Any]) -> Table:

@@ -141,7 +141,15 @@ ABLATIONS = {
     "collection": "world",
     "size": "Scale small: K × M = 64 × 7.",
     "standing": ["drawn_mscoco task 0 for mscoco", f"{HOSTILE} task 3 for mscoco"],
-    "claims": [{"claim": "Modality helps (5.5)", "table": "4", "verdict": "holds", "difference": "+9.0 [+1.0, +17.0]"}],
+    "claims": [
+        {
+            "block": "paper",
+            "claim": "Modality helps (5.5)",
+            "table": "4",
+            "verdict": "holds",
+            "difference": "+9.0 [+1.0, +17.0]",
+        }
+    ],
     "tables": [
         {
             "number": "4",

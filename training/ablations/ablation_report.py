@@ -18,7 +18,7 @@ from genius.evaluation.tables import MODALITY_NAMES, UNKNOWN, decimals, percent,
 from genius.metrics.code_health import purity
 from genius.schema import Modality
 from genius.trie.ids import packed_bytes
-from training.ablations.cells import Cell, cell, shown
+from training.ablations.cells import Cell, average, cell, shown
 from training.ablations.claims import claims
 from training.ablations.variants import BEAMS, CONDITIONS, AblationTable, Variant, published
 
@@ -85,12 +85,19 @@ def _rows(spec: AblationTable, variant: Variant, results: list[Result], block: s
             )
             for at, column in enumerate(results[0]["columns"])
         ]
-        return [{"name": variant.name, "cells": cells, "extras": extras}]
+        return [{"name": variant.name, "cells": cells, "extras": average_extras(cells) | extras}]
     if spec.kind == "beams":
         return _by_beams(spec, results, extras, block)
     if spec.kind == "cuts":
         return _by_cuts(spec, variant, results, extras)
     return [{"name": variant.name, "cells": _by_condition(results), "extras": extras}]
+
+
+def average_extras(cells: Sequence[Cell]) -> dict[str, str]:
+    """The average over columns, beside the published one if the paper has a figure for each."""
+    mean = average(cells)
+    known = {} if mean["published"] is None else {"paper, average": percent(mean["published"])}
+    return known | {"average": shown(mean)}
 
 
 def _by_beams(spec: AblationTable, results: list[Result], extras: dict[str, str], block: str) -> list[dict[str, Any]]:
@@ -268,16 +275,14 @@ def markdown(report: dict[str, Any]) -> str:
         "Stand-ins for the paper's columns: " + "; ".join(report["standing"]) + ".",
     ]
     if report["claims"]:
-        parts += [
-            "## What the paper says, and what holds here",
-            table(
-                [
-                    {"claim": one["claim"], "here": one["verdict"], "difference, points": one["difference"]}
-                    for one in report["claims"]
-                ],
-                text_columns=2,
-            ),
+        parts.append("## What the paper says, and what holds here")
+    for block in dict.fromkeys(one["block"] for one in report["claims"]):
+        lines = [
+            {"claim": one["claim"], "here": one["verdict"], "difference, points": one["difference"]}
+            for one in report["claims"]
+            if one["block"] == block
         ]
+        parts += [f"{BLOCK_NAMES[block]}:", table(lines, text_columns=2)]
     for built in report["tables"]:
         pools = "both pools" if built["number"] == "S4" else f"{built['scope']} pools"
         parts += [f"## {built['name']}: {built['title']}", f"Percent, {pools}, {BEAMS} beams unless said."]

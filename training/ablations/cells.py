@@ -33,6 +33,14 @@ def cell(values: Sequence[float], queries: int, figure: float | None = None, lev
     }
 
 
+def average(cells: Sequence[Cell]) -> Cell:
+    """The mean over columns with equally many seeds; published, if all are. Their queries are taken as one column's."""
+    values = np.mean([one["values"] for one in cells], axis=0)  # by seed
+    figures = [one["published"] for one in cells]
+    known = None if None in figures else 100 * float(np.mean(figures))
+    return cell(values, sum(one["queries"] for one in cells), known)
+
+
 def student_half_width(values: Sequence[float], level: float) -> float:
     """Half of Student's t interval of the mean of at least two values."""
     return float(stats.t.ppf((1 + level) / 2, len(values) - 1) * np.std(values, ddof=1) / sqrt(len(values)))

@@ -13,6 +13,7 @@ import numpy as np
 
 from genius.evaluation.paper_ablations import COLUMNS, FULL
 from training.ablations.cells import LEVEL, Cell, cell, student_half_width
+from training.ablations.variants import DECODERS
 
 BETTER, SOMEWHERE, NO_WORSE = "better", "better somewhere", "no worse"
 HOLDS = "holds"
@@ -69,25 +70,27 @@ CLAIMS = (
 
 
 def claims(tables: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """{"claim", "verdict", "difference"} of each claim whose rows the report has, with the paper's decoder."""
+    """{"block", "claim", "table", "verdict", "difference"} of each claim in each block that has its rows."""
     found = []
-    for claim in CLAIMS:
-        rows = {
-            row["name"]: row
-            for table in tables
-            if table["number"] == claim.table
-            for block in table["blocks"]
-            if block["block"] == "paper"
-            for row in block["rows"]
-        }
-        if claim.better not in rows or claim.worse not in rows:
-            continue
-        better, worse = (_cells(rows[name], claim.columns) for name in (claim.better, claim.worse))
-        if not better or not worse:
-            continue
-        verdict, shown = decided(claim.kind, better, worse)
-        found.append({"claim": claim.text, "table": claim.table, "verdict": verdict, "difference": shown})
+    for block in DECODERS:
+        for claim in CLAIMS:
+            rows = _rows_of(tables, claim.table, block)
+            if claim.better not in rows or claim.worse not in rows:
+                continue
+            better, worse = (_cells(rows[name], claim.columns) for name in (claim.better, claim.worse))
+            if not better or not worse:
+                continue
+            verdict, shown = decided(claim.kind, better, worse)
+            found.append(
+                {"block": block, "claim": claim.text, "table": claim.table, "verdict": verdict, "difference": shown}
+            )
     return found
+
+
+def _rows_of(tables: list[dict[str, Any]], number: str, block: str) -> dict[str, dict[str, Any]]:
+    """The rows of a block of a table, by name; empty without it."""
+    blocks = [one for table in tables if table["number"] == number for one in table["blocks"]]
+    return {row["name"]: row for one in blocks if one["block"] == block for row in one["rows"]}
 
 
 def decided(kind: str, better: list[Cell], worse: list[Cell]) -> tuple[str, str]:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from training.ablations.cells import cell
+from training.ablations.ablation_report import average_extras
+from training.ablations.cells import average, cell
 from training.ablations.claims import CLAIMS, claims, decided, difference
 
 ASSETS = Path(__file__).parents[3] / "assets"
@@ -75,9 +76,23 @@ def test_what_is_no_worse_holds_unless_the_other_is_significantly_better():
     assert decided("no worse", below, above)[0] == "does not hold"
 
 
-def test_a_claim_without_its_rows_or_of_our_decoder_is_left_out():
-    rows = row("GENIUS", [0.5]), row("w/o L_mse", [0.4])
-    assert claims([table(*rows, block="ours")]) == [] and claims([table(rows[0])]) == []
+def test_a_claim_without_its_rows_is_left_out():
+    assert claims([table(row("GENIUS", [0.5]))]) == []
+
+
+def test_claims_are_of_one_decoder_each():
+    ours = table(row("GENIUS", [0.5]), row("w/o L_mse", [0.4]), block="ours")
+    assert [one["block"] for one in claims([ours])] == ["ours"]
+    assert claims([table(row("GENIUS", [0.5])), table(row("w/o L_mse", [0.4]), block="ours")]) == []
+
+
+def test_an_average_is_of_the_columns_of_each_seed():
+    columns = [[0.2, 0.3, 0.4], [0.6, 0.5, 0.7]]
+    found = average([cell(values, 90, figure) for values, figure in zip(columns, (40, 60), strict=True)])
+    by_seed = np.mean(columns, axis=0)
+    assert found["values"] == pytest.approx(by_seed) and found["published"] == pytest.approx(0.5)
+    assert found["interval"] == pytest.approx(stats.t.interval(0.95, 2, np.mean(by_seed), stats.sem(by_seed)))
+    assert average([cell([0.2], 90, 40), cell([0.4], 90)])["published"] is None
 
 
 def test_the_difference_of_seeds_is_paired():
@@ -104,6 +119,8 @@ def test_the_shipped_reports_say_what_their_tables_say(run):
         for row in table["blocks"][0]["rows"]:
             for one in filter(None, row["cells"]):
                 assert one["interval"] == pytest.approx(cell(one["values"], one["queries"])["interval"])
+            if "average" in row["extras"]:
+                assert row["extras"].items() >= average_extras(row["cells"]).items()
 
 
 def test_columns_of_the_same_queries_are_not_averaged_as_if_they_were_others():
