@@ -30,7 +30,7 @@ from xml.etree import ElementTree
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_parser
 from genius.evaluation.tables import table
-from genius.explore.report_data import hostile_note, hostile_tables
+from genius.explore.report_tables.hostile_tables import hostile_note, hostile_tables
 from genius.files import write_json, write_text
 from genius.reading import read_json
 from training.distributed import expect_one_process

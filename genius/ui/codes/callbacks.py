@@ -13,7 +13,7 @@ from genius.errors import UserError, quoted
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.hierarchy import hierarchy
-from genius.explore.report_data import Missing, from_report
+from genius.explore.report_tables.report_data import Missing, from_report
 from genius.metrics.code_health import bucket_histogram, table_health
 from genius.schema import Modality
 from genius.trie.code_table import Matches, Pattern, at_level

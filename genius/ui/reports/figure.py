@@ -12,9 +12,12 @@ from plotly.subplots import make_subplots
 
 from genius.collections.layout import TASKS
 from genius.evaluation.tables import MODALITY_NAMES
-from genius.explore.ablation_tables import chosen_table
-from genius.explore.paper_tables import throughput_points
-from genius.explore.report_data import TIMED, Report, is_validation, metric_name, metrics, pool_named, speed_cells
+from genius.explore.report_tables.ablation_tables import chosen_table
+from genius.explore.report_tables.paper_tables import throughput_points
+from genius.explore.report_tables.report_data import Report
+from genius.explore.report_tables.retrieval_tables import TIMED, pool_named
+from genius.explore.report_tables.speed_tables import speed_cells
+from genius.explore.report_tables.training_tables import is_validation, metric_name, metrics
 from genius.ui.common.figures import base_layout, escaped
 
 COLORS = ("#8a8f98", "#cc79a7", "#e69f00", "#009e73", "#8c6d31", "#d55e00", "#2b7bba", "#56b4e9")  # Okabe and Ito's

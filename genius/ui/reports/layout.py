@@ -12,7 +12,7 @@ from typing import Any
 import gradio as gr
 from plotly.graph_objects import Figure
 
-from genius.explore.report_data import Missing, Report, from_report, report_file
+from genius.explore.report_tables.report_data import Missing, Report, from_report, report_file
 from genius.ui.common.components import UNQUEUED, Panel, introduction
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from plotly.graph_objects import Figure
 
-from genius.explore import report_data as reports
-from genius.explore.ablation_tables import ablation_choices, ablation_note, ablation_tables, encoder_note
-from genius.explore.paper_tables import (
+from genius.explore.report_tables.ablation_tables import ablation_choices, ablation_note, ablation_tables, encoder_note
+from genius.explore.report_tables.hostile_tables import hostile_note, hostile_tables
+from genius.explore.report_tables.paper_tables import (
     captions_note,
     captions_tables,
     shared_note,
@@ -17,7 +17,23 @@ from genius.explore.paper_tables import (
     throughput_note,
     throughput_tables,
 )
-from genius.explore.report_data import STAGES, Report, Table
+from genius.explore.report_tables.report_data import Report, Table
+from genius.explore.report_tables.retrieval_tables import (
+    hit_tables,
+    pool_names,
+    retrieval_note,
+    times_note,
+    times_table,
+)
+from genius.explore.report_tables.speed_tables import speed_choices, speed_note, speed_tables
+from genius.explore.report_tables.training_tables import (
+    STAGES,
+    health_note,
+    health_tables,
+    training_note,
+    training_tables,
+)
+from genius.explore.report_tables.uploads_tables import uploads_note, uploads_tables
 from genius.ui.reports import figure
 
 
@@ -53,10 +69,10 @@ SECTIONS = (
         "“fast” write IDs, “geometry” does so without the decoder; “re-rank” orders what they found by similarity, "
         "“ranker” by all that is known of it.",
         "retrieval",
-        reports.retrieval_note,
-        reports.hit_tables,
+        retrieval_note,
+        hit_tables,
         (Plot("Hit rate per benchmark row and system, with intervals", 860, figure.hit_rates),),
-        reports.pool_names,
+        pool_names,
     ),
     Section(
         "times",
@@ -64,20 +80,20 @@ SECTIONS = (
         "How long a question takes, step by step. encode turns it into numbers; scan compares these with every "
         "item; beam search writes IDs instead.",
         "retrieval",
-        reports.times_note,
-        reports.times_table,
+        times_note,
+        times_table,
         (Plot("Milliseconds per query by system and stage", 380, figure.times),),
-        reports.pool_names,
+        pool_names,
     ),
     Section(
         "speed",
         "Speed by collection size",
         "How the time grows with the number of items: writing an ID takes as long for many items as for few.",
         "speed",
-        reports.speed_note,
-        reports.speed_tables,
+        speed_note,
+        speed_tables,
         (Plot("Milliseconds per query by number of items", 460, figure.speed),),
-        reports.speed_choices,
+        speed_choices,
     ),
     Section(
         "training",
@@ -85,8 +101,8 @@ SECTIONS = (
         "How the parts of the model learned. The loss (the error) should fall; validation (how often it is right on "
         "questions it did not learn from) should rise. An epoch is one pass over all data.",
         "training",
-        reports.training_note,
-        reports.training_tables,
+        training_note,
+        training_tables,
         tuple(
             Plot(
                 f"Losses and validation rates of the {stage} by epoch",
@@ -102,8 +118,8 @@ SECTIONS = (
         "How many of the codes of each level are in use. Effective codes: how many of equal size would "
         "divide the items as finely.",
         "health",
-        reports.health_note,
-        reports.health_tables,
+        health_note,
+        health_tables,
     ),
     Section(
         "ablations",
@@ -162,8 +178,8 @@ SECTIONS = (
         "Uploads",
         "How well the page answers about photographs from outside the collection, such as your own.",
         "uploads",
-        reports.uploads_note,
-        reports.uploads_tables,
+        uploads_note,
+        uploads_tables,
         optional=True,
     ),
     Section(
@@ -171,8 +187,8 @@ SECTIONS = (
         "Hostile testing",
         "How the program withstood damaged files, attacks, heavy load and being killed.",
         "hostile",
-        reports.hostile_note,
-        reports.hostile_tables,
+        hostile_note,
+        hostile_tables,
         (Plot("Measured curves, such as the memory of the server under load", 320, figure.measured_curves),),
         optional=True,
     ),

@@ -32,7 +32,7 @@ from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from genius.search.ood_detector import OODDetector, texture
 from genius.ui.common.about import About
-from tests.explore.sample_reports import write_reports
+from tests.explore.report_tables.sample_reports import write_reports
 from tests.search import tiny
 from tests.ui.fake_maps import fake_maps
 

@@ -244,7 +244,7 @@ def make_run(folder: Path) -> Path:
     """A tiny run with maps, reports and an example, so that every callback has something to do."""
     from genius.examples import FOLDER, LIST
     from genius.explore.map_data import PART
-    from tests.explore.sample_reports import write_reports
+    from tests.explore.report_tables.sample_reports import write_reports
     from tests.search.tiny import LEVELS, publish_tiny_run
     from tests.ui.fake_maps import fake_maps
 

@@ -16,7 +16,7 @@ from genius.collections.keys import id_key
 from genius.explore.map_data import PART, MappedQuery, Maps, View
 from genius.run import Run
 from genius.schema import Item, Modality
-from tests.explore.sample_reports import REPORTS, RETRIEVAL, pool
+from tests.explore.report_tables.sample_reports import REPORTS, RETRIEVAL, pool
 from tests.search import tiny
 
 TEXTS = (

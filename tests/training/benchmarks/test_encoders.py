@@ -11,7 +11,7 @@ from open_clip.transform import PreprocessCfg
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation.queries import read_queries
-from genius.explore.ablation_tables import ablation_choices, ablation_tables
+from genius.explore.report_tables.ablation_tables import ablation_choices, ablation_tables
 from genius.models.encoder import Encoder
 from genius.models.encoder_config import EncoderConfig
 from genius.models.feature_fusion import FeatureFusionEncoder

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from genius.errors import UserError
-from tests.explore.sample_reports import HOSTILE_SUITE
+from tests.explore.report_tables.sample_reports import HOSTILE_SUITE
 from tests.hostile.conftest import CLASSES
 from training.benchmarks import hostile
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.explore.sample_reports import HOSTILE, write_reports
+from tests.explore.report_tables.sample_reports import HOSTILE, write_reports
 from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from genius.explore.report_data import pool_names
+from genius.explore.report_tables.retrieval_tables import pool_names
 from genius.ui.reports.figure import ablations, hit_rates, measured_curves, speed, throughput, times, training
-from tests.explore.sample_reports import (
+from tests.explore.report_tables.sample_reports import (
     ABLATIONS,
     HOSTILE,
     HOSTILE_SUITE,

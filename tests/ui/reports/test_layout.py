@@ -3,11 +3,11 @@ from types import SimpleNamespace
 
 import gradio as gr
 
-from genius.explore.report_data import report_file
+from genius.explore.report_tables.report_data import report_file
 from genius.ui.common.context import ServedRun
 from genius.ui.reports.layout import cached_values, choice_values, reports_tab, section_values
 from genius.ui.reports.sections import SECTIONS
-from tests.explore.sample_reports import write_reports
+from tests.explore.report_tables.sample_reports import write_reports
 
 UPLOADS = next(section for section in SECTIONS if section.name == "uploads")
 ABLATIONS = next(section for section in SECTIONS if section.name == "ablations")

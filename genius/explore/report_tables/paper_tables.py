@@ -9,7 +9,7 @@ from __future__ import annotations
 from genius.evaluation import shared_codes
 from genius.evaluation.caption_table import cells
 from genius.evaluation.speed import throughput
-from genius.explore.report_data import Report, Table
+from genius.explore.report_tables.report_data import Report, Table
 
 
 def captions_note(report: Report) -> str:

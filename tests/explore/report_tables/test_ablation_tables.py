@@ -1,7 +1,7 @@
 """The tables of the ablations say what the report says."""
 
-from genius.explore.ablation_tables import CLAIMS, ablation_choices, ablation_note, ablation_tables
-from tests.explore.sample_reports import ABLATIONS, HOSTILE
+from genius.explore.report_tables.ablation_tables import CLAIMS, ablation_choices, ablation_note, ablation_tables
+from tests.explore.report_tables.sample_reports import ABLATIONS, HOSTILE
 
 
 def test_a_published_column_stands_before_ours_where_the_paper_prints_it():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from genius.evaluation.tables import UNKNOWN, percent
-from genius.explore.report_data import Report, Table
+from genius.explore.report_tables.report_data import Report, Table
 
 CLAIMS = "What the paper says"
 

@@ -1,0 +1,1 @@
+"""The reports of a run as tables of strings, for the page."""
