@@ -90,6 +90,11 @@ class Checkpoints:
             if old.name not in (f"epoch-{epoch}", f"epoch-{best['epoch']}"):
                 shutil.rmtree(old)
 
+    def epochs_since_best(self) -> int:
+        """How many epochs were saved after the one with the highest score; 0 before the first."""
+        state = self._state()
+        return state["epoch"] - state["best"]["epoch"] if state else 0
+
     def load_best(self, model: nn.Module) -> int:
         """Load the weights of the epoch with the highest score; -> that epoch."""
         epoch = self._state()["best"]["epoch"]

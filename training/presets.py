@@ -207,6 +207,7 @@ PHOTOS = Settings(  # the shipped run of photographs: heads behind pretrained to
         SMALL.decoder,
         decoder=replace(SMALL.decoder.decoder, layers=3, ff_width=512, prefix=6),
         epochs=3,
+        patience=1,
         upsample_to=0,
         half=True,
         bf16=False,

@@ -257,6 +257,7 @@ class DecoderSettings:
     alpha: float = 2.0  # of Beta(α, α)
     self_queries: bool = False  # every candidate is also its own query, unmixed (ours)
     keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
+    patience: int = 0  # with keep_best: stop after so many epochs that are no better than the best; 0: never (ours)
     decoder_weights: tuple[float, ...] = (1.0,)  # decoder against geometry: the best on validation is kept (ours)
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     bf16: bool = True  # mixed precision, on devices with instructions for it
@@ -266,6 +267,8 @@ class DecoderSettings:
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
         expect(self.row_limit >= 0, "row_limit is at least 0")
         expect(not (self.keep_best and self.validate_last), "validate_last is false where keep_best is true")
+        expect(self.patience >= 0, "patience is at least 0")
+        expect(self.keep_best or not self.patience, "keep_best is true where patience is above 0")
         expect_optimizer(self)
         expect(self.warmup_steps >= 0, "warmup_steps is at least 0")
         expect(self.clip_grad_norm > 0, "clip_grad_norm is above 0")

@@ -21,10 +21,11 @@ from genius.search.engine import Engine
 from tests.training.demo.tiny_teacher import write_teacher
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
-from training import encoder, features, index, quantizer
+from training import decoder, encoder, features, index, quantizer
 from training import stage as stages
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments
+from training.decoder import Validation
 from training.demo import vocabulary
 from training.image_augmentation import MARGIN
 from training.pairs import CandidateTable
@@ -137,6 +138,27 @@ def test_a_killed_stage_resumes_after_its_last_epoch_and_ends_with_the_same_byte
     expected, found = (Run(run).manifest["parts"] for run in (trained, tmp_path))
     for part in PARTS:
         assert found[part]["files"] == expected[part]["files"], part  # byte for byte
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_decoder_stops_after_its_patience_and_keeps_the_best_epoch(
+    killed, trained, collection, tmp_path, monkeypatch, capsys
+):
+    """Its recall is no better in two epochs after the second; a killed training does not begin a further one either."""
+    run, recalls = shutil.copytree(trained, tmp_path / "run"), iter([0.2, 0.4, 0.3, 0.4])
+    settings = replace(TINY.decoder, epochs=6, keep_best=True, patience=2, decoder_weights=(1.0,))
+    given = replace(arguments(collection, run), settings=replace(TINY, decoder=settings))
+    monkeypatch.setattr(Validation, "candidate_recall", lambda _, decoder, weight: next(recalls) if weight else 0.3)
+    if killed:
+        with monkeypatch.context() as patched:
+            killed_while(patched, "decoder", "before it is published")
+            with pytest.raises(Killed):
+                run_stage("decoder", decoder.train, given)
+    run_stage("decoder", decoder.train, given)
+    assert "no better on validation\ndecoder: keeping epoch 1," in capsys.readouterr().out
+    assert [epoch["epoch"] for epoch in json.loads((run / "reports" / "training.json").read_text())["decoder"]] == [
+        *range(4)
+    ]
 
 
 @pytest.mark.parametrize("stage", ["encoder", "quantizer"])
