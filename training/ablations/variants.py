@@ -25,6 +25,7 @@ EQUAL = (  # so that all variants are treated alike: the last epoch is kept
     "quantizer.validate_last=true",
     "quantizer.coarse_weight=0",
     "quantizer.coarse_factor=",
+    "decoder.patience=0",
     "decoder.keep_best=false",
     "decoder.validate_last=true",
 )

@@ -18,9 +18,12 @@ from transformers import BertConfig, BertTokenizer
 from genius.encoding.quantize import reconstruction_errors
 from genius.examples import read_examples
 from genius.explore import code_names
-from genius.explore import report_data as reports
 from genius.explore.code_names import CodeName, save_names
 from genius.explore.map_data import PART, read_maps
+from genius.explore.report_tables.report_data import from_report
+from genius.explore.report_tables.retrieval_tables import pool_names, retrieval_note
+from genius.explore.report_tables.speed_tables import speed_note, speed_tables
+from genius.explore.report_tables.training_tables import health_note, health_tables, training_note, training_tables
 from genius.files import describe
 from genius.index import update, writing
 from genius.index.drift import DriftReport
@@ -41,10 +44,10 @@ VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", "a", "find", "t
 MODES = ("exact", "set", "fast")
 HASHED = 2**28  # bytes; a larger file gets a made-up checksum
 REPORTS = {
-    "retrieval": lambda report: [reports.retrieval_note(report), reports.pool_names(report)],
-    "training": lambda report: [reports.training_note(report), reports.training_tables(report)],
-    "health": lambda report: [reports.health_note(report), reports.health_tables(report)],
-    "speed": lambda report: [reports.speed_note(report), reports.speed_tables(report, None)],
+    "retrieval": lambda report: [retrieval_note(report), pool_names(report)],
+    "training": lambda report: [training_note(report), training_tables(report)],
+    "health": lambda report: [health_note(report), health_tables(report)],
+    "speed": lambda report: [speed_note(report), speed_tables(report, None)],
 }
 
 
@@ -178,5 +181,5 @@ def answers(path: Path) -> str:
     read_examples(path)
     About.read(path, Run(path).manifest)
     for name, draw in REPORTS.items():
-        reports.from_report(path, name, draw)
+        from_report(path, name, draw)
     return numbers.hexdigest()
