@@ -184,6 +184,7 @@ def test_a_photo_from_the_camera_is_searched(visit, served):
     page.context.grant_permissions(["camera"])
     page.get_by_label("Capture from camera").click()
     page.get_by_text("Click to Access Webcam").click()
+    page.wait_for_function("document.querySelector('#picture video')?.videoWidth > 0")  # before, a click does nothing
     page.get_by_label("capture photo").click()
     page.locator("#quick button").first.wait_for()
     page.click("#go")
