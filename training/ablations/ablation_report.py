@@ -6,7 +6,7 @@ Student's t over the seeds, or Wilson's interval of the queries where there is o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -139,27 +139,21 @@ def _by_cuts(
 
 def _by_condition(results: list[Result]) -> list[Cell | None]:
     """Hit rates by condition, averaged over the columns that have it, and shares of first IDs of the right modality."""
+    columns = list(zip(*(result["columns"] for result in results), strict=True))  # of each, all seeds
+    asked, *_, swapped = CONDITIONS
     cells: list[Cell | None] = []
     for condition in CONDITIONS:
-        columns = [at for at, column in enumerate(results[0]["columns"]) if condition in column["conditions"]]
-        followed = condition == CONDITIONS[-1]
-        rates = [
-            [
-                result["columns"][at]["conditions"][condition] if followed else _rate(result["columns"][at], condition)
-                for at in columns
-            ]
-            for result in results
+        of_columns = [
+            cell(
+                [one["conditions"][condition] if condition == swapped else _rate(one, condition) for one in seeds],
+                seeds[0]["queries"][condition],
+            )
+            for seeds in columns
+            if condition in seeds[0]["conditions"]
         ]
-        cells.append(_average(rates, results[0], columns, condition) if columns else None)
-    everywhere = range(len(results[0]["columns"]))
-    follows = [[column["follows"] for column in result["columns"]] for result in results]
-    return [*cells, _average(follows, results[0], everywhere, CONDITIONS[0])]
-
-
-def _average(rates: list[list[float]], first: Result, columns: Iterable[int], condition: str) -> Cell:
-    """The mean over columns; rates: of each seed and column. The queries of the columns are taken as one column's."""
-    queries = sum(first["columns"][at]["queries"][condition] for at in columns)
-    return cell([float(np.mean(of_seed)) for of_seed in rates], queries)
+        cells.append(average(of_columns) if of_columns else None)
+    follows = [cell([one["follows"] for one in seeds], seeds[0]["queries"][asked]) for seeds in columns]
+    return [*cells, average(follows)]
 
 
 def _hits(

@@ -34,7 +34,10 @@ def cell(values: Sequence[float], queries: int, figure: float | None = None, lev
 
 
 def average(cells: Sequence[Cell]) -> Cell:
-    """The mean over columns with equally many seeds; published, if all are. Their queries are taken as one column's."""
+    """The mean of cells with equally many seeds, and of their published figures if all have one.
+
+    The interval of one seed takes their queries as those of one cell.
+    """
     values = np.mean([one["values"] for one in cells], axis=0)  # by seed
     figures = [one["published"] for one in cells]
     known = None if None in figures else 100 * float(np.mean(figures))

@@ -11,7 +11,7 @@ from genius.evaluation.paper import TABLE_8, TABLE_9, PaperTable
 from genius.evaluation.queries import QuerySet
 from genius.evaluation.tables import UNKNOWN, dataset_name, percent, table, task_name
 from genius.metrics.hit_rate import headline_cut
-from training.ablations.cells import Cell, cell, shown
+from training.ablations.cells import Cell, average, cell, shown
 
 AVERAGE = "average"
 NOTE = """
@@ -42,7 +42,7 @@ def _table(paper: PaperTable, sets: list[QuerySet], measured: Mapping[str, Mappi
         for queries in sets
     ]
     total = sum(map(len, sets))
-    averages = [_average([row["cells"][at] for row in rows], total) for at in range(len(systems))]
+    averages = [_average([row["cells"][at] for row in rows]) for at in range(len(systems))]
     rows.append({"name": AVERAGE, "cells": averages, "extras": {"queries": f"{total:,}"}})
     return {
         "number": f"S{paper.name.split()[1]}",
@@ -63,11 +63,10 @@ def _cell(paper: PaperTable, queries: QuerySet, system: str, rows: Mapping[str, 
     return cell([rows[f"{queries.row.task}:{queries.row.dataset}"][paper.scope][str(cut)]], len(queries), figure)
 
 
-def _average(cells: list[Cell], queries: int) -> Cell:
-    """The mean over rows; the paper's over the rows that it prints. The interval takes the queries as one row's."""
+def _average(cells: list[Cell]) -> Cell:
+    """The mean over rows; the paper's over the rows that it prints."""
     printed = [row["published"] for row in cells if row["published"] is not None]
-    mean = cell([float(np.mean([row["mean"] for row in cells]))], queries)
-    return mean | {"published": float(np.mean(printed)) if printed else None}
+    return average(cells) | {"published": float(np.mean(printed)) if printed else None}
 
 
 def row_name(queries: QuerySet) -> str:
