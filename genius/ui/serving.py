@@ -37,9 +37,8 @@ from genius.ui.sessions import Sessions
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
 # Of the page, once; panels bring their own
-SCRIPTS = tuple(f"common/{name}.js" for name in ("clone", "nodes", "links", "reveal", "announce", "hint_card")) + (
-    "search/keys.js",
-)
+COMMON_SCRIPTS = ("event_stream", "clone", "nodes", "links", "reveal", "announce", "hint_card")
+SCRIPTS = (*(f"common/{name}.js" for name in COMMON_SCRIPTS), "search/keys.js")
 SMALLEST_COMPRESSED = 1_000  # bytes
 MAX_SESSIONS = 200  # visitors whose state is kept
 DELIVERY_SECONDS = 5  # for clients to fetch the last answers when the server shuts down

@@ -1,0 +1,49 @@
+"""What a visitor does while the stream of answers ends is answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ui.tiny_page import serving
+
+pytestmark = pytest.mark.browser
+
+# Each stream's end reaches the page a second after the answer before it, as over a slow line
+LATE_END = """
+const soon = window.fetch;
+window.fetch = async (...options) => {
+  const response = await soon(...options);
+  if (!String(options[0].url ?? options[0]).includes('/queue/data')) return response;
+  const late = new TransformStream({async transform(text, stream) {
+    const end = text.indexOf('data: {"msg":"close_stream"');
+    if (end < 0) return stream.enqueue(text);
+    window.ends = (window.ends ?? 0) + 1;
+    stream.enqueue(text.slice(0, end));
+    await new Promise(done => setTimeout(done, 1000));
+    stream.enqueue(text.slice(end));
+  }});
+  const body = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(late);
+  return new Response(body.pipeThrough(new TextEncoderStream()), {headers: response.headers});
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("stream") / "run") as page:
+        yield page
+
+
+def test_an_event_that_is_sent_while_the_stream_ends_is_answered(browser, served):
+    page = browser.new_page()
+    page.add_init_script(LATE_END)
+    page.goto(served.url)
+    page.locator("#cards .panel > *").first.wait_for()
+    page.wait_for_timeout(2_000)  # the streams of the page's start end
+    ends = page.evaluate("window.ends")
+    page.fill("#text textarea", "A red dog.")
+    page.press("#text textarea", "Enter")
+    page.wait_for_function(f"window.ends > {ends}")
+    page.get_by_role("tab", name="Codes").click()
+    page.locator("#codes-summary h2", has_text="40 items").wait_for()
+    page.close()
