@@ -18,7 +18,8 @@ from genius.collections.mbeir import Collection
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.metrics.hit_rate import headline_cut
 from genius.schema import Query
-from genius.search.engine import EncodedQueries, Engine, Milliseconds
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries, Milliseconds
 
 BATCH = 64  # queries encoded together
 

@@ -22,7 +22,8 @@ from genius.evaluation.queries import QuerySet, right_first_codes, stable_hash
 from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, mean_known
 from genius.schema import Modality, SearchOptions
-from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
 from genius.trie.code_table import CodeTable
 
 CONDITIONS = ("asked", "held_out", "swapped")

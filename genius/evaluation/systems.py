@@ -18,8 +18,9 @@ from genius.metrics.hit_rate import Qrels, first_hits, found_queries
 from genius.schema import SearchOptions
 from genius.search.candidates import expand_beams
 from genius.search.dense import flat_search, quantized_norms, quantized_search
-from genius.search.engine import Engine, Milliseconds, batch_size
+from genius.search.engine import Engine, batch_size
 from genius.search.rerank import rank_candidates
+from genius.search.retrieval import Milliseconds
 from genius.trie.pool import Pool
 
 K = 50  # results per query

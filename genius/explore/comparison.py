@@ -20,7 +20,8 @@ from genius.index.store import Index
 from genius.schema import Modality, SearchOptions
 from genius.search.checks import checked_options
 from genius.search.dense import build_hnsw, flat_search, hnsw_bytes
-from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
 
 EXACT = SearchOptions(mode="exact", rerank=False)
 

@@ -18,7 +18,7 @@ import numpy as np
 from genius.explore.items import item_query
 from genius.schema import SearchOptions, SearchResult
 from genius.search.batching import ANYONE, Caller
-from genius.search.engine import EncodedQueries
+from genius.search.retrieval import EncodedQueries
 
 if TYPE_CHECKING:
     from genius.search.engine import Engine

@@ -16,7 +16,7 @@ from genius.errors import UserError, quoted
 from genius.schema import Item, Query, SearchOptions, provenance_of, source_fields
 from genius.search.checks import MAX_TEXT
 from genius.search.dense import flat_search
-from genius.search.engine import EncodedQueries
+from genius.search.retrieval import EncodedQueries
 
 if TYPE_CHECKING:
     from genius.index.store import Index

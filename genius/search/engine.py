@@ -1,9 +1,7 @@
-"""The engine: queries in, results out, with every stage timed.
+"""The engine: a run that any number of threads may search.
 
-    encode -> fuse -> beam -> expand -> rerank -> fetch
-
-All models run on one thread (batching.py); the methods may be called on any. A query's picture is then judged on the
-caller's thread (stage "judge"): whether it looks like those of the index.
+All models run on one thread (batching.py), which takes the stages of a search (retriever.py). A query's picture is then
+judged on the caller's thread (stage "judge"): whether it looks like those of the index.
 
 Shapes: b queries, d embedding dim.
 """
@@ -14,9 +12,9 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -24,35 +22,26 @@ from typing import TypeVar
 import numpy as np
 import torch
 from PIL.Image import Image
-from torch import Tensor
 
 from genius.errors import UserError
 from genius.index.store import Index
 from genius.index.versions import load_index
 from genius.models.decoder import IDDecoder
-from genius.models.encoder import Encoder, Features
+from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
-from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker
 from genius.reading import one_line
 from genius.run import Run
 from genius.runtime import usable_device
-from genius.schema import FAST_DTYPES, Modality, Query, SearchOptions, SearchResult, SearchTrace
+from genius.schema import Modality, Query, SearchOptions, SearchResult
 from genius.search.batching import ANYONE, Batcher, Caller
-from genius.search.beam import beam_search, widen_until_certified
-from genius.search.beam_state import Beams
-from genius.search.candidates import Candidates
-from genius.search.checks import MAX_WIDENED_BEAMS, check_prefix, check_query, checked_k, checked_options
-from genius.search.codewords import Codewords
+from genius.search.checks import check_prefix, check_query, checked_k, checked_options
 from genius.search.dense import flat_search
-from genius.search.image_feature_cache import ImageFeatureCache
 from genius.search.ood_detector import OODDetector
-from genius.search.ranker_scorer import RankerScorer
-from genius.search.rerank import RankedCandidates, fetch_hits, generated_ids, rank_candidates
-from genius.search.shortlist import SHORTLIST, find_candidates
+from genius.search.retrieval import EncodedQueries, Retrieval
+from genius.search.retriever import Retriever
 from genius.search.snapshots import Version, Versions
-from genius.texts import query_text
 from genius.trie.ids import fields, read_level
 from genius.trie.pool import Pool
 
@@ -60,39 +49,7 @@ BATCH_BEAMS = 1600  # beams of a batch, which bound its memory: 32 queries with 
 MAX_BATCH = 64  # queries, however few their beams
 POLL_SECONDS = 2.0  # between two looks at the run's manifest
 
-Milliseconds = dict[str, float]  # by stage, per query: the stage's time divided by the size of the batch
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class EncodedQueries:
-    """b queries after encoder and fusion."""
-
-    features: Features | None  # None if the vectors come from elsewhere, such as a blend of two queries
-    embeddings: Tensor  # (b, d) for dense search and re-ranking
-    z: Tensor  # (b, d) fused features, the decoder's input
-    milliseconds: Milliseconds = field(default_factory=dict)
-
-    @classmethod
-    def from_vectors(cls, embeddings: np.ndarray, z: np.ndarray) -> EncodedQueries:
-        """From the vectors (b, d) that results carry."""
-        return cls(None, *(torch.as_tensor(vectors, dtype=torch.float32) for vectors in (embeddings, z)))
-
-    def select(self, rows: Tensor) -> EncodedQueries:
-        """The queries at these rows (c,)."""
-        return EncodedQueries(
-            self.features and self.features.select(rows), self.embeddings[rows], self.z[rows], self.milliseconds
-        )
-
-
-@dataclass(frozen=True)
-class Retrieval:
-    """The arrays behind the results of b queries; evaluation reads these."""
-
-    beams: Beams
-    candidates: Candidates
-    ranked: RankedCandidates
-    milliseconds: Milliseconds
 
 
 @dataclass(frozen=True)
@@ -133,21 +90,14 @@ class Engine:
 
         ranker: orders candidates unless a search asks for the published order by cosine.
         """
-        if fast_dtype not in FAST_DTYPES:
-            raise UserError(f"fast_dtype must be one of {', '.join(FAST_DTYPES)}, not {fast_dtype!r}.")
-        self.device, self.fast_dtype = torch.device(device), fast_dtype
-        self.encoder, self.fusion, self.quantizer, self.decoder = (
-            model.to(self.device).eval() for model in (encoder, fusion, quantizer, decoder)
-        )
-        self._normalize_embeddings = run is not None and run.manifest.get("normalize_embeddings", False)
-        self.ood_detector, self.run = ood_detector, run
-        self._codewords = Codewords(self.quantizer.codebooks)
-        self._ranker_scorer = ranker and RankerScorer(ranker.to(self.device).eval(), self._codewords)
+        self.device, self.ood_detector, self.run = torch.device(device), ood_detector, run
+        normalize = run is not None and run.manifest.get("normalize_embeddings", False)
+        self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, fast_dtype, ranker, normalize)
+        self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
+        self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
+        self.fast_dtype = fast_dtype
+        self.has_ranker = ranker is not None  # which then orders results unless a search asks for another order
         self._versions = Versions(index, self.device, run)
-        self._image_features = ImageFeatureCache(self.encoder)
-        self._decoder = self._fast_decoder = IncrementalDecoder(self.decoder)
-        if fast_dtype != "float32":
-            self._fast_decoder = IncrementalDecoder(self.decoder, getattr(torch, fast_dtype))
         self._batcher = Batcher()
 
     @classmethod
@@ -229,31 +179,16 @@ class Engine:
         """Whether the first code of every ID is its modality, as published; otherwise the quantizer learned it."""
         return self.quantizer.config.modality_code == "forced"
 
-    @property
-    def has_ranker(self) -> bool:
-        """Whether the run has a ranker, which then orders results unless a search asks for another order."""
-        return self._ranker_scorer is not None
-
     def ranking_of(self, options: SearchOptions) -> str | None:
         """What results are ordered by with these options, one of RANKINGS; None: by ID score.
 
         Raises UserError if they ask for a ranker that the run does not have.
         """
-        if options.ranking == "ranker" and not self.has_ranker:
-            raise UserError("This run has no ranker; choose cosine, or train one with python -m training.ranker.")
-        if not options.rerank:
-            return None
-        return options.ranking or ("ranker" if self.has_ranker else "cosine")
+        return self.retriever.ranking_of(options)
 
     def mode_of(self, options: SearchOptions) -> str:
-        """The mode that these options mean.
-
-        A trace shows every level, so by default it comes from an exact search. A ranker finds more among the many
-        candidates of mode fast; the cosine, which orders them as dense search does, among the few of mode set.
-        """
-        if options.mode or not options.rerank or options.trace:
-            return options.mode or "exact"
-        return "fast" if self.ranking_of(options) == "ranker" else "set"
+        """The mode that these options mean."""
+        return self.retriever.mode_of(options)
 
     def reload(self) -> bool:
         """Search the newest index of the run from now on; returns whether there was a newer one.
@@ -280,7 +215,7 @@ class Engine:
 
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
         """Encode and fuse b queries, at least one, as one batch."""
-        return self._batcher.call(partial(self._encode, queries))
+        return self._batcher.call(partial(self.retriever.encode, queries))
 
     def cache_image(self, image: Image, caller: Caller = ANYONE) -> None:
         """Encode an image that will probably be searched with, so that the search need not wait for the image tower.
@@ -324,7 +259,7 @@ class Engine:
         """
         version = self._versions.current
         pool = pool or version.pool_of(options.modality)
-        return self._batcher.call(partial(self._retrieve, encoded, options, version, pool))
+        return self._batcher.call(partial(self.retriever.retrieve, encoded, options, version, pool))
 
     def reorder(
         self, found: Retrieval, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None
@@ -335,7 +270,7 @@ class Engine:
         """
         version = self._versions.current
         pool = pool or version.pool_of(options.modality)
-        return self._batcher.call(partial(self._reorder, found, encoded, options, version, pool))
+        return self._batcher.call(partial(self.retriever.reorder, found, encoded, options, version, pool))
 
     def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see `flat_search`."""
@@ -351,130 +286,19 @@ class Engine:
         check_prefix(batch.options.prefix, batch.version.pool_of(batch.options.modality).table)
         return batch
 
-    @torch.inference_mode()
-    def _encode(self, queries: Sequence[Query]) -> EncodedQueries:
-        texts, milliseconds = [query_text(query.instruction, query.text) for query in queries], {}
-        with self._timed("encode", milliseconds, len(queries)):
-            features = self._image_features.encode([query.image for query in queries], texts)
-            embeddings = features.embedding()
-        with self._timed("fuse", milliseconds, len(queries)):
-            z = self.fusion(features)
-        return EncodedQueries(features, embeddings, z, milliseconds)
-
-    @torch.inference_mode()
-    def _cache_images(self, images: Sequence[Image], _: None) -> list[None]:
-        self._image_features.encode(images, [""] * len(images))
-        return [None] * len(images)
-
-    def _retrieve(self, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool) -> Retrieval:
-        milliseconds, count = dict(encoded.milliseconds), len(encoded.z)
-        trie = pool.trie.below(options.prefix)
-        weight = options.decoder_weight
-        weight = self.decoder.config.decoder_weight if weight is None else weight
-        mode = self.mode_of(options)
-        decoder = self._fast_decoder if mode == "fast" else self._decoder
-        beam_options = {
-            "mode": mode,
-            "decoder_weight": weight,
-            "shortlist_size": options.budget * SHORTLIST,
-            "trace": options.trace,
-        }
-        with self._timed("beam", milliseconds, count):
-            if options.widen:
-                beams = widen_until_certified(
-                    decoder, encoded.z, trie, options.beams, MAX_WIDENED_BEAMS, **beam_options
-                )
-            else:
-                beams = beam_search(
-                    decoder, encoded.z, trie, options.beams, **beam_options, certify=options.certify or mode == "exact"
-                )
-        with self._timed("expand", milliseconds, count):
-            candidates = find_candidates(
-                beams, mode, pool.table, self._codewords, version.norms, encoded.z, options.budget
-            )
-        with self._timed("rerank", milliseconds, count):
-            ranked = self._rank(beams, candidates, encoded, options, version, pool)
-        return Retrieval(beams, candidates, ranked, milliseconds)
-
-    def _reorder(
-        self, found: Retrieval, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool
-    ) -> Retrieval:
-        milliseconds = dict(found.milliseconds)
-        with self._timed("rerank", milliseconds, len(encoded.z)):
-            ranked = self._rank(found.beams, found.candidates, encoded, options, version, pool)
-        return replace(found, ranked=ranked, milliseconds=milliseconds)
-
-    def _rank(
-        self,
-        beams: Beams,
-        candidates: Candidates,
-        encoded: EncodedQueries,
-        options: SearchOptions,
-        version: Version,
-        pool: Pool,
-    ) -> RankedCandidates:
-        index, normalize, ranker_scores = version.index, self._normalize_embeddings, None
-        if self.ranking_of(options) == "ranker":
-            parts = self._ranker_scorer.compute_parts(
-                candidates,
-                beams,
-                pool.table,
-                index.embeddings,
-                index.modalities,
-                encoded.embeddings,
-                encoded.z,
-                normalize,
-            )
-            ranker_scores = self._ranker_scorer.score(candidates, parts, index.modalities)
-        queries = encoded.embeddings.cpu().numpy()
-        return rank_candidates(
-            candidates, index.embeddings, queries, options.k, options.rerank, normalize, ranker_scores
-        )
-
     def _search(self, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
-        return self._results(self._encode(queries), batch)
+        return self.retriever.results(self.retriever.encode(queries), batch.options, batch.version)
 
     def _search_encoded(self, queries: Sequence[EncodedQueries], batch: BatchOptions) -> list[SearchResult]:
         embeddings, z = (
             torch.cat(vectors).to(self.device)
             for vectors in ([query.embeddings for query in queries], [query.z for query in queries])
         )
-        return self._results(EncodedQueries(None, embeddings, z), batch)
+        return self.retriever.results(EncodedQueries(None, embeddings, z), batch.options, batch.version)
 
-    def _results(self, encoded: EncodedQueries, batch: BatchOptions) -> list[SearchResult]:
-        options, version, mode = batch.options, batch.version, self.mode_of(batch.options)
-        query_codes = self.quantizer.encode(encoded.z).tolist()
-        pool = version.pool_of(options.modality)
-        table, retrieval = pool.table, self._retrieve(encoded, options, version, pool)
-        milliseconds = dict(retrieval.milliseconds)
-        with self._timed("fetch", milliseconds, len(encoded.z)):
-            hits_per_query = fetch_hits(version.index, retrieval.ranked, table)
-            ids_per_query = generated_ids(retrieval.beams.ends or retrieval.beams, table)
-        embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
-        first_codes, certified = (
-            retrieval.beams.first_log_probs.exp().cpu().numpy(),
-            retrieval.beams.certified(options.beams),
-        )
-        return [
-            SearchResult(
-                hits=hits_per_query[i],
-                generated=ids_per_query[i],
-                embedding=embeddings[i],
-                z=z[i],
-                query_codes=tuple(query_codes[i]),
-                first_code_probabilities=first_codes[i],
-                modality_code=self.quantizer.config.modality_code,
-                candidates=int(retrieval.candidates.counts[i]),
-                mode=mode,
-                ranking=self.ranking_of(options),
-                dtype=self.fast_dtype if mode == "fast" else "float32",
-                decoded=int(retrieval.beams.scored[i]),
-                certified=None if certified is None else bool(certified[i]),
-                milliseconds=dict(milliseconds),
-                trace=SearchTrace(retrieval.beams.trace[i]) if retrieval.beams.trace else None,
-            )
-            for i in range(len(encoded.z))
-        ]
+    def _cache_images(self, images: Sequence[Image], _: None) -> list[None]:
+        self.retriever.cache_images(images)
+        return [None] * len(images)
 
     def _judged(self, query: Query, result: SearchResult) -> SearchResult:
         """The result with a word on the query's picture, if it has one and the run has a detector."""
@@ -484,14 +308,6 @@ class Engine:
             return result
         spent = (time.perf_counter() - start) * 1000
         return replace(result, out_of_distribution=judgment, milliseconds=result.milliseconds | {"judge": spent})
-
-    @contextmanager
-    def _timed(self, stage: str, milliseconds: Milliseconds, queries: int) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
-        milliseconds[stage] = (time.perf_counter() - start) * 1000 / queries
 
 
 def batch_size(beams: int) -> int:

@@ -5,7 +5,8 @@ import pytest
 
 from genius.explore.narrowing import OTHERS, SHOWN, narrowing
 from genius.schema import LevelTrace, Query, SearchOptions, SearchTrace
-from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
 from genius.trie.code_table import CodeTable
 from tests.search.tiny import LEVELS, publish_tiny_run
 

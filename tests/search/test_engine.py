@@ -13,10 +13,12 @@ from genius.errors import UserError
 from genius.run import Run
 from genius.schema import Modality, Query, SearchOptions
 from genius.search import engine as engine_module
+from genius.search import retriever
 from genius.search.batching import Caller
 from genius.search.beam import beam_search
 from genius.search.dense import flat_search
-from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
 from tests.search.tiny import publish_tiny_run, tiny_decoder
 
 STAGES = ["encode", "fuse", "beam", "expand", "rerank", "fetch"]
@@ -142,7 +144,7 @@ def test_the_decoder_weight_is_that_of_the_run_unless_an_option_sets_it(engine, 
         used.append(decoder_weight)
         return beam_search(*arguments, decoder_weight=decoder_weight, **options)
 
-    monkeypatch.setattr(engine_module, "beam_search", spy)
+    monkeypatch.setattr(retriever, "beam_search", spy)
     for weight in (None, 0, 0.25):
         engine.search(QUERIES[:1], SearchOptions(decoder_weight=weight))
     assert used == [engine.decoder.config.decoder_weight, 0, 0.25]
@@ -164,7 +166,7 @@ def test_mode_set_is_the_default_without_a_ranker_but_for_an_order_by_score_and_
 
 @pytest.mark.parametrize("budget", [1, 3, 8, 25])
 def test_mode_fast_returns_the_items_below_its_prefixes_that_are_nearest_by_their_codes(engine, budget, monkeypatch):
-    monkeypatch.setattr(engine_module, "SHORTLIST", 3)
+    monkeypatch.setattr(retriever, "SHORTLIST", 3)
     index, z = engine.index, engine.encode(QUERIES).z
     quantized = engine.quantizer.decode(torch.from_numpy(index.codes(range(index.n)).astype(np.int64)))
     options = SearchOptions(beams=5, k=500, mode="fast", budget=budget)
@@ -307,7 +309,7 @@ def threads_of_models(engine, monkeypatch) -> set[threading.Thread]:
     for model, name in (
         *((model, "forward") for model in (engine.encoder, engine.fusion)),
         (engine.quantizer, "encode"),
-        *((engine._decoder, name) for name in ("start", "step")),
+        *((engine.retriever.incremental_decoder, name) for name in ("start", "step")),
     ):
         monkeypatch.setattr(model, name, watched(getattr(model, name)))
     return seen
@@ -335,9 +337,12 @@ def test_a_search_whose_client_has_gone_is_dropped(engine, threads_of_models):
 
 
 def test_the_dtype_of_mode_fast_is_a_setting_that_results_record(run, engine):
-    assert engine.fast_dtype == "float32" and engine._fast_decoder is engine._decoder
+    assert engine.fast_dtype == "float32" and engine.retriever.fast_decoder is engine.retriever.incremental_decoder
     half = Engine.load(run.path, "cpu", fast_dtype="bfloat16")
-    assert (half._fast_decoder.dtype, half._decoder.dtype) == (torch.bfloat16, torch.float32)
+    assert (half.retriever.fast_decoder.dtype, half.retriever.incremental_decoder.dtype) == (
+        torch.bfloat16,
+        torch.float32,
+    )
     for mode, dtype in (("exact", "float32"), ("set", "float32"), ("fast", "bfloat16")):
         options = SearchOptions(mode=mode)
         assert [result.dtype for result in half.search(QUERIES, options)] == [dtype] * len(QUERIES)
@@ -347,13 +352,11 @@ def test_the_dtype_of_mode_fast_is_a_setting_that_results_record(run, engine):
 
 
 def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, engine, monkeypatch):
-    used, rank_candidates = [], engine_module.rank_candidates
+    used, rank_candidates = [], retriever.rank_candidates
     run = publish_tiny_run(tmp_path / "run", n=6)
     run.record(normalize_embeddings=True)
     published = Engine.load(run.path, "cpu")
-    monkeypatch.setattr(
-        engine_module, "rank_candidates", lambda *given: used.append(given[5]) or rank_candidates(*given)
-    )
+    monkeypatch.setattr(retriever, "rank_candidates", lambda *given: used.append(given[5]) or rank_candidates(*given))
     for each in (engine, published):
         each.search(QUERIES[:1])
     assert used == [False, True]

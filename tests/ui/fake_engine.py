@@ -24,7 +24,7 @@ from genius.index.layout import IndexConfig
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.batching import ANYONE
 from genius.search.checks import check_query, checked_options
-from genius.search.engine import EncodedQueries
+from genius.search.retrieval import EncodedQueries
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 

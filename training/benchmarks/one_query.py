@@ -51,8 +51,9 @@ from genius.schema import SearchOptions
 from genius.search.beam import MODES, beam_search
 from genius.search.beam_state import Beams
 from genius.search.codewords import Codewords, unknown_norms
-from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import Engine
 from genius.search.rerank import rank_candidates
+from genius.search.retrieval import EncodedQueries
 from genius.search.shortlist import SHORTLIST, find_candidates
 from genius.trie.pool import Pool
 from training.command_line import add_seed_argument

@@ -45,7 +45,8 @@ from genius.run import Run
 from genius.runtime import keep_freed_memory
 from genius.schema import Item, Modality, Query, SearchOptions
 from genius.search.dense import flat_search
-from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
 from genius.texts import query_text
 from training.benchmarks.upload_sheets import SheetRow, write_sheets
 from training.caption_words import is_right, words

@@ -25,8 +25,9 @@ from genius.metrics.hit_rate import first_hits, hit_rate
 from genius.schema import SearchOptions
 from genius.search.candidates import expand_beams
 from genius.search.dense import build_hnsw, flat_search, quantized_norms, quantized_search
-from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import Engine
 from genius.search.rerank import rank_candidates
+from genius.search.retrieval import EncodedQueries
 
 K, CUT = 50, 5  # results per query; k of the hit rate
 LIMIT = 50  # queries per (task, dataset) row

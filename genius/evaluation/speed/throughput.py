@@ -51,7 +51,8 @@ from genius.files import write_report
 from genius.models.decoder import IDDecoder
 from genius.runtime import keep_freed_memory
 from genius.schema import Modality
-from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
 from genius.texts import query_text
 from genius.trie.ids import pack
 from genius.trie.pool import Pool

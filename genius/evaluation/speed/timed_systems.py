@@ -24,7 +24,7 @@ from genius.search.beam import beam_search
 from genius.search.beam_state import Beams
 from genius.search.codewords import Codewords
 from genius.search.dense import build_hnsw, flat_search, norms_by_row, quantized_norms, quantized_search
-from genius.search.engine import EncodedQueries
+from genius.search.retrieval import EncodedQueries
 from genius.search.shortlist import SHORTLIST, find_candidates
 
 K = 50  # results of the systems without beams

@@ -51,7 +51,8 @@ from genius.search.beam import beam_search
 from genius.search.candidates import expand_beams
 from genius.search.codewords import Codewords
 from genius.search.dense import build_hnsw, flat_search, norms_by_row, quantized_norms, quantized_search
-from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
 from genius.search.shortlist import SHORTLIST, find_candidates
 
 ITEMS, BATCHES, ROUNDS = "100000,1000000,5600000", (1, 32), 9

@@ -26,7 +26,8 @@ from torch import Tensor
 from genius.errors import UserError
 from genius.files import disk_errors_explained, write_array
 from genius.models.decoder import DecoderConfig, IDDecoder
-from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 

@@ -15,7 +15,7 @@ from genius.errors import UserError
 from genius.explore.code_names import MIN_ITEMS, CodeNamer
 from genius.explore.narrowing import Narrowing, narrowing, sample
 from genius.schema import Item, SearchResult
-from genius.search.engine import EncodedQueries
+from genius.search.retrieval import EncodedQueries
 from genius.trie.code_table import CodeTable
 from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, SEARCHES, Panel
 from genius.ui.common.context import Context, LastQuery

@@ -12,7 +12,8 @@ from genius.explore.beam_figure import beam_figure
 from genius.explore.beam_tree import BeamTree, beam_tree
 from genius.explore.explanation import dense_ranks, explain
 from genius.schema import Hit, Modality, SearchResult
-from genius.search.engine import EncodedQueries, Engine
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
 from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, UNQUEUED, Panel
 from genius.ui.common.context import WHY, Context, LastQuery
 from genius.ui.common.figures import PlotlyFigure, base_layout
