@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from genius.demo_world.picture import RELATIONS, Figure, Picture
+from genius.demo_world.picture import Picture
+from genius.demo_world.placement import RELATIONS, Figure
 from genius.demo_world.sampling import draw_color, draw_figure, draw_pattern, draw_variant, is_held_out
 from genius.demo_world.scenes import SCENES, TIMES, WEATHERS
 from genius.demo_world.things import THINGS

@@ -15,7 +15,8 @@ from genius.demo_world.changes import edited, other, other_color, other_pattern,
 from genius.demo_world.entries import ROLES, DemoEntry, ImageFile
 from genius.demo_world.grammar import BRIEFLY, FIRST_GLANCE, Mention
 from genius.demo_world.knowledge import ASPECTS, Entity, draw_person, entity, towns
-from genius.demo_world.picture import RELATIONS, Figure, Picture
+from genius.demo_world.picture import Picture
+from genius.demo_world.placement import RELATIONS, Figure
 from genius.demo_world.sampling import draw_figure, draw_setting, draw_variant, is_held_out, seeded_rng
 from genius.demo_world.things import THINGS
 from genius.demo_world.words import WordPicker, content_words

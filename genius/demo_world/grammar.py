@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from genius.demo_world import lexicon
 from genius.demo_world.knowledge import CARE, FAME, Entity, Town
-from genius.demo_world.picture import Figure, Picture
+from genius.demo_world.picture import Picture
+from genius.demo_world.placement import Figure
 from genius.demo_world.things import THINGS
 from genius.demo_world.words import WordPicker, sentence
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from functools import cache
 
-from genius.demo_world.picture import Figure
+from genius.demo_world.placement import Figure
 from genius.demo_world.sampling import draw_figure, seeded_rng
 from genius.demo_world.scenes import SCENES
 from genius.demo_world.things import THINGS

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from genius.demo_world.paint import COLORS, PATTERNS
-from genius.demo_world.picture import Figure
+from genius.demo_world.placement import Figure
 from genius.demo_world.scenes import SCENES, TIMES, WEATHERS
 from genius.demo_world.things import THINGS
 

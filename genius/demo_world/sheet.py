@@ -11,7 +11,8 @@ from PIL import Image
 
 from genius.collections.images import SUFFIXES
 from genius.demo_world.paint import COLORS, PATTERNS
-from genius.demo_world.picture import RELATIONS, Figure, Picture, render
+from genius.demo_world.picture import Picture, render
+from genius.demo_world.placement import RELATIONS, Figure
 from genius.demo_world.scenes import SCENES, TIMES, WEATHERS
 from genius.demo_world.things import THINGS
 from genius.errors import UserError

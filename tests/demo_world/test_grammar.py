@@ -8,7 +8,8 @@ import pytest
 from genius.demo_world import grammar, lexicon
 from genius.demo_world.datasets import DATASETS, make_entry
 from genius.demo_world.paint import COLORS, PATTERNS
-from genius.demo_world.picture import RELATIONS, Figure, Picture
+from genius.demo_world.picture import Picture
+from genius.demo_world.placement import RELATIONS, Figure
 from genius.demo_world.scenes import SCENES, TIMES, WEATHERS
 from genius.demo_world.things import THINGS
 from genius.demo_world.words import WordPicker, content_words, sentence

@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from genius.demo_world.paint import paint
-from genius.demo_world.picture import RELATIONS, SIDE, Figure, Picture, extent, floats, render, svg
+from genius.demo_world.picture import Picture, render, svg
+from genius.demo_world.placement import RELATIONS, SIDE, Figure, extent, floats
 from genius.demo_world.scenes import SCENES, TIMES, WEATHERS
 from genius.demo_world.things import THINGS
 from genius.errors import UserError

@@ -10,7 +10,8 @@ from PIL import Image
 from genius.demo_world import sheet
 from genius.demo_world.__main__ import main
 from genius.demo_world.frames import FRAMES
-from genius.demo_world.picture import RELATIONS, Figure, Picture, render
+from genius.demo_world.picture import Picture, render
+from genius.demo_world.placement import RELATIONS, Figure
 from genius.demo_world.scenes import SCENES, TIMES
 from genius.demo_world.things import THINGS
 from genius.errors import UserError

@@ -15,7 +15,8 @@ from pathlib import Path
 from genius.collections.images import open_image
 from genius.collections.layout import TASKS
 from genius.demo_world.phrasings import PHRASINGS
-from genius.demo_world.picture import Figure, Picture, render
+from genius.demo_world.picture import Picture, render
+from genius.demo_world.placement import Figure
 from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import command_parser
 from genius.examples import FOLDER, LIST
