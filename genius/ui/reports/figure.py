@@ -29,6 +29,7 @@ SERVED_SYSTEMS = ("fast + ranker", "geometry + re-rank")  # and the first of the
 LEGEND_ABOVE = {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0, "traceorder": "normal"}
 LOG_RATIO = 100  # losses that differ by more are drawn on a logarithmic axis
 LABEL_CHARACTERS = 24  # of a line of a label, so that a phone has room for the plot
+LABEL_LINE, MARK_SPACE, PLOT_MARGINS = 18, 12, 120  # pixels: a label's line; between marks; above and below the lines
 AXIS_SPACE, CHARACTER_WIDTH = 14, 0.6  # pixels beside the labels of an axis; of the font's size, on average
 SYSTEM_OFFSET = 0.19  # between the marks of the systems on one line
 
@@ -93,7 +94,14 @@ def ablations(report: Report, choice: str | None) -> Figure | None:
                 ).update(legendgroup=name, showlegend=False)
             )
     margin = {"t": 56, "l": _label_width(variants)}
-    return figure.update_layout(uirevision=choice, legend=LEGEND_ABOVE, margin=margin, **_rate_axes(variants))
+    line = max(MARK_SPACE * len(table["columns"]), LABEL_LINE * max(variant.count("<br>") + 1 for variant in variants))
+    return figure.update_layout(
+        height=PLOT_MARGINS + line * len(variants),
+        uirevision=choice,
+        legend=LEGEND_ABOVE,
+        margin=margin,
+        **_rate_axes(variants),
+    )
 
 
 def _rate_marks(

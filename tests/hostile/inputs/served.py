@@ -232,7 +232,7 @@ def main(folder: Path) -> None:
 
     def hosted(name: str) -> HostedRun:
         run = make_run(folder / name)
-        served = ServedRun.read(run, editable=name == EDITABLE, names=(FIXED, EDITABLE))
+        served = ServedRun.read(run, editable=name == EDITABLE, run_names=(FIXED, EDITABLE))
         return HostedRun(run, lambda: build(Engine.load(run, "cpu"), served))
 
     server = serve([hosted(FIXED), hosted(EDITABLE)], Hosting(port=0))

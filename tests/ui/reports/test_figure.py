@@ -95,3 +95,24 @@ def test_ours_and_the_published_figure_of_a_column_have_one_color_and_lie_on_the
     assert list(ours.error_x.array) == pytest.approx([5, 5])
     assert HOSTILE not in figure.to_json().replace("\\u003c", "<")
     assert ablations(ABLATIONS, "What the paper says") is None
+
+
+def test_the_plot_of_a_table_is_as_high_as_its_labels_and_marks_need():
+    table = ABLATIONS["tables"][0]
+    assert table["title"] == "Key components"
+    block = table["blocks"][0]
+
+    def height(rows, columns):
+        cells = [block["rows"][0]["cells"][0]] * columns
+        drawn = {
+            **table,
+            "columns": ["a row"] * columns,
+            "blocks": [{**block, "rows": [{**row, "cells": cells} for row in rows]}],
+        }
+        return ablations({**ABLATIONS, "tables": [drawn]}, "Table 4: Key components").layout.height
+
+    short = [{"name": "CLIP-SF"}] * 5
+    assert height(short * 2, 2) - height(short, 2) == 5 * 24
+    assert height(short, 8) - height(short, 2) == 5 * 6 * 12
+    long = [{"name": "a name of a variant that takes three lines of its label"}] * 5
+    assert height(long, 2) - height(short, 2) == 5 * (3 * 18 - 24)
