@@ -33,7 +33,7 @@ def url(tmp_path_factory):
     from genius.ui.serving import Hosting, serve
 
     run = publish(tmp_path_factory.mktemp("scripts"))
-    served = ServedRun.read(run, editable=True, names=(FOLDER, "other"))
+    served = ServedRun.read(run, editable=True, run_names=(FOLDER, "other"))
     server = serve([HostedRun(run, lambda: build(Engine.load(run, "cpu"), served))], Hosting(port=0))
     yield server.address
     server.close()
