@@ -155,15 +155,23 @@ NOT_RUN = {
     "--set quantizer.quantizer.codebook_size=64 --set quantizer.quantizer.levels=7 --set quantizer.batch=256 "
     "--set quantizer.row_limit=300 --set quantizer.epochs=8 --set quantizer.kmeans_iterations=10 "
     "--set decoder.batch=128 --set decoder.row_limit=300 --set decoder.epochs=10": ABLATIONS,
-    "cp -r WORK/run photos-test && python -m training.index WORK/photographs photos-test --preset photos "
-    "--set index.pool=union_test": TOWERS,
-    "python -m genius.evaluation photos-test --collection WORK/photographs --rows 0:flickr8k --limit 1000": TOWERS,
-    "python -m training.transfer assets/demo WORK/photographs demo-on-photos --pool union_test --rows 0:flickr8k "
+    "cp -r assets/photos test-items": TOWERS,
+    "python -m training.features my-collection test-items --preset photos": TOWERS,
+    "python -m training.index my-collection test-items --preset photos --set index.pool=union_test": TOWERS,
+    "python -m genius.evaluation test-items --collection my-collection "
+    "--rows flickr8k,fashion,grocery,visual7w,emoji": TOWERS,
+    "python -m genius.collections $GENIUS_DATA/flickr8k flickr8k": TOWERS,
+    "python -m training flickr8k flickr8k-run --preset photos": TOWERS,
+    "python -m training.ranker flickr8k flickr8k-run": TOWERS,
+    "python -m training.index flickr8k flickr8k-run --preset photos --set index.pool=union_test": TOWERS,
+    "python -m genius.evaluation flickr8k-run --collection flickr8k --rows 0:flickr8k --limit 1000": TOWERS,
+    "python -m training.transfer assets/demo my-collection demo-on-photos --pool union_test --rows 0:flickr8k "
     "--limit 1000": TOWERS,
     "python -m training.transfer assets/photos world photos-on-world --pool union_test "
     "--rows 0:drawn_mscoco": ABLATIONS,
     "python -m training.transfer assets/demo world demo-on-world --pool union_test --rows 0:drawn_mscoco": ABLATIONS,
-    "python -m genius.evaluation.caption_table photos-test demo-on-photos photos-on-world demo-on-world": ABLATIONS,
+    "python -m genius.evaluation.caption_table flickr8k-run test-items demo-on-photos photos-on-world "
+    "demo-on-world": ABLATIONS,
     "python -m training.folder photos my-run --model ViT-B-32 --pretrained laion2b_s34b_b79k": DOWNLOADS,
     "python -m training.folder photos my-run --model ViT-B-32 --pretrained weights.safetensors": DOWNLOADS,
     "python -m training.folder photos my-run --model hf-hub:OWNER/REPOSITORY": DOWNLOADS,
