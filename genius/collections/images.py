@@ -192,6 +192,8 @@ def _on_white(image: Image.Image) -> Image.Image:
         gray = np.asarray(image).astype(np.uint32)  # (h, w) 0 to 65535
         image = Image.fromarray(((gray * 255 + 32767) // 65535).astype(np.uint8))
     elif image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-        rgba = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)
+        rgba = image if image.mode == "RGBA" else image.convert("RGBA")  # a copy may have a hundred megabytes
+        white = Image.new("RGB", rgba.size, "white")
+        white.paste(rgba, mask=rgba)
+        return white
     return image.convert("RGB")

@@ -5,7 +5,7 @@ import pytest
 from tests.hostile.inputs.served import EDITABLE, FIXED, Client, serving
 
 ESCAPES = ("&#", "&lt;", "&quot;")  # of HTML
-GROWTH = 640  # megabytes: a picture of 24 megapixels is decoded in 264, and a request has at most 12
+GROWTH = 640  # megabytes: a picture of 24 megapixels is decoded in 193, and a request has at most 12
 
 
 @pytest.fixture(scope="session")
