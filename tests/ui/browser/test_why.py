@@ -95,6 +95,18 @@ def test_why_comes_into_view_however_often_the_same_result_is_asked_about(visit)
         page.wait_for_function("Math.abs(document.querySelector('#why-open').getBoundingClientRect().top) < 2")
 
 
+def test_what_is_brought_into_view_comes_there_while_the_page_grows(visit):
+    page = visit()
+    search(page, "A red dog.")
+    page.wait_for_timeout(1_000)  # all pictures are there
+    page.evaluate("""() => {
+        genius.reveal(document.getElementById('why-open'));
+        setTimeout(() => { document.getElementById('summary').style.minHeight = '300px'; }, 100);
+    }""")
+    page.wait_for_timeout(1_500)
+    assert page.evaluate("document.documentElement.scrollHeight - innerHeight - scrollY") < 2  # as low as the page ends
+
+
 def test_marked_codes_are_those_that_two_ids_share_from_the_start(visit):
     page = visit()
     search(page, "A red dog.")
