@@ -30,7 +30,7 @@
     for (;;) {
       let end;
       for await (const message of messagesOf(response)) {
-        const {msg, event_id: id} = JSON.parse(message.slice('data:'.length));
+        const {msg, event_id: id} = message.startsWith('data:') ? JSON.parse(message.slice('data:'.length)) : {};
         if (msg === 'close_stream') {
           end = message;
           break;
@@ -38,9 +38,13 @@
         if (msg === 'process_completed' && !pending.delete(id)) completed.add(id);
         yield message;
       }
+      if (!end) {    // the server broke off
+        pending.clear();
+        return;
+      }
       while (joins.size) await Promise.allSettled(joins);
-      if (!end || !pending.size) {
-        if (end) yield end;
+      if (!pending.size) {
+        yield end;
         return;
       }
       response = await open();
