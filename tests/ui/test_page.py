@@ -148,7 +148,8 @@ def test_a_search_for_nobody_is_dropped_and_says_so(served, monkeypatch, caplog)
     client = httpx.Client(base_url=served.url, trust_env=False)
     event = client.post("/gradio_api/call/search", json=SEARCH).json()["event_id"]
     assert "its client had left" in client.get(f"/gradio_api/call/search/{event}").text
-    assert not caplog.records
+    # nothing is logged of it; of other tests' events something may be
+    assert "its client had left" not in caplog.text and "CancelledError" not in caplog.text
 
 
 def test_the_header_counts_items_and_codes():
