@@ -30,7 +30,7 @@ from tests.readmes import FRONT, READMES, ROOT
 from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import TINY
 from training.presets import PRESETS
-from training.settings import with_change, with_changes
+from training.settings import with_changes, with_stage_changes
 
 COLORS = {"red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "yellow": (230, 210, 40)}
 SHAPES = {"square": (24, 24), "bar": (10, 40), "column": (40, 10)}
@@ -393,7 +393,7 @@ def test_the_module_of_a_command_exists_and_knows_its_flags(command):
         assert any(f'"{flag}"' in text for text in texts), flag
     changes = [value for flag, value in pairwise(arguments) if flag == "--set"]
     if module == "training.ablations":  # the decoder's sizes follow the quantizer's
-        assert all(with_change(PRESETS["small"], change) for change in changes)
+        assert all(with_stage_changes(PRESETS["small"], change) for change in changes)
     elif changes and module.startswith("training"):
         preset = arguments[arguments.index("--preset") + 1] if "--preset" in arguments else "small"
         with_changes(PRESETS[preset], changes)

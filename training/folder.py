@@ -41,7 +41,7 @@ from training.distributed import barrier, broadcast_object, default_workers, ini
 from training.pairs import CandidateTable
 from training.presets import SMALL
 from training.pseudo_queries import RECIPE, Recipe, check_images, write_pseudo_queries
-from training.settings import Settings, with_change, with_changes
+from training.settings import Settings, with_changes, with_stage_changes
 from training.stage import RESUME, is_done, only_trainer, run_stage
 
 PHOTOS = Path(__file__).resolve().parent.parent / "assets" / "photos"  # the shipped run of photographs
@@ -127,8 +127,8 @@ def make_searchable(
 
 def check_changes(settings: Settings, changes: Sequence[str]) -> None:
     """Raises UserError for a setting that is unknown, impossible, or settled before the others: encoder and seed."""
+    with_stage_changes(settings, *changes)
     for change in changes:
-        with_change(settings, change)
         if change.startswith("encoder."):
             raise UserError(
                 f"--set {change}: the encoder is used as it is; choose another by --model, or train one with: "

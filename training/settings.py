@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_type_hints
 
@@ -340,9 +341,8 @@ def expect(holds: bool, sentence: str) -> None:
 
 
 def with_changes(settings: Settings, changes: Iterable[str]) -> Settings:
-    """Apply changes of the form `stage.name=value`. Raises UserError if the result is inconsistent."""
-    for change in changes:
-        settings = with_change(settings, change)
+    """Apply changes of the form `stage.name=value`, in any order. Raises UserError if the result is inconsistent."""
+    settings = with_stage_changes(settings, *changes)
     try:
         settings.check()
     except ValueError as error:
@@ -350,37 +350,63 @@ def with_changes(settings: Settings, changes: Iterable[str]) -> Settings:
     return settings
 
 
-def with_change(settings: Settings, change: str) -> Settings:
-    """Apply one change, `stage.name=value` or deeper: `decoder.decoder.layers=2`."""
-    path, equals, text = change.partition("=")
-    if not equals:
-        raise UserError(f"--set {change}: expected STAGE.NAME=VALUE, e.g. encoder.epochs=3")
-    return _with_value(settings, path.split("."), text, change)
+def with_stage_changes(settings: Settings, *changes: str) -> Settings:
+    """Apply changes, `stage.name=value` or deeper: `decoder.decoder.layers=2`, together.
+
+    Each stage is checked with all of its changes; the stages need not fit each other. Of two values of one setting the
+    last one holds.
+    """
+    parsed = []
+    for change in changes:
+        path, equals, text = change.partition("=")
+        if not equals:
+            raise UserError(f"--set {change}: expected STAGE.NAME=VALUE, e.g. encoder.epochs=3")
+        parsed.append(_Change(tuple(path.split(".")), text, change))
+    return _with_values(settings, parsed)
 
 
-def _with_value(owner: Any, names: list[str], text: str, change: str) -> Any:
-    name, *deeper = names
-    choices = [f.name for f in dataclasses.fields(owner)]
-    if name not in choices:
-        raise UserError(f"--set {change}: there is no {name!r}; choose from {', '.join(choices)}")
-    old = getattr(owner, name)
-    if deeper and dataclasses.is_dataclass(old):
-        value = _with_value(old, deeper, text, change)
-    elif deeper or dataclasses.is_dataclass(old):
-        raise UserError(f"--set {change}: expected a value like {json.dumps(old, default=str)}")
-    else:
-        value = _parse_value(get_type_hints(type(owner))[name], old, text, change)
+@dataclass(frozen=True)
+class _Change:
+    names: tuple[str, ...]  # from the owner down
+    text: str  # the value
+    whole: str  # as it was given
+
+    @property
+    def deeper(self) -> _Change:
+        return replace(self, names=self.names[1:])
+
+
+def _with_values(owner: Any, changes: Sequence[_Change]) -> Any:
+    """The dataclass with these changes, checked once."""
+    if not changes:
+        return owner
+    types, by_name = get_type_hints(type(owner)), defaultdict(list)
+    for change in changes:
+        if change.names[0] not in types:
+            raise UserError(f"--set {change.whole}: there is no {change.names[0]!r}; choose from {', '.join(types)}")
+        by_name[change.names[0]].append(change)
+    values = {}
+    for name, own in by_name.items():
+        old = getattr(owner, name)
+        for change in own:
+            if dataclasses.is_dataclass(old) != (len(change.names) > 1):
+                raise UserError(f"--set {change.whole}: expected a value like {json.dumps(old, default=str)}")
+        if dataclasses.is_dataclass(old):
+            values[name] = _with_values(old, [change.deeper for change in own])
+        else:
+            values[name] = [_parse_value(types[name], old, change) for change in own][-1]
     try:
-        return replace(owner, **{name: value})
+        return replace(owner, **values)
     except ValueError as error:
-        raise UserError(f"--set {change}: {error}") from None
+        given = " ".join(f"--set {change.whole}" for change in changes)
+        raise UserError(f"{given}: {error}") from None
 
 
-def _parse_value(kind: Any, old: Any, text: str, change: str) -> Any:
+def _parse_value(kind: Any, old: Any, change: _Change) -> Any:
     """The text as JSON of this type, or else as a plain string."""
-    for attempt in (text, json.dumps(text)):
+    for attempt in (change.text, json.dumps(change.text)):
         try:
             return TypeAdapter(kind).validate_json(attempt, strict=True)
         except ValidationError:
             continue
-    raise UserError(f"--set {change}: expected a value like {json.dumps(old, default=str)}")
+    raise UserError(f"--set {change.whole}: expected a value like {json.dumps(old, default=str)}")

@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import pytest
 from torch import nn
 
@@ -5,18 +7,32 @@ from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.fusion import Fusion
 from training.encoder import new_encoder
-from training.presets import DEMO, PAPER, SMALL
-from training.settings import with_change, with_changes
+from training.presets import DEMO, PAPER, PHOTOS, SMALL
+from training.settings import with_changes, with_stage_changes
 
 
 def test_a_setting_is_changed_at_any_depth_and_no_other_is():
-    settings = with_change(with_change(SMALL, "encoder.epochs=1"), "decoder.decoder.layers=2")
+    settings = with_stage_changes(with_stage_changes(SMALL, "encoder.epochs=1"), "decoder.decoder.layers=2")
     assert (settings.encoder.epochs, settings.decoder.decoder.layers) == (1, 2)
     assert settings.quantizer == SMALL.quantizer
 
 
+def test_changes_are_applied_together_so_their_order_does_not_matter():
+    off = ["decoder.keep_best=false", "decoder.patience=0", "decoder.validate_last=true"]
+    for changes in permutations(off):
+        assert with_changes(PHOTOS, changes).decoder.validate_last
+    with pytest.raises(UserError, match="patience=2 --set decoder.keep_best=false: expected that keep_best is true"):
+        with_changes(SMALL, ["decoder.patience=2", "quantizer.epochs=1", "decoder.keep_best=false"])
+
+
+def test_of_two_values_of_one_setting_the_last_holds_and_both_are_checked():
+    assert with_changes(SMALL, ["encoder.epochs=3", "encoder.epochs=2"]).encoder.epochs == 2
+    with pytest.raises(UserError, match="epochs=x: expected a value like"):
+        with_changes(SMALL, ["encoder.epochs=x", "encoder.epochs=2"])
+
+
 def test_integers_are_accepted_for_floats():
-    assert with_change(SMALL, "encoder.learning_rate=1").encoder.learning_rate == 1.0
+    assert with_stage_changes(SMALL, "encoder.learning_rate=1").encoder.learning_rate == 1.0
 
 
 def test_the_smallest_values_are_accepted():
@@ -30,16 +46,16 @@ def test_the_smallest_values_are_accepted():
         "quantizer.final_learning_rate=0",
         "quantizer.kmeans_vectors=2",
     ):
-        with_change(SMALL, change)
+        with_stage_changes(SMALL, change)
 
 
 def test_a_setting_of_several_types_takes_each_of_them():
-    assert with_change(PAPER, "decoder.upsample_to=0").decoder.upsample_to == 0
-    assert with_change(SMALL, 'decoder.upsample_to={"webqa": 9}').decoder.upsample_to == {"webqa": 9}
-    assert with_change(SMALL, "encoder.architecture=ViT-B-32").encoder.architecture == "ViT-B-32"
-    assert with_change(SMALL, 'encoder.architecture={"embed_dim": 3}').encoder.architecture == {"embed_dim": 3}
-    assert with_change(SMALL, "decoder.decoder_weights=[1, 0.5]").decoder.decoder_weights == (1.0, 0.5)
-    assert with_change(PAPER, "encoder.pretrained=").encoder.pretrained == ""
+    assert with_stage_changes(PAPER, "decoder.upsample_to=0").decoder.upsample_to == 0
+    assert with_stage_changes(SMALL, 'decoder.upsample_to={"webqa": 9}').decoder.upsample_to == {"webqa": 9}
+    assert with_stage_changes(SMALL, "encoder.architecture=ViT-B-32").encoder.architecture == "ViT-B-32"
+    assert with_stage_changes(SMALL, 'encoder.architecture={"embed_dim": 3}').encoder.architecture == {"embed_dim": 3}
+    assert with_stage_changes(SMALL, "decoder.decoder_weights=[1, 0.5]").decoder.decoder_weights == (1.0, 0.5)
+    assert with_stage_changes(PAPER, "encoder.pretrained=").encoder.pretrained == ""
 
 
 @pytest.mark.parametrize(
@@ -84,7 +100,7 @@ def test_a_setting_of_several_types_takes_each_of_them():
 )
 def test_an_impossible_setting_is_refused_in_one_sentence(change, message):
     with pytest.raises(UserError, match=message):
-        with_change(SMALL, change)
+        with_stage_changes(SMALL, change)
 
 
 def test_the_parts_of_the_demo_preset_fit_their_budgets():

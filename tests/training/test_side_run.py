@@ -8,7 +8,7 @@ import pytest
 from genius.errors import UserError
 from genius.run import Run
 from training.presets import DEMO, PAPER
-from training.settings import with_change
+from training.settings import with_stage_changes
 from training.side_run import recorded_settings, with_matching_sizes
 
 DEMO_RUN = Path(__file__).parents[2] / "assets" / "demo"
@@ -26,10 +26,12 @@ def test_a_run_without_settings_is_refused(tmp_path):
 def test_the_decoder_takes_the_sizes_of_the_quantizer():
     settings = PAPER
     for change in ("quantizer.quantizer.levels=5", "quantizer.quantizer.codebook_size=16"):
-        settings = with_change(settings, change)
+        settings = with_stage_changes(settings, change)
     with pytest.raises(ValueError, match="are equal"):
         settings.check()
     decoder = with_matching_sizes(settings).decoder.decoder
     assert decoder == replace(PAPER.decoder.decoder, levels=5, codebook_size=16)
-    decoder = with_matching_sizes(with_change(settings, "quantizer.quantizer.modality_code=none")).decoder.decoder
+    decoder = with_matching_sizes(
+        with_stage_changes(settings, "quantizer.quantizer.modality_code=none")
+    ).decoder.decoder
     assert decoder.code_sizes == (16,) * 5

@@ -46,7 +46,7 @@ from training.command_line import add_device_argument, add_set_argument, expect_
 from training.distributed import expect_one_process
 from training.features import FeatureSet
 from training.pairs import CandidateTable
-from training.settings import Settings, with_change
+from training.settings import Settings, with_stage_changes
 from training.side_run import recorded_settings
 from training.stage import RESUME, only_trainer
 
@@ -147,15 +147,12 @@ def scaled(settings: Settings, scale: str, changes: Sequence[str]) -> Settings:
     Raises UserError for a setting that is unknown, of a part that is not trained here, or set by the tables.
     """
     for change in changes:
-        with_change(settings, change)  # refuses an unknown one
         path = change.partition("=")[0]
         if not path.startswith(("quantizer.", "decoder.")):
             raise UserError(f"--set {change}: only settings of quantizer and decoder change what is trained here")
         if path in SET_BY_TABLES:
             raise UserError(f"--set {change}: the tables set {path} themselves, so that variants can be compared")
-    for change in (*SCALES[scale], *changes):
-        settings = with_change(settings, change)
-    return settings
+    return with_stage_changes(with_stage_changes(settings, *SCALES[scale]), *changes)
 
 
 def sizes(base: Settings, scale: str, columns: list[Column], device: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from genius.errors import UserError
 from genius.evaluation.paper_ablations import ABLATIONS, COLUMNS, DECODER_SIZES, FULL, RIVALS
 from training.checkpoint import fingerprint
-from training.settings import Settings, with_change
+from training.settings import Settings, with_stage_changes
 from training.side_run import with_matching_sizes
 
 BEAMS = 30  # of the paper's ablations
@@ -75,9 +75,7 @@ class Variant:
 
     def settings(self, base: Settings) -> Settings:
         """The settings of the run with those of the variant; the decoder's sizes follow the quantizer's."""
-        for change in self.changes:
-            base = with_change(base, _computed(change, base))
-        return with_matching_sizes(base)
+        return with_matching_sizes(with_stage_changes(base, *(_computed(change, base) for change in self.changes)))
 
 
 @dataclass(frozen=True)
@@ -243,8 +241,7 @@ def all_jobs(base: Settings) -> dict[str, TrainingJob]:
 
 def job_of(variant: Variant, block: str, base: Settings) -> TrainingJob:
     """The training of a variant in one block; base: the settings of the run at its scale."""
-    for change in (*EQUAL, *DECODERS[block]):
-        base = with_change(base, change)
+    base = with_stage_changes(base, *EQUAL, *DECODERS[block])
     return TrainingJob(variant.settings(base), variant.scheme, variant.beams, variant.conditions)
 
 
