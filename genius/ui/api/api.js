@@ -37,7 +37,7 @@ const draw = ({endpoints}) => [node('article', {class: 'api'},
   node('section', {class: 'begin'},
     node('h2', {}, 'For programs'),
     node('p', {}, 'A program can search, read an item, list the items of a code and find similar items, each by an address of its '
-      + 'own (an endpoint). Questions and answers are JSON, a text format for data; an error is one sentence.'),
+      + 'own (an endpoint). Requests and responses are JSON, a text format for data; an error is one sentence.'),
     snippet('Python, once: pip install gradio_client', `from gradio_client import Client, handle_file
 
 client = Client("${root}")    # auth=("name", "password") if the page requires a login

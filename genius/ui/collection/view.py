@@ -94,7 +94,12 @@ def drift_view(drift: DriftReport) -> dict[str, Any]:
         added_far = percent(drift.far / drift.compared) if drift.compared else ""
     rows = [
         ["items", f"{drift.trained:,}", f"{drift.added:,}", f"{drift.trained + drift.added:,}"],
-        ["squared distance from an item to what its codes say", _error(drift.error), _error(drift.added_error), ""],
+        [
+            "squared distance between an item and the vector of its codes",
+            _error(drift.error),
+            _error(drift.added_error),
+            "",
+        ],
         ["items far from their codes", trained_far, added_far, ""],
         ["items per ID, on average", number(buckets.mean, 3) if buckets else "", "", number(all_buckets.mean, 3)],
         ["items per ID, at most", f"{buckets.largest:,}" if buckets else "", "", f"{all_buckets.largest:,}"],

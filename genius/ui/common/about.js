@@ -11,10 +11,10 @@ const paragraph = text => node('p', {}, text);
 const address = path => `${(window.gradio_config?.root ?? location.origin).replace(/\/$/, '')}/${path}`;
 
 const world = ({items}) => [
-  node('h2', {}, 'A synthetic world'),
+  node('h2', {}, 'A drawn world'),
   paragraph(`All ${items} items were drawn or written by a program: about seventy kinds of objects in `
     + 'twelve colors and eight patterns, in ten scenes, by day and by night.'),
-  paragraph('There are no photographs, and all models were trained from scratch on this world.'),
+  paragraph('There are no photographs, and all models that answer here were trained from scratch on this world.'),
   paragraph('Its ten datasets mirror those of the benchmark M-BEIR: query and target are a text, a picture or both.'),
   node('dl', {}, ...STANDS_FOR.map(([name, models, what]) => node('div', {},
     node('dt', {}, name), node('dd', {}, what, node('span', {class: 'label'}, ` · like ${models}`)))))];
@@ -25,7 +25,7 @@ const collection = ({title, held, paragraphs, ask, days}) => [
   ...paragraphs.map(paragraph),
   node('h2', {}, 'What to try'),
   paragraph(`Upload a photograph and click a question below it${ask ? `, such as “${ask.replace(/\.$/, '')}”` : ''}. `
-    + 'Another question (the instruction) has other results.'),
+    + 'A different question (the instruction) gives different results.'),
   paragraph('Or describe in words what you look for, or add words to a photograph.'),
   paragraph('“Why?” on a result shows how its ID was generated; “More like this” searches with it.'),
   ...days ? [paragraph(`Uploaded pictures are kept for up to ${days} days after their last use, so that the address of a `
@@ -46,7 +46,7 @@ const draw = value => {
       node('section', {}, ...value.world ? world(value) : collection(value), ...sources),
       node('section', {},
         node('h2', {}, 'What an ID is'),
-        paragraph('An ID is a short row of codes. The first says whether an item is an image, a text or both (a pair).'),
+        paragraph('An ID is a short sequence of codes. The first says whether an item is an image, a text or both (a pair).'),
         paragraph('The others tell its meaning from coarse to fine, so the IDs of similar items start alike.'),
         paragraph('A search writes the ID of what it expects, code by code; only existing IDs can be written.'),
         node('h2', {}, value.world ? 'Your own collection' : 'Your own pictures'),

@@ -74,7 +74,7 @@ def about_view(
 ) -> dict[str, Any] | None:
     """What about.js draws; None for a run that says nothing about itself.
 
-    world: facts about the synthetic world, if the run was trained on it. items: their number for each Modality. days:
+    world: facts about the drawn world, if the run was trained on it. items: their number for each Modality. days:
     that uploaded pictures are kept for addresses; 0 for not at all.
     """
     if world is None and about == About():

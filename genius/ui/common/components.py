@@ -176,7 +176,7 @@ def target_choice(index: Index, name: str) -> gr.Radio:
         value="any",
         label="Kind of result",
         elem_id=name,
-        info="Any: your question decides. Otherwise only this kind is found.",
+        info="Any: the instruction decides. Otherwise only items of this kind are found.",
     )
 
 

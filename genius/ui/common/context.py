@@ -48,7 +48,7 @@ class ServedRun:
 
     path: Path
     collection: str = ""  # name of the training collection
-    world: Mapping[str, Any] | None = None  # facts about the synthetic world, if the run was trained on it
+    world: Mapping[str, Any] | None = None  # facts about the drawn world, if the run was trained on it
     examples: tuple[Example, ...] = ()
     editable: bool = False  # visitors may add items and remove them
     about: About = field(default_factory=About)

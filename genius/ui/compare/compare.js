@@ -2,7 +2,7 @@ const section = (title, ...children) => node('section', {}, node('h2', {}, title
 
 // One row per system: its time, its overlap with the others, what only it found.
 const agreementTable = ({systems, agreement, encoding}) => {
-  const head = node('tr', {}, ...['Way', 'Time', ...systems.map(system => system.name), 'Only here']
+  const head = node('tr', {}, ...['Method', 'Time', ...systems.map(system => system.name), 'Only here']
     .map(name => node('th', {scope: 'col'}, name)));
   const shared = pair => pair
     ? node('td', {class: 'shared', style: `--share: ${pair.share}`}, node('b', {}, pair.overlap), ` ${pair.shift}`)
@@ -63,7 +63,7 @@ const lists = ({systems, items, columns}, reference) => {
 const draw = value => {
   if (!value) return [node('div', {class: 'empty'},
     node('h2', {}, 'Nothing compared yet'),
-    node('p', {}, 'Ask with a picture, a text or both, or take your last search: the answers stand side by side.'))];
+    node('p', {}, 'Ask with a picture, a text or both, or use your last search: the results appear side by side.'))];
   let shown = lists(value, value.reference);
   const choice = node('select', {id: 'compare-reference'}, ...value.systems.map((system, place) =>
     node('option', place === value.reference ? {value: place, selected: ''} : {value: place}, system.name)));

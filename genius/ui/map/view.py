@@ -49,7 +49,7 @@ def map_note(palette: Palette, number: int, levels: int, query_missing: bool) ->
     if not palette.whole:
         sentences.append("The other items were added later, or left out of an even sample over the ID hierarchy.")
     sentences.append(
-        "Only which items lie near each other has a meaning. All maps were made together (by UMAP), so items stay "
+        "Only which items lie close together is meaningful. All maps were made together (by UMAP), so items stay "
         "roughly in place."
     )
     return {"sentences": sentences, "table": health_table(maps) if view.depth == levels else None}

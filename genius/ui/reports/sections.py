@@ -77,8 +77,8 @@ SECTIONS = (
     Section(
         "times",
         "Search time",
-        "How long a question takes, step by step. encode turns it into numbers; scan compares these with every "
-        "item; beam search writes IDs instead.",
+        "How long a search takes, step by step: “encode” turns the query into a vector; “scan” compares this with "
+        "every item; “beam search” writes IDs instead.",
         "retrieval",
         times_note,
         times_table,
@@ -88,7 +88,7 @@ SECTIONS = (
     Section(
         "speed",
         "Speed by collection size",
-        "How the time grows with the number of items: writing an ID takes as long for many items as for few.",
+        "How the time grows with the number of items: comparing with every item grows in step, writing an ID far less.",
         "speed",
         speed_note,
         speed_tables,

@@ -176,8 +176,8 @@ def form_for(engine: Engine) -> Form:
             [("Exact", "exact"), ("Set", "set"), ("Fast", "fast")],
             value="fast" if has_ranker else "set",
             label="Search mode",
-            info="Exact writes every ID to its last code. Set stops as soon as it is certain which IDs are found. Fast "
-            "writes only the first codes and ranks the items whose IDs begin so.",
+            info="Exact writes every ID in full. Set stops as soon as the set of IDs is certain. Fast writes only the "
+            "first codes and ranks the items whose IDs begin with them.",
             elem_id="mode",
         )
         weight = weight_slider(engine.decoder.config.decoder_weight, "weight")

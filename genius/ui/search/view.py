@@ -37,8 +37,8 @@ HINTS = {
     "fast": {
         "by": "how near its codes are to the query",
         "score_name": "prefix score",
-        "score": "How well the written first codes of its ID fit the query, higher is better; items whose IDs begin "
-        "so share it. It chose which items to look at; how near their codes are to the query then ordered them.",
+        "score": "How well the first codes that were written fit the query, higher is better; items whose IDs begin so "
+        "share it. It selected the candidates; the distance of their codes to the query then ordered them.",
     }
 }
 FAR_FROM_COLLECTION = "This picture looks unlike anything in the collection, so the results may not fit."
@@ -128,7 +128,7 @@ def summary(
 def ranking_sentence(result: SearchResult, items: int) -> str:
     """How many items of the collection were compared with the query one by one, which is what re-ranking does."""
     if result.ranking is None:
-        return "They are in the order of their IDs."
+        return "They are ordered by the scores of their IDs."
     were = "was" if result.candidates == 1 else "were"
     return f"{result.candidates:,} of {count(items, 'item')} {were} compared closely."
 

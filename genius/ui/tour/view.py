@@ -52,13 +52,13 @@ def words(tour: Tour, step: TourStep, instructions: int) -> tuple[str, str]:
     shared = len(tour.shared)
     return {
         TourStep.INSTRUCTIONS: (
-            f"One picture, {spelled(instructions)} questions",
+            f"One picture, {spelled(instructions)} instructions",
             "The picture is the same in every column; only the instruction differs. From its words the search knows "
             "what you want: a text, a picture, or both.",
         ),
         TourStep.STRIP: (
             "How an answer is found",
-            "Every item has an ID, a short row of codes from coarse to fine. The search writes the ID of what it "
+            "Every item has an ID, a short sequence of codes from coarse to fine. The search writes the ID of what it "
             "expects, one code at a time; below each code stand the items that are still possible.",
         ),
         TourStep.SHARED: (

@@ -140,7 +140,9 @@ def test_a_long_query_is_cut_and_one_thing_is_singular():
 
 
 def test_without_re_ranking_no_item_is_said_to_be_compared():
-    assert view.summary(result(), asked("mug"), items=9)["sentence"].endswith(" They are in the order of their IDs.")
+    assert view.summary(result(), asked("mug"), items=9)["sentence"].endswith(
+        " They are ordered by the scores of their IDs."
+    )
 
 
 def test_a_card_carries_both_ranks_only_after_re_ranking():

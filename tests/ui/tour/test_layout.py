@@ -79,7 +79,7 @@ def test_texts_are_short_and_name_the_runs_own_codes():
     for number in range(1, 7):
         shown = step_view(WHOLE, number, PAIR, 3)
         assert shown["title"] and len(shown["text"]) <= 200
-    assert step_view(WHOLE, 1, PAIR, 3)["title"] == "One picture, three questions"
+    assert step_view(WHOLE, 1, PAIR, 3)["title"] == "One picture, three instructions"
     assert "* · 4 · 5" in step_view(WHOLE, 4, PAIR, 3)["text"]
     assert [one["shared"] for one in step_view(WHOLE, 3, PAIR, 3)["pair"]] == [4, 4]
     assert [one["name"] for one in step_view(WHOLE, 5, PAIR, 3)["views"]] == ["features", "codes-9"]
