@@ -11,14 +11,14 @@ The methods are internal to Gradio: requirements.txt pins its minor version, and
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
 from gradio.queueing import Event, EventQueue, Queue
-from gradio.server_messages import ProcessCompletedMessage
+from gradio.server_messages import EventMessage, ProcessCompletedMessage
 
 from genius.search.batching import ANYONE, Caller, Turns
 from genius.ui import security
@@ -28,7 +28,7 @@ from genius.ui.security import client_network, listeners
 QUEUE_FULL = "Too many requests are waiting; try again in a moment."
 CLIENT_SHARE_FULL = "Too many of your requests are waiting; send more when some of them are answered."
 NO_SESSION = "The request names no session."
-MAX_SESSION_ENTRIES = 2_000  # that may have entries without events
+MAX_SESSIONS = 1_000  # that are remembered, besides those with events; Gradio would forget any beyond 2,000
 
 # Who waits for the answer of the current callback; the page sets it for each callback.
 current_caller: ContextVar[Caller] = ContextVar("current_caller", default=ANYONE)
@@ -40,6 +40,7 @@ class FairQueue(Queue):
     def __init__(self, **options: Any):
         super().__init__(**options)
         self.turns = Turns()
+        self.answered: deque[tuple[float, str]] = deque()  # when, and to which session, for GRACE seconds
         self.ANALYTICS_MAX_EVENTS = 1  # statistics that no page shows
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
@@ -52,8 +53,22 @@ class FairQueue(Queue):
             return False, QUEUE_FULL, "queue_full"
         if waiting[client_address(request)] >= max(self.max_size // 2, 1):
             return False, CLIENT_SHARE_FULL, "queue_full"
+        for entries in (self.pending_messages_per_session, self.pending_event_ids_session):
+            if body.session_hash in entries:  # to the end, as the first are forgotten
+                entries[body.session_hash] = entries.pop(body.session_hash)
         self.forget_sessions()
         return await super().push(body, request, username)
+
+    def send_message(self, event: Event, event_message: EventMessage) -> None:
+        """Unless the session is forgotten: Gradio would raise KeyError, often in a loop on which all events depend."""
+        if not event.alive or event.session_hash not in self.pending_messages_per_session:
+            return
+        super().send_message(event, event_message)
+        if isinstance(event_message, ProcessCompletedMessage):
+            now = time.monotonic()
+            while self.answered and now - self.answered[0][0] > security.GRACE:
+                self.answered.popleft()
+            self.answered.append((now, event.session_hash))
 
     def get_events(self) -> tuple[list[Event], bool, str] | None:
         """The event to start next, if one may start."""
@@ -71,12 +86,27 @@ class FairQueue(Queue):
         return [event], False, queue.concurrency_id
 
     def forget_sessions(self) -> None:
-        """Gradio keeps an entry for each session for ever, and the event of a program is a session of its own."""
-        if len(self.pending_event_ids_session) > MAX_SESSION_ENTRIES:
-            without_events = [session for session, events in self.pending_event_ids_session.items() if not events]
-            for session in without_events:
-                if not listeners.has(session):
-                    del self.pending_event_ids_session[session]
+        """Forget the sessions that sent nothing for longest, if no event of theirs waits and no client listens.
+
+        The event of a program is a session of its own, and Gradio keeps the id of an answer until it is fetched.
+        """
+        for entries in (self.pending_messages_per_session, self.pending_event_ids_session):
+            for session in [*entries] if len(entries) > MAX_SESSIONS else ():
+                if len(entries) <= MAX_SESSIONS:
+                    break
+                events = self.pending_event_ids_session.get(session, ())
+                if not listeners.has(session, *events) and self.event_ids_to_events.keys().isdisjoint(events):
+                    self.pending_messages_per_session.pop(session, None)
+                    self.pending_event_ids_session.pop(session, None)
+
+    def has_undelivered(self) -> bool:
+        """Whether answers wait for clients that listen, or are so new that their clients may still come."""
+        now = time.monotonic()
+        recent = {session for answered, session in self.answered.copy() if now - answered <= security.GRACE}
+        return any(
+            events and (session in recent or listeners.has(session, *events))
+            for session, events in self.pending_event_ids_session.copy().items()
+        )
 
     def drop_abandoned(self, full: bool = False) -> None:
         """Drop the events that no client has listened to; full: the oldest of them has to make room."""

@@ -28,6 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from genius.errors import UserError
 from genius.schema import Modality, Query
 from genius.search.beam import MODES
+from genius.ui.event_queue import FairQueue
 from genius.ui.runs import refusal
 from genius.ui.security import is_upload
 
@@ -115,7 +116,13 @@ class Monitor:
 
     def undelivered(self) -> bool:
         """Whether answers wait for clients to fetch them."""
-        return any(any(page._queue.pending_event_ids_session.copy().values()) for page in self.pages.copy().values())
+        queues = [page._queue for page in self.pages.copy().values()]
+        return any(isinstance(queue, FairQueue) and queue.has_undelivered() for queue in queues)
+
+    def health(self) -> str:
+        """The state, or "stopped" if a fault ended the queue of a run, which only another start of the server mends."""
+        stopped = any(page._queue.stopped for page in self.pages.copy().values())
+        return "stopped" if stopped and self.state == "ready" else self.state
 
     @contextmanager
     def record_call(self, run: str, function: str, id: str | None) -> Iterator[None]:

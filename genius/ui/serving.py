@@ -154,8 +154,9 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
     origins = list(hosting.policy.origins)
 
     async def health(request: Request) -> Response:
-        """200 once the first run is loaded, until the server shuts down."""
-        return JSONResponse({"status": monitor.state}, 200 if monitor.state == "ready" else 503)
+        """200 once the first run is loaded, until the server shuts down or the queue of a run ends."""
+        status = monitor.health()
+        return JSONResponse({"status": status}, 200 if status == "ready" else 503)
 
     async def metrics(request: Request) -> Response:
         return Response(monitor.prometheus_text(), media_type=prometheus_client.CONTENT_TYPE_LATEST)

@@ -57,8 +57,8 @@ class Visitor:
         self.client = httpx.Client(base_url=served.url, transport=transport, timeout=WAIT)
         self.answers, self.threads = {}, []
 
-    def post(self, text):
-        return self.client.post("/gradio_api/call/search", json={"data": [text, None, "", 3, 5, "any"]})
+    def post(self, text, **session):
+        return self.client.post("/gradio_api/call/search", json={"data": [text, None, "", 3, 5, "any"]} | session)
 
     def ask(self, text):
         """Post a search and listen for its answer."""
@@ -146,14 +146,77 @@ def test_searches_of_clients_that_never_listen_are_dropped_after_a_while(served,
     assert event_queue.CLIENT_LEFT in visitor.answers["dropped"] and served.engine.started == ["mug"]
 
 
-def test_entries_of_answered_events_are_forgotten(served, monkeypatch):
-    monkeypatch.setattr(event_queue, "MAX_SESSION_ENTRIES", 2)
+@pytest.mark.parametrize("fetched", [True, False])
+def test_sessions_of_answered_events_are_forgotten(served, monkeypatch, fetched):
+    monkeypatch.setattr(event_queue, "MAX_SESSIONS", 2)
     served.engine.gate.set()
-    visitor = Visitor(served)
+    visitor, queue = Visitor(served), served.page._queue
     for number in range(5):
         event = visitor.post(str(number)).raise_for_status().json()["event_id"]
-        visitor.listen(str(number), event)
-    assert len(visitor.answers) == 5 and len(served.page._queue.pending_event_ids_session) <= 3
+        if fetched:
+            visitor.listen(str(number), event)
+        wait_until(lambda: not queue.event_ids_to_events)
+    assert len(queue.pending_event_ids_session) == len(queue.pending_messages_per_session) == 3
+
+
+def test_no_session_is_forgotten_whose_event_waits_or_runs(served, monkeypatch):
+    monkeypatch.setattr(event_queue, "MAX_SESSIONS", 1)
+    visitors = [Visitor(served, f"127.0.0.{number}") for number in (2, 3, 4)]
+    events = [visitor.post(str(number)).json()["event_id"] for number, visitor in enumerate(visitors)]
+    served.engine.gate.set()
+    for visitor, event in zip(visitors, events, strict=True):
+        visitor.listen("answer", event)
+        assert "event: complete" in visitor.answers["answer"]
+
+
+def test_the_session_that_sent_nothing_for_longest_is_forgotten_first(served, monkeypatch):
+    monkeypatch.setattr(event_queue, "MAX_SESSIONS", 2)
+    served.engine.gate.set()
+    visitor, queue = Visitor(served), served.page._queue
+    for session in ("tab", "left", "tab", "third", "fourth"):
+        visitor.post(session, session_hash=session).raise_for_status()
+        wait_until(lambda: not queue.event_ids_to_events)
+    assert [*queue.pending_event_ids_session] == [*queue.pending_messages_per_session] == ["tab", "third", "fourth"]
+
+
+def test_an_event_whose_session_is_forgotten_does_not_end_the_queue(served):
+    forgotten, visitor = Visitor(served, "127.0.0.2"), Visitor(served, "127.0.0.3")
+    for text in ("runs", "waits"):
+        forgotten.post(text).raise_for_status()
+        wait_until(lambda: served.engine.started)
+    served.page._queue.pending_messages_per_session.clear()
+    visitor.ask("mug")
+    served.engine.gate.set()
+    assert "event: complete" in visitor.join()["mug"]
+    wait_until(lambda: len(served.engine.started) == 3)
+    assert httpx.get(f"{served.url}/healthz", trust_env=False, timeout=WAIT).json() == {"status": "ready"}
+
+
+def test_a_server_whose_queue_ended_is_not_ready(served):
+    served.page._queue.stopped = True
+    answer = httpx.get(f"{served.url}/healthz", trust_env=False, timeout=WAIT)
+    assert (answer.status_code, answer.json()) == (503, {"status": "stopped"})
+
+
+def test_an_answer_that_nobody_came_for_in_time_is_not_waited_for(served, monkeypatch):
+    visitor, queue = Visitor(served), served.page._queue
+    served.engine.gate.set()
+    visitor.post("mug").raise_for_status()
+    wait_until(lambda: not queue.event_ids_to_events)
+    assert queue.has_undelivered()
+    monkeypatch.setattr(security, "GRACE", 0)
+    assert not queue.has_undelivered()
+
+
+def test_an_answer_whose_tab_is_closed_is_not_waited_for(served):
+    visitor, queue = Visitor(served), served.page._queue
+    visitor.post("mug", session_hash="tab").raise_for_status()
+    with visitor.client.stream("GET", "/gradio_api/queue/data", params={"session_hash": "tab"}) as stream:
+        assert next(stream.iter_lines()) and queue.has_undelivered()
+    wait_until(lambda: not any(event.alive for job in queue.active_jobs if job for event in job))
+    served.engine.gate.set()
+    wait_until(lambda: not queue.event_ids_to_events)
+    assert not queue.has_undelivered()
 
 
 def test_a_program_cannot_skip_the_queue(served):

@@ -18,6 +18,7 @@ from genius.errors import UserError
 from genius.ui.common.components import UI_FOLDER
 from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, listen, page_head, serve
+from tests.ui.fake_engine import FakeEngine
 
 OURS = {"panel", "hint-card", "part-surface", "part-box", "touring", "present"}  # classes that Gradio does not have
 RESTYLED = {"gradio-container", "html-container", "block", "image-frame", "pending", "dark"}  # Gradio's, on purpose
@@ -114,6 +115,8 @@ def test_a_stream_is_neither_compressed_nor_held_back(served):
 @contextmanager
 def slow_page(**hosting):
     """A page whose endpoint `slow` answers when `go` is set; `started` is set when it is called."""
+    from genius.ui.page import Page
+
     started, go = threading.Event(), threading.Event()
 
     def slow() -> str:
@@ -121,7 +124,7 @@ def slow_page(**hosting):
         go.wait(60)
         return "done"
 
-    with gr.Blocks(analytics_enabled=False) as page:
+    with Page(FakeEngine(), analytics_enabled=False) as page:
         gr.api(slow, api_name="slow")
     server = serve([HostedRun(Path("slow"), lambda: page)], Hosting(port=0, **hosting))
     with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
