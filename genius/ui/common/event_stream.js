@@ -1,14 +1,20 @@
 // Gradio's client reads the answers of all events from one stream, which the server ends when no event is pending. While
 // that end is on its way the client believes the stream open, and an event sent then would never be answered. So the
-// client learns of the end only when no event is pending; otherwise its stream goes on from another request.
+// client learns of the end only when no event is pending; otherwise its stream goes on from another request. A stream
+// that ends without saying so while events are pending is an error, upon which Gradio's page says that the connection is
+// lost and loads itself again; it would wait for ever for the rest of a stream that ended well.
 (() => {
   const request = window.fetch.bind(window);
   const joins = new Set();       // requests that send an event and are not answered yet
   const pending = new Set();     // ids of events that are not completed
   const completed = new Set();   // ids of events that were completed before the request that sent them was answered
 
+  // Gradio's page has a sentence of its own for the status 503, and shows ours for others.
+  const legible = response => response.status === 503
+    ? new Response(response.body, {status: 429, headers: response.headers}) : response;
+
   const join = async (...options) => {
-    const response = await request(...options);
+    const response = legible(await request(...options));
     const {event_id: id} = await response.clone().json().catch(() => ({}));
     if (id && !completed.delete(id)) pending.add(id);
     return response;
@@ -38,9 +44,9 @@
         if (msg === 'process_completed' && !pending.delete(id)) completed.add(id);
         yield message;
       }
-      if (!end) {    // the server broke off
-        pending.clear();
-        return;
+      if (!end) {    // of the server or a proxy
+        if (pending.size) throw new Error('the stream of answers broke off');
+        end = 'data: {"msg":"close_stream"}';
       }
       while (joins.size) await Promise.allSettled(joins);
       if (!pending.size) {

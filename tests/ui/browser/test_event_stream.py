@@ -1,9 +1,10 @@
-"""What a visitor does while the stream of answers ends is answered."""
+"""The stream of answers while it ends, a stream that breaks off, and an event that is refused."""
 
 from __future__ import annotations
 
 import pytest
 
+from genius.ui.event_queue import QUEUE_FULL
 from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
@@ -28,6 +29,21 @@ window.fetch = async (...options) => {
 """
 
 
+# The next stream with an event that starts ends there, as a proxy ends a long response
+BROKEN = """
+const whole = window.fetch;
+window.fetch = async (...options) => {
+  const response = await whole(...options);
+  if (!window.breaks || !String(options[0].url ?? options[0]).includes('/queue/data')) return response;
+  const broken = new TransformStream({transform(text, stream) {
+    text.includes('"process_starts"') ? stream.terminate() : stream.enqueue(text);
+  }});
+  const body = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(broken);
+  return new Response(body.pipeThrough(new TextEncoderStream()), {headers: response.headers});
+};
+"""
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("stream") / "run") as page:
@@ -46,4 +62,32 @@ def test_an_event_that_is_sent_while_the_stream_ends_is_answered(browser, served
     page.wait_for_function(f"(window.ends ?? 0) > {ends}")
     page.get_by_role("tab", name="Codes").click()
     page.locator("#codes-summary h2", has_text="40 items").wait_for()
+    page.close()
+
+
+def test_a_stream_that_ends_early_is_a_lost_connection_upon_which_the_page_loads_again(browser, served):
+    page = browser.new_page()
+    page.add_init_script(BROKEN)
+    page.goto(served.url)
+    page.locator("#cards .panel > *").first.wait_for()
+    page.wait_for_timeout(1_000)  # the streams of the page's start end
+    page.evaluate("window.breaks = true")
+    page.fill("#text textarea", "A red dog.")
+    page.press("#text textarea", "Enter")
+    page.wait_for_function("!window.breaks")  # another document
+    page.locator("#cards .panel > *").first.wait_for()
+    page.fill("#text textarea", "A blue cup.")
+    page.press("#text textarea", "Enter")
+    page.locator("#summary .sentence", has_text="A blue cup.").wait_for()
+    page.close()
+
+
+def test_the_page_shows_why_an_event_is_refused(browser, served):
+    page = browser.new_page()
+    page.goto(served.url)
+    page.locator("#cards .panel > *").first.wait_for()
+    page.route("**/queue/join*", lambda route: route.fulfill(status=503, json={"detail": QUEUE_FULL}))
+    page.fill("#text textarea", "A red dog.")
+    page.press("#text textarea", "Enter")
+    page.locator("[data-testid=toast-body]", has_text=QUEUE_FULL).wait_for()
     page.close()
