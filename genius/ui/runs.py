@@ -24,12 +24,13 @@ from anyio.to_thread import run_sync
 from fastapi import FastAPI
 from gradio.routes import App
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from genius.errors import UserError
 from genius.ui.common.about import credits_file
 from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS
+from genius.ui.failures import json_refusal
 
 if TYPE_CHECKING:
     from genius.ui.monitoring import Monitor
@@ -197,7 +198,7 @@ def refusal(scope: Scope, status: int, sentence: str, refresh: bool = False) -> 
     """The answer to a request that is refused: a page for a browser, JSON for a program."""
     if wants_page(scope):
         return notice_page(scope, status, sentence, refresh)
-    return JSONResponse({"error": sentence}, status)
+    return json_refusal(status, sentence)
 
 
 def notice_page(scope: Scope, status: int, sentence: str, refresh: bool = False) -> Response:

@@ -96,7 +96,8 @@ def test_a_visitor_waits_on_a_page_that_loads_again_and_a_program_waits_for_the_
 def test_a_run_that_cannot_be_loaded_says_so_without_the_folders_of_the_server(site, caplog):
     answer = site.client.get("/run/broken/config")
     assert answer.status_code == 503
-    assert answer.json() == {"error": "The run broken cannot be loaded; the server's log says why."}
+    sentence = "The run broken cannot be loaded; the server's log says why."
+    assert answer.json() == {"error": sentence, "detail": sentence}
     assert "/secret" in caplog.text
     shown = site.client.get("/run/broken/", headers=BROWSER)
     assert shown.status_code == 503 and "cannot be loaded" in shown.text and "/secret" not in shown.text

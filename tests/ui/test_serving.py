@@ -152,7 +152,8 @@ def test_a_server_that_shuts_down_answers_what_it_accepted_and_refuses_the_rest(
         for path in ("/gradio_api/call/slow", "/gradio_api/queue/join", "/gradio_api/upload", "/login"):
             refused = site.client.post(path, json={"data": []})
             assert refused.status_code == 503
-            assert refused.json() == {"error": "The server is shutting down; try again in a minute."}
+            sentence = "The server is shutting down; try again in a minute."
+            assert refused.json() == {"error": sentence, "detail": sentence}  # Gradio's clients read `detail`
         shown = site.client.get("/", headers={"accept": "text/html"})
         assert shown.status_code == 503 and "The server is shutting down" in shown.text
         assert 'genius_calls_running{run="slow"} 1.0' in site.client.get("/metrics").text
