@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from genius.schema import Hit
@@ -37,17 +37,30 @@ def exports(answers: Sequence[LastQuery], run: str) -> list[dict[str, str]]:
 
 
 def results_csv(answers: Sequence[LastQuery]) -> str:
-    """A line per result. Texts that a spreadsheet would compute get an apostrophe."""
+    """A line per result."""
+    return csv_text(
+        COLUMNS,
+        (
+            {"query": answer.title, "instruction": answer.query.instruction}
+            | _record(hit)
+            | {"codes": " ".join(map(str, hit.codes))}
+            for answer in answers
+            for hit in answer.result.hits
+        ),
+    )
+
+
+def csv_text(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> str:
+    """A table for spreadsheets: it begins with a byte order mark, or Excel would not read it as UTF-8, and texts that a
+    spreadsheet would compute get an apostrophe."""
     stream = io.StringIO()
-    table = csv.DictWriter(stream, COLUMNS)
+    stream.write("\ufeff")
+    table = csv.DictWriter(stream, columns)
     table.writeheader()
-    for answer in answers:
-        query_fields = {"query": answer.title, "instruction": answer.query.instruction}
-        for hit in answer.result.hits:
-            record = query_fields | _record(hit) | {"codes": " ".join(map(str, hit.codes))}
-            table.writerow(
-                {name: escape_formula(value) if isinstance(value, str) else value for name, value in record.items()}
-            )
+    for record in records:
+        table.writerow(
+            {name: escape_formula(value) if isinstance(value, str) else value for name, value in record.items()}
+        )
     return stream.getvalue()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +13,7 @@ from genius.explore.map_colors import Group, Palette
 from genius.explore.map_data import COARSE, MappedQuery, Maps, View
 from genius.schema import Item, Modality
 from genius.ui.common import formatting
-from genius.ui.common.export import escape_formula
+from genius.ui.common.export import csv_text
 
 HEALTH_ROWS = (  # of the table that compares the IDs of both trainings: key, label, format
     ("ids", "different IDs", "{:,}"),
@@ -150,15 +148,12 @@ def item_files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]
         {"item": item.id, "modality": item.modality.name.lower(), "text": item.text, "codes": item_codes}
         for item, item_codes in zip(items, codes.tolist(), strict=True)
     ]
-    stream = io.StringIO()
-    table = csv.DictWriter(stream, ["item", "modality", "text", "codes"])
-    table.writeheader()
-    table.writerows(
-        record | {"text": escape_formula(record["text"]), "codes": " ".join(map(str, record["codes"]))}
-        for record in records
+    table = csv_text(
+        ["item", "modality", "text", "codes"],
+        (record | {"codes": " ".join(map(str, record["codes"]))} for record in records),
     )
     return [
-        {"name": "genius-items.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": stream.getvalue()},
+        {"name": "genius-items.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": table},
         {
             "name": "genius-items.json",
             "label": "JSON",

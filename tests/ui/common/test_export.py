@@ -33,7 +33,8 @@ def answer(*texts: str, instruction: str = "Find it.") -> LastQuery:
 
 
 def rows(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
+    assert text[0] == "\ufeff", "Excel would not read it as UTF-8"
+    return list(csv.DictReader(io.StringIO(text[1:])))
 
 
 def test_each_result_is_a_line_with_the_query_that_found_it():

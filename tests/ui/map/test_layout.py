@@ -97,7 +97,7 @@ def test_a_lasso_brings_tiles_words_and_files(ask, monkeypatch):
     assert [tile["row"] for tile in gallery["groups"][0]["tiles"]] == sorted(inside)[:4]
     csv, saved = found["files"]
     assert [record["item"] for record in json.loads(saved["text"])] == [f"0:{row}" for row in sorted(inside)]
-    assert csv["text"].count("\r\n") == 6
+    assert csv["text"].startswith("\ufeffitem,") and csv["text"].count("\r\n") == 6
     assert data(ask("on_lasso", event={"points": [], "total": 0})) == [None, None]
 
 
