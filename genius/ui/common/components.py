@@ -1,4 +1,4 @@
-"""What all tabs use: panels that never run data, uploads that nothing has opened, errors as one sentence."""
+"""What all tabs use: panels that never run data, uploads that nothing has opened, choices that several tabs offer."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ class Shared:
     """The components by which tabs pass values. The page opens the tab of a signal, not the sender."""
 
     tabs: gr.Tabs  # ids: TABS
-    ask: Signal  # {"text", "instruction"}: Search runs it
+    ask: Signal  # {"text", "instruction"}, for a picture also "picture" or "upload": Search runs it
     use_as_query: Signal  # an item id: Search takes the item as its query
     open_code: Signal  # a code pattern such as "0.17.*.5": Codes opens there
     run_example: Signal  # place of one of the run's examples: Search runs it
