@@ -129,7 +129,7 @@ class Runs:
                 self.loading[name] = asyncio.create_task(self._load(name))
             task = self.loading[name]
             if wants_page(scope) and not task.done():
-                return notice_page(scope, 200, f"Loading the run {name} … The page opens by itself.", refresh=True)
+                return notice_page(scope, 200, f"Loading the run {name}… The page opens by itself.", refresh=True)
             await asyncio.wait([task])
         if name not in self.mounted:
             return refusal(scope, 503, f"The run {name} cannot be loaded; the server's log says why.")

@@ -82,7 +82,7 @@ def test_the_first_run_is_at_the_root_and_under_its_name(fresh):
 
 def test_a_visitor_waits_on_a_page_that_loads_again_and_a_program_waits_for_the_answer(fresh):
     waiting = fresh.client.get("/run/two%20words/?q=mug", headers=BROWSER)
-    assert 'http-equiv="refresh"' in waiting.text and "Loading the run two words" in waiting.text
+    assert 'http-equiv="refresh"' in waiting.text and "Loading the run two words…" in waiting.text
     with ThreadPoolExecutor() as threads:
         programs = [threads.submit(word, fresh.client, "/run/two%20words") for _ in range(3)]
         assert '"one"' in word(fresh.client, ""), "the first run answers meanwhile"

@@ -8,7 +8,7 @@ const crumb = ({name, key, open}, place, crumbs) => {
 const modalityShare = ({name, modality, items}) => node('span', {class: `target ${modality}`}, `${name} ${items}`);
 
 const draw = value => {
-  if (!value) return [node('div', {class: 'empty'}, node('h2', {}, 'Loading the codes …'))];
+  if (!value) return [node('div', {class: 'empty'}, node('h2', {}, 'Loading the codes…'))];
   const {crumbs, items, empty, common, sentences, modalities} = value;
   return [node('section', {class: 'codes-summary'},
     node('nav', {'aria-label': 'Codes from the first level'}, node('ol', {class: 'crumbs'}, ...crumbs.map(crumb))),

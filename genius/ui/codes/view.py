@@ -16,7 +16,7 @@ from genius.ui.common.formatting import MODALITY_NAMES, count, number, percent
 ChildWords = Mapping[int, tuple[Sequence[Word], int]]  # code -> its words, as Profiles.words_below gives them
 Label = Callable[[Pattern], str]  # what the items of a prefix have in common; empty if that is not known
 
-COLLECTING_WORDS = {"title": "Words", "paragraphs": ["Collecting the words that set these items apart …"]}
+COLLECTING_WORDS = {"title": "Words", "paragraphs": ["Collecting the words that set these items apart…"]}
 PAGE_SIZE = 24  # items of a page
 MAX_ROWS = 300  # of a table
 MAX_WORDS = 3  # of each child code

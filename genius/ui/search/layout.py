@@ -85,7 +85,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     )
     for trigger in (*form_triggers, *(trigger for trigger, *_ in other_triggers), form.suggestions.select):
         # before the search: Gradio waits for each listener of a signal before it calls the next one
-        trigger(None, None, None, js="() => { genius.say('Searching …'); }", **UNQUEUED)
+        trigger(None, None, None, js="() => { genius.say('Searching…'); }", **UNQUEUED)
     events = [
         gr.on(
             form_triggers,

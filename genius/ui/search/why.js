@@ -21,7 +21,7 @@ const share = ({name, share, bar}) => node('tr', {}, node('th', {scope: 'row'}, 
 
 const draw = value => {
   if (!value) {
-    return [node('p', {class: 'waiting', 'data-announced': ''}, 'Tracing the search …')];
+    return [node('p', {class: 'waiting', 'data-announced': ''}, 'Tracing the search…')];
   }
   const {title, label, name, modality, sentences, flags, note, ids, first_codes, steps, legend, shares} = value;
   const levels = [...ids[0].codes.keys()];

@@ -97,7 +97,7 @@ def test_a_screen_reader_is_told_that_a_search_began(visit, served, monkeypatch)
     page.fill("#text textarea", "A red dog.")
     page.press("#text textarea", "Enter")
     try:
-        page.locator("#announcer", has_text=re.compile("^Searching …$")).wait_for(state="attached")
+        page.locator("#announcer", has_text=re.compile("^Searching…$")).wait_for(state="attached")
     finally:
         go.set()
     page.locator("#announcer", has_text="“A red dog.”").wait_for(state="attached")

@@ -113,7 +113,7 @@ def test_meaning_has_words_of_the_code_its_children_and_the_table(tab):
 
 
 def test_while_words_are_collected_the_panel_says_so_or_how_to_read_the_tab(tab):
-    assert opened(tab, "1 · 3")["meaning"]["paragraphs"] == ["Collecting the words that set these items apart …"]
+    assert opened(tab, "1 · 3")["meaning"]["paragraphs"] == ["Collecting the words that set these items apart…"]
     assert opened(tab, "")["meaning"]["title"] == "How to read this"
     assert opened(tab, "0 · 200")["meaning"] is None
 
