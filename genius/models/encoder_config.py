@@ -33,10 +33,23 @@ class VisionConfig(BaseModel):
     timm_model_pretrained: Literal[False] = False
 
 
+class TokenizerOptions(BaseModel):
+    """All of open_clip's `tokenizer_kwargs` that its models use.
+
+    The rest reaches constructors that take a path to open or permission to run code, so nothing else is let through.
+    """
+
+    model_config = EXACT
+    clean: Literal["canonicalize", "lower", "whitespace"] | None = None
+    strip_sep_token: bool = False
+    language: Annotated[str, Field(pattern=r"^\w{1,32}$")] | None = None  # of a tokenizer that marks it, such as NLLB's
+
+
 class TextConfig(BaseModel):
     """As VisionConfig, of a text tower."""
 
     model_config = LOOSE
+    tokenizer_kwargs: TokenizerOptions | None = None
     context_length: Annotated[int, Field(ge=1, le=4096)] = 77
     vocab_size: Size = CLIP_VOCABULARY
     hf_model_name: Stored | None = None
@@ -99,6 +112,7 @@ class TowerFile(BaseModel):
 
     model_config = LOOSE
     auto_map: None = None
+    attn_implementation: Literal["eager", "sdpa"] | None = None  # another may be a repository of compiled code
     num_labels: Size = 2
 
 

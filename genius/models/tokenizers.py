@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import open_clip
 from open_clip.tokenizer import HFTokenizer
+from pydantic import ValidationError
 
 from genius.errors import UserError
-from genius.models.encoder_config import CLIP_VOCABULARY
+from genius.models.encoder_config import CLIP_VOCABULARY, TokenizerOptions
 from genius.models.towers import has_words
+from genius.reading import first_problem
 
 BYTE_TOKENS = 512  # tokens of CLIP's byte-pair encoding before its first merge
 SPECIAL_TOKENS = 2  # start and end of a text
@@ -22,25 +25,37 @@ def make_tokenizer(text: Mapping[str, Any], known: int | None) -> open_clip.Simp
     """The tokenizer of a model's text settings, `text_cfg` of open_clip.
 
     known: tokens that the text tower has embeddings for, of a Hugging Face tower. Raises UserError if the tokenizer
-    holds no words, or words that the tower does not know.
+    has options other than TokenizerOptions, holds no words, or words that the tower does not know.
     """
-    length = text.get("context_length", 77)
+    length, options = text.get("context_length", 77), _options(text)
     if "hf_tokenizer_name" in text:
+        name = text["hf_tokenizer_name"]
         tokenizer = HFTokenizer(
-            text["hf_tokenizer_name"],
+            name,
             context_length=length,
             tokenizer_mode=text.get("tokenizer_mode"),
-            **text.get("tokenizer_kwargs", {}),
+            trust_remote_code=False,  # otherwise transformers may ask on the terminal
+            local_files_only=Path(name).is_dir(),  # a folder that lacks a file is not completed from the hub
+            **options,
         )
         if not has_words(tokenizer.tokenizer):
-            raise UserError(f"{text['hf_tokenizer_name']} holds no tokenizer")
+            raise UserError(f"{name} holds no tokenizer")
         if known is not None:
             _check_tokens(tokenizer, known)
         return tokenizer
     vocabulary = text.get("vocab_size", CLIP_VOCABULARY)
     if vocabulary < CLIP_VOCABULARY:
         return ShortTokenizer(vocabulary, length)
-    return clip_tokenizer(length, json.dumps(text.get("tokenizer_kwargs", {})))
+    return clip_tokenizer(length, json.dumps(options))
+
+
+def _options(text: Mapping[str, Any]) -> dict[str, Any]:
+    """The checked `tokenizer_kwargs`. Raises UserError."""
+    try:
+        options = TokenizerOptions.model_validate(text.get("tokenizer_kwargs") or {})
+    except ValidationError as error:
+        raise UserError(f"text_cfg.tokenizer_kwargs cannot be used ({first_problem(error)})") from None
+    return options.model_dump(exclude_unset=True, exclude_none=True)
 
 
 @lru_cache(4)

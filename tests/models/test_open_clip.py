@@ -16,6 +16,8 @@ from transformers import BertConfig, BertTokenizer
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
+from genius.models.encoder_config import TextConfig
+from genius.models.tokenizers import make_tokenizer
 
 VISION = {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16}
 TEXT = {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}
@@ -215,6 +217,87 @@ def test_a_damaged_text_folder_is_refused_in_one_sentence(tmp_path, damage, mess
     with pytest.raises(UserError, match=message) as caught:
         Encoder.load(saved)
     assert "\n" not in str(caught.value)
+
+
+EVIL_TOKENIZER = """
+from pathlib import Path
+from transformers import BertTokenizer
+
+Path({marker!r}).touch()
+
+
+class EvilTokenizer(BertTokenizer):
+    pass
+"""
+
+
+def write_evil_tokenizer(folder, marker):
+    """A folder of transformers whose tokenizer is a class in a file beside it; importing it writes the marker."""
+    folder.mkdir()
+    write_tokenizer(folder)
+    named = {"auto_map": {"AutoTokenizer": [None, "tok.EvilTokenizer"]}, "tokenizer_class": "EvilTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(named))
+    for place in (folder, folder.parent / "text"):  # transformers reads the code from the folder that was named first
+        place.mkdir(exist_ok=True)
+        (place / "tok.py").write_text(EVIL_TOKENIZER.format(marker=str(marker)))
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "named"),
+    [
+        ({"trust_remote_code": True, "subfolder": "../evil"}, "trust_remote_code"),
+        ({"subfolder": "../evil"}, "subfolder"),
+        ({"revision": "main"}, "revision"),
+        ({"clean": "canonicalize", "cache_dir": "/tmp"}, "cache_dir"),
+        ({"language": "../evil"}, "language"),
+    ],
+)
+def test_a_tokenizer_option_that_runs_code_or_opens_another_path_is_refused_and_no_code_runs(
+    tmp_path, monkeypatch, kwargs, named
+):
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    encoder, source, marker = tmp_path / "encoder", tmp_path / "source", tmp_path / "it ran"
+    encoder.mkdir(), source.mkdir()
+    write_tokenizer(source)
+    write_model(source, PLAIN | {"custom_text": True, "text_cfg": SIGLIP_TEXT})
+    Encoder.from_open_clip(f"local-dir:{source}").save(encoder)
+    write_evil_tokenizer(encoder / "evil", marker)
+    file = encoder / "config.json"
+    config = json.loads(file.read_text())
+    config["model"]["text_cfg"]["tokenizer_kwargs"] = kwargs
+    file.write_text(json.dumps(config))
+
+    with pytest.raises(UserError, match=rf"{encoder} cannot be loaded \(.*{named}.*; train this part again") as error:
+        Encoder.load(encoder)
+    assert "\n" not in str(error.value) and not marker.exists()
+    with pytest.raises(UserError, match=rf"tokenizer_kwargs cannot be used \({named}: "):
+        make_tokenizer(config["model"]["text_cfg"] | {"hf_tokenizer_name": str(encoder / "text")}, None)
+    assert not marker.exists()
+
+
+def test_a_tower_that_asks_for_compiled_code_of_the_hub_is_refused(tmp_path):
+    write_tokenizer(tmp_path)
+    write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": hugging_face_text(tmp_path)})
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    Encoder.from_open_clip(f"local-dir:{tmp_path}").save(saved)
+    file = saved / "text" / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"attn_implementation": "somebody/kernel"}))
+    with pytest.raises(UserError, match="cannot be loaded .attn_implementation: Input should be 'eager' or 'sdpa'"):
+        Encoder.load(saved)
+
+
+def test_clips_tokenizer_opens_no_file_that_a_configuration_names(tmp_path):
+    with pytest.raises(UserError, match=r"tokenizer_kwargs cannot be used \(bpe_path: "):
+        make_tokenizer({"tokenizer_kwargs": {"bpe_path": str(tmp_path / "words.gz")}}, None)
+
+
+def test_the_tokenizer_options_of_every_open_clip_model_are_known():
+    texts = [open_clip.get_model_config(name)["text_cfg"] for name in open_clip.list_models()]
+    used = {json.dumps(text["tokenizer_kwargs"]) for text in texts if "tokenizer_kwargs" in text}
+    assert len(used) > 1
+    for kwargs in used:
+        TextConfig.model_validate({"tokenizer_kwargs": json.loads(kwargs)})
 
 
 def test_padding_of_a_hugging_face_tower_is_trimmed_and_changes_nothing(tmp_path):
