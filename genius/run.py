@@ -135,13 +135,37 @@ class Run:
 
         Raises UserError that names the file or the part that does not belong.
         """
+        with self.reading(part) as folder:
+            return folder
+
+    @contextmanager
+    def reading(self, part: str) -> Iterator[Path]:
+        """As `folder`; no other process deletes the folder from before the check until the end of the block."""
         entry = self._part(part)
         folder = self.path / entry["folder"]
-        if unknown := _files_below(folder) - entry["files"].keys():
+        try:
+            lock = ReadLock(folder)
+            self._check_files(folder, entry["files"])
+        except FileNotFoundError as error:
+            missing = error.filename or folder
+            raise UserError(f"{missing} is missing; the run is incomplete, train it again") from None
+        except OSError as error:
+            raise UserError(
+                f"{error.filename or folder} cannot be read ({error.strerror or one_line(error)})"
+            ) from None
+        self._check_origin(part, entry["built_from"])
+        try:
+            yield folder
+        finally:
+            lock.release()
+
+    def _check_files(self, folder: Path, files: dict[str, dict[str, Any]]) -> None:
+        """Raises UserError that names the file which is not as recorded, or OSError."""
+        if unknown := _files_below(folder) - files.keys():
             raise UserError(
                 f"{folder / min(unknown)} is not a file that training wrote; delete it, or copy the run again"
             )
-        for name, recorded in entry["files"].items():
+        for name, recorded in files.items():
             file = folder / name
             if not file.is_file():
                 raise UserError(f"{file} is missing; the run is incomplete, train it again")
@@ -152,7 +176,10 @@ class Run:
                     f"{file} is not the file that training wrote; copy the run again, or delete "
                     f"{folder} and train again"
                 )
-        for other, digest in entry["built_from"].items():
+
+    def _check_origin(self, part: str, built_from: dict[str, str]) -> None:
+        """Raises UserError if the part was not built from the parts that the run has."""
+        for other, digest in built_from.items():
             if not self.has(other) or self.digest(other) != digest:
                 command = f"python -m training{f'.{part}' if part in EXTRAS else ''}"
                 if part != "names":  # which need no collection
@@ -160,12 +187,11 @@ class Run:
                 raise UserError(
                     f"the {part} of {self.path} was built from another {other}; build it again: {command} {self.path}"
                 )
-        if missing := BUILT_FROM[part] - entry["built_from"].keys():
+        if missing := BUILT_FROM[part] - built_from.keys():
             raise UserError(
                 f"{self.path / 'manifest.json'} does not say which {min(missing)} its {part} was built from; "
                 "train the run again"
             )
-        return folder
 
     def _part(self, part: str) -> dict[str, Any]:
         try:

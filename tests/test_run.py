@@ -12,8 +12,8 @@ from safetensors.torch import save_file
 
 from genius import run as run_module
 from genius.errors import UserError
-from genius.files import write_json
-from genius.locks import ReadLock
+from genius.files import sha256, write_json
+from genius.locks import ReadLock, deletion_lock
 from genius.run import Run
 
 
@@ -77,6 +77,22 @@ def test_a_damaged_file_is_refused_by_name(run, damage):
         file.write_text("encodes" if damage == "flip" else "enc")
     with pytest.raises(UserError, match="model.safetensors"):
         Run(run.path).folder("encoder")
+
+
+@pytest.mark.parametrize("part", ["encoder", "fusion"])
+def test_a_file_that_vanishes_while_it_is_checked_is_missing(run, monkeypatch, part):
+    """Another process may train the part anew."""
+    monkeypatch.setattr(run_module, "sha256", lambda file: file.unlink() or sha256(file))
+    with pytest.raises(UserError, match="model.safetensors is missing; the run is incomplete"):
+        Run(run.path).folder(part)
+
+
+def test_the_folder_of_a_part_may_be_deleted_when_it_was_checked(run):
+    folder = run.folder("encoder")
+    with deletion_lock(folder) as free:
+        assert free
+    with run.reading("encoder"), deletion_lock(folder) as free:
+        assert not free
 
 
 def test_files_in_subfolders_are_published_and_checked_too(run):

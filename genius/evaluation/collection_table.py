@@ -21,7 +21,7 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_parser
 from genius.evaluation.evaluate import bytes_per_item
 from genius.evaluation.tables import UNKNOWN, decimals, table, task_name
-from genius.index.store import Index
+from genius.index.versions import load_index
 from genius.run import Run
 
 MBEIR: dict[tuple[int, str], tuple[str, str, str]] = {  # queries (K), relevant per query, candidates; train, val, test
@@ -118,7 +118,7 @@ def _overall(rows: list[RowStatistics], at: int) -> float | None:
 
 def storage_table(run: Run) -> str:
     """Supplement, Table 2: bytes per item."""
-    index = Index.load(run.folder("index"))
+    index = load_index(run)
     sizes = bytes_per_item(index.code_sizes, index.config.dim)
     return table([{"": what, "bytes per item": f"{size:,g}"} for what, size in sizes.items()])
 

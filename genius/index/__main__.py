@@ -19,7 +19,7 @@ from genius.index.drift import DriftReport
 from genius.index.integrity import advice, description, problems
 from genius.index.item_source import read_item_source
 from genius.index.store import Index
-from genius.index.versions import PART
+from genius.index.versions import load_index, load_newer_index
 from genius.run import Run
 
 SHOWN = 10  # ids or problems
@@ -99,8 +99,11 @@ def compact(run: Path) -> int:
 
 
 def opened(run: Path) -> Index:
-    """The run's index as it is now."""
-    return Index.load(Run(run).folder(PART))
+    """The run's index as it is now, though another process may be changing it."""
+    index = load_index(Run(run))
+    while newer := load_newer_index(Run(run), index):
+        index = newer
+    return index
 
 
 def _advise(index: Index, drift: DriftReport | None = None) -> bool:

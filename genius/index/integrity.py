@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
+from genius.errors import UserError
 from genius.files import sha256
 from genius.index.drift import DriftReport
 from genius.index.segments import LOOKUP
@@ -21,8 +22,14 @@ MAX_REMOVED = 0.5  # removed items that still take space, for each item of the i
 
 
 def problems(run: Path, index: Index) -> Iterator[str]:
-    """Yield a sentence for each file or item that is not as it was written. Reads all files once."""
-    for name, recorded in Run(run).manifest["parts"][PART]["files"].items():
+    """Yield a sentence for each file or item that is not as it was written. Reads all files once.
+
+    Raises UserError if the run names another version of the index by now.
+    """
+    entry = Run(run).manifest["parts"][PART]
+    if entry["folder"] != index.folder.name:
+        raise UserError(f"the index of {run} was changed while it was opened; check it again")
+    for name, recorded in entry["files"].items():
         if recorded["bytes"] > MAX_HASHED and sha256(index.folder / name) != recorded["sha256"]:  # loading spared it
             yield f"{name} is not the file that was written; copy the run again"
     for first in tqdm(range(0, index.n, LOOKUP), desc="check", unit_scale=LOOKUP, unit="item", disable=None):

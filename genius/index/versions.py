@@ -38,7 +38,8 @@ def load_newer_index(served: Run, index: Index | None = None) -> Index | None:
         ):
             return None
         try:
-            return Index.load(now.folder(PART))
+            with now.reading(PART) as folder:
+                return Index.load(folder)
         except UserError:
             if Run(served.path).digest(PART) == now.digest(PART):
                 raise  # else it was replaced and deleted while it was opened

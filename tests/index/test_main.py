@@ -10,8 +10,12 @@ from PIL import Image
 
 from genius.errors import UserError
 from genius.files import describe
+from genius.index import update
 from genius.index.__main__ import main
+from genius.index.integrity import problems
+from genius.index.store import Index
 from genius.run import Run, digest_of
+from tests.index.test_versions import change_twice_before
 from tests.search.tiny import publish_tiny_run
 
 N = 12
@@ -84,6 +88,19 @@ def test_check_names_what_is_not_as_it_was_written(run, capsys):
     printed = capsys.readouterr().out
     assert "row 3 has another modality than its item '0:3'" in printed
     assert "the embedding of '0:5' has length 2.0" in printed and "problems: 2" in printed
+
+
+def test_an_index_that_changes_while_it_is_opened_is_checked_all_the_same(run, monkeypatch, capsys):
+    change_twice_before(monkeypatch, "sha256", run)
+    assert main([str(run), "check"]) == 0
+    assert "problems: 0" in capsys.readouterr().out
+
+
+def test_files_of_another_version_are_no_problems_of_the_one_that_was_opened(run):
+    index = Index.load(Run(run).folder("index"))
+    update.remove(run, ["0:1"])
+    with pytest.raises(UserError, match="was changed while it was opened; check it again"):
+        next(problems(run, index))
 
 
 def test_what_is_no_run_is_said(tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from genius import run as run_module
 from genius.errors import UserError
 from genius.index import update
 from genius.index.item_source import ItemSource
@@ -92,6 +93,38 @@ def test_a_damaged_version_is_an_error_by_name(run):
     (folder / "config.json").write_text("{}")
     with pytest.raises(UserError, match="config.json is not the file"):
         load_newer_index(served, index)
+
+
+def change_twice_before(monkeypatch, function: str, run: Path) -> None:
+    """Before the first call of a function, remove items twice: the second time deletes a version without a reader."""
+    called, before = getattr(run_module, function), [["0:1"], ["0:2"]]
+
+    def late(path: Path) -> object:
+        changes, before[:] = before[:], []
+        for ids in changes:
+            update.remove(run, ids)
+        return called(path)
+
+    monkeypatch.setattr(run_module, function, late)
+
+
+@pytest.mark.parametrize("served_before", [False, True])
+def test_an_index_that_is_replaced_twice_while_its_files_are_checked_is_read_all_the_same(
+    run, monkeypatch, served_before
+):
+    served = Run(run)
+    index = Index.load(served.folder("index")) if served_before else None
+    update.remove(run, ["0:0"])
+    change_twice_before(monkeypatch, "sha256", run)
+    found = load_newer_index(served, index)
+    assert found.items(range(found.n))[0].id == "0:1" and len(folders(run)) == 3 + served_before
+    assert load_newer_index(served, found).n == N - 3
+
+
+def test_a_version_that_vanishes_before_it_is_locked_is_looked_up_again(run, monkeypatch):
+    served = Run(run)
+    change_twice_before(monkeypatch, "ReadLock", run)
+    assert load_newer_index(served).n == N - 2
 
 
 def test_readers_see_whole_versions_while_the_index_changes(run):
