@@ -1,4 +1,4 @@
-"""Ids as integer keys: 5.6 million ids take 45 MB as an array and a few megabytes as a set."""
+"""Ids as integer keys: 5.6 million ids take 45 MB as an array and, numbered one by one, 3 MB as a set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from operator import and_
 
 MAX_NUMBER = 2**40
 ID = re.compile(r"(0|[1-9]\d{0,5}):(0|[1-9]\d{0,11})", re.ASCII)  # no leading zeros, so that an id has one spelling
-PAGE_BITS = 12  # a page holds 4,096 consecutive keys in 512 bytes
+PAGE_BITS = 8  # a page holds 256 consecutive keys in 32 bytes: of keys far apart, each takes a page of its own
 
 
 def id_key(name: str) -> int:
@@ -29,7 +29,7 @@ def key_dataset(key: int) -> int:
 
 
 class KeySet:
-    """A set of keys stored as a paged bitmap. Ids are numbered consecutively, so pages are dense."""
+    """A set of keys stored as a paged bitmap: 0.6 bytes for each of consecutive keys, 170 bytes for keys far apart."""
 
     def __init__(self) -> None:
         self._pages: dict[int, bytearray] = {}
