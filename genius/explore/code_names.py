@@ -19,6 +19,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,7 +57,12 @@ class CodeName:
 
     @property
     def label(self) -> str:
-        return ", ".join(self.words) or "no common meaning"
+        return label_of(self.words)
+
+
+def label_of(words: Sequence[str]) -> str:
+    """The words of a name as they are shown."""
+    return ", ".join(words) or "no common meaning"
 
 
 Names = Mapping[Pattern, CodeName]
@@ -80,28 +86,28 @@ def code_names(profiles: Profiles, forced: bool) -> dict[Pattern, CodeName]:
     """
     names: dict[Pattern, CodeName] = {}
     parents: list[Pattern] = [()]
-    while parents and len(names) < MOST:
+    while parents:
         following: list[Pattern] = []
         for parent in parents:
-            below = dict(_names_below(profiles, parent, forced and not parent))
-            names |= below
-            following += below
+            below = _words_below(profiles, parent, forced and not parent)
+            for matches, words in islice(below, MOST - len(names)):
+                names[matches.pattern] = CodeName(words, typical_pictures(profiles, matches))
+                following.append(matches.pattern)
+            if len(names) == MOST:
+                return names
         parents = following
-    return dict(list(names.items())[:MOST])
+    return names
 
 
-def _names_below(profiles: Profiles, parent: Pattern, is_modality: bool) -> Iterator[tuple[Pattern, CodeName]]:
-    """The prefixes that extend one by a code, with their names."""
+def _words_below(profiles: Profiles, parent: Pattern, is_modality: bool) -> Iterator[tuple[Matches, tuple[str, ...]]]:
+    """The items of each prefix that extends one by a code, with the words of its name."""
     codes, counts = profiles.table.match(parent).children()
     large = codes[counts >= MIN_ITEMS].tolist()
     found = profiles.words_below(parent) if large and not is_modality else {}
     for code in large:
         matches = profiles.table.match((*parent, code))
         words, texts = found.get(code, ([], 0))
-        yield (
-            matches.pattern,
-            CodeName(common_words(profiles, matches, words, texts), typical_pictures(profiles, matches)),
-        )
+        yield matches, common_words(profiles, matches, words, texts)
 
 
 def common_words(profiles: Profiles, matches: Matches, words: Sequence[Word], texts: int) -> tuple[str, ...]:
@@ -205,8 +211,8 @@ class CodeNamer:
         """The names of these prefixes and of those beside them, computed now."""
         parents = {prefix[:-1] for prefix in prefixes}
         return {
-            format_pattern(prefix, "."): name.label
+            format_pattern(matches.pattern, "."): label_of(words)
             for parent in sorted(parents)
             if parent or not self.forced
-            for prefix, name in _names_below(self.profiles, parent, False)
+            for matches, words in _words_below(self.profiles, parent, False)
         }

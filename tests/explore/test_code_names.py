@@ -112,6 +112,20 @@ def test_there_is_a_limit_and_the_shortest_prefixes_come_first(profiles, monkeyp
     assert {(0,), (1,), (2,)} <= set(names)
 
 
+def test_no_more_names_are_computed_than_are_kept(profiles, monkeypatch):
+    computed, words, pictures = [], module.common_words, module.typical_pictures
+    monkeypatch.setattr(module, "MOST", 9)
+    monkeypatch.setattr(module, "common_words", lambda *given: computed.append("words") or words(*given))
+    monkeypatch.setattr(module, "typical_pictures", lambda *given: computed.append("pictures") or pictures(*given))
+    code_names(profiles, True)
+    assert computed.count("words") == computed.count("pictures") == 9
+
+
+def test_no_pictures_are_looked_for_where_names_are_only_shown_as_words(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "typical_pictures", None)
+    assert CodeNamer(engine, tmp_path).labels_beside([(0, 1)])
+
+
 def test_saved_names_are_loaded_unchanged(tmp_path):
     save_names(NAMES, tmp_path)
     assert load_names(tmp_path) == NAMES
