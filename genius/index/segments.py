@@ -24,6 +24,7 @@ import numpy as np
 from genius.errors import UserError
 from genius.index.database import ReadOnlyDatabase, placeholders
 from genius.schema import Item, Modality
+from genius.trie.ids import search_sorted
 
 EMBEDDINGS, ITEMS, THUMBNAILS = FILES = ("embeddings.npy", "items.sqlite", "thumbnails.sqlite")
 ITEM_TABLE = """CREATE TABLE IF NOT EXISTS items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
@@ -61,20 +62,20 @@ class RowMap:
         """Positions (t,) -> rows (t,); −1 for a position of −1 and for removed items."""
         if self.kept is None:
             return positions
-        place = np.searchsorted(self.kept, positions)
+        place = search_sorted(self.kept, positions)
         return np.where((positions >= 0) & (self.kept[np.minimum(place, len(self) - 1)] == positions), place, -1)
 
     def first_row(self, segment: int) -> int:
         """The row of the first item of a segment that was not removed, or of the next segment that has one."""
         start = self.starts[segment]
-        return int(start if self.kept is None else np.searchsorted(self.kept, start))
+        return int(start if self.kept is None else search_sorted(self.kept, start))
 
     def removed(self, segment: int) -> np.ndarray:
         """Numbers in the segment of the items that were removed, ascending."""
         start, end = self.starts[segment : segment + 2]
         if self.kept is None:
             return np.empty(0, dtype=np.int64)
-        kept = self.kept[self.first_row(segment) : np.searchsorted(self.kept, end)]
+        kept = self.kept[self.first_row(segment) : search_sorted(self.kept, end)]
         return np.setdiff1d(np.arange(end - start), kept - start, assume_unique=True)
 
     def split(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:

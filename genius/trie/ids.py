@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Literal
 
 import numpy as np
 
@@ -170,12 +171,12 @@ class IDTable:
 
     def bucket_sizes(self, ids: np.ndarray) -> np.ndarray:
         """Numbers of IDs (…,) -> number of items with each ID (…,)."""
-        at = np.searchsorted(self.shared, ids)
+        at = search_sorted(self.shared, ids)
         return np.where(self.shared[at] == ids, self.sizes[at], 1)
 
     def ids_of(self, positions: np.ndarray) -> np.ndarray:
         """Positions of items (…,) -> the numbers of their IDs (…,)."""
-        at = np.searchsorted(self.shared, positions, side="right") - 1  # −1 is the last entry, n
+        at = search_sorted(self.shared, positions, "right") - 1  # −1 is the last entry, n
         first = self.shared[at]
         return np.where((positions >= first) & (positions < first + self.sizes[at]), first, positions)
 
@@ -219,6 +220,13 @@ class IDTable:
         if gone.all():
             raise ValueError("no item would be left; an ID table needs at least one item")
         return self.from_sorted(_as_bytes(_as_strings(self.packed)[~gone]), self.rows[~gone], self.code_sizes)
+
+
+def search_sorted(values: np.ndarray, wanted: np.ndarray | int, side: Literal["left", "right"] = "left") -> np.ndarray:
+    """np.searchsorted of integers, without the copy of all values that it makes for integers of another type."""
+    wanted, limits = np.asarray(wanted), np.iinfo(values.dtype)
+    places = np.searchsorted(values, wanted.clip(limits.min, limits.max).astype(values.dtype), side)
+    return np.where(wanted > limits.max, len(values), np.where(wanted < limits.min, 0, places))
 
 
 def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:

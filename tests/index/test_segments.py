@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from genius.index.segments import ConcatenatedArray, RowMap
+from tests.trie.test_ids import peak_memory
 
 SIZES, DIM = (4, 1, 5), 3
 KEPT = np.array([0, 2, 3, 5, 8, 9], dtype=np.int32)
@@ -55,3 +56,10 @@ def test_rows_and_positions_are_each_others_inverse():
     assert [
         (number, chosen.tolist(), numbers.tolist()) for number, chosen, numbers in places.split(np.array([9, 0, 5, 3]))
     ] == [(0, [1, 3], [0, 3]), (2, [0, 2], [4, 0])]
+
+
+def test_looking_up_a_few_positions_does_not_copy_those_of_all_items():
+    places = RowMap((400_000,), np.arange(1, 400_000, dtype=np.int32))
+    few = np.array([-1, 0, 7, 399_999])
+    assert places.rows(few).tolist() == [-1, -1, 6, 399_998]
+    assert peak_memory(lambda: (places.rows(few), places.first_row(0))) < places.kept.nbytes / 10

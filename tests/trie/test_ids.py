@@ -1,7 +1,10 @@
+import tracemalloc
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from genius.trie.ids import IDTable, check_packed, fields, pack, packed_bytes, unpack
+from genius.trie.ids import IDTable, check_packed, fields, pack, packed_bytes, search_sorted, unpack
 
 SIZES = (3, 4096, 7, 1, 65536, 2)
 
@@ -165,3 +168,31 @@ def test_a_table_without_items_or_with_a_repeated_row_is_refused():
         IDTable.build(np.zeros((0, 2), int), (3, 4))
     with pytest.raises(ValueError, match="a row is repeated"):
         IDTable.build(np.array([[0, 1], [0, 2]]), (3, 4), rows=np.array([4, 4]))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint8])
+def test_a_search_among_sorted_integers_agrees_with_numpy(dtype, side):
+    limits = np.iinfo(dtype)
+    values = np.array([limits.min, 3, 3, 7, limits.max, limits.max], dtype=dtype)
+    wanted = np.array([-(2**63), -(2**31), -1, 0, 2, 3, 4, 7, 255, 256, 2**31 - 1, 2**31, 2**63 - 1])
+    assert search_sorted(values, wanted, side).tolist() == np.searchsorted(values, wanted, side).tolist()
+    assert [int(search_sorted(values, int(one), side)) for one in wanted] == (
+        np.searchsorted(values, wanted, side).tolist()
+    )
+
+
+def peak_memory(call: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_looking_up_a_few_ids_does_not_copy_the_table():
+    n = 400_000
+    table = IDTable.build(np.arange(n)[:, None] // 2 % 65536, (65536,))
+    few = np.array([0, n // 2, n - 1])
+    assert peak_memory(lambda: table.bucket_sizes(table.ids_of(few))) < table.shared.nbytes / 10
