@@ -92,6 +92,7 @@ class ReadOnlyDatabase:
         """schema: statements that created the file's tables; a file with others is refused when it is first read."""
         self.file, self._schema = file, schema
         self._connection: sqlite3.Connection | None = None
+        self._checked = False  # its tables and pages
         self._lock = threading.Lock()
         self._deadline = 0.0
 
@@ -106,11 +107,13 @@ class ReadOnlyDatabase:
             except (sqlite3.Error, OverflowError, MemoryError, UnicodeDecodeError) as error:
                 raise UserError(f"{self.file} cannot be read ({one_line(error)}); copy the run again") from None
 
-    def select_aside(self, query: str, *values: Any) -> list[tuple]:
-        """As `select`, through a connection of its own, for a long query: other threads do not wait for it."""
+    @contextmanager
+    def aside(self) -> Iterator[ReadOnlyDatabase]:
+        """The same file through a connection of its own, for long queries: other threads do not wait for them."""
         aside = ReadOnlyDatabase(self.file, self._schema)
+        aside._checked = self._checked
         try:
-            return aside.select(query, *values)
+            yield aside
         finally:
             if aside._connection is not None:
                 aside._connection.close()
@@ -122,13 +125,19 @@ class ReadOnlyDatabase:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.set_progress_handler(lambda: time.monotonic() > self._deadline, STEPS)
+        if not self._checked:
+            self._check(connection)
+            self._checked = True
+        return connection
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        """Raises sqlite3.Error."""
         if _statements(connection) != expected_statements(self._schema):
             raise sqlite3.DatabaseError("it holds other tables than an index")
         if self.file.stat().st_size <= CHECKED:
             ((found,),) = connection.execute("PRAGMA integrity_check(1)")
             if found != "ok":
                 raise sqlite3.DatabaseError(found)
-        return connection
 
 
 @cache

@@ -206,24 +206,25 @@ class ItemRecords:
         (start,) = self.places.positions(np.array([first]))
         for segment, items in enumerate(self._items):
             number = max(0, int(start - self.places.starts[segment]))  # in this segment, of the first that counts
-            counts.update(_counted(items, "FROM items WHERE row >= ?", number))
             removed = self.places.removed(segment)
             removed = removed[removed >= number]
-            for at in range(0, len(removed), LOOKUP):
-                counts.subtract(
-                    _counted(
-                        items,
-                        "FROM json_each(?) AS gone JOIN items ON items.row = gone.value",
-                        json.dumps(removed[at : at + LOOKUP].tolist()),
+            with items.aside() as aside:
+                counts.update(_counted(aside, "FROM items WHERE row >= ?", number))
+                for at in range(0, len(removed), LOOKUP):
+                    counts.subtract(
+                        _counted(
+                            aside,
+                            "FROM json_each(?) AS gone JOIN items ON items.row = gone.value",
+                            json.dumps(removed[at : at + LOOKUP].tolist()),
+                        )
                     )
-                )
         return +counts
 
 
 def _counted(items: ReadOnlyDatabase, which: str, value: int | str) -> dict[tuple[int | None, int], int]:
     return {
         (dataset, modality): count
-        for dataset, modality, count in items.select_aside(
+        for dataset, modality, count in items.select(
             f"SELECT {DATASET}, modality, count(*) {which} GROUP BY 1, 2", value
         )
     }

@@ -1,3 +1,4 @@
+import sqlite3
 from collections import Counter
 from pathlib import Path
 
@@ -58,3 +59,13 @@ def test_datasets_are_counted_over_segments_without_what_was_removed(run, compac
     assert found.datasets == [Dataset(0, [3, 4, 4], 1), Dataset(7, [0, 2, 0], 2), Dataset(None, [0, 1, 0], 1)]
     assert (found.items, found.added, found.modalities) == (N + 2, 4, [3, 7, 4])
     assert (found.segments, found.removed) == (((N + 2,), 0) if compacted else ((N, 4, 2), 4))
+
+
+def test_many_removed_items_are_counted_through_one_connection_for_each_segment(run, monkeypatch):
+    add(run, "7:1", "7:2")
+    update.remove(run, ["0:0", "0:4", "0:5", "7:2"])
+    index, connections, connect = opened(run), [], sqlite3.connect
+    monkeypatch.setattr("genius.index.segments.LOOKUP", 1)
+    monkeypatch.setattr(sqlite3, "connect", lambda *path, **how: connections.append(path) or connect(*path, **how))
+    assert index.records.datasets() == counted(index, 0)
+    assert len(connections) == len(index.config.segments) == 2

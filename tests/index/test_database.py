@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from genius.errors import UserError
 from genius.index.database import ReadOnlyDatabase, resumable_database, saved_progress, transaction
 
 TABLE = "CREATE TABLE IF NOT EXISTS numbers (number INTEGER PRIMARY KEY, text TEXT)"
@@ -55,6 +56,22 @@ def test_a_long_query_aside_delays_no_other(tmp_path):
     with resumable_database(file, TABLE) as database, transaction(database, 1):
         database.execute("INSERT INTO numbers VALUES (0, 'x')")
     opened = ReadOnlyDatabase(file, TABLE)
-    with opened._lock:  # another thread's query
-        assert opened.select_aside("SELECT text FROM numbers WHERE number = ?", 0) == [("x",)]
+    with opened._lock, opened.aside() as aside:  # another thread's query
+        assert aside.select("SELECT text FROM numbers WHERE number = ?", 0) == [("x",)]
     assert opened.select("SELECT count(*) FROM numbers") == [(1,)]
+
+
+def test_a_connection_aside_checks_a_file_that_nobody_has_checked_and_no_other(tmp_path, monkeypatch):
+    file = tmp_path / "numbers.sqlite"
+    with resumable_database(file, TABLE) as database, transaction(database, 1):
+        database.execute("INSERT INTO numbers VALUES (0, 'x')")
+    with (
+        ReadOnlyDatabase(file, "CREATE TABLE other (number INTEGER)").aside() as aside,
+        pytest.raises(UserError, match="it holds other tables"),
+    ):
+        aside.select("SELECT 1")
+    opened = ReadOnlyDatabase(file, TABLE)
+    opened.select("SELECT 1")
+    monkeypatch.setattr(ReadOnlyDatabase, "_check", None)
+    with opened.aside() as aside:
+        assert aside.select("SELECT text FROM numbers") == [("x",)]
