@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -113,7 +114,7 @@ class Comparison:
     def __init__(self, engine: Engine):
         self.engine = engine
         self._graph: faiss.IndexHNSWFlat | None = None
-        self._graph_index: Index | None = None  # the index of the graph
+        self._graph_index: weakref.ref[Index] | None = None  # of the graph; it may go when a newer one is served
         self._building = threading.Lock()
 
     @property
@@ -124,7 +125,7 @@ class Comparison:
     @property
     def built(self) -> bool:
         """Whether the HNSW graph of the current index is built."""
-        return self._graph_index is self.engine.index
+        return self._graph_index is not None and self._graph_index() is self.engine.index
 
     @property
     def hnsw_problem(self) -> str | None:
@@ -144,11 +145,12 @@ class Comparison:
         """
         with self._building:
             if not self.built:
+                self._graph = self._graph_index = None  # of an index before: there is no memory for two graphs
                 if self.hnsw_problem:
                     raise UserError(self.hnsw_problem)
                 index = self.engine.index
                 self._graph = build_hnsw(_WithProgress(index.embeddings, progress))
-                self._graph_index = index
+                self._graph_index = weakref.ref(index)
             return self._graph
 
     def search(

@@ -1,4 +1,6 @@
+import gc
 import threading
+import weakref
 from dataclasses import replace
 
 import faiss
@@ -8,6 +10,7 @@ import pytest
 from genius.errors import UserError
 from genius.explore import comparison as compare
 from genius.explore.comparison import FLAT, HNSW, SYSTEMS, Comparison, SystemResults, rank_agreement
+from genius.index import update
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.dense import build_hnsw, hnsw_bytes
 from genius.search.engine import Engine
@@ -117,6 +120,26 @@ def test_the_graph_is_built_once_and_only_on_request(engine, comparison, vectors
         thread.join()
     assert len(built) == 1 and comparison.built
     assert read == [engine.index.n]
+
+
+def test_when_items_were_removed_the_graph_and_the_index_before_go_first(tmp_path, monkeypatch):
+    run = publish_tiny_run(tmp_path / "run").path
+    engine = Engine.load(run, "cpu")
+    comparison, present = Comparison(engine), []
+    graph, index = weakref.ref(comparison.build()), weakref.ref(engine.index)
+    update.remove(run, ["0:1"])
+    assert engine.reload() and not comparison.built
+    gc.collect()
+    assert index() is None
+
+    def build(embeddings):
+        gc.collect()
+        present.append(graph())
+        return build_hnsw(embeddings)
+
+    monkeypatch.setattr(compare, "build_hnsw", build)
+    assert comparison.build().ntotal == engine.index.n == 39 and comparison.built
+    assert present == [None]
 
 
 def test_a_graph_that_is_too_large_is_not_built_and_the_page_says_why(engine, comparison, vectors, monkeypatch):
