@@ -22,6 +22,7 @@ from pydantic_core import from_json
 MAX_JSON = 2**26  # bytes of a file
 MAX_REASON = 200  # characters
 EXACT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # of dataclasses that JSON files hold
+LOOSE = EXACT | ConfigDict(extra="allow")  # as EXACT, of what may hold more than is read by name
 BLOCK = 2**22  # numbers that are checked together
 SAMPLED = 2**17  # numbers of each of SAMPLES blocks of a large array
 SAMPLES = 64

@@ -27,12 +27,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from genius.errors import UserError
 from genius.files import describe, disk_errors_explained, fsync, link_or_copy, sha256, write_json
 from genius.locks import ReadLock, deletion_lock, manifest_lock
-from genius.reading import EXACT, first_problem, one_line, read_json
+from genius.reading import EXACT, LOOSE, Size, first_problem, one_line, read_json
 
 FORMAT = 1
 PARTS = ("encoder", "fusion", "quantizer", "decoder", "index")  # what a search needs
@@ -73,15 +73,47 @@ class PartEntry(BaseModel):
     built_from: dict[PartName, Checksum]
 
 
+class RecordedStage(BaseModel):
+    """Settings that a stage was trained with; `training` writes more."""
+
+    model_config = LOOSE
+    rows: list[str] = []
+
+
+class RecordedDecoder(RecordedStage):
+    """As RecordedStage, of the decoder."""
+
+    self_queries: bool = False
+
+
+class RecordedIndex(BaseModel):
+    """As RecordedStage, of the index."""
+
+    model_config = LOOSE
+    thumbnail_side: Size = 192
+    thumbnail_quality: Annotated[int, Field(ge=1, le=100)] = 80
+
+
+class RecordedSettings(BaseModel):
+    """The settings of all stages: those that are read by name have their types."""
+
+    model_config = LOOSE
+    encoder: RecordedStage = RecordedStage()
+    quantizer: RecordedStage = RecordedStage()
+    decoder: RecordedDecoder = RecordedDecoder()
+    index: RecordedIndex = RecordedIndex()
+    seed: int = 0
+
+
 class Manifest(BaseModel):
     """The types of a manifest. It may hold other facts, too: those that are listed here are read by name."""
 
-    model_config = EXACT | ConfigDict(extra="allow")
+    model_config = LOOSE
     format: int
     parts: dict[PartName, PartEntry]
     collection: str = ""
     preset: str = ""
-    settings: dict[str, Any] = {}
+    settings: RecordedSettings = RecordedSettings()
     stages: dict[str, dict[str, Any]] = {}
     sources: list[str] = []
     normalize_embeddings: bool = False

@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -287,6 +288,33 @@ def test_a_manifest_that_is_none_is_refused_in_one_sentence(tmp_path, text):
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(UserError, match="manifest.json"):
         Run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "place"),
+    [
+        ([], "settings"),
+        ({"index": []}, "settings.index"),
+        ({"index": {"thumbnail_side": "x"}}, "settings.index.thumbnail_side"),
+        ({"index": {"thumbnail_side": 0}}, "settings.index.thumbnail_side"),
+        ({"index": {"thumbnail_quality": 101}}, "settings.index.thumbnail_quality"),
+        ({"decoder": "x"}, "settings.decoder"),
+        ({"decoder": {"self_queries": 1}}, "settings.decoder.self_queries"),
+        ({"encoder": {"rows": [3]}}, "settings.encoder.rows.0"),
+        ({"quantizer": {"rows": "3:shapes"}}, "settings.quantizer.rows"),
+        ({"seed": "x"}, "settings.seed"),
+    ],
+)
+def test_settings_of_a_wrong_type_are_refused_in_one_sentence(tmp_path, settings, place):
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "parts": {}, "settings": settings}))
+    with pytest.raises(UserError, match=rf"manifest.json is not a run manifest \({re.escape(place)}: .*train the run"):
+        Run(tmp_path)
+
+
+def test_settings_that_only_training_reads_may_be_any(tmp_path):
+    settings = {"index": {"pool": "x", "thumbnail_side": 20}, "decoder": {"rows": ["3:shapes"]}, "later": {"x": []}}
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "parts": {}, "settings": settings}))
+    assert Run(tmp_path).manifest["settings"] == settings
 
 
 def test_facts_are_recorded_beside_the_parts(run):

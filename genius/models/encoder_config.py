@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
 from open_clip.transform import PreprocessCfg
-from pydantic import BaseModel, ConfigDict, Field, with_config
+from pydantic import BaseModel, Field, with_config
 
-from genius.reading import EXACT, Size
+from genius.reading import EXACT, LOOSE, Size
 
 CLIP_VOCABULARY = 49_408
 TEXT_FOLDER = "text"  # in the folder of an encoder: configuration and tokenizer of a Hugging Face text tower
@@ -20,12 +20,14 @@ Side = Annotated[int, Field(ge=1, le=1024)]  # of an image, in pixels
 Sides = Side | tuple[Side, Side]
 Deviation = Annotated[float, Field(ge=1e-3, le=1e3)]
 Color = tuple[float, float, float]
-LOOSE = EXACT | ConfigDict(extra="allow")  # architectures have many settings; those with a bad name are refused by them
 Stored = Literal[TEXT_FOLDER]
 
 
 class VisionConfig(BaseModel):
-    """Settings of an image tower: no size that takes all memory when it is used, and nothing to download."""
+    """Settings of an image tower: no size that takes all memory when it is used, and nothing to download.
+
+    There are many more, and open_clip refuses those with a bad name.
+    """
 
     model_config = LOOSE
     image_size: Sides = 224

@@ -59,6 +59,13 @@ def opened(run: Path) -> Index:
     return Index.load(Run(run).folder("index"))
 
 
+def test_settings_of_a_wrong_type_are_refused_before_anything_is_encoded(run, others):
+    with Run(run).changing() as manifest:
+        manifest["settings"] = {"index": {"thumbnail_side": "x"}}
+    with pytest.raises(UserError, match=r"settings.index.thumbnail_side: .*; train the run again"):
+        add(run, lambda _: others, Models(None, None, None))
+
+
 def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(run, others, models, monkeypatch):
     def fail(*given):
         raise OSError("the tokenizer is gone")
