@@ -37,7 +37,7 @@ from genius.evaluation.arguments import (
     parse_integers,
 )
 from genius.evaluation.encoded_queries import EncodedRow, EncodedSplit
-from genius.evaluation.queries import training_targets
+from genius.evaluation.queries import TargetGroups, training_targets
 from genius.evaluation.redraw import run_collection
 from genius.evaluation.summary import DRAWS
 from genius.evaluation.systems import ranks_by_system
@@ -63,8 +63,8 @@ def split_by_target(queries: EncodedSplit, targets: np.ndarray) -> dict[str, np.
 
     A query with positives of both kinds, or with none in the index, is in neither group.
     """
-    shares = np.array([targets[rows].mean() if len(rows) else np.nan for rows in queries.positives])
-    return {"present": np.flatnonzero(shares == 1), "added": np.flatnonzero(shares == 0)}
+    groups = TargetGroups.of(Qrels.from_lists([rows.tolist() for rows in queries.positives]), targets)
+    return {"present": np.flatnonzero(groups.every), "added": np.flatnonzero(groups.none)}
 
 
 def measure(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -149,6 +149,23 @@ def training_targets(collection: Collection, index: Index) -> np.ndarray:
         rows = index.rows_of(chain.from_iterable(query.positives for query in batch))
         targets[rows[rows >= 0]] = True
     return targets
+
+
+class TargetGroups(NamedTuple):
+    """Queries by how many of their positives are training targets; one without a positive in the index is in no group.
+
+    The groups of `every` and `none` are compared; a query with positives of both kinds, in `some` alone, is in neither.
+    """
+
+    every: np.ndarray  # (q,) bool: all positives are
+    some: np.ndarray  # (q,) bool: one or more are
+    none: np.ndarray  # (q,) bool: no positive is, so training saw none of them
+
+    @classmethod
+    def of(cls, qrels: Qrels, targets: np.ndarray) -> TargetGroups:
+        """targets: (n,) bool, the item was a training target."""
+        known, positives = qrels.count(targets), np.diff(qrels.offsets)
+        return cls((known == positives) & (positives > 0), known > 0, (known == 0) & (positives > 0))
 
 
 def right_first_codes(qrels: Qrels, index: Index) -> np.ndarray:

@@ -4,8 +4,8 @@
 
 Hit rate and candidate recall (queries with a positive among the candidates) of the IDs that a beam search generates
 and of the shortlist of mode fast, by geometry alone, by the decoder alone and by their blend as the run was tuned, for
-targets that training saw and for others. `beams`: those that are decoded at each level; mode fast decodes a quarter of
-its beam size, so it is asked for four times as many.
+queries with any target that training saw, and for those with none. `beams`: those that are decoded at each level; mode
+fast decodes a quarter of its beam size, so it is asked for four times as many.
 
 Shapes: q queries of a row.
 """
@@ -31,7 +31,7 @@ from genius.evaluation.arguments import (
     parse_integers,
 )
 from genius.evaluation.encoded_queries import EncodedSplit
-from genius.evaluation.queries import read_queries, training_targets
+from genius.evaluation.queries import TargetGroups, read_queries, training_targets
 from genius.evaluation.redraw import run_collection
 from genius.evaluation.systems import K, search_beams
 from genius.evaluation.tables import percent, table
@@ -45,6 +45,7 @@ from genius.search.engine import Engine
 
 BEAMS = "1,2,5,10,20,50"
 WEIGHTS = {"geometry": 0.0, "decoder": 1.0, "blend": None}  # of the decoder; None: the run's own
+ALL, ANY, NONE = TARGETS = ("all", "any target seen", "no target seen")  # groups of queries
 MODES = {"set": "generated IDs", "fast": "shortlist"}
 
 
@@ -75,7 +76,7 @@ def main(arguments: list[str]) -> None:
     report = {
         "command": command_line("genius.evaluation.small_beams", arguments),
         "queries": len(queries.cuts),
-        "unseen": int(sum((split_by_targets(some.qrels, seen)["unseen"]).sum() for some in sets)),
+        "unseen": int(sum((split_by_targets(some.qrels, seen)[NONE]).sum() for some in sets)),
         "ranking": "ranker" if engine.has_ranker else "cosine",
         "measured": measure(engine, queries, seen, beams),
     }
@@ -107,20 +108,20 @@ def measure(engine: Engine, queries: EncodedSplit, seen: np.ndarray, beams: tupl
 
 
 def split_by_targets(qrels: Qrels, seen: np.ndarray) -> dict[str, np.ndarray]:
-    """(q,) bool each: all queries, those with a positive that training saw, and those whose positives it never saw.
+    """(q,) bool each: all queries, those with any positive that training saw, and those whose positives it never saw.
 
     A query without a positive in the index, which nothing can find, is in neither of the last two.
     """
-    known, answered = qrels.count(seen) > 0, np.diff(qrels.offsets) > 0
-    return {"all": np.ones_like(known), "seen": known, "unseen": answered & ~known}
+    groups = TargetGroups.of(qrels, seen)
+    return {ALL: np.ones_like(groups.some), ANY: groups.some, NONE: groups.none}
 
 
 def markdown(report: dict[str, Any]) -> str:
     """A table for each mode and outcome: beams down, scores and targets across."""
     parts = [
         "# Small beams",
-        f"`{report['command']}`; {report['queries']:,} test queries, {report['unseen']:,} of them with targets that "
-        f"training never saw; means over rows, results ordered by the {report['ranking']}.",
+        f"`{report['command']}`; {report['queries']:,} test queries, {report['unseen']:,} of them without any target "
+        f"that training saw; means over rows, results ordered by the {report['ranking']}.",
     ]
     for outcome, (mode, candidates) in product(("recall", "hit rate"), MODES.items()):
         of_mode = [entry for entry in report["measured"] if entry["mode"] == mode]
@@ -130,7 +131,7 @@ def markdown(report: dict[str, Any]) -> str:
                 f"{entry['scores']}, {targets}": percent(entry.get(f"{outcome}, {targets}"))
                 for entry in of_mode
                 if entry["beams"] == width
-                for targets in ("all", "seen", "unseen")
+                for targets in TARGETS
             }
             for width in dict.fromkeys(entry["beams"] for entry in of_mode)
         ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from genius.evaluation.queries import QuerySet, right_first_codes
+from genius.evaluation.queries import QuerySet, TargetGroups, right_first_codes
 from genius.evaluation.systems import RowResults
 from genius.index.store import Index
 from genius.metrics.hit_rate import (
@@ -41,8 +41,7 @@ class RowLabels:
     first_codes: np.ndarray  # (q, codes) bool: the ID of a positive starts with this code
     inside: np.ndarray  # (q,) number of positives inside the pool
     judged: int  # positives of all queries, including those that are not in the index
-    trained: np.ndarray  # (q,) bool: every positive was a training target
-    new: np.ndarray  # (q,) bool: no positive was; a query with both kinds is neither
+    groups: TargetGroups
     candidates: int  # items in the pool
 
     @classmethod
@@ -51,14 +50,12 @@ class RowLabels:
         qrels = queries.qrels
         member = np.zeros(index.n, dtype=bool)
         member[pool] = True
-        known, positives = qrels.count(targets), np.diff(qrels.offsets)
         return cls(
             queries,
             right_first_codes(qrels, index),
             qrels.count(member),
-            int(positives.sum()) + queries.unknown,
-            (known == positives) & (positives > 0),
-            (known == 0) & (positives > 0),
+            len(qrels.rows) + queries.unknown,
+            TargetGroups.of(qrels, targets),
             len(pool),
         )
 
@@ -107,8 +104,8 @@ def _entry(
             "share_of_dense": share_of_dense(found, ranks["dense"], cut),
             "hit": {str(k): hit_rate(found, k) for k in CUTS},
             "interval": interval(samples["systems"][system]),
-            "trained_targets": hit_rate(found[labels.trained], cut),
-            "new_targets": hit_rate(found[labels.new], cut),
+            "trained_targets": hit_rate(found[labels.groups.every], cut),
+            "new_targets": hit_rate(found[labels.groups.none], cut),
         }
         for system, found in ranks.items()
     }
@@ -136,8 +133,8 @@ def _entry(
         "without_positive": int((labels.inside == 0).sum()),
         "judgements": labels.judged,
         "judgements_outside": labels.judged - int(labels.inside.sum()),
-        "queries_trained": int(labels.trained.sum()),
-        "queries_new": int(labels.new.sum()),
+        "queries_trained": int(labels.groups.every.sum()),
+        "queries_new": int(labels.groups.none.sum()),
         "systems": systems,
         "beam": beam,
         "differences": differences,

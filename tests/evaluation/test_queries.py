@@ -8,7 +8,8 @@ import pytest
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.evaluation.queries import read_queries, training_targets
+from genius.evaluation.queries import TargetGroups, read_queries, training_targets
+from genius.metrics.hit_rate import Qrels
 from genius.schema import Modality
 from tests.evaluation.micro import PHRASINGS
 
@@ -204,3 +205,10 @@ def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(co
     found = read(broken, engine)[0]
 
     assert dict(zip([query.id for query in found.queries], found.instructions, strict=True))["0:3"] in PHRASINGS
+
+
+def test_a_query_with_seen_and_unseen_targets_is_in_neither_of_the_groups_that_are_compared():
+    groups = TargetGroups.of(Qrels.from_lists([[0, 1], [1], [2, 0], [0], []]), np.array([True, False, False]))
+    assert groups.every.tolist() == [False, False, False, True, False]
+    assert groups.some.tolist() == [True, False, True, True, False]
+    assert groups.none.tolist() == [False, True, False, False, False]  # the last has no positive in the index

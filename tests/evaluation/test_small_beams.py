@@ -17,8 +17,8 @@ def test_queries_are_split_by_whether_training_saw_a_positive():
 
     split = split_by_targets(Qrels.from_lists([[0, 1], [1], [2, 0], []]), seen)
 
-    assert split["seen"].tolist() == [True, False, True, False]
-    assert split["unseen"].tolist() == [False, True, False, False]  # the last has no positive in the index
+    assert split["any target seen"].tolist() == [True, False, True, False]
+    assert split["no target seen"].tolist() == [False, True, False, False]  # the last has no positive in the index
     assert split["all"].all()
 
 
@@ -38,8 +38,8 @@ def test_recall_is_that_of_the_candidates(engine, collection):
                 hits += bool(np.isin(rows, some.qrels.rows[slice(*some.qrels.offsets[number : number + 2])]).any())
             shares.append(hits / len(some))
         entry = found[mode, "geometry", 2]
-        assert entry["recall, all"] == entry["recall, unseen"] == pytest.approx(np.mean(shares))
-        assert "recall, seen" not in entry
+        assert entry["recall, all"] == entry["recall, no target seen"] == pytest.approx(np.mean(shares))
+        assert "recall, any target seen" not in entry
         assert entry["hit rate, all"] <= entry["recall, all"]
 
 

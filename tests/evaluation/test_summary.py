@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genius.collections.mbeir import BenchmarkRow
-from genius.evaluation.queries import QuerySet, read_queries, training_targets
+from genius.evaluation.queries import QuerySet, TargetGroups, read_queries, training_targets
 from genius.evaluation.summary import RowLabels, share_of_dense, summarize
 from genius.evaluation.systems import BeamStatistics, RowResults, beam_systems
 from genius.metrics.hit_rate import MISS, Qrels
@@ -19,7 +19,8 @@ def labels(queries: int, trained: list[bool], new: list[bool], dataset: str = "s
         np.zeros(queries),
     )
     first_codes = np.tile([True, False, False], (queries, 1))
-    return RowLabels(asked, first_codes, np.arange(queries), 20, np.array(trained), np.array(new), candidates=9)
+    groups = TargetGroups(np.array(trained), ~np.array(new), np.array(new))
+    return RowLabels(asked, first_codes, np.arange(queries), 20, groups, candidates=9)
 
 
 def results(dense: list[int], reranked: list[int], geometry: list[int]) -> RowResults:
@@ -144,7 +145,7 @@ def test_labels_of_real_queries(collection, engine):
 
     by_query = {query.id: number for number, query in enumerate(queries.queries)}
     assert {name: int(found.inside[at]) for name, at in by_query.items()} == {"0:3": 1, "0:7": 0, "0:11": 1, "0:15": 1}
-    assert [name for name, at in by_query.items() if found.trained[at]] == ["0:7"]
-    assert [name for name, at in by_query.items() if found.new[at]] == ["0:3", "0:15"]
+    assert [name for name, at in by_query.items() if found.groups.every[at]] == ["0:7"]
+    assert [name for name, at in by_query.items() if found.groups.none[at]] == ["0:3", "0:15"]
     assert (found.first_codes == [True, False, False]).all()  # all answers are pictures
     assert found.candidates == len(tested) and found.judged == 5
