@@ -167,12 +167,13 @@ class LevelTrace:
     score: np.ndarray  # (c,) sum that prefixes are ranked by
     kept: np.ndarray  # (c,) bool: became a beam; these come first, in beam order
     items: np.ndarray  # (c,) items below the prefix
-    valid: np.ndarray  # (w,) probability of the level's codes that continue an ID, by parent beam
+    log_valid: np.ndarray  # (w,) log-probability of the level's codes that continue an ID, by parent beam: the
+    # probability itself may be too small for float32
 
     @property
     def masked(self) -> np.ndarray:
         """(w,) probability of the codes that the trie rules out, by parent beam."""
-        return np.maximum(1 - self.valid, 0)
+        return np.maximum(1 - np.exp(self.log_valid), 0)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class BeamTree:
     score: np.ndarray  # (t,) score that ranks the beams, summed over the prefix
     items: np.ndarray  # (t,) number of items with this prefix
     masked: np.ndarray  # (t,) probability that the trie masked when this code was chosen
-    valid: np.ndarray  # (t,) probability that it left, to all codes that continue an ID
+    log_valid: np.ndarray  # (t,) logarithm of what it left, to all codes that continue an ID
     fate: np.ndarray  # (t,) Fate
     mass: np.ndarray  # (M,) `masked` averaged over the beams of a level, weighted by their probability
 
@@ -104,7 +104,7 @@ def beam_tree(trace: SearchTrace) -> BeamTree:
                 level.score,
                 level.items,
                 level.masked[level.parent],
-                level.valid[level.parent],
+                level.log_valid[level.parent],
                 np.where(level.kept, Fate.ENDED, Fate.DROPPED),
             )
         )

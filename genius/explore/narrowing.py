@@ -132,5 +132,5 @@ def _by_probability(choices: Iterable[CodeChoice]) -> tuple[CodeChoice, ...]:
 
 def _probability(tree: BeamTree, number: int) -> float:
     """That of the last code of a prefix, among the valid codes; that of the only valid one is exactly 1."""
-    share = float(np.exp(tree.step[number]) / tree.valid[number])
+    share = float(np.exp(tree.step[number] - tree.log_valid[number]))
     return share if share < 1 - ROUNDING else 1.0

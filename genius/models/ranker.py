@@ -8,7 +8,8 @@ The parts of a candidate, for a query with embedding e and fused feature z:
     fused       ⟨z, z'⟩ of the fused features; z' is derived, see below
     quantized   2⟨z, ẑ'⟩ − ‖ẑ'‖²: minus the squared distance of the item's quantized vector, up to a constant
     decoder     log-probability of the codes that the beam search decoded
-    first code  log-probability of the item's first code
+    first code  log-probability of the item's first code; both as the beam search has them: where the decoder has no
+                weight, they are of the geometry
 
 An index stores ẑ' (the ID) and e', not z'. What the quantizer lost of z' is predicted from e' by one linear map for
 each modality, z' ≈ ẑ' + A e' + a, so that the ranker costs no byte per item.

@@ -30,7 +30,8 @@ class Beams:
     low: Tensor  # (b, w) for a whole ID also its number
     high: Tensor  # (b, w)
     scores: Tensor  # (b, w) float32, of the decoded codes
-    log_probs: Tensor  # (b, w) summed over the decoded codes, each normalized over its level; NaN without a decoder
+    log_probs: Tensor  # (b, w) summed over the decoded codes, each normalized over its level; of the decoder or, where
+    # it has no weight, of the geometry; NaN of `quantized_search`, which scores whole IDs
     depth: Tensor  # (b, w) number of decoded codes
     first_log_probs: Tensor  # (b, k) log-probabilities of the k first codes, normalized over them
     scored: Tensor  # (b,) beams scored over all levels: the cost of the search
@@ -150,8 +151,7 @@ class Recorder:
             self._trace_level(prefixes, continuations, best)
 
     def _trace_level(self, prefixes: Prefixes, continuations: Continuations, best: Tensor) -> None:
-        owners = (continuations.query, continuations.beam)
-        valid = torch.zeros_like(prefixes.score).index_put_(owners, continuations.log_prob.exp(), accumulate=True)
+        log_valid = self._log_valid(prefixes, continuations)
         for i, query in enumerate(prefixes.query.tolist()):
             shown = best[i, : TRACE_FACTOR * self._beams]
             shown = shown[shown >= 0]
@@ -162,9 +162,18 @@ class Recorder:
                 continuations.score[shown],
                 torch.arange(len(shown)) < self._beams,
                 self._trie.item_counts(continuations.node[shown]),
-                valid[i],
+                log_valid[i],
             )
             self._traces[query].append(LevelTrace(*(column.cpu().numpy() for column in columns)))
+
+    @staticmethod
+    def _log_valid(prefixes: Prefixes, continuations: Continuations) -> Tensor:
+        """(b, w) logarithm of the summed probabilities of all continuations; −inf without one."""
+        owner = continuations.query * prefixes.score.shape[1] + continuations.beam
+        largest = torch.full_like(prefixes.score, -torch.inf).flatten()
+        largest = largest.scatter_reduce_(0, owner, continuations.log_prob, "amax")
+        relative = (continuations.log_prob - largest[owner].clamp(min=torch.finfo().min)).exp()
+        return (torch.zeros_like(largest).index_add_(0, owner, relative).log() + largest).view_as(prefixes.score)
 
     def record_finished(self, prefixes: Prefixes, kept: Tensor | None = None) -> None:
         """Queries that are finished; kept (b, w) bool: which of their prefixes are results, by default all."""

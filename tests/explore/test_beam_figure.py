@@ -30,7 +30,7 @@ def level(parent, code, step, kept, masked) -> LevelTrace:
         step,
         np.array(kept, dtype=bool),
         np.arange(len(code)) + 1,
-        1 - np.array(masked),
+        np.log(1 - np.array(masked)),
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genius.explore.narrowing import OTHERS, SHOWN, narrowing
-from genius.schema import LevelTrace, Query, SearchOptions, SearchTrace
+from genius.schema import Query, SearchOptions, SearchTrace
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 from genius.trie.code_table import CodeTable
@@ -59,10 +59,10 @@ def test_each_step_is_what_the_trace_and_the_ids_say(engine, table, mode):
             assert step.chosen.probability is None and not step.others and step.masked is None
             continue
         at, place = trace[best.codes[: level + 1]]
-        shares = np.exp(at.step_log_prob) / at.valid[at.parent]
+        shares = np.exp(at.step_log_prob - at.log_valid[at.parent])
         assert at.items[place] == step.chosen.items
         assert step.chosen.probability == pytest.approx(shares[place], abs=1e-6)
-        assert step.masked == pytest.approx(1 - at.valid[at.parent[place]], abs=1e-6)
+        assert step.masked == pytest.approx(1 - np.exp(at.log_valid[at.parent[place]]), abs=1e-6)
         beside = (at.parent == at.parent[place]) & (at.code != best.codes[level])
         order = np.flatnonzero(beside)[np.argsort(-shares[beside], kind="stable")][:OTHERS]
         assert [(other.code, other.items) for other in step.others] == [
@@ -111,27 +111,22 @@ def test_a_code_that_was_not_considered_is_refused(engine, table):
         found.branched(1, 4_000, found)
 
 
-def test_a_tiny_share_of_valid_codes_keeps_its_proportions(engine, table):
-    """The trie may mask all but a billionth; one minus that would be zero in float32."""
+@pytest.mark.parametrize("faint", [21, 150])
+def test_a_tiny_share_of_valid_codes_keeps_its_proportions(engine, table, faint):
+    """The trie may mask all but a billionth, one minus which is zero in float32, or all but what float32 can hold."""
     result = asked(engine, mode="exact")
     first = result.trace.levels[0]
-    faint = LevelTrace(
-        first.parent,
-        first.code,
-        first.step_log_prob - np.float32(21),
-        first.score,
-        first.kept,
-        first.items,
-        first.valid * np.exp(np.float32(-21)),
-    )
-    changed = replace(result, trace=SearchTrace([faint, *result.trace.levels[1:]]))
+    less = np.float32(faint)
+    masked = replace(first, step_log_prob=first.step_log_prob - less, log_valid=first.log_valid - less)
+    changed = replace(result, trace=SearchTrace([masked, *result.trace.levels[1:]]))
     expected, found = (narrowing(one, table).steps[0] for one in (result, changed))
-    assert found.chosen.probability == pytest.approx(expected.chosen.probability, rel=1e-5)
+    assert expected.chosen.probability < 1
+    assert found.chosen.probability == pytest.approx(expected.chosen.probability, rel=1e-4)
 
 
 def test_a_code_that_alone_is_valid_is_certain_in_spite_of_rounding(engine, table):
     result = asked(engine)
-    noisy = [replace(level, valid=level.valid * np.float32(1 + 1e-7)) for level in result.trace.levels]
+    noisy = [replace(level, log_valid=level.log_valid + np.float32(1e-7)) for level in result.trace.levels]
     found = narrowing(replace(result, trace=SearchTrace(noisy)), table)
     alone = [step for step in found.steps if step.chosen.probability is not None and not step.others]
     assert alone and all(step.chosen.probability == 1 for step in alone)

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from genius.search.beam import beam_search
-from genius.search.beam_state import TRACE_FACTOR
+from genius.search.beam_state import TRACE_FACTOR, Continuations, Prefixes, Recorder
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder
@@ -177,3 +177,12 @@ def test_the_trace_records_the_search(weight):
             parents = [prefix for prefix, kept in zip(prefixes, step.kept, strict=True) if kept]
         assert parents == [ids[i] for i in found.low[query].tolist()]
         np.testing.assert_array_equal(step.score[step.kept], found.scores[query])
+
+
+def test_the_share_of_valid_codes_is_known_where_float32_cannot_hold_it():
+    prefixes = Prefixes.empty(0, 2, torch.device("cpu"))._replace(score=torch.zeros(2, 3))
+    query, beam = torch.tensor([0, 0, 0, 1]), torch.tensor([0, 0, 2, 1])
+    log_prob = torch.tensor([-200.0, -201.0, -1.0, -0.5])
+    found = Recorder._log_valid(prefixes, Continuations(query, beam, *[query] * 2, log_prob, *[log_prob] * 2))
+    both, nothing = np.logaddexp(-200, -201), -np.inf
+    np.testing.assert_allclose(found, [[both, nothing, -1], [nothing, -0.5, nothing]], rtol=1e-6)

@@ -20,7 +20,7 @@ def level(parent, code, step, kept, items, masked) -> LevelTrace:
         step - 1,
         np.array(kept, dtype=bool),
         np.array(items),
-        1 - np.array(masked),
+        np.log(1 - np.array(masked)),
     )
 
 
