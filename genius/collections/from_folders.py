@@ -151,7 +151,7 @@ def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]
             return wrong
         try:
             data = _bytes_inside(source.folder, record.image)
-            check_image(source.folder / record.image)  # by name, for its error message
+            check_image(record.image, data)
             return data
         except UserError as error:
             return source.error(record, str(error))

@@ -44,14 +44,16 @@ UPRIGHT = {  # EXIF orientation -> the transposition that makes the image uprigh
 }
 
 
-def open_image(source: Path | str | bytes, *, max_side: int | None = None, part: Part | None = None) -> Image.Image:
+def open_image(
+    source: Path | str | bytes, *, max_side: int | None = None, part: Part | None = None, name: str = "the image"
+) -> Image.Image:
     """Decode a PNG, JPEG or WebP into an upright RGB image on white.
 
     source: a file or the encoded bytes. part: crop the upright image to it. max_side: shrink the image, or its part, so
-    that no side is longer.
+    that no side is longer. name: what messages call bytes.
     Raises UserError for any other format, a damaged image or one that is too large.
     """
-    name = "the image" if isinstance(source, bytes) else Path(source).name[:SHOWN]
+    name = name[:SHOWN] if isinstance(source, bytes) else Path(source).name[:SHOWN]
     data = source if isinstance(source, bytes) else read_image_file(source)
     _check_bytes(len(data), name)
     with _image_errors(name):
@@ -71,9 +73,9 @@ def open_image(source: Path | str | bytes, *, max_side: int | None = None, part:
     return image
 
 
-def check_image(source: Path | str) -> None:
-    """Read and decode a whole image. Raises UserError like `open_image`."""
-    open_image(source, max_side=CHECKED_SIDE)
+def check_image(file: Path | str, data: bytes | None = None) -> None:
+    """Decode a whole image. data: of the file, if it was read already. Raises UserError like `open_image`."""
+    open_image(file if data is None else data, max_side=CHECKED_SIDE, name=Path(file).name)
 
 
 def thumbnail(source: Path | str | bytes, side: int, quality: int = 80) -> bytes:

@@ -1,7 +1,8 @@
 """Folders become a collection: splits, names, and what is refused."""
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -102,6 +103,16 @@ def test_images_that_cannot_be_read_are_left_out_of_a_folder_without_a_table(tmp
     with pytest.raises(UserError, match="1.png is not a readable PNG"):
         build([str(tmp_path / "photos")], tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_each_image_is_read_once_and_what_was_checked_is_copied(tmp_path, monkeypatch):
+    (tmp_path / "photos").mkdir()
+    for number in range(3):
+        (tmp_path / "photos" / f"{number}.png").write_bytes(picture(number))
+    read, read_bytes = Counter(), Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda file: read.update([file.name]) or read_bytes(file))
+    build([str(tmp_path / "photos")], tmp_path / "collection")
+    assert {name: times for name, times in read.items() if name.endswith(".png")} == {f"{n}.png": 1 for n in range(3)}
 
 
 def test_images_alone_are_candidates_in_every_split(tmp_path):
